@@ -1,0 +1,1 @@
+"""Graph IR and the passes over it; one file per pass, named like it."""

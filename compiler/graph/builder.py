@@ -1,0 +1,95 @@
+"""Builds a Graph node by node: infers shapes from the operators' definitions and folds what is constant at once.
+
+Folding during construction is what makes shape arithmetic (Shape -> Gather -> Concat -> Reshape) vanish: the shapes
+that later operators need are then known when those are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..dtypes import DType, from_numpy
+from ..errors import UnsupportedError
+from ..ops import OPERATORS
+from ..ops.call import Call
+from ..tensor import Tensor, constant, placeholder
+from ..tensor.evaluate import depends_only_on_constants, evaluate
+from .ir import Array, Attribute, Graph, Node, Value
+
+
+class Builder:
+    """Collects inputs, constants and nodes; `build` gives the Graph."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._inputs: list[Value] = []
+        self._nodes: list[Node] = []
+        self._constants: dict[Value, Array] = {}
+
+    def input(self, name: str, shape: tuple[int, ...], dtype: DType) -> Value:
+        """A graph input."""
+        value = Value(name, shape, dtype)
+        self._inputs.append(value)
+        return value
+
+    def constant(self, name: str, data: Array) -> Value:
+        """A value known now."""
+        value = Value(name, data.shape, from_numpy(data.dtype))
+        self._constants[value] = data
+        return value
+
+    def constant_of(self, value: Value) -> Array | None:
+        """The elements of `value` where they are known."""
+        return self._constants.get(value)
+
+    def node(
+        self,
+        op: str,
+        name: str,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, Attribute],
+        outputs: Sequence[str],
+        opset: int,
+    ) -> tuple[Value | None, ...]:
+        """Adds a node; an empty name among `outputs` is an output that nobody uses (None in the result).
+
+        Raises UnsupportedError where the operator is unknown or cannot do what its attributes ask.
+        """
+        draft = Node(op, name, tuple(inputs), tuple(None for _ in outputs), attributes, opset)
+        tensors = define(draft, {v: self._tensor(v) for v in inputs if v is not None})
+        if len(tensors) < len([o for o in outputs if o]):
+            raise UnsupportedError(
+                f"{op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
+            )
+        if all(depends_only_on_constants(t) for t, o in zip(tensors, outputs, strict=False) if o):
+            return tuple(self.constant(o, evaluate(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
+        made = tuple(Value(o, t.shape, t.dtype) if o else None for t, o in zip(tensors, outputs, strict=False))
+        self._nodes.append(Node(op, name, tuple(inputs), made, attributes, opset))
+        return made
+
+    def build(self, outputs: Sequence[Value]) -> Graph:
+        return Graph(self._name, tuple(self._inputs), tuple(outputs), tuple(self._nodes), dict(self._constants))
+
+    def _tensor(self, value: Value) -> Tensor:
+        data = self._constants.get(value)
+        return constant(value.name, data) if data is not None else placeholder(value.name, value.shape, value.dtype)
+
+
+def define(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
+    """The tensors of a node's outputs, by its operator's definition, over those of its inputs.
+
+    Raises UnsupportedError where the operator is unknown.
+    """
+    fn = OPERATORS.get(node.op)
+    if fn is None:
+        raise UnsupportedError(
+            f"{node.op} (node {node.name!r}): this operator is not supported; replace it in the model"
+        )
+    result = fn(Call(node, tuple(None if v is None else tensors[v] for v in node.inputs)))
+    made = result if isinstance(result, tuple) else (result,)
+    for t in made:
+        if any(extent < 0 for extent in t.shape):
+            raise UnsupportedError(
+                f"{node.op} (node {node.name!r}): its result would have shape {list(t.shape)}; check its inputs"
+            )
+    return made

@@ -1,0 +1,1 @@
+"""Tensor and loop IR: `nodes` has the grammar on one page."""

@@ -1,0 +1,424 @@
+"""The tensor and loop IR. Its whole grammar:
+
+    Kernel = (name, params: Buffer*, body: Stmt, origin: Origin)
+    Buffer = (name, shape, dtype, scope)                     scope = GLOBAL | LOCAL     (identity equality)
+    Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value) | If(cond, then)
+           | Alloc(buffer, body) | Seq(stmts) | Outline(body)
+    Expr   = Const(value, dtype) | Var(name, extent) | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
+           | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
+           | Ramp(base, lanes) | Splat(a, lanes)
+           | Reduce(op, axes, value)                         (in the body of a Tensor only)
+    kind   = SERIAL | UNROLL | VECTOR
+
+Semantics worth knowing:
+- A `Var` is a loop variable: int32, 0 <= var < extent. Variables and buffers compare by identity and print by name.
+- `For.parallel` is False for a reduction loop: its iterations may not be reordered against each other.
+- `Select` is strict: both arms are evaluated. Only a `Load` with a guard may skip memory; where its guard is false
+  it yields zero and does not touch the buffer.
+- Indices stay multi-dimensional until code is generated; the last index is contiguous.
+- `Outline(body)` means body; it marks a region worth a function of its own where calls are cheap (a browser's
+  optimising compiler takes over between calls, not inside a long loop).
+- `max(a, b)` is `b if a < b else a` and `min(a, b)` is `b if b < a else a`: one instruction on SIMD targets, and a NaN
+  in `a` stays. `//` and `%` round down; `/` on integers truncates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ..dtypes import BOOL, F32, I32, DType
+
+
+class Scope(Enum):
+    GLOBAL = "global"
+    LOCAL = "local"
+
+
+class LoopKind(Enum):
+    SERIAL = "for"
+    UNROLL = "unroll"
+    VECTOR = "vector"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Buffer:
+    """Memory of a kernel. Compares by identity. `shape` is in elements, outermost first."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    scope: Scope = Scope.GLOBAL
+
+    def __repr__(self) -> str:
+        return f"Buffer({self.name}: {self.dtype}{list(self.shape)})"
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Row-major strides, in elements."""
+        strides, step = [], 1
+        for extent in reversed(self.shape):
+            strides.append(step)
+            step *= extent
+        return tuple(reversed(strides))
+
+
+class Expr:
+    """A scalar (or, after vectorisation, a short vector). Operators build new expressions.
+
+    `==` stays structural equality of the tree; the IR's comparison is `a.eq(b)`.
+    """
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> DType:
+        raise AssertionError("abstract")
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return binary("+", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return binary("+", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return binary("-", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return binary("-", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return binary("*", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return binary("*", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return binary("/", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return binary("/", other, self)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return binary("//", self, other)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return binary("%", self, other)
+
+    def __neg__(self) -> Expr:
+        return Unary("neg", self)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return binary("<", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return binary("<=", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return binary("<", other, self)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return binary("<=", other, self)
+
+    def eq(self, other: ExprLike) -> Expr:
+        return binary("==", self, other)
+
+    def ne(self, other: ExprLike) -> Expr:
+        return binary("!=", self, other)
+
+    def __and__(self, other: ExprLike) -> Expr:
+        """Logical and of bools, bitwise and of integers."""
+        return binary("and", self, other)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return binary("or", self, other)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return binary("xor", self, other)
+
+    def __invert__(self) -> Expr:
+        """Logical not of a bool, bitwise not of an integer."""
+        return Unary("not", self)
+
+    def cast(self, dtype: DType) -> Expr:
+        return self if self.dtype == dtype else Cast(dtype, self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("an IR expression has no truth value; use &, |, ~, eq() and select()")
+
+
+ExprLike = Expr | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Expr):
+    value: int | float | bool
+    type: DType = I32
+
+    @property
+    def dtype(self) -> DType:
+        return self.type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Var(Expr):
+    """A loop variable, int32, 0 <= var < extent."""
+
+    name: str
+    extent: int
+
+    @property
+    def dtype(self) -> DType:
+        return I32
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expr):
+    op: str
+    a: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return BOOL if self.op in PREDICATES else self.a.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    op: str
+    a: Expr
+    b: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return BOOL if self.op in COMPARISONS else self.a.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Expr):
+    cond: Expr
+    a: Expr
+    b: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return self.a.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expr):
+    """Value conversion. Float to integer truncates and saturates; anything to bool is `!= 0`."""
+
+    type: DType
+    a: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Bitcast(Expr):
+    """The same bits read as another type of the same size."""
+
+    type: DType
+    a: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Expr):
+    """buffer[indices]; where `guard` is false: zero, and memory is not touched."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    guard: Expr | None = None
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp(Expr):
+    """The vector base, base+1, ..., base+lanes-1."""
+
+    base: Expr
+    lanes: int
+
+    @property
+    def dtype(self) -> DType:
+        return self.base.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Splat(Expr):
+    a: Expr
+    lanes: int
+
+    @property
+    def dtype(self) -> DType:
+        return self.a.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Expr):
+    """`op` over all values of `axes`, started from `init`. op = sum | prod | max | min.
+
+    Only as the whole body of a `Tensor`; `build_kernel` turns it into loops.
+    """
+
+    op: str
+    axes: tuple[Var, ...]
+    value: Expr
+    init: Const
+
+    @property
+    def dtype(self) -> DType:
+        return self.value.dtype
+
+
+COMPARISONS = frozenset({"==", "!=", "<", "<="})
+PREDICATES = frozenset({"isnan", "isinf"})
+# The operator by which a reduction combines its accumulator with the next value.
+COMBINE = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    var: Var
+    body: Stmt
+    kind: LoopKind = LoopKind.SERIAL
+    parallel: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    cond: Expr
+    then: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    buffer: Buffer
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    stmts: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    body: Stmt
+
+
+Stmt = For | Store | If | Alloc | Seq | Outline
+Node = Expr | Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a kernel came from: the ONNX node names it computes, for reports, profiles and messages."""
+
+    nodes: tuple[str, ...] = ()
+    ops: tuple[str, ...] = ()
+
+    def __add__(self, other: Origin) -> Origin:
+        new = [(n, o) for n, o in zip(other.nodes, other.ops, strict=True) if n not in self.nodes]
+        return Origin(self.nodes + tuple(n for n, _ in new), self.ops + tuple(o for _, o in new))
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """`params` are the global buffers, inputs first; `outputs` says how many of them, at the end, are written."""
+
+    name: str
+    params: tuple[Buffer, ...]
+    body: Stmt
+    origin: Origin = field(default_factory=Origin)
+    outputs: int = 1
+
+
+def expr(value: ExprLike, like: DType = I32) -> Expr:
+    """An Expr from a Python number, of dtype `like` (a float given for an integer dtype becomes float32)."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, bool):
+        return Const(value, BOOL if like == BOOL else like)
+    if isinstance(value, float) and not like.is_float:
+        return Const(value, F32)
+    return Const(float(value) if like.is_float else value, like)
+
+
+def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    """A Binary of two operands of one dtype; a Python number takes the other operand's dtype."""
+    if isinstance(a, Expr):
+        b = expr(b, a.dtype)
+    elif isinstance(b, Expr):
+        a = expr(a, b.dtype)
+    assert isinstance(a, Expr)
+    assert isinstance(b, Expr)
+    if a.dtype != b.dtype:
+        raise TypeError(f"{op}: operands of different dtypes: {a.dtype} and {b.dtype}")
+    return Binary(op, a, b)
+
+
+def unary(op: str, a: Expr) -> Expr:
+    return Unary(op, a)
+
+
+def maximum(a: ExprLike, b: ExprLike) -> Expr:
+    """`b if a < b else a`."""
+    return binary("max", a, b)
+
+
+def minimum(a: ExprLike, b: ExprLike) -> Expr:
+    """`b if b < a else a`."""
+    return binary("min", a, b)
+
+
+def select(cond: Expr, a: ExprLike, b: ExprLike) -> Expr:
+    """a where cond else b; both are evaluated."""
+    if isinstance(a, Expr):
+        b = expr(b, a.dtype)
+    elif isinstance(b, Expr):
+        a = expr(a, b.dtype)
+    assert isinstance(a, Expr)
+    assert isinstance(b, Expr)
+    if a.dtype != b.dtype:
+        raise TypeError(f"select: arms of different dtypes: {a.dtype} and {b.dtype}")
+    return Select(cond, a, b)
+
+
+def all_of(*conds: Expr) -> Expr:
+    """Conjunction; true for none."""
+    result: Expr | None = None
+    for c in conds:
+        result = c if result is None else result & c
+    return Const(True, BOOL) if result is None else result
+
+
+ExprFn = Callable[..., Expr]

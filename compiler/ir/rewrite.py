@@ -1,0 +1,201 @@
+"""Walking and rebuilding IR trees. A rewrite that changes nothing returns the same object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeVar, cast
+
+from .nodes import (
+    Alloc,
+    Binary,
+    Bitcast,
+    Buffer,
+    Cast,
+    Const,
+    Expr,
+    For,
+    If,
+    Load,
+    Node,
+    Outline,
+    Ramp,
+    Reduce,
+    Select,
+    Seq,
+    Splat,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+
+N = TypeVar("N", Expr, Stmt)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The direct sub-nodes, in order of evaluation."""
+    match node:
+        case Const() | Var():
+            return ()
+        case Unary(_, a) | Cast(_, a) | Bitcast(_, a) | Splat(a, _) | Ramp(a, _):
+            return (a,)
+        case Binary(_, a, b):
+            return (a, b)
+        case Select(c, a, b):
+            return (c, a, b)
+        case Load(_, indices, guard):
+            return indices if guard is None else (*indices, guard)
+        case Reduce(_, _, value, _):
+            return (value,)
+        case For(_, body, _, _) | Alloc(_, body) | Outline(body):
+            return (body,)
+        case Store(_, indices, value):
+            return (*indices, value)
+        case If(cond, then):
+            return (cond, then)
+        case Seq(stmts):
+            return stmts
+    raise AssertionError(f"not an IR node: {node!r}")
+
+
+def map_children(node: N, f: Callable[[Node], Node]) -> N:
+    """The node with `f` applied to each direct sub-node."""
+    return cast(N, _map_children(node, f))
+
+
+def _map_children(node: Node, f: Callable[[Node], Node]) -> Node:
+    old = children(node)
+    if not old:
+        return node
+    new = tuple(f(c) for c in old)
+    if all(a is b for a, b in zip(old, new, strict=True)):
+        return node
+    return with_children(node, new)
+
+
+def with_children(node: Node, new: tuple[Node, ...]) -> Node:
+    """The node with other sub-nodes, in the order of `children`."""
+    e = cast("tuple[Expr, ...]", new)
+    s = cast("tuple[Stmt, ...]", new)
+    match node:
+        case Unary(op, _):
+            return Unary(op, e[0])
+        case Cast(dtype, _):
+            return Cast(dtype, e[0])
+        case Bitcast(dtype, _):
+            return Bitcast(dtype, e[0])
+        case Splat(_, lanes):
+            return Splat(e[0], lanes)
+        case Ramp(_, lanes):
+            return Ramp(e[0], lanes)
+        case Binary(op, _, _):
+            return Binary(op, e[0], e[1])
+        case Select():
+            return Select(e[0], e[1], e[2])
+        case Load(buffer, indices, guard):
+            n = len(indices)
+            return Load(buffer, e[:n], None if guard is None else e[n])
+        case Reduce(op, axes, _, init):
+            return Reduce(op, axes, e[0], init)
+        case For():
+            return replace(node, body=s[0])
+        case Alloc(buffer, _):
+            return Alloc(buffer, s[0])
+        case Outline():
+            return Outline(s[0])
+        case Store(buffer, indices, _):
+            return Store(buffer, e[:-1], e[-1])
+        case If():
+            return If(e[0], s[1])
+        case Seq():
+            return Seq(s)
+    raise AssertionError(f"not an IR node with children: {node!r}")
+
+
+def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
+    """Bottom-up, once: `rule` sees each node after its children were rewritten; None keeps it."""
+
+    def go(n: Node) -> Node:
+        n = _map_children(n, go)
+        changed = rule(n)
+        return n if changed is None else changed
+
+    return cast(N, go(node))
+
+
+def rewrite_top_down(node: N, rule: Callable[[Node], Node | None]) -> N:
+    """Top-down: where `rule` gives a node, that stands and is not entered."""
+
+    def go(n: Node) -> Node:
+        changed = rule(n)
+        return _map_children(n, go) if changed is None else changed
+
+    return cast(N, go(node))
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it, outside in."""
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        yield n
+        stack.extend(reversed(children(n)))
+
+
+def loads(node: Node) -> Iterator[Load]:
+    return (n for n in walk(node) if isinstance(n, Load))
+
+
+def substitute(node: N, env: Mapping[Var, Expr]) -> N:
+    """Variables replaced by expressions."""
+    if not env:
+        return node
+    return rewrite(node, lambda n: env.get(n) if isinstance(n, Var) else None)
+
+
+def replace_buffers(node: N, env: Mapping[Buffer, Buffer]) -> N:
+    """Buffers replaced in every Load, Store and Alloc; indices stay."""
+
+    def rule(n: Node) -> Node | None:
+        match n:
+            case Load(buffer, indices, guard) if buffer in env:
+                return Load(env[buffer], indices, guard)
+            case Store(buffer, indices, value) if buffer in env:
+                return Store(env[buffer], indices, value)
+            case Alloc(buffer, body) if buffer in env:
+                return Alloc(env[buffer], body)
+        return None
+
+    return rewrite(node, rule)
+
+
+def free_vars(node: Node) -> frozenset[Var]:
+    """The variables that occur and are bound by no loop or Reduce inside."""
+    match node:
+        case Var():
+            return frozenset((node,))
+        case For(var, body, _, _):
+            return free_vars(body) - {var}
+        case Reduce(_, axes, value, _):
+            return free_vars(value) - set(axes)
+    found: frozenset[Var] = frozenset()
+    for child in children(node):
+        found |= free_vars(child)
+    return found
+
+
+def fresh_axes(node: N) -> N:
+    """Every bound variable replaced by a new one, so that a body can be used twice in one kernel."""
+
+    def rule(n: Node) -> Node | None:
+        match n:
+            case Reduce(op, axes, value, init):
+                new = tuple(Var(a.name, a.extent) for a in axes)
+                return Reduce(op, new, substitute(value, dict(zip(axes, new, strict=True))), init)
+            case For(var, body, kind, parallel):
+                v = Var(var.name, var.extent)
+                return For(v, substitute(body, {var: v}), kind, parallel)
+        return None
+
+    return rewrite(node, rule)

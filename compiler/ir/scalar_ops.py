@@ -1,0 +1,118 @@
+"""The scalar operations and their meaning in NumPy: the one table that folding and interpretation share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import BOOL, DType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def _float_or_trunc_div(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "f":
+        return np.divide(a, b)
+    quotient = np.floor_divide(
+        np.abs(a), np.abs(np.where(b == 0, 1, b))
+    )  # division by zero gives 0, as on no device is it defined
+    return np.where(b == 0, 0, np.where((a < 0) != (b < 0), -quotient, quotient)).astype(a.dtype)
+
+
+def _floor_div(a: Array, b: Array) -> Array:
+    return np.floor_divide(a, b)
+
+
+def _erf_like(a: Array) -> Array:
+    return np.asarray(_erf(a.astype(np.float64))).astype(a.dtype)
+
+
+UNARY: dict[str, Callable[[Array], Array]] = {
+    "neg": np.negative,
+    "not": np.logical_not,  # of a bool; for integers see `apply_unary`
+    "abs": np.abs,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.rint,  # half to even, as ONNX Round
+    "trunc": np.trunc,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "erf": _erf_like,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+}
+
+BINARY: dict[str, Callable[[Array, Array], Array]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _float_or_trunc_div,
+    "//": _floor_div,
+    "%": np.mod,  # sign of the divisor
+    "fmod": np.fmod,  # sign of the dividend
+    "pow": np.power,
+    "max": lambda a, b: np.where(a < b, b, a),
+    "min": lambda a, b: np.where(b < a, b, a),
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "shl": np.left_shift,
+    "shr": np.right_shift,  # arithmetic for signed, logical for unsigned
+}
+
+
+def apply_unary(op: str, a: Array) -> Array:
+    """The value of Unary(op, a); keeps the dtype, except for the predicates."""
+    with np.errstate(all="ignore"):
+        if op == "not" and a.dtype.kind != "b":
+            return np.asarray(np.invert(a))
+        result = np.asarray(UNARY[op](a))
+    return result if op in ("isnan", "isinf") else result.astype(a.dtype)
+
+
+def apply_binary(op: str, a: Array, b: Array) -> Array:
+    """The value of Binary(op, a, b); both operands are of one dtype."""
+    with np.errstate(all="ignore"):
+        result = np.asarray(BINARY[op](a, b))
+    return result if op in ("==", "!=", "<", "<=") else result.astype(np.asarray(a).dtype)
+
+
+def apply_cast(dtype: DType, a: Array) -> Array:
+    """Cast: float to integer truncates and saturates (NaN gives 0); integers wrap; anything to bool is `!= 0`."""
+    a = np.asarray(a)
+    if dtype == BOOL:
+        return np.asarray(a != 0)
+    if dtype.is_int and a.dtype.kind == "f":
+        info = np.iinfo(dtype.name)
+        wide = np.nan_to_num(np.trunc(a.astype(np.float64)), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        result = np.zeros(a.shape, dtype.numpy)
+        with np.errstate(all="ignore"):
+            inside = (wide > float(info.min)) & (wide < float(info.max))
+            result[...] = np.where(inside, wide, 0).astype(dtype.numpy)
+        result[wide <= float(info.min)] = info.min
+        result[wide >= float(info.max)] = info.max
+        return result
+    with np.errstate(all="ignore"):
+        return a.astype(dtype.numpy)

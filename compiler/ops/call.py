@@ -1,0 +1,73 @@
+"""What an operator function is given, and how it says what it cannot do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..graph.ir import Array, Node
+from ..tensor import Tensor
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One use of an operator: its node (attributes, opset) and its input tensors (None where absent)."""
+
+    node: Node
+    inputs: tuple[Tensor | None, ...]
+
+    @property
+    def opset(self) -> int:
+        return self.node.opset
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    def has(self, index: int) -> bool:
+        """Whether input `index` is there."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def input(self, index: int) -> Tensor:
+        """Input `index`, which ONNX requires."""
+        t = self.inputs[index] if index < len(self.inputs) else None
+        if t is None:
+            raise self.unsupported(f"input {index} is missing", "the model is invalid: export it again")
+        return t
+
+    def attribute(self, name: str, default: T) -> T:
+        """An attribute, or `default`; the result has the default's type (strings are decoded)."""
+        value = self.node.attributes.get(name)
+        if value is None:
+            return default
+        if isinstance(value, bytes):
+            value = value.decode()
+        return cast(T, value)
+
+    def constant(self, index: int, what: str) -> Array | None:
+        """The value of optional input `index`, which must be known at compile time; None where absent.
+
+        Raises UnsupportedError where it is computed at run time.
+        """
+        if not self.has(index):
+            return None
+        data = self.input(index).data
+        if data is None:
+            raise self.unsupported(
+                f"its input '{what}' is computed at run time, so the shape of the result is not known at compile time",
+                "export the model with fixed shapes, or fix free dimensions by --shape",
+            )
+        return data
+
+    def ints(self, index: int, what: str) -> tuple[int, ...] | None:
+        """Like `constant`, as a tuple of Python ints."""
+        data = self.constant(index, what)
+        return None if data is None else tuple(int(v) for v in np.asarray(data).reshape(-1))
+
+    def unsupported(self, reason: str, advice: str) -> UnsupportedError:
+        return UnsupportedError(f"{self.node.op} (node {self.node.name!r}): {reason}; {advice}")

@@ -1,0 +1,116 @@
+"""A Tensor is a buffer with the expression of its elements: what is computed, and nothing of how.
+
+A tensor is a placeholder (no body), a constant (`data`), a map (`body` without Reduce) or a reduction (`body` is one
+Reduce). An operator that needs several reductions (softmax, say) is a composition of several tensors. Reading
+`t[i, j]` gives a `Load` of the tensor's buffer, so bodies are ordinary IR expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..dtypes import DType, from_numpy, highest, lowest
+from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Origin, Reduce, Select, Var, expr
+from ..ir.rewrite import loads
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Tensor:
+    """`buffer` gives name, shape and dtype; `axes` are the variables of `body`, one per dimension; `reads` are the
+    tensors whose buffers the body loads. Compares by identity."""
+
+    buffer: Buffer
+    axes: tuple[Var, ...] = ()
+    body: Expr | None = None
+    reads: tuple[Tensor, ...] = ()
+    data: np.ndarray | None = None
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.buffer.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+    @property
+    def name(self) -> str:
+        return self.buffer.name
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_reduction(self) -> bool:
+        return isinstance(self.body, Reduce)
+
+    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Expr:
+        return self.read(indices if isinstance(indices, tuple) else (indices,))
+
+    def read(
+        self, indices: tuple[ExprLike, ...] | list[Expr], guard: Expr | None = None, otherwise: ExprLike = 0
+    ) -> Expr:
+        """The element at `indices` (int32 expressions, all in range wherever `guard` holds), else `otherwise`."""
+        if len(indices) != self.rank:
+            raise TypeError(f"{self.name} has {self.rank} dimensions, read with {len(indices)} indices")
+        load = Load(self.buffer, tuple(expr(i) for i in indices), guard)
+        fallback = expr(otherwise, self.dtype)
+        if guard is None or (isinstance(fallback, Const) and not fallback.value):
+            return load
+        return Select(guard, load, fallback)
+
+    def __iter__(self) -> Iterator[Expr]:
+        raise TypeError("a Tensor is not iterable; read it by index")
+
+
+def placeholder(name: str, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    """A tensor whose elements come from outside."""
+    return Tensor(Buffer(name, tuple(shape), dtype))
+
+
+def constant(name: str, data: np.ndarray) -> Tensor:
+    """A tensor known at compile time."""
+    return Tensor(Buffer(name, data.shape, from_numpy(data.dtype)), data=data)
+
+
+def compute(
+    name: str, shape: tuple[int, ...], reads: tuple[Tensor | None, ...] | list[Tensor], body: Callable[..., Expr]
+) -> Tensor:
+    """A tensor of `shape` with element `body(*axes)`; the dtype is that of the expression.
+
+    `reads` lists the tensors that `body` may read (None is ignored; those not read are dropped).
+    """
+    axes = tuple(Var(axis_name(d), extent) for d, extent in enumerate(shape))
+    value = body(*axes)
+    used = {load.buffer for load in loads(value)}
+    kept = tuple(dict.fromkeys(t for t in reads if t is not None and t.buffer in used))
+    missing = used - {t.buffer for t in kept}
+    if missing:
+        raise TypeError(f"{name} reads {sorted(b.name for b in missing)} without listing it")
+    return Tensor(Buffer(name, tuple(shape), value.dtype), axes, value, kept)
+
+
+def reduce(
+    op: str, extents: tuple[int, ...] | list[int], value: Callable[..., Expr], init: int | float | None = None
+) -> Expr:
+    """The reduction of `value(*axes)` over axes of `extents`; op = sum | prod | max | min.
+
+    The start is the operation's neutral element unless `init` is given. Use it as the whole body of a `compute`.
+    """
+    axes = tuple(Var(f"r{d}", extent) for d, extent in enumerate(extents))
+    element = value(*axes)
+    dtype = element.dtype
+    if init is None:
+        init = {"sum": 0, "prod": 1, "max": lowest(dtype), "min": highest(dtype)}[op]
+    start = expr(init, dtype)
+    assert isinstance(start, Const)
+    return Reduce(op, axes, element, start)
+
+
+def axis_name(dimension: int) -> str:
+    return f"i{dimension}"
