@@ -27,8 +27,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from ..dtypes import BOOL, F32, I32, DType
+
+if TYPE_CHECKING:
+    from .layout import Layout
 
 
 class Scope(Enum):
@@ -44,12 +48,18 @@ class LoopKind(Enum):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Buffer:
-    """Memory of a kernel. Compares by identity. `shape` is in elements, outermost first."""
+    """Memory of a kernel. Compares by identity. `shape` is in elements, outermost first.
+
+    `constant` marks weights, whose `layout` a schedule may choose; a tensor stored otherwise than row-major says so in
+    `layout`, and `shape` is then its physical shape.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: DType
     scope: Scope = Scope.GLOBAL
+    constant: bool = False
+    layout: Layout | None = None
 
     def __repr__(self) -> str:
         return f"Buffer({self.name}: {self.dtype}{list(self.shape)})"

@@ -59,12 +59,8 @@ def children(node: Node) -> tuple[Node, ...]:
     raise AssertionError(f"not an IR node: {node!r}")
 
 
-def map_children(node: N, f: Callable[[Node], Node]) -> N:
+def map_children(node: Node, f: Callable[[Node], Node]) -> Node:
     """The node with `f` applied to each direct sub-node."""
-    return cast(N, _map_children(node, f))
-
-
-def _map_children(node: Node, f: Callable[[Node], Node]) -> Node:
     old = children(node)
     if not old:
         return node
@@ -117,7 +113,7 @@ def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
     """Bottom-up, once: `rule` sees each node after its children were rewritten; None keeps it."""
 
     def go(n: Node) -> Node:
-        n = _map_children(n, go)
+        n = map_children(n, go)
         changed = rule(n)
         return n if changed is None else changed
 
@@ -129,7 +125,7 @@ def rewrite_top_down(node: N, rule: Callable[[Node], Node | None]) -> N:
 
     def go(n: Node) -> Node:
         changed = rule(n)
-        return _map_children(n, go) if changed is None else changed
+        return map_children(n, go) if changed is None else changed
 
     return cast(N, go(node))
 

@@ -1,0 +1,219 @@
+"""Integer index arithmetic: a canonical affine form over loop variables, and value ranges.
+
+All reasoning about indices stands here: simplification, guards that are always true, contiguity of accesses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..dtypes import I32
+from .nodes import Binary, Const, Expr, Select, Unary, Var
+
+Range = tuple[int, int]
+"""Least and greatest value, both included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """The sum of coefficient * atom plus a constant. An atom is a Var or an expression that is not affine."""
+
+    terms: tuple[tuple[Expr, int], ...]
+    constant: int
+
+    def coefficient(self, atom: Expr) -> int:
+        return next((c for a, c in self.terms if a == atom), 0)
+
+    def __add__(self, other: Affine) -> Affine:
+        return _make([*self.terms, *other.terms], self.constant + other.constant)
+
+    def scale(self, factor: int) -> Affine:
+        if factor == 0:
+            return Affine((), 0)
+        return Affine(tuple((a, c * factor) for a, c in self.terms), self.constant * factor)
+
+    def without(self, atom: Expr) -> Affine:
+        return Affine(tuple((a, c) for a, c in self.terms if a != atom), self.constant)
+
+    @property
+    def variables_only(self) -> bool:
+        """Whether every atom is a loop variable."""
+        return all(isinstance(a, Var) for a, _ in self.terms)
+
+    def range(self) -> Range | None:
+        """The interval of values, None where an atom's is not known."""
+        lo = hi = self.constant
+        for atom, c in self.terms:
+            r = _atom_range(atom)
+            if r is None:
+                return None
+            lo += c * (r[0] if c > 0 else r[1])
+            hi += c * (r[1] if c > 0 else r[0])
+        return lo, hi
+
+    def to_expr(self) -> Expr:
+        result: Expr | None = None
+        for atom, c in self.terms:
+            negative = c < 0 and result is not None
+            size = -c if negative else c
+            term = atom if size == 1 else Binary("*", atom, Const(size))
+            result = term if result is None else Binary("-" if negative else "+", result, term)
+        if result is None:
+            return Const(self.constant)
+        if self.constant:
+            sign, size = ("-", -self.constant) if self.constant < 0 else ("+", self.constant)
+            result = Binary(sign, result, Const(size))
+        return result
+
+
+def _make(terms: list[tuple[Expr, int]], constant: int) -> Affine:
+    merged: dict[Expr, int] = {}
+    for atom, c in terms:
+        merged[atom] = merged.get(atom, 0) + c
+    kept = {a: c for a, c in merged.items() if c}
+    return Affine(tuple(kept.items()), constant) if len(kept) < 2 else _join_quotients(kept, constant)
+
+
+def _join_quotients(terms: dict[Expr, int], constant: int) -> Affine:
+    """(x // c) * c * k + (x % c) * k is x * k."""
+    for atom, k in terms.items():
+        if isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const):
+            quotient = Binary("//", atom.a, atom.b)
+            if terms.get(quotient) == k * atom.b.value:
+                rest = [(a, c) for a, c in terms.items() if a not in (atom, quotient)]
+                whole = affine(atom.a).scale(k)
+                return _make([*rest, *whole.terms], constant + whole.constant)
+    return Affine(tuple(terms.items()), constant)
+
+
+def affine(e: Expr) -> Affine:
+    """The canonical form of an int32 scalar expression."""
+    match e:
+        case Const(value, _):
+            return Affine((), int(value))
+        case Var():
+            return Affine(((e, 1),), 0) if e.extent != 1 else Affine((), 0)
+        case Unary("neg", a):
+            return affine(a).scale(-1)
+        case Binary("+", a, b):
+            return affine(a) + affine(b)
+        case Binary("-", a, b):
+            return affine(a) + affine(b).scale(-1)
+        case Binary("*", a, b):
+            x, y = affine(a), affine(b)
+            if not y.terms:
+                return x.scale(y.constant)
+            if not x.terms:
+                return y.scale(x.constant)
+            return Affine(((Binary("*", x.to_expr(), y.to_expr()), 1),), 0)
+        case Binary("//" | "%", a, Const(value, _)) if int(value) > 0:
+            return _divide(e.op, affine(a), int(value))
+        case Binary("max" | "min", a, b):
+            return _extreme(e.op, affine(a), affine(b))
+    return Affine(((e, 1),), 0)
+
+
+def _divide(op: str, x: Affine, divisor: int) -> Affine:
+    """Terms that the divisor divides leave the quotient; what is left may be known to be within [0, divisor)."""
+    if divisor == 1:
+        return x if op == "//" else Affine((), 0)
+    whole = Affine(tuple((a, c // divisor) for a, c in x.terms if c % divisor == 0), x.constant // divisor)
+    rest = Affine(tuple((a, c) for a, c in x.terms if c % divisor), x.constant % divisor)
+    r = rest.range()
+    if r is not None and r[0] // divisor == r[1] // divisor:
+        k = r[0] // divisor
+        if op == "//":
+            return whole + Affine((), k)
+        return rest + Affine((), -k * divisor)
+    # (a*c + ...) // d with a common factor g of all coefficients and of d: divide by g first.
+    common = divisor
+    for _, c in rest.terms:
+        common = _gcd(common, c)
+    if common > 1:
+        inner = Affine(tuple((a, c // common) for a, c in rest.terms), rest.constant // common)
+        low = rest.constant % common
+        if op == "//":
+            return whole + _divide("//", inner, divisor // common)
+        return _divide("%", inner, divisor // common).scale(common) + Affine((), low)
+    if len(rest.terms) == 1 and rest.terms[0][1] == 1 and rest.constant == 0:
+        atom = rest.terms[0][0]
+        match op, atom:
+            # (x // a) // b is x // (a*b), and (x % (a*b)) % b is x % b
+            case "//", Binary("//", inner, Const(value, _)):
+                return whole + _divide("//", affine(inner), divisor * int(value))
+            case "%", Binary("%", inner, Const(value, _)) if int(value) % divisor == 0:
+                return _divide("%", affine(inner), divisor)
+    atom_expr = Binary(op, rest.to_expr(), Const(divisor))
+    made = Affine(((atom_expr, 1),), 0)
+    return whole + made if op == "//" else made
+
+
+def _extreme(op: str, x: Affine, y: Affine) -> Affine:
+    difference = (x + y.scale(-1)).range()
+    if difference is not None:
+        if difference[1] <= 0:
+            return x if op == "min" else y
+        if difference[0] >= 0:
+            return y if op == "min" else x
+    return Affine(((Binary(op, x.to_expr(), y.to_expr()), 1),), 0)
+
+
+def _gcd(a: int, b: int) -> int:
+    while b:
+        a, b = b, a % b
+    return abs(a)
+
+
+def _atom_range(e: Expr) -> Range | None:
+    match e:
+        case Var():
+            return 0, max(e.extent - 1, 0)
+        case Const(value, _):
+            return int(value), int(value)
+        case Binary("//", a, Const(value, _)) if int(value) > 0:
+            r = range_of(a)
+            return None if r is None else (r[0] // int(value), r[1] // int(value))
+        case Binary("%", a, Const(value, _)) if int(value) > 0:
+            r = range_of(a)
+            if r is not None and r[0] >= 0 and r[1] < int(value):
+                return r
+            return 0, int(value) - 1
+        case Binary("max" | "min", a, b):
+            x, y = range_of(a), range_of(b)
+            pick = max if e.op == "max" else min
+            return None if x is None or y is None else (pick(x[0], y[0]), pick(x[1], y[1]))
+        case Binary("*", a, b):
+            x, y = range_of(a), range_of(b)
+            if x is None or y is None:
+                return None
+            corners = [i * j for i in x for j in y]
+            return min(corners), max(corners)
+        case Select(_, a, b):
+            x, y = range_of(a), range_of(b)
+            return None if x is None or y is None else (min(x[0], y[0]), max(x[1], y[1]))
+    return None
+
+
+def range_of(e: Expr) -> Range | None:
+    """The interval that an int32 expression lies in; None where nothing is known (a value loaded from memory)."""
+    if e.dtype != I32:
+        return None
+    return affine(e).range()
+
+
+def decide(op: str, a: Expr, b: Expr) -> bool | None:
+    """The truth of an int32 comparison where the ranges settle it."""
+    difference = (affine(a) + affine(b).scale(-1)).range()
+    if difference is None:
+        return None
+    lo, hi = difference
+    match op:
+        case "<":
+            return True if hi < 0 else False if lo >= 0 else None
+        case "<=":
+            return True if hi <= 0 else False if lo > 0 else None
+        case "==":
+            return True if lo == hi == 0 else False if lo > 0 or hi < 0 else None
+        case "!=":
+            return False if lo == hi == 0 else True if lo > 0 or hi < 0 else None
+    return None

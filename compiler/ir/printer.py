@@ -1,0 +1,120 @@
+"""IR as text, for dumps, messages and keys. Names are made unique here; equal text means equal kernels."""
+
+from __future__ import annotations
+
+from .nodes import (
+    Alloc,
+    Binary,
+    Bitcast,
+    Buffer,
+    Cast,
+    Const,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Load,
+    LoopKind,
+    Node,
+    Outline,
+    Ramp,
+    Reduce,
+    Select,
+    Seq,
+    Splat,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+
+INFIX = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
+
+
+def print_kernel(kernel: Kernel, *, named: bool = True) -> str:
+    """The kernel's text. Without `named`, its name and origin are left out, so that equal code prints equally."""
+    p = _Printer()
+    heads = []
+    for b in kernel.params:
+        extra = " const" if b.constant else ""
+        if b.layout is not None and not b.layout.is_row_major:
+            extra += f" order={list(b.layout.order)}" + (f" block={b.layout.block}" if b.layout.block else "")
+        heads.append(f"{p.buffer(b, named)}: {b.dtype}{list(b.shape)}{extra}")
+    title = kernel.name if named else "kernel"
+    origin = f"  # {', '.join(kernel.origin.nodes)}\n" if named and kernel.origin.nodes else ""
+    return f"{origin}{title}({', '.join(heads)}) -> {kernel.outputs}\n{p.stmt(kernel.body, 1)}"
+
+
+def print_node(node: Node) -> str:
+    """An expression or statement as text."""
+    p = _Printer()
+    return p.expr(node) if isinstance(node, Expr) else p.stmt(node, 0)
+
+
+class _Printer:
+    def __init__(self) -> None:
+        self._names: dict[object, str] = {}
+        self._taken: set[str] = set()
+
+    def _name(self, key: object, wanted: str) -> str:
+        if key not in self._names:
+            name, n = wanted, 1
+            while name in self._taken:
+                n += 1
+                name = f"{wanted}.{n}"
+            self._names[key] = name
+            self._taken.add(name)
+        return self._names[key]
+
+    def buffer(self, b: Buffer, named: bool = True) -> str:
+        return self._name(b, b.name if named else "p")
+
+    def expr(self, e: Expr) -> str:
+        match e:
+            case Const(value, dtype):
+                suffix = {"int32": "", "bool": ""}.get(dtype.name, f":{dtype}")
+                return f"{value!r}{suffix}"
+            case Var():
+                return self._name(e, e.name)
+            case Unary(op, a):
+                return f"{op}({self.expr(a)})"
+            case Binary(op, a, b) if op.isalpha() and op not in INFIX:
+                return f"{op}({self.expr(a)}, {self.expr(b)})"
+            case Binary(op, a, b):
+                return f"({self.expr(a)} {INFIX.get(op, op)} {self.expr(b)})"
+            case Select(c, a, b):
+                return f"select({self.expr(c)}, {self.expr(a)}, {self.expr(b)})"
+            case Cast(dtype, a):
+                return f"{dtype}({self.expr(a)})"
+            case Bitcast(dtype, a):
+                return f"bits_as_{dtype}({self.expr(a)})"
+            case Load(buffer, indices, guard):
+                text = f"{self.buffer(buffer)}[{', '.join(map(self.expr, indices))}]"
+                return text if guard is None else f"{text} if {self.expr(guard)}"
+            case Ramp(base, lanes):
+                return f"{self.expr(base)}..+{lanes}"
+            case Splat(a, lanes):
+                return f"splat{lanes}({self.expr(a)})"
+            case Reduce(op, axes, value, init):
+                over = ", ".join(f"{self.expr(a)}<{a.extent}" for a in axes)
+                return f"{op}[{over}; {self.expr(init)}]({self.expr(value)})"
+        raise AssertionError(f"not an expression: {e!r}")
+
+    def stmt(self, s: Stmt, depth: int) -> str:
+        pad = "  " * depth
+        match s:
+            case For(var, body, kind, parallel):
+                tags = ("" if kind is LoopKind.SERIAL else f" {kind.value}") + ("" if parallel else " reduce")
+                return f"{pad}for {self.expr(var)} < {var.extent}{tags}:\n{self.stmt(body, depth + 1)}"
+            case Store(buffer, indices, value):
+                target = f"{self.buffer(buffer)}[{', '.join(map(self.expr, indices))}]"
+                return f"{pad}{target} = {self.expr(value)}\n"
+            case If(cond, then):
+                return f"{pad}if {self.expr(cond)}:\n{self.stmt(then, depth + 1)}"
+            case Alloc(buffer, body):
+                return f"{pad}local {self.buffer(buffer)}: {buffer.dtype}{list(buffer.shape)}\n{self.stmt(body, depth)}"
+            case Seq(stmts):
+                return "".join(self.stmt(x, depth) for x in stmts) or f"{pad}nothing\n"
+            case Outline(body):
+                return f"{pad}outline:\n{self.stmt(body, depth + 1)}"
+        raise AssertionError(f"not a statement: {s!r}")

@@ -1,0 +1,162 @@
+"""Simplification of expressions and statements; keeps the meaning, returns the same object where nothing changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..dtypes import BOOL, I32, DType
+from .index import affine, decide
+from .nodes import (
+    COMPARISONS,
+    Alloc,
+    Binary,
+    Cast,
+    Const,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Load,
+    Node,
+    Outline,
+    Ramp,
+    Select,
+    Seq,
+    Splat,
+    Stmt,
+    Store,
+    Unary,
+)
+from .rewrite import map_children, substitute, walk
+from .scalar_ops import apply_binary, apply_cast, apply_unary
+
+TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
+NOTHING = Seq(())
+
+
+def simplify(kernel: Kernel) -> Kernel:
+    """Indices to canonical form, decided guards removed, loops of one iteration and dead branches dropped."""
+    body = simplify_stmt(kernel.body)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def simplify_expr(e: Expr) -> Expr:
+    result = _simplify(e)
+    assert isinstance(result, Expr)
+    return result
+
+
+def simplify_stmt(s: Stmt) -> Stmt:
+    result = _simplify(s)
+    assert not isinstance(result, Expr)
+    return result
+
+
+def _simplify(n: Node) -> Node:
+    match n:
+        case For(var, body, _, _) if var.extent == 1:
+            return _simplify(substitute(body, {var: Const(0)}))
+        case For(var, _, _, _) if var.extent <= 0:
+            return NOTHING
+        case Binary() if n.dtype == I32 and n.op in ("+", "-", "*", "//", "%") and _scalar_index(n):
+            leaf = map_children(n, _atoms)
+            return _canonical(leaf)
+    n = map_children(n, _simplify)
+    return _rule(n)
+
+
+def _atoms(n: Node) -> Node:
+    """Simplifies what an index expression is made of, without canonicalising every level of it."""
+    if isinstance(n, Binary) and n.dtype == I32 and n.op in ("+", "-", "*", "//", "%"):
+        return map_children(n, _atoms)
+    return _simplify(n)
+
+
+def _scalar_index(n: Expr) -> bool:
+    """Vectors are left alone."""
+    return not any(isinstance(x, Ramp | Splat) for x in walk(n))
+
+
+def _canonical(e: Expr) -> Expr:
+    result = affine(e).to_expr()
+    return e if result == e else result
+
+
+def _rule(n: Node) -> Node:
+    match n:
+        case Seq(stmts):
+            return _flatten(n, stmts)
+        case For(_, Seq(()), _, _) | If(_, Seq(())) | Alloc(_, Seq(())) | Outline(Seq(())):
+            return NOTHING
+        case If(Const(value, _), then):
+            return then if value else NOTHING
+        case Alloc(buffer, body) if not _uses(body, buffer):
+            return body
+        case Unary("not", Const(value, dtype)) if dtype == BOOL:
+            return FALSE if value else TRUE
+        case Unary("not", Unary("not", a)):
+            return a
+        case Unary(op, Const(value, dtype)):
+            return _fold(apply_unary(op, np.asarray(value, dtype.numpy)), n.dtype)
+        case Binary(op, a, b):
+            return _binary(n, op, a, b)
+        case Select(Const(value, _), a, b):
+            return a if value else b
+        case Select(_, a, b) if a == b:
+            return a
+        case Select(Unary("not", c), a, b):
+            return Select(c, b, a)
+        case Cast(dtype, a) if a.dtype == dtype:
+            return a
+        case Cast(dtype, Const(value, source)):
+            return _fold(apply_cast(dtype, np.asarray(value, source.numpy)), dtype)
+        case Load(buffer, indices, Const(value, _)):
+            return Load(buffer, indices) if value else Const(_zero(buffer.dtype), buffer.dtype)
+    return n
+
+
+def _binary(n: Binary, op: str, a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Const) and isinstance(b, Const) and not (op in ("/", "//", "%", "fmod") and not b.value):
+        return _fold(apply_binary(op, np.asarray(a.value, a.dtype.numpy), np.asarray(b.value, b.dtype.numpy)), n.dtype)
+    if op in ("and", "or") and n.dtype == BOOL:
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Const):
+                return y if bool(x.value) == (op == "and") else x
+        return a if a == b else n
+    if op in COMPARISONS and a.dtype == I32 and _scalar_index(n):
+        known = decide(op, a, b)
+        if known is not None:
+            return TRUE if known else FALSE
+    if op == "*":
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Const) and x.value == 1:
+                return y
+    if op in ("-", "/") and isinstance(b, Const) and b.value == (0 if op == "-" else 1):
+        return a
+    if op in ("min", "max") and n.dtype == I32 and _scalar_index(n):
+        return _canonical(n)
+    return n
+
+
+def _fold(value: object, dtype: DType) -> Const:
+    item = np.asarray(value).item()
+    return Const(bool(item) if dtype == BOOL else item, dtype)
+
+
+def _zero(dtype: DType) -> int | float | bool:
+    return False if dtype == BOOL else 0.0 if dtype.is_float else 0
+
+
+def _flatten(n: Seq, stmts: tuple[Stmt, ...]) -> Stmt:
+    flat: list[Stmt] = []
+    for s in stmts:
+        flat.extend(s.stmts if isinstance(s, Seq) else (s,))
+    if len(flat) == 1:
+        return flat[0]
+    return n if len(flat) == len(stmts) and all(x is y for x, y in zip(flat, stmts, strict=True)) else Seq(tuple(flat))
+
+
+def _uses(body: Stmt, buffer: object) -> bool:
+    return any(isinstance(x, Load | Store) and x.buffer is buffer for x in walk(body))
