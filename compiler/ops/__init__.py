@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..tensor import Tensor
+from . import elementwise
 from .call import Call
 
 OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
 
-OPERATORS: dict[str, OperatorFn] = {}
+OPERATORS: dict[str, OperatorFn] = {
+    **elementwise.OPERATORS,
+}
 """ONNX operator type (default domain) -> its definition."""

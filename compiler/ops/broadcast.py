@@ -1,0 +1,35 @@
+"""NumPy-style broadcasting: what element-wise operators of several inputs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..ir.nodes import Const, Expr
+from ..tensor import Tensor, compute
+from .call import Call
+
+
+def broadcast_shape(call: Call, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape of `shapes`, aligned at the right. Raises UnsupportedError where they do not fit."""
+    rank = max((len(s) for s in shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for d, extent in enumerate(shape, rank - len(shape)):
+            if extent != 1 and result[d] not in (1, extent):
+                listed = " and ".join(str(list(s)) for s in shapes)
+                raise call.unsupported(f"shapes {listed} do not broadcast", "check the shapes given to the model")
+            if extent != 1:
+                result[d] = extent
+    return tuple(result)
+
+
+def broadcast_element(t: Tensor, axes: Sequence[Expr]) -> Expr:
+    """The element of `t` that broadcasting puts at `axes`: dimensions of extent 1 are read at 0."""
+    own = axes[len(axes) - t.rank :]
+    return t.read([Const(0) if extent == 1 else axis for extent, axis in zip(t.shape, own, strict=True)])
+
+
+def pointwise(call: Call, fn: Callable[..., Expr], *tensors: Tensor) -> Tensor:
+    """The tensor of `fn(element of each tensor)`, broadcast together."""
+    shape = broadcast_shape(call, [t.shape for t in tensors])
+    return compute(call.name, shape, tensors, lambda *axes: fn(*(broadcast_element(t, axes) for t in tensors)))

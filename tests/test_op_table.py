@@ -1,0 +1,28 @@
+"""Runs every row of the operator table on every backend."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import onnx
+import pytest
+from op_table import BACKENDS, Case, all_cases, check, feeds, make_model, reference
+from webnn_compile.ops import OPERATORS
+
+CASES = all_cases()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+def test_operator(case: Case, backend: str) -> None:
+    model = make_model(case)
+    onnx.checker.check_model(model)
+    check(BACKENDS[backend](model, feeds(case)), reference(case), case.tolerance)
+
+
+def test_every_operator_has_a_row() -> None:
+    assert sorted(set(OPERATORS) - {c.op for c in CASES}) == []
+
+
+def test_ids_are_unique() -> None:
+    assert [i for i, n in Counter(c.id for c in CASES).items() if n > 1] == []
