@@ -78,8 +78,8 @@ def _join_quotients(terms: dict[Expr, int], constant: int) -> Affine:
     """(x // c) * c * k + (x % c) * k is x * k."""
     for atom, k in terms.items():
         if isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const):
-            quotient = Binary("//", atom.a, atom.b)
-            if terms.get(quotient) == k * atom.b.value:
+            quotient = next((a for a, c in affine(Binary("//", atom.a, atom.b)).terms if c == 1), None)
+            if quotient is not None and terms.get(quotient) == k * atom.b.value:
                 rest = [(a, c) for a, c in terms.items() if a not in (atom, quotient)]
                 whole = affine(atom.a).scale(k)
                 return _make([*rest, *whole.terms], constant + whole.constant)
@@ -137,12 +137,12 @@ def _divide(op: str, x: Affine, divisor: int) -> Affine:
         return _divide("%", inner, divisor // common).scale(common) + Affine((), low)
     if len(rest.terms) == 1 and rest.terms[0][1] == 1 and rest.constant == 0:
         atom = rest.terms[0][0]
-        match op, atom:
+        match atom:
             # (x // a) // b is x // (a*b), and (x % (a*b)) % b is x % b
-            case "//", Binary("//", inner, Const(value, _)):
-                return whole + _divide("//", affine(inner), divisor * int(value))
-            case "%", Binary("%", inner, Const(value, _)) if int(value) % divisor == 0:
-                return _divide("%", affine(inner), divisor)
+            case Binary("//", nested, Const(value, _)) if op == "//":
+                return whole + _divide("//", affine(nested), divisor * int(value))
+            case Binary("%", nested, Const(value, _)) if op == "%" and int(value) % divisor == 0:
+                return _divide("%", affine(nested), divisor)
     atom_expr = Binary(op, rest.to_expr(), Const(divisor))
     made = Affine(((atom_expr, 1),), 0)
     return whole + made if op == "//" else made

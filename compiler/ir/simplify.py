@@ -62,6 +62,7 @@ def _simplify(n: Node) -> Node:
             return NOTHING
         case Binary() if n.dtype == I32 and n.op in ("+", "-", "*", "//", "%") and _scalar_index(n):
             leaf = map_children(n, _atoms)
+            assert isinstance(leaf, Expr)
             return _canonical(leaf)
     n = map_children(n, _simplify)
     return _rule(n)

@@ -8,12 +8,12 @@ Reduce). An operator that needs several reductions (softmax, say) is a compositi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..dtypes import DType, from_numpy, highest, lowest
-from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Origin, Reduce, Select, Var, expr
+from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Reduce, Select, Var, expr
 from ..ir.rewrite import loads
 
 
@@ -27,7 +27,6 @@ class Tensor:
     body: Expr | None = None
     reads: tuple[Tensor, ...] = ()
     data: np.ndarray | None = None
-    origin: Origin = field(default_factory=Origin)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,0 +1,43 @@
+"""From operators to tensors: the last step that knows ONNX."""
+
+from __future__ import annotations
+
+from ..ir.nodes import Origin
+from ..tensor import Tensor, constant, placeholder
+from ..tensor.program import TensorProgram
+from .builder import define
+from .ir import Graph, Value
+
+
+def lower_graph(graph: Graph) -> TensorProgram:
+    """Each node's outputs as tensors over those of its inputs; constants become constant tensors."""
+    tensors: dict[Value, Tensor] = {v: constant(v.name, data) for v, data in graph.constants.items()}
+    for v in graph.inputs:
+        tensors[v] = placeholder(v.name, v.shape, v.dtype)
+    known = set(tensors.values())
+    made: list[Tensor] = []
+    origins: dict[Tensor, Origin] = {}
+
+    def take(t: Tensor, origin: Origin) -> None:
+        """Records `t` and the intermediate tensors that its operator made, inputs first."""
+        if t in known:
+            return
+        known.add(t)
+        for r in t.reads:
+            take(r, origin)
+        origins[t] = origin
+        if t.data is None:
+            made.append(t)
+
+    for node in graph.nodes:
+        results = define(node, tensors)
+        for value, t in zip(node.outputs, results, strict=False):
+            if value is not None:
+                take(t, Origin((node.name,), (node.op,)))
+                tensors[value] = t
+    return TensorProgram(
+        inputs=tuple((v.name, tensors[v]) for v in graph.inputs),
+        outputs=tuple((v.name, tensors[v]) for v in graph.outputs),
+        tensors=tuple(made),
+        origins=origins,
+    )

@@ -1,0 +1,234 @@
+"""Which tensors share a kernel. A kernel computes one tensor, and has at most one reduction.
+
+- A reduction takes in the element-wise maps that follow it (its epilogue: bias, activation, residual), each read at
+  the very index that is computed.
+- A map is inlined into what reads it where that repeats no arithmetic, or where it only moves data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir.index import affine
+from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Origin, Reduce, Select, Unary, Var
+from ..ir.rewrite import loads, rewrite_top_down, substitute, walk
+from ..ir.simplify import simplify_expr
+from .program import TensorProgram
+from .tensor import Tensor
+
+BODY_LIMIT = 400
+"""Nodes of an expression beyond which nothing more is inlined into it."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Group:
+    """One kernel to be: `output` = `body` over `axes`, where loads of `anchor` mean the reduction `reduce`.
+
+    `reads` are the tensors it loads (materialised ones and constants). `anchor` is None for a map.
+    """
+
+    output: Tensor
+    axes: tuple[Var, ...]
+    body: Expr
+    anchor: Buffer | None
+    reduce: Reduce | None
+    reads: tuple[Tensor, ...]
+    origin: Origin
+
+
+def fuse(program: TensorProgram) -> tuple[Group, ...]:
+    """The groups in an order of execution."""
+    plan = _Plan(program)
+    return tuple(plan.group(t) for t in program.tensors if t not in plan.inlined and t not in plan.absorbed)
+
+
+class _Plan:
+    """The decisions: `inlined` maps, and reductions `absorbed` into the map that ends their epilogue."""
+
+    def __init__(self, program: TensorProgram) -> None:
+        self.program = program
+        self.by_buffer = {t.buffer: t for t in program.tensors}
+        self.outputs = {t for _, t in program.outputs}
+        self.readers: dict[Tensor, list[Tensor]] = {}
+        for t in program.tensors:
+            for r in t.reads:
+                self.readers.setdefault(r, []).append(t)
+        self.inlined: set[Tensor] = set()
+        self.absorbed: dict[Tensor, Tensor] = {}
+        self._anchor_of: dict[Tensor, Tensor] = {}
+        self._sizes: dict[Tensor, int] = {}
+        for t in reversed(program.tensors):
+            if t.is_reduction:
+                self._extend_epilogue(t)
+        for t in program.tensors:
+            if t not in self.inlined and t not in self.absorbed and self._may_inline(t):
+                self.inlined.add(t)
+
+    def _extend_epilogue(self, anchor: Tensor) -> None:
+        current = anchor
+        while current not in self.outputs:
+            users = self.readers.get(current, [])
+            if len(users) != 1 or users[0].is_reduction or users[0] in self._anchor_of:
+                break
+            user = users[0]
+            if user.shape != current.shape or not _reads_identity(user, current):
+                break
+            if current is anchor:
+                self.absorbed[anchor] = user
+            else:
+                self.inlined.add(current)
+            self._anchor_of[user] = anchor
+            current = user
+        if current is not anchor:
+            self.absorbed[anchor] = current
+
+    def _may_inline(self, t: Tensor) -> bool:
+        users = self.readers.get(t, [])
+        if t in self.outputs or t.is_reduction or t in self._anchor_of or not users:
+            return False
+        cheap = _is_movement(t.body)
+        return all(self._fits(t, user, cheap, len(users)) for user in users)
+
+    def _fits(self, t: Tensor, user: Tensor, cheap: bool, users: int) -> bool:
+        assert user.body is not None
+        sites = [x for x in loads(user.body) if x.buffer is t.buffer]
+        reads = len({x.indices for x in sites})
+        if self._size(t) * reads + self._size(user) > BODY_LIMIT:
+            return False
+        if isinstance(user.body, Reduce):
+            times = user.buffer.size * _count(user.body.axes)
+            if times > max(t.buffer.size, 1):
+                return cheap and _is_affine_movement(t)
+            return cheap or (users == 1 and reads == 1)
+        if cheap:
+            return True
+        return users == 1 and reads == 1 and user.buffer.size <= t.buffer.size
+
+    def _size(self, t: Tensor) -> int:
+        """Nodes of the body as it is with what was inlined into it so far."""
+        if t not in self._sizes:
+            assert t.body is not None
+            inner = sum(self._size(r) for r in t.reads if r in self.inlined)
+            self._sizes[t] = sum(1 for _ in walk(t.body)) + inner
+        return self._sizes[t]
+
+    def group(self, output: Tensor) -> Group:
+        assert output.body is not None
+        anchor = output if output.is_reduction else self._anchor_of.get(output)
+        origins: list[Tensor] = []
+        reduction: Reduce | None = None
+        if anchor is not None:
+            assert isinstance(anchor.body, Reduce)
+            env = dict(zip(anchor.axes, output.axes, strict=True))
+            value = substitute(anchor.body.value, env)
+            value = simplify_expr(self._inline(value, origins))
+            reduction = Reduce(anchor.body.op, anchor.body.axes, value, anchor.body.init)
+            origins.append(anchor)
+        if output is anchor:
+            body: Expr = Load(output.buffer, output.axes)
+        else:
+            body = simplify_expr(self._inline(output.body, origins))
+            origins.append(output)
+        used = {x.buffer for e in (body, reduction) if e is not None for x in loads(e)}
+        reads = _materialised(output, used, anchor)
+        origin = Origin()
+        order = {t: i for i, t in enumerate(self.program.tensors)}
+        for t in sorted(dict.fromkeys(origins), key=lambda t: order[t]):
+            origin = origin + self.program.origins[t]
+        buffer = None if anchor is None else anchor.buffer
+        return Group(output, output.axes, body, buffer, reduction, reads, origin)
+
+    def _inline(self, e: Expr, origins: list[Tensor]) -> Expr:
+        def rule(n: object) -> Expr | None:
+            if not isinstance(n, Load):
+                return None
+            t = self.by_buffer.get(n.buffer)
+            indices = tuple(self._inline(i, origins) for i in n.indices)
+            guard = None if n.guard is None else self._inline(n.guard, origins)
+            if t is None or t not in self.inlined:
+                return Load(n.buffer, indices, guard)
+            assert t.body is not None
+            origins.append(t)
+            value = self._inline(substitute(t.body, dict(zip(t.axes, indices, strict=True))), origins)
+            return value if guard is None else guarded(guard, value)
+
+        return rewrite_top_down(e, rule)
+
+
+def guarded(guard: Expr, value: Expr) -> Expr:
+    """`value` where `guard` holds, else zero; its loads touch memory only there."""
+    if isinstance(value, Load) and value.guard is None:
+        return Load(value.buffer, value.indices, guard)
+
+    def rule(n: object) -> Expr | None:
+        if isinstance(n, Load):
+            return Load(n.buffer, n.indices, guard if n.guard is None else n.guard & guard)
+        return None
+
+    inner = rewrite_top_down(value, rule)
+    zero = Const(0.0 if value.dtype.is_float else 0, value.dtype)
+    return Select(guard, inner, zero)
+
+
+def _materialised(output: Tensor, used: set[Buffer], anchor: Tensor | None) -> tuple[Tensor, ...]:
+    found: dict[Tensor, None] = {}
+    seen: set[Tensor] = set()
+
+    def visit(t: Tensor) -> None:
+        if t in seen:
+            return
+        seen.add(t)
+        for r in t.reads:
+            if r.buffer in used and r is not anchor:
+                found[r] = None
+            else:
+                visit(r)
+
+    visit(output)
+    # A buffer may be reached both through an inlined tensor and beside it: look behind what was found, too.
+    missing = used - {t.buffer for t in found} - ({anchor.buffer} if anchor else set())
+    stack = list(found)
+    while missing and stack:
+        t = stack.pop()
+        for r in t.reads:
+            if r.buffer in missing:
+                found[r] = None
+                missing.discard(r.buffer)
+            stack.append(r)
+    return tuple(found)
+
+
+def _reads_identity(user: Tensor, t: Tensor) -> bool:
+    assert user.body is not None
+    sites = [x for x in loads(user.body) if x.buffer is t.buffer]
+    return all(x.guard is None and _is_identity(x.indices, user.axes) for x in sites)
+
+
+def _is_identity(indices: tuple[Expr, ...], axes: tuple[Var, ...]) -> bool:
+    return len(indices) == len(axes) and all(affine(i) == affine(a) for i, a in zip(indices, axes, strict=True))
+
+
+def _is_movement(body: Expr | None) -> bool:
+    """No arithmetic on elements: loads, selections by index, conversions, constants."""
+    match body:
+        case Load() | Const():
+            return True
+        case Cast(_, a):
+            return _is_movement(a)
+        case Select(cond, a, b):
+            return not any(True for _ in loads(cond)) and _is_movement(a) and _is_movement(b)
+        case Var() | Unary() | Binary():
+            return not any(True for _ in loads(body)) and sum(1 for _ in walk(body)) < 8
+    return False
+
+
+def _is_affine_movement(t: Tensor) -> bool:
+    """A plain load at an affine index: free to inline even where elements are read many times."""
+    return isinstance(t.body, Load) and t.body.guard is None and all(affine(i).variables_only for i in t.body.indices)
+
+
+def _count(axes: tuple[Var, ...]) -> int:
+    n = 1
+    for a in axes:
+        n *= a.extent
+    return n
