@@ -17,7 +17,6 @@ from .nodes import (
     Const,
     Expr,
     For,
-    If,
     Kernel,
     Load,
     Outline,
@@ -56,9 +55,6 @@ def _run(s: Stmt, memory: dict[Buffer, Array], env: dict[Var, int], kernel: str)
             for i in range(var.extent):
                 env[var] = i
                 _run(body, memory, env, kernel)
-        case If(cond, then):
-            if _value(cond, memory, env, kernel):
-                _run(then, memory, env, kernel)
         case Alloc(buffer, body):
             fill = np.nan if buffer.dtype.is_float else 0
             memory[buffer] = np.full(buffer.shape, fill, buffer.dtype.numpy)

@@ -83,6 +83,18 @@ class Layout:
             dims.append(shifted[self.block[0]] % self.block[1])
         return tuple(dims)
 
+    def logical(self, physical: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The inverse of `index`."""
+        dims: list[Expr] = list(physical)
+        inner = dims.pop() if self.block is not None else None
+        result: dict[int, Expr] = {}
+        for axis, i in zip(self.order, dims, strict=True):
+            if inner is not None and self.block is not None and self.block[0] == axis:
+                i = i * self.block[1] + inner
+            lo = self.pad[axis][0]
+            result[axis] = i - lo if lo else i
+        return tuple(result[a] for a in range(len(self.shape)))
+
     def buffer(self, name: str, dtype: DType, *, constant: bool = False) -> Buffer:
         return Buffer(name, self.physical_shape, dtype, constant=constant, layout=self)
 

@@ -2,7 +2,7 @@
 
     Kernel = (name, params: Buffer*, body: Stmt, origin: Origin)
     Buffer = (name, shape, dtype, scope)                     scope = GLOBAL | LOCAL     (identity equality)
-    Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value) | If(cond, then)
+    Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value)
            | Alloc(buffer, body) | Seq(stmts) | Outline(body)
     Expr   = Const(value, dtype) | Var(name, extent) | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
@@ -324,12 +324,6 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
-    cond: Expr
-    then: Stmt
-
-
-@dataclass(frozen=True, slots=True)
 class Alloc:
     buffer: Buffer
     body: Stmt
@@ -345,7 +339,7 @@ class Outline:
     body: Stmt
 
 
-Stmt = For | Store | If | Alloc | Seq | Outline
+Stmt = For | Store | Alloc | Seq | Outline
 Node = Expr | Stmt
 
 

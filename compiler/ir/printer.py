@@ -11,7 +11,6 @@ from .nodes import (
     Const,
     Expr,
     For,
-    If,
     Kernel,
     Load,
     LoopKind,
@@ -109,8 +108,6 @@ class _Printer:
             case Store(buffer, indices, value):
                 target = f"{self.buffer(buffer)}[{', '.join(map(self.expr, indices))}]"
                 return f"{pad}{target} = {self.expr(value)}\n"
-            case If(cond, then):
-                return f"{pad}if {self.expr(cond)}:\n{self.stmt(then, depth + 1)}"
             case Alloc(buffer, body):
                 return f"{pad}local {self.buffer(buffer)}: {buffer.dtype}{list(buffer.shape)}\n{self.stmt(body, depth)}"
             case Seq(stmts):

@@ -15,7 +15,6 @@ from .nodes import (
     Const,
     Expr,
     For,
-    If,
     Load,
     Node,
     Outline,
@@ -52,8 +51,6 @@ def children(node: Node) -> tuple[Node, ...]:
             return (body,)
         case Store(_, indices, value):
             return (*indices, value)
-        case If(cond, then):
-            return (cond, then)
         case Seq(stmts):
             return stmts
     raise AssertionError(f"not an IR node: {node!r}")
@@ -102,8 +99,6 @@ def with_children(node: Node, new: tuple[Node, ...]) -> Node:
             return Outline(s[0])
         case Store(buffer, indices, _):
             return Store(buffer, e[:-1], e[-1])
-        case If():
-            return If(e[0], s[1])
         case Seq():
             return Seq(s)
     raise AssertionError(f"not an IR node with children: {node!r}")

@@ -16,7 +16,6 @@ from .nodes import (
     Const,
     Expr,
     For,
-    If,
     Kernel,
     Load,
     Node,
@@ -89,10 +88,8 @@ def _rule(n: Node) -> Node:
     match n:
         case Seq(stmts):
             return _flatten(n, stmts)
-        case For(_, Seq(()), _, _) | If(_, Seq(())) | Alloc(_, Seq(())) | Outline(Seq(())):
+        case For(_, Seq(()), _, _) | Alloc(_, Seq(())) | Outline(Seq(())):
             return NOTHING
-        case If(Const(value, _), then):
-            return then if value else NOTHING
         case Alloc(buffer, body) if not _uses(body, buffer):
             return body
         case Unary("not", Const(value, dtype)) if dtype == BOOL:

@@ -1,0 +1,18 @@
+"""Schedule steps: pure functions from a statement to an equivalent one; an illegal step raises ScheduleError.
+
+Loops are named by their variable. A step that copies a body keeps the variables of the loops in it, so that a later
+step on such a loop acts on every copy.
+"""
+
+from .cut import cut
+from .fuse import fuse
+from .outline import outline
+from .pack import pack
+from .partition import partition
+from .reorder import reorder
+from .rfactor import rfactor
+from .sink import sink
+from .split import segments, split
+from .tag import tag
+
+__all__ = ["cut", "fuse", "outline", "pack", "partition", "reorder", "rfactor", "segments", "sink", "split", "tag"]

@@ -1,0 +1,41 @@
+"""Finding loops in a statement, and saying which one a step could not transform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...errors import ScheduleError
+from ...ir.nodes import For, Stmt, Var
+from ...ir.printer import print_node
+from ...ir.rewrite import rewrite, walk
+
+
+def on_loops(stmt: Stmt, var: Var, change: Callable[[For], Stmt]) -> Stmt:
+    """`change` applied to every loop over `var`; ScheduleError if there is none."""
+    found = False
+
+    def rule(n: object) -> Stmt | None:
+        nonlocal found
+        if isinstance(n, For) and n.var is var:
+            found = True
+            return change(n)
+        return None
+
+    result = rewrite(stmt, rule)
+    if not found:
+        raise ScheduleError(f"there is no loop over {var.name} in\n{print_node(stmt)}")
+    return result
+
+
+def find_loop(stmt: Stmt, var: Var) -> For:
+    """The first loop over `var`; ScheduleError if there is none."""
+    for n in walk(stmt):
+        if isinstance(n, For) and n.var is var:
+            return n
+    raise ScheduleError(f"there is no loop over {var.name} in\n{print_node(stmt)}")
+
+
+def illegal(step: str, loop: For, why: str) -> ScheduleError:
+    """The error of a step that may not be done: names the step, marks the loop."""
+    text = print_node(loop).splitlines()
+    return ScheduleError(f"{step}: {why}\n--> " + "\n    ".join(text))

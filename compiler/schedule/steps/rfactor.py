@@ -1,0 +1,70 @@
+"""rfactor: a reduction over contiguous elements keeps one partial result per lane."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir.nodes import Alloc, Binary, Buffer, Const, For, Load, LoopKind, Seq, Stmt, Store, Var
+from ...ir.rewrite import rewrite, rewrite_top_down, substitute
+from .loops import illegal
+
+
+def rfactor(stmt: Stmt, var: Var, lanes: int, neutral: Const) -> Stmt:
+    """local acc; acc = init; for k < 10 reduce: acc = acc + x[k]; ...
+    ->  local acc; acc = init; local part[4]; part[:] = 0; for ko < 2 reduce: part[:] = part[:] + x[4*ko:4*ko+4];
+        for l unroll: acc = acc + part[l]; for k < 2 reduce: acc = acc + x[8 + k]; ...
+
+    `var` must be the innermost reduction loop around one update of the accumulator. Sums are reassociated.
+    """
+
+    def rule(n: object) -> Stmt | None:
+        if isinstance(n, For) and not n.parallel and _holds(n, var):
+            return _factor(n, var, lanes, neutral)
+        return None
+
+    return rewrite_top_down(stmt, rule)
+
+
+def _holds(loop: For, var: Var) -> bool:
+    return loop.var is var or (isinstance(loop.body, For) and not loop.body.parallel and _holds(loop.body, var))
+
+
+def _factor(nest: For, var: Var, lanes: int, neutral: Const) -> Stmt:
+    chain: list[For] = []
+    inner: Stmt = nest
+    while isinstance(inner, For):
+        chain.append(inner)
+        inner = inner.body
+    if chain[-1].var is not var or not isinstance(inner, Store) or not isinstance(inner.value, Binary):
+        raise illegal("rfactor", nest, f"{var.name} is not the innermost loop around an update")
+    update = inner
+    combine = inner.value.op
+    part = Buffer("part", (lanes,), update.buffer.dtype, update.buffer.scope)
+    lane, last = Var("lane", lanes), Var("lane", lanes)
+    whole, rest = divmod(var.extent, lanes)
+    outer = Var(f"{var.name}o", whole)
+
+    def partial(n: object) -> Load | Store | None:
+        match n:
+            case Load(buffer, _, guard) if buffer is update.buffer:
+                return Load(part, (lane,), guard)
+        return None
+
+    body = substitute(rewrite(update.value, partial), {var: outer * lanes + lane})
+    step: Stmt = For(lane, Store(part, (lane,), body), LoopKind.VECTOR)
+    step = For(outer, step, parallel=False)
+    for loop in reversed(chain[:-1]):
+        step = replace(loop, body=step)
+    start = For(lane, Store(part, (lane,), neutral), LoopKind.VECTOR)
+    acc = Load(update.buffer, update.indices)
+    collect = For(
+        last, Store(update.buffer, update.indices, Binary(combine, acc, Load(part, (last,)))), LoopKind.UNROLL, False
+    )
+    pieces: list[Stmt] = [Alloc(part, Seq((start, step, collect)))]
+    if rest:
+        tail = Var(var.name, rest)
+        remaining: Stmt = For(tail, substitute(update, {var: tail + whole * lanes}), parallel=False)
+        for loop in reversed(chain[:-1]):
+            remaining = replace(loop, body=remaining)
+        pieces.append(remaining)
+    return Seq(tuple(pieces))

@@ -1,0 +1,174 @@
+"""From a group to a kernel of naive loops over its output as it lies in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..ir.index import affine, range_of
+from ..ir.layout import Layout
+from ..ir.nodes import (
+    COMBINE,
+    Alloc,
+    Binary,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    Kernel,
+    Load,
+    Scope,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+)
+from ..ir.rewrite import loads, rewrite, rewrite_top_down, substitute
+from ..ir.simplify import simplify
+from .choose_layout import guard_is_bounds
+from .fuse import Group
+from .tensor import Tensor
+
+
+def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout]) -> Kernel:
+    """Parameters: what the group reads, in order, then its output. Loops follow the output's layout, outermost first;
+    reduction loops stand inside them around an accumulator. The border of the output, if any, is filled with zeros."""
+    layout = layouts[group.output]
+    loops = _axes(group, layout, rounded=True)
+    reads, values = _place_reads(group, layouts, loops)
+    if not _in_range(values):
+        loops = _axes(group, layout, rounded=False)
+        reads, values = _place_reads(group, layouts, loops)
+    body, reduction = values
+    out = layout.buffer(group.output.name, group.output.dtype)
+    target = layout.index([loops[a] for a in range(len(loops))])
+    store: Stmt = Store(out, target, body)
+    if reduction is not None:
+        store = _reduction_loops(group, body, reduction, out, target)
+    for axis in reversed(layout.order):
+        store = For(loops[axis], store)
+    kernel = Kernel(name, (*reads, out), Seq((*_fill_border(out, layout), store)), group.origin)
+    return simplify(kernel)
+
+
+def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:
+    """A loop variable per logical axis; with `rounded`, over the rounded-up extent (what lies there is never used)."""
+    made = {}
+    for d, v in enumerate(group.axes):
+        extent = v.extent
+        if rounded and layout.align[d] > 1:
+            extent = layout.extent(d) - sum(layout.pad[d])
+        made[d] = Var(v.name, extent)
+    return made
+
+
+def _place_reads(
+    group: Group, layouts: Mapping[Tensor, Layout], loops: Mapping[int, Var]
+) -> tuple[list[Buffer], tuple[Expr, Expr | None]]:
+    """The buffers read, as they lie in memory, and the group's expressions over them and the new loop variables."""
+    env: dict[Var, Expr] = {v: loops[d] for d, v in enumerate(group.axes)}
+    body = substitute(group.body, env)
+    reduction = None if group.reduce is None else substitute(group.reduce.value, env)
+    last = layouts[group.output].order[-1] if layouts[group.output].order else None
+    placed: dict[Buffer, Layout] = {}
+    buffers: dict[Buffer, Buffer] = {}
+    for t in group.reads:
+        if t.data is None:
+            placed[t.buffer] = layouts[t]
+        else:
+            wide = loops[last] if last is not None else None
+            placed[t.buffer] = _constant_layout(t, wide, [e for e in (body, reduction) if e is not None])
+        buffers[t.buffer] = placed[t.buffer].buffer(t.name, t.dtype, constant=t.data is not None)
+
+    def rule(n: object) -> Expr | None:
+        if isinstance(n, Load) and n.buffer in placed:
+            layout = placed[n.buffer]
+            guard = n.guard
+            if guard is not None and guard_is_bounds(n) and _border_covers(n, layout):
+                guard = None
+            return Load(buffers[n.buffer], layout.index(n.indices), guard)
+        return None
+
+    values = rewrite(body, rule), None if reduction is None else rewrite(reduction, rule)
+    return [buffers[t.buffer] for t in group.reads], values
+
+
+def _constant_layout(t: Tensor, wide: Var | None, values: list[Expr]) -> Layout:
+    """Row-major, with the dimension that moves with the innermost loop last and as long as that loop."""
+    layout = Layout.row_major(t.shape)
+    if wide is None:
+        return layout
+    for e in values:
+        for x in loads(e):
+            if x.buffer is t.buffer:
+                for d, i in enumerate(x.indices):
+                    if affine(i) == affine(wide) and t.shape[d] > 1:
+                        order = (*(k for k in range(t.rank) if k != d), d)
+                        align = tuple(wide.extent if k == d else 1 for k in range(t.rank))
+                        return Layout(t.shape, order, layout.pad, align)
+    return layout
+
+
+def _border_covers(x: Load, layout: Layout) -> bool:
+    for d, i in enumerate(x.indices):
+        r = range_of(i)
+        lo, hi = layout.pad[d]
+        if r is None or r[0] < -lo or r[1] >= layout.shape[d] + hi:
+            return False
+    return True
+
+
+def _in_range(values: tuple[Expr, Expr | None]) -> bool:
+    """Whether loops over rounded-up extents still read inside every buffer."""
+    for e in values:
+        if e is None:
+            continue
+        for x in loads(e):
+            for i, extent in zip(x.indices, x.buffer.shape, strict=True):
+                r = range_of(i)
+                if x.guard is None and r is not None and (r[0] < 0 or r[1] >= extent):
+                    return False
+    return True
+
+
+def _reduction_loops(group: Group, body: Expr, value: Expr, out: Buffer, target: tuple[Expr, ...]) -> Stmt:
+    assert group.reduce is not None
+    acc = Buffer("acc", (), group.reduce.dtype, Scope.LOCAL)
+    update: Stmt = Store(acc, (), Binary(COMBINE[group.reduce.op], Load(acc, ()), value))
+    for axis in reversed(group.reduce.axes):
+        update = For(axis, update, parallel=False)
+
+    def rule(n: object) -> Expr | None:
+        return Load(acc, ()) if isinstance(n, Load) and n.buffer is group.anchor else None
+
+    result = rewrite_top_down(body, rule)
+    return Alloc(acc, Seq((Store(acc, (), group.reduce.init), update, Store(out, target, result))))
+
+
+def _fill_border(out: Buffer, layout: Layout) -> list[Stmt]:
+    """Zeros around the interior: for each padded dimension, outermost first, the slabs before and after."""
+    fills: list[Stmt] = []
+    zero = Const(0.0 if out.dtype.is_float else 0, out.dtype)
+    for place, axis in enumerate(layout.order):
+        lo, hi = layout.pad[axis]
+        for start, count in ((0, lo), (lo + layout.shape[axis], hi)):
+            if not count:
+                continue
+            vars_: list[Var] = []
+            indices: list[Expr] = []
+            for p, a in enumerate(layout.order):
+                inner_lo = layout.pad[a][0]
+                if p < place:
+                    v = Var(f"b{a}", layout.shape[a])
+                    indices.append(v + inner_lo if inner_lo else v)
+                elif p == place:
+                    v = Var(f"b{a}", count)
+                    indices.append(v + start if start else v)
+                else:
+                    v = Var(f"b{a}", layout.extent(a))
+                    indices.append(v)
+                vars_.append(v)
+            stmt: Stmt = Store(out, tuple(indices), zero)
+            for v in reversed(vars_):
+                stmt = For(v, stmt)
+            fills.append(stmt)
+    return fills

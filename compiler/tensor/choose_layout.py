@@ -1,0 +1,217 @@
+"""How each materialised tensor lies in memory: channels last where convolutions live, with the zeros around it.
+
+Layout belongs to the stored value, not to the operator: a group computes over logical indices, and `build_kernel` maps
+those to where each value lies. So no transposes arise that would have to be cancelled; a model's own Transpose whose
+result lies as its operand does becomes an alias (see `aliases`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..dtypes import F32
+from ..ir.index import affine, range_of
+from ..ir.layout import Layout
+from ..ir.nodes import Binary, Const, Expr, Load, Origin, Unary, Var
+from ..ir.rewrite import free_vars, loads, replace_buffers
+from .fuse import Group
+from .program import TensorProgram
+from .tensor import Tensor, compute
+
+CHANNEL_ALIGN = 4
+"""Channels are rounded up to a multiple of this: a v128, a vec4f, a texel hold four."""
+
+BORDER_LIMIT = 8
+"""Widest zero border, in elements a side, that a producer writes for a convolution to read."""
+
+
+def add_relayouts(program: TensorProgram) -> TensorProgram:
+    """A copy behind each graph input that a convolution reads, and before each graph output that one makes.
+
+    Graph inputs and outputs lie row-major; the copies change the layout and write the border.
+    """
+    readers: dict[Tensor, list[Tensor]] = {}
+    for t in program.tensors:
+        for r in t.reads:
+            readers.setdefault(r, []).append(t)
+    copies: dict[Tensor, Tensor] = {}
+    for name, t in program.inputs:
+        if t.rank >= 3 and any(_is_spatial_read(u, t) for u in readers.get(t, [])):
+            copies[t] = _copy(f"{name}_channels_last", t)
+    swapped = _replace_reads(program.tensors, copies)
+    outputs = []
+    extra = []
+    origins = {swapped.get(t, t): o for t, o in program.origins.items()}
+    for name, t in program.outputs:
+        t = swapped.get(t, t)
+        last = t
+        if _makes_channels_last(last):
+            last = _copy(name, t)
+            extra.append(last)
+            origins[last] = program.origins.get(t, origins.get(t, Origin()))
+        outputs.append((name, last))
+    for t, c in copies.items():
+        users = [u for u in readers[t] if u in program.origins]
+        origins[c] = Origin((f"{t.name} (layout)",), ("Layout",)) if users else Origin()
+    body = tuple(swapped.get(t, t) for t in program.tensors)
+    return TensorProgram(program.inputs, tuple(outputs), (*copies.values(), *body, *extra), origins)
+
+
+def _copy(name: str, t: Tensor) -> Tensor:
+    return compute(name, t.shape, (t,), lambda *i: t.read(i))
+
+
+def _replace_reads(tensors: tuple[Tensor, ...], copies: Mapping[Tensor, Tensor]) -> dict[Tensor, Tensor]:
+    """Tensors rebuilt to read the copies; only those downstream of one change."""
+    done: dict[Tensor, Tensor] = {}
+    for t in tensors:
+        moved = {r: copies.get(r, done.get(r, r)) for r in t.reads}
+        if any(a is not b for a, b in moved.items()):
+            assert t.body is not None
+            body = replace_buffers(t.body, {a.buffer: b.buffer for a, b in moved.items()})
+            done[t] = Tensor(t.buffer, t.axes, body, tuple(moved.values()))
+    return done
+
+
+def _makes_channels_last(t: Tensor) -> bool:
+    """Whether `t` is a convolution's result, or an element-wise map over one, with more than one position."""
+    if t.rank < 3 or t.dtype != F32 or t.shape[1] == 1 or all(n == 1 for n in t.shape[2:]):
+        return False
+    if t.is_reduction:
+        return any(_is_spatial_read(t, r) for r in t.reads)
+    return any(r.shape == t.shape and r.data is None and _makes_channels_last(r) for r in t.reads)
+
+
+def _is_spatial_read(user: Tensor, t: Tensor) -> bool:
+    """Whether reduction `user` reads `t` as a convolution or pooling does: same rank, spatial axis d by axis d."""
+    if (
+        not user.is_reduction
+        or user.rank != t.rank
+        or t.rank < 3
+        or t.dtype != F32
+        or user.dtype != F32
+        or t.data is not None
+    ):
+        return False
+    assert user.body is not None
+    return any(x.buffer is t.buffer and is_spatial(x.indices, user.axes) for x in loads(user.body))
+
+
+def is_spatial(indices: tuple[Expr, ...], axes: tuple[Var, ...]) -> bool:
+    """Index d of each spatial dimension moves with axis d, or that axis has one position."""
+    if len(indices) != len(axes):
+        return False
+    return all(
+        a.extent == 1 or (affine(i).coefficient(a) or _mentions(i, a))
+        for i, a in zip(indices[2:], axes[2:], strict=True)
+    )
+
+
+def _mentions(e: Expr, v: Var) -> bool:
+    return v in free_vars(e)
+
+
+def choose_layout(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Tensor, Layout]:
+    """The layout of every graph input and group output; constants lie row-major until a schedule packs them."""
+    fixed = {t for _, t in (*program.inputs, *program.outputs)}
+    last: set[Tensor] = set()
+    for g in groups:
+        if g.reduce is None or g.output.rank < 3 or g.output.dtype != F32:
+            continue
+        spatial = [t for t in g.reads if t.data is None and t.rank == g.output.rank and _group_reads_spatially(g, t)]
+        if spatial:
+            last.update(spatial)
+            last.add(g.output)
+    _spread(groups, last)
+    layouts = {t: Layout.row_major(t.shape) for t in (*fixed, *(g.output for g in groups))}
+    borders = _borders(groups)
+    for t in last - fixed:
+        if t.rank >= 3 and t.dtype == F32:
+            align = CHANNEL_ALIGN if t.shape[1] >= CHANNEL_ALIGN else 1
+            layouts[t] = Layout.channels_last(t.shape, align=align, pad=borders.get(t))
+    return layouts
+
+
+def _group_reads_spatially(g: Group, t: Tensor) -> bool:
+    assert g.reduce is not None
+    return any(x.buffer is t.buffer and is_spatial(x.indices, g.axes) for x in loads(g.reduce.value))
+
+
+def _spread(groups: tuple[Group, ...], last: set[Tensor]) -> None:
+    """Maps between channels-last tensors of one rank are channels-last too; runs until nothing changes."""
+    changed = True
+    while changed:
+        changed = False
+        for g in groups:
+            if g.output in last or g.output.rank < 3 or g.output.dtype != F32 or g.reduce is not None:
+                continue
+            if any(t in last and t.rank == g.output.rank for t in g.reads) and _keeps_axes(g):
+                last.add(g.output)
+                changed = True
+
+
+def _keeps_axes(g: Group) -> bool:
+    """Whether each output axis d is read through dimension d (element-wise, concat, slice, resize, pad)."""
+    for x in loads(g.body):
+        if len(x.indices) == len(g.axes) and not is_spatial(x.indices, g.axes):
+            return False
+        wide = len(x.indices) == len(g.axes) and g.axes[1].extent > 1 and x.buffer.shape[1] > 1
+        if wide and not _mentions(x.indices[1], g.axes[1]):
+            return False
+    return True
+
+
+def _borders(groups: tuple[Group, ...]) -> dict[Tensor, tuple[tuple[int, int], ...]]:
+    """For each tensor, how far beyond its edges convolutions read it."""
+    found: dict[Tensor, list[list[int]]] = {}
+    for g in groups:
+        if g.reduce is None or g.reduce.op != "sum":
+            continue
+        by_buffer = {t.buffer: t for t in g.reads}
+        for x in loads(g.reduce.value):
+            t = by_buffer.get(x.buffer)
+            if t is None or x.guard is None or t.data is not None or not guard_is_bounds(x):
+                continue
+            reach = [reach_of(i, n) for i, n in zip(x.indices[2:], t.shape[2:], strict=True)]
+            if any(r is None or max(r) > BORDER_LIMIT for r in reach):
+                continue
+            pads = found.setdefault(t, [[0, 0] for _ in t.shape[2:]])
+            for p, r in zip(pads, reach, strict=True):
+                assert r is not None
+                p[0], p[1] = max(p[0], r[0]), max(p[1], r[1])
+    return {t: tuple((lo, hi) for lo, hi in pads) for t, pads in found.items()}
+
+
+def reach_of(index: Expr, extent: int) -> tuple[int, int] | None:
+    """How far an index goes below 0 and above extent - 1."""
+    r = range_of(index)
+    return None if r is None else (max(0, -r[0]), max(0, r[1] - extent + 1))
+
+
+def guard_is_bounds(x: Load) -> bool:
+    """Whether the guard says just that the indices are in range, so that a border of zeros means the same."""
+    if x.guard is None or len(x.indices) < 3:
+        return False
+    edges = []
+    for i, n in zip(x.indices, x.buffer.layout.shape if x.buffer.layout else x.buffer.shape, strict=True):
+        a = affine(i)
+        edges += [a, affine(Binary("-", Binary("-", Const(n), Const(1)), i))]
+    return all(_nonnegative(c) in edges for c in conjuncts(x.guard))
+
+
+def conjuncts(e: Expr) -> list[Expr]:
+    if isinstance(e, Binary) and e.op == "and":
+        return conjuncts(e.a) + conjuncts(e.b)
+    return [e]
+
+
+def _nonnegative(c: Expr) -> object:
+    """The affine form that condition `c` says to be >= 0."""
+    match c:
+        case Binary("<=", a, b):
+            return affine(b - a)
+        case Binary("<", a, b):
+            return affine(b - a - 1)
+        case Unary("not", Binary("<", a, b)):
+            return affine(a - b)
+    return None
