@@ -24,12 +24,35 @@ def broadcast_shape(call: Call, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
 
 
 def broadcast_element(t: Tensor, axes: Sequence[Expr]) -> Expr:
-    """The element of `t` that broadcasting puts at `axes`: dimensions of extent 1 are read at 0."""
+    """The element of `t` that broadcasting puts at `axes`: dimensions of extent 1 are read at 0, and a known scalar is
+    part of the expression."""
+    if t.data is not None and t.data.size == 1:
+        return Const(t.data.item(), t.dtype)
     own = axes[len(axes) - t.rank :]
     return t.read([Const(0) if extent == 1 else axis for extent, axis in zip(t.shape, own, strict=True)])
+
+
+def scalar_element(call: Call, index: int, what: str) -> Expr | None:
+    """The only element of input `index`; None where it is absent. Raises UnsupportedError where it has several."""
+    if not call.has(index):
+        return None
+    t = call.input(index)
+    if t.buffer.size != 1:
+        raise call.unsupported(f"its input '{what}' has shape {list(t.shape)}, not one element", "give it as a scalar")
+    return broadcast_element(t, [Const(0)] * t.rank)
 
 
 def pointwise(call: Call, fn: Callable[..., Expr], *tensors: Tensor) -> Tensor:
     """The tensor of `fn(element of each tensor)`, broadcast together."""
     shape = broadcast_shape(call, [t.shape for t in tensors])
     return compute(call.name, shape, tensors, lambda *axes: fn(*(broadcast_element(t, axes) for t in tensors)))
+
+
+def unary_operator(fn: Callable[[Expr], Expr]) -> Callable[[Call], Tensor]:
+    """The operator that applies `fn` to each element."""
+    return lambda call: pointwise(call, fn, call.input(0))
+
+
+def binary_operator(fn: Callable[[Expr, Expr], Expr]) -> Callable[[Call], Tensor]:
+    """The operator that applies `fn` to two inputs, broadcast together."""
+    return lambda call: pointwise(call, fn, call.input(0), call.input(1))

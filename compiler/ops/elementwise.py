@@ -2,27 +2,140 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import reduce
 
-from ..ir.nodes import Expr, unary
-from ..tensor import Tensor
-from .broadcast import pointwise
+import numpy as np
+
+from ..dtypes import F64
+from ..ir.nodes import Expr, ExprLike, binary, expr, maximum, minimum, select, unary
+from ..tensor import Tensor, compute
+from .broadcast import binary_operator, pointwise, scalar_element, unary_operator
 from .call import Call
 
 
-def _binary(fn: Callable[[Expr, Expr], Expr]) -> Callable[[Call], Tensor]:
-    return lambda call: pointwise(call, fn, call.input(0), call.input(1))
-
-
-def _unary(fn: Callable[[Expr], Expr]) -> Callable[[Call], Tensor]:
-    return lambda call: pointwise(call, fn, call.input(0))
-
-
 def _math(op: str) -> Callable[[Call], Tensor]:
-    return _unary(lambda x: unary(op, x))
+    return unary_operator(lambda x: unary(op, x))
+
+
+def _abs(x: Expr) -> Expr:
+    return x if x.dtype.kind == "uint" else unary("abs", x)
+
+
+def _sign(x: Expr) -> Expr:
+    below = expr(0, x.dtype) if x.dtype.kind == "uint" else select(x < 0, expr(-1, x.dtype), 0)
+    return select(x > 0, expr(1, x.dtype), below)
+
+
+def _pow(call: Call) -> Tensor:
+    """The result has the base's dtype. A power of integers goes through float64, so it is exact below 2**53."""
+    base, exponent = call.input(0), call.input(1)
+    known = exponent.data.item() if exponent.data is not None and exponent.data.size == 1 else None
+    if known in (1, 2, 3):
+        return pointwise(call, lambda x, _: reduce(lambda a, b: a * b, [x] * int(known)), base, exponent)
+    wide = base.dtype if base.dtype.is_float else F64
+    return pointwise(call, lambda x, y: binary("pow", x.cast(wide), y.cast(wide)).cast(base.dtype), base, exponent)
+
+
+def _mod(call: Call) -> Tensor:
+    """Sign of the divisor, or of the dividend with fmod=1, which floats must have."""
+    fmod = call.attribute("fmod", 0)
+    a, b = call.input(0), call.input(1)
+    if a.dtype.is_float and not fmod:
+        raise call.unsupported("floats need the attribute fmod=1", "export the model with fmod=1")
+    return pointwise(call, lambda x, y: binary("fmod" if fmod else "%", x, y), a, b)
+
+
+def _extreme(op: Callable[[Expr, Expr], Expr]) -> Callable[[Call], Tensor]:
+    """Max or Min of any number of inputs; a NaN in any of them is the result, as in onnxruntime."""
+
+    def fold(call: Call) -> Tensor:
+        # The IR's max and min keep a NaN on the left only: inputs known to have none need no test, at the right.
+        tensors = [call.input(i) for i in range(len(call.inputs))]
+        careful = [t for t in tensors if _may_be_nan(t)]
+        plain = [t for t in tensors if not _may_be_nan(t)]
+
+        def body(*elements: Expr) -> Expr:
+            result = elements[0]
+            for i, x in enumerate(elements[1:], 1):
+                best = op(result, x)
+                result = select(unary("isnan", x), x, best) if i < len(careful) else best
+            return result
+
+        return pointwise(call, body, *careful, *plain)
+
+    return fold
+
+
+def _may_be_nan(t: Tensor) -> bool:
+    return t.dtype.is_float and (t.data is None or bool(np.isnan(t.data).any()))
+
+
+def _sum(call: Call) -> Tensor:
+    return pointwise(
+        call, lambda *xs: reduce(lambda a, b: a + b, xs), *(call.input(i) for i in range(len(call.inputs)))
+    )
+
+
+def _mean(call: Call) -> Tensor:
+    tensors = [call.input(i) for i in range(len(call.inputs))]
+    return pointwise(call, lambda *xs: reduce(lambda a, b: a + b, xs) / len(xs), *tensors)
+
+
+def _clip(call: Call) -> Tensor:
+    """Bounds are attributes before opset 11 and scalar inputs since; either may be absent."""
+    x = call.input(0)
+
+    low: ExprLike | None
+    high: ExprLike | None
+    if call.opset < 11:
+        low = call.attribute("min", -math.inf) if "min" in call.node.attributes else None
+        high = call.attribute("max", math.inf) if "max" in call.node.attributes else None
+    else:
+        low, high = scalar_element(call, 1, "min"), scalar_element(call, 2, "max")
+
+    def body(*axes: Expr) -> Expr:
+        value = x.read(axes)
+        value = value if low is None else maximum(value, low)
+        return value if high is None else minimum(value, high)
+
+    return compute(call.name, x.shape, call.inputs, body)
 
 
 OPERATORS = {
-    "Add": _binary(lambda a, b: a + b),
+    "Add": binary_operator(lambda a, b: a + b),
+    "Sub": binary_operator(lambda a, b: a - b),
+    "Mul": binary_operator(lambda a, b: a * b),
+    "Div": binary_operator(lambda a, b: a / b),
+    "Pow": _pow,
+    "Mod": _mod,
+    "Max": _extreme(maximum),
+    "Min": _extreme(minimum),
+    "Sum": _sum,
+    "Mean": _mean,
+    "Clip": _clip,
+    "Neg": unary_operator(lambda x: -x),
+    "Abs": unary_operator(_abs),
+    "Sign": unary_operator(_sign),
+    "Reciprocal": unary_operator(lambda x: 1 / x),
+    "Sqrt": _math("sqrt"),
     "Exp": _math("exp"),
+    "Log": _math("log"),
+    "Floor": _math("floor"),
+    "Ceil": _math("ceil"),
+    "Round": _math("round"),
+    "Sin": _math("sin"),
+    "Cos": _math("cos"),
+    "Tan": _math("tan"),
+    "Asin": _math("asin"),
+    "Acos": _math("acos"),
+    "Atan": _math("atan"),
+    "Sinh": _math("sinh"),
+    "Cosh": _math("cosh"),
+    "Tanh": _math("tanh"),
+    "Asinh": _math("asinh"),
+    "Acosh": _math("acosh"),
+    "Atanh": _math("atanh"),
+    "Erf": _math("erf"),
 }

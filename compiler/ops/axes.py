@@ -1,0 +1,33 @@
+"""Axes as ONNX gives them: negative ones count from the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .call import Call
+
+
+def one_axis(call: Call, axis: int, rank: int) -> int:
+    """`axis` counted from the front. Raises UnsupportedError where it is out of range; a scalar has one, 0."""
+    if not -max(rank, 1) <= axis < max(rank, 1):
+        raise call.unsupported(f"axis {axis} does not exist in a tensor of rank {rank}", "the model is invalid")
+    return axis % max(rank, 1)
+
+
+def many_axes(call: Call, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """`axes` counted from the front, in the order given.
+
+    Raises UnsupportedError where one is out of range or named twice.
+    """
+    result = tuple(one_axis(call, a, rank) for a in axes)
+    if len(set(result)) < len(result):
+        raise call.unsupported(f"axes {list(axes)} name one axis twice", "the model is invalid")
+    return result
+
+
+def axes_argument(call: Call, index: int, since: int) -> tuple[int, ...] | None:
+    """The axes given by attribute before opset `since`, by input `index` from there on; None where absent."""
+    if call.opset >= since:
+        return call.ints(index, "axes")
+    axes: tuple[int, ...] = call.attribute("axes", ())
+    return axes or None

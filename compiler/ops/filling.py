@@ -1,0 +1,59 @@
+"""Tensors made from shapes and numbers alone. All but EyeLike are known at compile time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..dtypes import from_numpy
+from ..ir.nodes import Const
+from ..tensor import Tensor, compute, constant
+from .call import Call
+from .casting import onnx_dtype
+
+
+def _constant_of_shape(call: Call) -> Tensor:
+    value = call.attribute("value", np.zeros(1, np.float32))
+    shape = call.ints(0, "input") or ()
+    return compute(call.name, shape, (), lambda *_: Const(value.item(), from_numpy(value.dtype)))
+
+
+def _eye_like(call: Call) -> Tensor:
+    """Ones on the diagonal moved right by k, in the input's dtype unless `dtype` says another."""
+    t, k = call.input(0), call.attribute("k", 0)
+    if t.rank != 2:
+        raise call.unsupported(f"its input has rank {t.rank}, not 2", "the model is invalid")
+    dtype = onnx_dtype(call, "dtype", 0) if "dtype" in call.node.attributes else t.dtype
+    return compute(call.name, t.shape, (), lambda y, x: (x - y).eq(k).cast(dtype))
+
+
+def _range(call: Call) -> Tensor:
+    """start + i * delta, up to limit, which is not included."""
+    arguments = [call.constant(i, what) for i, what in enumerate(("start", "limit", "delta"))]
+    start, limit, delta = (np.asarray(0 if a is None else a).item() for a in arguments)
+    dtype = call.input(0).dtype
+    if delta == 0:
+        raise call.unsupported("delta is 0", "the model is invalid")
+    count = max(0, math.ceil((limit - start) / delta))
+    return compute(call.name, (count,), (), lambda i: i.cast(dtype) * delta + start)
+
+
+def _shape(call: Call) -> Tensor:
+    """int64; from `start` up to `end`, which count from the end where negative (opset 15)."""
+    shape = call.input(0).shape
+    start, end = call.attribute("start", 0), call.attribute("end", len(shape))
+    return constant(call.name, np.asarray(shape[start:end], np.int64))
+
+
+def _size(call: Call) -> Tensor:
+    return constant(call.name, np.asarray(call.input(0).buffer.size, np.int64))
+
+
+OPERATORS = {
+    "ConstantOfShape": _constant_of_shape,
+    "EyeLike": _eye_like,
+    "Range": _range,
+    "Shape": _shape,
+    "Size": _size,
+}

@@ -1,0 +1,131 @@
+"""Elements chosen by a tensor of indices.
+
+Indices count from the end where negative, also those computed at run time; one that is out of range then means the
+nearest element, so that no kernel reads outside of its buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..dtypes import I32, I64
+from ..ir.nodes import Const, Expr, maximum, minimum, select
+from ..tensor import Tensor, compute, constant
+from .axes import one_axis
+from .call import Call
+
+
+def _known_in_range(call: Call, indices: Tensor, extents: Sequence[int]) -> Tensor:
+    """`indices`; those known at compile time are checked and counted from the front, as int32. `extents` broadcast
+    against the last dimension."""
+    known = indices.data
+    if known is None:
+        return indices
+    wrong = (known < -np.asarray(extents)) | (known >= np.asarray(extents))
+    if wrong.any():
+        raise call.unsupported(
+            f"index {known[wrong].flat[0]} is out of range in a tensor of shape {list(call.input(0).shape)}",
+            "the model is invalid",
+        )
+    return constant(indices.name, np.asarray(np.where(known < 0, known + np.asarray(extents), known), np.int32))
+
+
+def _index(indices: Tensor, at: Sequence[Expr], extent: int) -> Expr:
+    """The element of `indices` at `at`, as an index into a dimension of `extent`."""
+    known = indices.data
+    if known is None:
+        index = indices.read(tuple(at)).cast(I32)
+        return minimum(maximum(select(index < 0, index + extent, index), 0), extent - 1)
+    if known.size == 1:
+        return Const(int(known.item()))
+    if known.ndim == 1:
+        # A slice in disguise, whose access stays affine.
+        first, step = int(known[0]), int(known[1]) - int(known[0])
+        if np.array_equal(known, first + step * np.arange(known.size)):
+            return at[0] * step + first
+    return indices.read(tuple(at))
+
+
+def _gather(call: Call) -> Tensor:
+    data = call.input(0)
+    axis = one_axis(call, call.attribute("axis", 0), data.rank)
+    indices = _known_in_range(call, call.input(1), data.shape[axis : axis + 1])
+    shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
+
+    def body(*axes: Expr) -> Expr:
+        if 0 in shape:
+            return Const(False).cast(data.dtype)
+        index = _index(indices, axes[axis : axis + indices.rank], data.shape[axis])
+        return data.read([*axes[:axis], index, *axes[axis + indices.rank :]])
+
+    return compute(call.name, shape, (data, indices), body)
+
+
+def _gather_elements(call: Call) -> Tensor:
+    data = call.input(0)
+    axis = one_axis(call, call.attribute("axis", 0), data.rank)
+    indices = _known_in_range(call, call.input(1), data.shape[axis : axis + 1])
+    if indices.rank != data.rank or any(
+        i > e for d, (i, e) in enumerate(zip(indices.shape, data.shape, strict=True)) if d != axis
+    ):
+        raise call.unsupported(
+            f"indices of shape {list(indices.shape)} do not fit data of {list(data.shape)}", "check the input shapes"
+        )
+
+    def body(*axes: Expr) -> Expr:
+        if 0 in indices.shape:
+            return Const(False).cast(data.dtype)
+        index = _index(indices, axes, data.shape[axis])
+        return data.read([index if d == axis else a for d, a in enumerate(axes)])
+
+    return compute(call.name, indices.shape, (data, indices), body)
+
+
+def _gather_nd(call: Call) -> Tensor:
+    """The last dimension of the indices holds one index for each dimension of data after the first batch_dims."""
+    data, indices = call.input(0), call.input(1)
+    batch = call.attribute("batch_dims", 0)
+    depth = indices.shape[-1] if indices.rank else 0
+    if not 0 < depth <= data.rank - batch or batch >= indices.rank or data.shape[:batch] != indices.shape[:batch]:
+        raise call.unsupported(
+            f"indices {list(indices.shape)}, data {list(data.shape)} and batch_dims {batch} do not fit",
+            "check the input shapes",
+        )
+    indices = _known_in_range(call, indices, data.shape[batch : batch + depth])
+    outer = indices.rank - 1
+    shape = (*indices.shape[:-1], *data.shape[batch + depth :])
+
+    def body(*axes: Expr) -> Expr:
+        if 0 in shape:
+            return Const(False).cast(data.dtype)
+        chosen = [_index(indices, [*axes[:outer], Const(k)], data.shape[batch + k]) for k in range(depth)]
+        return data.read([*axes[:batch], *chosen, *axes[outer:]])
+
+    return compute(call.name, shape, (data, indices), body)
+
+
+def _one_hot(call: Call) -> Tensor:
+    """values[1] where the new axis stands at the index (from the end where negative), values[0] elsewhere."""
+    indices, values = call.input(0), call.input(2)
+    depth = (call.ints(1, "depth") or (0,))[0]
+    axis = one_axis(call, call.attribute("axis", -1), indices.rank + 1)
+    wide = I64 if indices.dtype.is_int and indices.dtype.bits > 16 else I32
+
+    def body(*axes: Expr) -> Expr:
+        index = indices.read([*axes[:axis], *axes[axis + 1 :]]).cast(wide)
+        here = select(index < 0, index + depth, index).eq(axes[axis].cast(wide))
+        off, on = (values[i] if values.data is None else Const(values.data[i].item(), values.dtype) for i in (0, 1))
+        return select(here, on, off)
+
+    shape = (*indices.shape[:axis], depth, *indices.shape[axis:])
+    return compute(call.name, shape, (indices, values), body)
+
+
+OPERATORS = {
+    "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "GatherND": _gather_nd,
+    "OneHot": _one_hot,
+}

@@ -1,0 +1,78 @@
+"""Joining tensors along an axis, and cutting one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+
+from ..ir.nodes import Const, Expr, select
+from ..tensor import Tensor, compute
+from .axes import one_axis
+from .call import Call
+
+
+def _concat(call: Call) -> Tensor:
+    every = [call.input(i) for i in range(len(call.inputs))]
+    first = every[0]
+    axis = one_axis(call, call.attribute("axis", 0), first.rank)
+    for t in every:
+        if t.rank != first.rank or any(
+            a != b for d, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if d != axis
+        ):
+            raise call.unsupported(
+                f"shapes {list(first.shape)} and {list(t.shape)} differ in more than axis {axis}",
+                "check the input shapes",
+            )
+    parts = [t for t in every if t.shape[axis] > 0]
+    ends = list(accumulate(t.shape[axis] for t in parts))
+    shape = (*first.shape[:axis], sum(t.shape[axis] for t in parts), *first.shape[axis + 1 :])
+
+    def body(*axes: Expr) -> Expr:
+        if not parts:
+            return Const(False).cast(first.dtype)
+        position = axes[axis]
+        result: Expr | None = None
+        for i in reversed(range(len(parts))):
+            start, end = ends[i] - parts[i].shape[axis], ends[i]
+            # Selects evaluate both arms, so every read needs the whole of its own guard.
+            guards = [position >= start] * (i > 0) + [position < end] * (i < len(parts) - 1)
+            guard = guards[0] & guards[1] if len(guards) == 2 else guards[0] if guards else None
+            element = parts[i].read([p - start if d == axis and start else p for d, p in enumerate(axes)], guard)
+            result = element if result is None else select(position < end, element, result)
+        assert result is not None
+        return result
+
+    return compute(call.name, shape, parts, body)
+
+
+def _split(call: Call) -> tuple[Tensor, ...]:
+    """By sizes (an attribute before opset 13, then an input), or into equal parts of which the last may be smaller."""
+    t = call.input(0)
+    axis = one_axis(call, call.attribute("axis", 0), t.rank)
+    extent = t.shape[axis]
+    sizes = call.ints(1, "split") if call.opset >= 13 else call.attribute("split", None)
+    if sizes is None:
+        count = call.attribute("num_outputs", len(call.node.outputs))
+        chunk = -(-extent // count)
+        sizes = tuple(max(0, min(chunk, extent - i * chunk)) for i in range(count))
+    if sum(sizes) != extent or any(s < 0 for s in sizes):
+        raise call.unsupported(
+            f"axis {axis} of extent {extent} cannot be cut into {list(sizes)}", "check the input shapes"
+        )
+
+    def part(i: int, start: int) -> Tensor:
+        shape = (*t.shape[:axis], sizes[i], *t.shape[axis + 1 :])
+        return compute(
+            f"{call.name}.{i}",
+            shape,
+            (t,),
+            lambda *axes: t.read([p + start if d == axis and start else p for d, p in enumerate(axes)]),
+        )
+
+    return tuple(part(i, end - sizes[i]) for i, end in enumerate(accumulate(sizes)))
+
+
+OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
+    "Concat": _concat,
+    "Split": _split,
+}

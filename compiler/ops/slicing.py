@@ -1,0 +1,58 @@
+"""Slices and triangles of a tensor."""
+
+from __future__ import annotations
+
+from ..ir.nodes import Expr, select
+from ..tensor import Tensor, compute
+from .axes import many_axes
+from .call import Call
+
+
+def _slice(call: Call) -> Tensor:
+    """starts, ends and axes are attributes before opset 10, and inputs since, with steps."""
+    t = call.input(0)
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    axes: tuple[int, ...] | None
+    if call.opset < 10:
+        starts, ends = call.attribute("starts", ()), call.attribute("ends", ())
+        axes = call.attribute("axes", ()) or None
+        steps = None
+    else:
+        starts, ends = call.ints(1, "starts") or (), call.ints(2, "ends") or ()
+        axes, steps = call.ints(3, "axes"), call.ints(4, "steps")
+    axes = many_axes(call, tuple(range(len(starts))) if axes is None else axes, t.rank)
+    steps = (1,) * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        raise call.unsupported("starts, ends, axes and steps do not fit together", "the model is invalid")
+    ranges = [range(e) for e in t.shape]
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        extent = t.shape[axis]
+        # As in Python, except that a backward slice from before the first element still has that one.
+        ranges[axis] = range(extent)[max(start, -extent) : end : step]
+    shape = tuple(len(r) for r in ranges)
+    return compute(call.name, shape, (t,), lambda *at: t.read([_affine(p, r) for p, r in zip(at, ranges, strict=True)]))
+
+
+def _affine(position: Expr, r: range) -> Expr:
+    scaled = position if r.step == 1 else position * r.step
+    return scaled + r.start if r.start else scaled
+
+
+def _trilu(call: Call) -> Tensor:
+    """The upper (default) or lower triangle of the last two dimensions, moved right by k; zero elsewhere."""
+    t = call.input(0)
+    k = (call.ints(1, "k") or (0,))[0]
+    upper = call.attribute("upper", 1)
+
+    def body(*axes: Expr) -> Expr:
+        distance = axes[-1] - axes[-2]
+        return select(distance >= k if upper else distance <= k, t.read(axes), 0)
+
+    return compute(call.name, t.shape, (t,), body)
+
+
+OPERATORS = {
+    "Slice": _slice,
+    "Trilu": _trilu,
+}
