@@ -1,0 +1,78 @@
+"""LLVM IR text to a relocatable wasm32 object, through llvmlite."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from ..errors import InternalError
+
+TRIPLE = "wasm32-unknown-unknown"
+DATA_LAYOUT = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20"
+# What every module of LLVM IR for this target begins with.
+HEADER = f'target triple = "{TRIPLE}"\ntarget datalayout = "{DATA_LAYOUT}"\n'
+
+BASE_FEATURES = ("+simd128", "+bulk-memory", "+nontrapping-fptoint", "+sign-ext", "+mutable-globals")
+
+_OPTIONS_LOCK = threading.Lock()
+
+
+def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False) -> bytes:
+    """Verifies, optimises and compiles one module of LLVM IR.
+
+    `relaxed` allows relaxed SIMD (a contracted multiply and add becomes one instruction), `threads` atomics. Equal IR
+    gives equal bytes. InternalError where LLVM refuses the IR.
+    """
+    _initialise_llvm()
+    features = [*BASE_FEATURES, *(["+relaxed-simd"] if relaxed else []), *(["+atomics"] if threads else [])]
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
+        cpu="generic", features=",".join(features), opt=3, reloc="static"
+    )
+    try:
+        # A context of its own, so that the types and constants of a large module are freed with it.
+        module = llvm.parse_assembly(llvm_ir, llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"wasm: LLVM refuses the generated code: {str(error).strip()}") from None
+    _optimise(module, machine)
+    with _scheduled_as_written():
+        data: bytes = machine.emit_object(module)
+    return data
+
+
+@cache
+def _initialise_llvm() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_unrolling = False
+    options.loop_vectorization = False
+    options.loop_interleaving = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+@contextmanager
+def _scheduled_as_written() -> Iterator[None]:
+    """Inside, LLVM's code generators keep the order of the IR and its address arithmetic.
+
+    Loop strength reduction would turn constant load offsets into additions, and the instruction scheduler lengthen live
+    ranges beyond the registers that a browser's compiler has. Both options are global to the process, so they are put
+    back for whoever else compiles in it; no two emissions may overlap.
+    """
+    with _OPTIONS_LOCK:
+        llvm.set_option("", "-disable-lsr")
+        llvm.set_option("", "-pre-RA-sched=source")
+        try:
+            yield
+        finally:
+            llvm.set_option("", "-disable-lsr=false")
+            llvm.set_option("", "-pre-RA-sched=default")
