@@ -1,0 +1,64 @@
+"""Normalisations over all trailing axes, as transformers use them."""
+
+from __future__ import annotations
+
+import math
+
+from ..ir.nodes import Expr, unary
+from ..tensor import Tensor, compute
+from .axes import one_axis
+from .broadcast import broadcast_element
+from .call import Call
+from .normalisation import moments
+from .reduce_axes import reduce_axes
+
+
+def layer_normalization(call: Call) -> tuple[Tensor, ...]:
+    """ONNX LayerNormalization: y, and mean and 1/deviation with extent 1 in the normalised axes."""
+    x, scale = call.input(0), call.input(1)
+    bias = call.input(2) if call.has(2) else None
+    axis = one_axis(call, call.attribute("axis", -1), x.rank)
+    epsilon = call.attribute("epsilon", 1e-5)
+    mean, variance = moments(call.name, x.shape, range(axis, x.rank), (x,), lambda *i: x[i])
+    inverse = compute(
+        f"{call.name}.inverse",
+        variance.shape,
+        (variance,),
+        lambda *i: 1 / unary("sqrt", variance[i] + epsilon),
+    )
+
+    def body(*i: Expr) -> Expr:
+        value = (x[i] - mean[i[:axis]]) * inverse[i[:axis]] * broadcast_element(scale, i)
+        return value if bias is None else value + broadcast_element(bias, i)
+
+    y = compute(call.name, x.shape, (x, mean, inverse, scale, bias), body)
+    return y, _with_ones(mean, axis, x.rank), _with_ones(inverse, axis, x.rank)
+
+
+def _with_ones(t: Tensor, axis: int, rank: int) -> Tensor:
+    shape = (*t.shape, *(1 for _ in range(axis, rank)))
+    return compute(f"{t.name}.out", shape, (t,), lambda *i: t[i[:axis]])
+
+
+def rms_normalization(call: Call) -> Tensor:
+    """ONNX RMSNormalization: x over the root of its mean square."""
+    x, scale = call.input(0), call.input(1)
+    axis = one_axis(call, call.attribute("axis", -1), x.rank)
+    epsilon = call.attribute("epsilon", 1e-5)
+    share = 1 / max(math.prod(x.shape[axis:]), 1)
+    squares = reduce_axes(f"{call.name}.squares", "sum", x.shape, range(axis, x.rank), (x,), lambda *i: x[i] * x[i])
+    inverse = compute(
+        f"{call.name}.inverse",
+        squares.shape,
+        (squares,),
+        lambda *i: 1 / unary("sqrt", squares[i] * share + epsilon),
+    )
+    return compute(
+        call.name,
+        x.shape,
+        (x, inverse, scale),
+        lambda *i: x[i] * inverse[i[:axis]] * broadcast_element(scale, i),
+    )
+
+
+OPERATORS = {"LayerNormalization": layer_normalization, "RMSNormalization": rms_normalization}

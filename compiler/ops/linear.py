@@ -1,0 +1,123 @@
+"""Matrix products, as one contraction each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..dtypes import I32
+from ..ir.nodes import Const, Expr
+from ..tensor import Tensor, compute
+from .broadcast import broadcast_element, broadcast_shape
+from .call import Call
+from .convolution import zero_point
+from .reduce_axes import reduce_over
+
+
+def gemm(call: Call) -> Tensor:
+    """ONNX Gemm: alpha * A' B' + beta * C, with C broadcast to (M, N)."""
+    a, b = call.input(0), call.input(1)
+    trans_a, trans_b = call.attribute("transA", 0) != 0, call.attribute("transB", 0) != 0
+    if a.rank != 2 or b.rank != 2:
+        raise call.unsupported(f"its operands have {a.rank} and {b.rank} dimensions, not 2", "the model is invalid")
+    rows, depth = a.shape[::-1] if trans_a else a.shape
+    have, columns = b.shape[::-1] if trans_b else b.shape
+    _check_depth(call, a, b, depth, have)
+
+    def body(m: Expr, n: Expr) -> Expr:
+        return reduce_over(
+            "sum", (depth,), lambda k: (a[k, m] if trans_a else a[m, k]) * (b[n, k] if trans_b else b[k, n])
+        )
+
+    product = compute(call.name, (rows, columns), (a, b), body)
+    alpha = _factor(call, "alpha", product)
+    beta = _factor(call, "beta", product)
+    c = call.input(2) if call.has(2) and beta else None
+    if c is None and alpha == 1:
+        return product
+
+    def finish(m: Expr, n: Expr) -> Expr:
+        value = product[m, n] if alpha == 1 else product[m, n] * alpha
+        if c is None:
+            return value
+        term = broadcast_element(c, (m, n))
+        return value + (term if beta == 1 else term * beta)
+
+    return compute(f"{call.name}.scaled", product.shape, (product, c), finish)
+
+
+def _factor(call: Call, name: str, product: Tensor) -> float:
+    value = call.attribute(name, 1.0)
+    if not product.dtype.is_float and value != int(value):
+        raise call.unsupported(f"{name} is {value} for integer operands", "use a whole number")
+    return value if product.dtype.is_float else int(value)
+
+
+def mat_mul(call: Call) -> Tensor:
+    """ONNX MatMul: NumPy's matmul, with 1-D operands and broadcast batches."""
+    a, b = call.input(0), call.input(1)
+
+    def product(left: tuple[Expr, ...], right: tuple[Expr, ...]) -> Expr:
+        return a.read(left) * b.read(right)
+
+    return _matmul(call, a, b, product)
+
+
+def mat_mul_integer(call: Call) -> Tensor:
+    """ONNX MatMulInteger: 8-bit operands less their zero points (scalar, or per row of A and column of B), in int32."""
+    a, b = call.input(0), call.input(1)
+    a_zero, b_zero = zero_point(call, 2), zero_point(call, 3)
+
+    def less_zero(t: Tensor, index: tuple[Expr, ...], zero: Tensor | None, along: int) -> Expr:
+        value = t.read(index).cast(I32)
+        if zero is None:
+            return value
+        # A 1-D zero point has one value per row (or column); one of full rank has extent 1 along the depth.
+        at = (index[along],) if zero.rank == 1 else index
+        return value - broadcast_element(zero, at).cast(I32)
+
+    return _matmul(
+        call,
+        a,
+        b,
+        lambda left, right: less_zero(a, left, a_zero, -2) * less_zero(b, right, b_zero, -1),
+        (a_zero, b_zero),
+    )
+
+
+def _matmul(
+    call: Call,
+    a: Tensor,
+    b: Tensor,
+    product: Callable[[tuple[Expr, ...], tuple[Expr, ...]], Expr],
+    more: tuple[Tensor | None, ...] = (),
+) -> Tensor:
+    """The sum of `product(index of a, index of b)` over the last axis of a and the last but one of b."""
+    if a.rank == 0 or b.rank == 0:
+        raise call.unsupported("an operand is a scalar", "the model is invalid")
+    depth = a.shape[-1]
+    _check_depth(call, a, b, depth, b.shape[-2] if b.rank > 1 else b.shape[0])
+    batch = broadcast_shape(call, [a.shape[:-2], b.shape[:-2]])
+    rows, columns = a.shape[-2:-1], b.shape[-1:] if b.rank > 1 else ()
+
+    def body(*i: Expr) -> Expr:
+        outer, m, n = i[: len(batch)], i[len(batch) : len(batch) + len(rows)], i[len(batch) + len(rows) :]
+        left, right = _batch_index(a, outer), _batch_index(b, outer)
+        return reduce_over("sum", (depth,), lambda k: product((*left, *m, k), (*right, k, *n)))
+
+    return compute(call.name, (*batch, *rows, *columns), (a, b, *more), body)
+
+
+def _batch_index(t: Tensor, outer: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    extents = t.shape[:-2]
+    own = outer[len(outer) - len(extents) :]
+    return tuple(Const(0) if extent == 1 else i for extent, i in zip(extents, own, strict=True))
+
+
+def _check_depth(call: Call, a: Tensor, b: Tensor, left: int, right: int) -> None:
+    if left != right:
+        raise call.unsupported(
+            f"shapes {list(a.shape)} and {list(b.shape)} do not multiply", "check the shapes given to the model"
+        )
+
+
+OPERATORS = {"Gemm": gemm, "MatMul": mat_mul, "MatMulInteger": mat_mul_integer}

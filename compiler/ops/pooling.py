@@ -1,0 +1,157 @@
+"""Pooling: a reduction over the taps of a window, or over all spatial axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..dtypes import I64, lowest
+from ..ir.nodes import Expr, select
+from ..tensor import Tensor, compute, constant
+from .call import Call
+from .norm import norm_root, norm_term
+from .reduce_axes import reduce_axes, reduce_over
+from .window import Window, guard_of, per_axis, scaled, windows_of
+
+
+def max_pool(call: Call) -> Tensor | tuple[Tensor, ...]:
+    """ONNX MaxPool; with a second output the flat index of each maximum, the first of equal ones."""
+    x = call.input(0)
+    windows = _windows(call, x)
+    least = lowest(x.dtype)
+    best = _pool(call.name, "max", x, windows, lambda index, guard: x.read(index, guard, otherwise=least))
+    return best if len(call.node.outputs) < 2 else (best, _max_index(call, x, windows, best))
+
+
+def _max_index(call: Call, x: Tensor, windows: Sequence[Window], best: Tensor) -> Tensor:
+    """The least row-major index in the whole input at which a window has its maximum, in the order of storage_order."""
+    channels, *sizes = x.shape[1:]
+    area = math.prod(sizes)
+    # NaN equals nothing; the last index stands for it, so that the result is always one of an element.
+    outside = max(area - 1, 0)
+
+    def body(n: Expr, c: Expr, *o: Expr) -> Expr:
+        def place(*k: Expr) -> Expr:
+            guard = guard_of(windows, o, k)
+            position = [window.at(i, j) for window, i, j in zip(windows, o, k, strict=True)]
+            hit = x.read([n, c, *position], guard).eq(best[n, c, *o])
+            return select(hit if guard is None else guard & hit, _flatten(position, sizes), outside)
+
+        return reduce_over("min", [window.kernel for window in windows], place)
+
+    found = compute(f"{call.name}.place", best.shape, (x, best), body)
+
+    def whole(n: Expr, c: Expr, *o: Expr) -> Expr:
+        index = found[n, c, *o]
+        if call.attribute("storage_order", 0) == 1 and len(sizes) > 1:
+            index = _flatten(_unflatten(index, sizes)[::-1], sizes[::-1])
+        return (scaled(scaled(n, channels) + c, area) + index).cast(I64)
+
+    return compute(f"{call.name}.indices", best.shape, (found,), whole)
+
+
+def _flatten(index: Sequence[Expr], sizes: Sequence[int]) -> Expr:
+    flat = index[0]
+    for i, size in zip(index[1:], sizes[1:], strict=True):
+        flat = scaled(flat, size) + i
+    return flat
+
+
+def _unflatten(flat: Expr, sizes: Sequence[int]) -> list[Expr]:
+    index: list[Expr] = []
+    for size in reversed(sizes[1:]):
+        index.append(flat % size)
+        flat = flat // size
+    return [flat, *reversed(index)]
+
+
+def average_pool(call: Call) -> Tensor:
+    """ONNX AveragePool, over the elements within the input, or with count_include_pad within the padding too."""
+    x = call.input(0)
+    windows = _windows(call, x)
+    total = _pool(f"{call.name}.sum", "sum", x, windows, lambda index, guard: x.read(index, guard))
+    padded = call.attribute("count_include_pad", 0) != 0
+    counts = [np.array([w.valid_taps(o, padded) for o in range(w.count)], np.float32) for w in windows]
+    if all(np.all(c == c[:1]) for c in counts):
+        area = math.prod(float(c[0]) for c in counts if c.size)
+        return total if area == 1 else compute(call.name, total.shape, (total,), lambda *i: total[i] / area)
+    area_at = constant(f"{call.name}.area", np.asarray(_outer(counts), np.float32))
+    return compute(call.name, total.shape, (total, area_at), lambda n, c, *o: total[n, c, *o] / area_at[o])
+
+
+def _outer(vectors: Sequence[np.ndarray]) -> np.ndarray:
+    result = np.ones((), np.float32)
+    for v in vectors:
+        result = np.multiply.outer(result, v)
+    return result
+
+
+def lp_pool(call: Call) -> Tensor:
+    """ONNX LpPool: the p-norm of each window, p >= 1; padding counts as zero."""
+    x, p = call.input(0), float(call.attribute("p", 2))
+    total = _pool(
+        f"{call.name}.sum", "sum", x, _windows(call, x), lambda index, guard: norm_term(x.read(index, guard), p)
+    )
+    return compute(call.name, total.shape, (total,), lambda *i: norm_root(total[i], p))
+
+
+def global_max_pool(call: Call) -> Tensor:
+    """ONNX GlobalMaxPool: over all spatial axes."""
+    x = call.input(0)
+    return reduce_axes(call.name, "max", x.shape, _spatial(x), (x,), lambda *i: x[i], keepdims=True)
+
+
+def global_average_pool(call: Call) -> Tensor:
+    """ONNX GlobalAveragePool: over all spatial axes."""
+    x = call.input(0)
+    total = reduce_axes(f"{call.name}.sum", "sum", x.shape, _spatial(x), (x,), lambda *i: x[i], keepdims=True)
+    share = 1 / max(math.prod(x.shape[2:]), 1)
+    return total if share == 1 else compute(call.name, total.shape, (total,), lambda *i: total[i] * share)
+
+
+def global_lp_pool(call: Call) -> Tensor:
+    """ONNX GlobalLpPool: the p-norm over all spatial axes."""
+    x, p = call.input(0), float(call.attribute("p", 2))
+    total = reduce_axes(
+        f"{call.name}.sum", "sum", x.shape, _spatial(x), (x,), lambda *i: norm_term(x[i], p), keepdims=True
+    )
+    return compute(call.name, total.shape, (total,), lambda *i: norm_root(total[i], p))
+
+
+def _spatial(x: Tensor) -> tuple[int, ...]:
+    return tuple(range(2, x.rank))
+
+
+def _windows(call: Call, x: Tensor) -> tuple[Window, ...]:
+    return windows_of(call, x.shape[2:], per_axis(call, "kernel_shape", x.rank - 2, 1))
+
+
+def _pool(
+    name: str,
+    op: str,
+    x: Tensor,
+    windows: Sequence[Window],
+    element: Callable[[list[Expr], Expr | None], Expr],
+) -> Tensor:
+    """`op` over the taps of each window, per image and channel."""
+
+    def body(n: Expr, c: Expr, *o: Expr) -> Expr:
+        def tap(*k: Expr) -> Expr:
+            position = [window.at(i, j) for window, i, j in zip(windows, o, k, strict=True)]
+            return element([n, c, *position], guard_of(windows, o, k))
+
+        return reduce_over(op, [window.kernel for window in windows], tap)
+
+    return compute(name, (*x.shape[:2], *(window.count for window in windows)), (x,), body)
+
+
+OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
+    "AveragePool": average_pool,
+    "GlobalAveragePool": global_average_pool,
+    "GlobalLpPool": global_lp_pool,
+    "GlobalMaxPool": global_max_pool,
+    "LpPool": lp_pool,
+    "MaxPool": max_pool,
+}

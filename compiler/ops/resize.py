@@ -1,0 +1,219 @@
+"""Resize and Upsample: one gather for `nearest`, one map for `linear`, one reduction per axis for wider kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..dtypes import F32
+from ..ir.nodes import Expr, select, unary
+from ..tensor import Tensor, compute, constant
+from .axes import many_axes
+from .call import Call
+from .reduce_axes import reduce_over
+from .sample import COORDINATES, Array, Axis, Taps, cubic_kernel, interpolate, linear_kernel, nearest
+from .window import both, scaled, shifted, within
+
+
+def upsample(call: Call) -> Tensor:
+    """ONNX Upsample, opset 7 to 9; scales by attribute (7) or input 1 (9)."""
+    absent: tuple[float, ...] = ()
+    given = call.constant(1, "scales")
+    scales = call.attribute("scales", absent) if given is None else tuple(float(s) for s in given)
+    x = call.input(0)
+    return _resample(call, x, _scaled(call, x, range(x.rank), scales), "asymmetric", "simple")
+
+
+def resize(call: Call) -> Tensor:
+    """ONNX Resize from opset 10; scales or sizes, and roi, are known at compile time."""
+    x = call.input(0)
+    if call.opset < 11:
+        scales = call.constant(1, "scales")
+        axes = _scaled(call, x, range(x.rank), () if scales is None else tuple(float(s) for s in scales))
+        return _resample(call, x, axes, "asymmetric", "simple")
+    absent: tuple[int, ...] = ()
+    named = call.attribute("axes", absent)
+    dimensions = many_axes(call, named, x.rank) if named else tuple(range(x.rank))
+    factors, sizes = call.constant(2, "scales"), call.ints(3, "sizes")
+    if factors is not None and factors.size:
+        axes = _scaled(call, x, dimensions, tuple(float(s) for s in factors))
+    elif sizes:
+        axes = _sized(call, x, dimensions, sizes)
+    else:
+        raise call.unsupported("it has neither scales nor sizes", "the model is invalid")
+    mode = call.attribute("coordinate_transformation_mode", "half_pixel")
+    if mode == "tf_crop_and_resize":
+        axes = _cropped(call, axes)
+    return _resample(call, x, axes, mode, call.attribute("nearest_mode", "round_prefer_floor"))
+
+
+def _scaled(call: Call, x: Tensor, dimensions: Sequence[int], scales: Sequence[float]) -> list[Axis]:
+    if len(scales) != len(dimensions) or any(s <= 0 for s in scales):
+        raise call.unsupported(f"scales {list(scales)} do not fit {len(dimensions)} axes", "the model is invalid")
+    return [
+        Axis(d, x.shape[d], int(np.float32(s) * np.float32(x.shape[d])), s)
+        for d, s in zip(dimensions, scales, strict=True)
+    ]
+
+
+def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[int]) -> list[Axis]:
+    if len(sizes) != len(dimensions):
+        raise call.unsupported(f"sizes {list(sizes)} do not fit {len(dimensions)} axes", "the model is invalid")
+    ratios = [size / x.shape[d] for d, size in zip(dimensions, sizes, strict=True)]
+    policy = call.attribute("keep_aspect_ratio_policy", "stretch")
+    if policy == "stretch":
+        return [Axis(d, x.shape[d], n, r) for d, n, r in zip(dimensions, sizes, ratios, strict=True)]
+    ratio = min(ratios) if policy == "not_larger" else max(ratios)
+    return [Axis(d, x.shape[d], math.floor(np.float32(ratio * x.shape[d]) + 0.5), ratio) for d in dimensions]
+
+
+def _cropped(call: Call, axes: list[Axis]) -> list[Axis]:
+    roi = call.constant(1, "roi")
+    if roi is None or roi.size != 2 * len(axes):
+        raise call.unsupported("tf_crop_and_resize needs a start and an end in roi for every axis", "give roi")
+    starts, ends = roi[: len(axes)], roi[len(axes) :]
+    return [
+        Axis(a.dimension, a.size, a.count, a.scale, (float(start), float(end)))
+        for a, start, end in zip(axes, starts, ends, strict=True)
+    ]
+
+
+def _resample(call: Call, x: Tensor, axes: list[Axis], coordinate_mode: str, nearest_mode: str) -> Tensor:
+    if coordinate_mode not in COORDINATES:
+        raise call.unsupported(f"coordinate_transformation_mode {coordinate_mode!r} is unknown", "use half_pixel")
+    coordinates = {a.dimension: a.coordinates(coordinate_mode) for a in axes}
+    mode = call.attribute("mode", "nearest")
+    shape = list(x.shape)
+    for a in axes:
+        shape[a.dimension] = a.count
+    if mode == "nearest":
+        indices = {a.dimension: nearest(a, coordinates[a.dimension], nearest_mode) for a in axes}
+        result = _gather(call, x, tuple(shape), indices)
+    elif mode in ("linear", "bilinear", "cubic"):
+        result = _interpolated(call, x, tuple(shape), axes, coordinates, mode == "cubic")
+    else:
+        raise call.unsupported(f"mode {mode!r} is unknown", "use nearest, linear or cubic")
+    return _extrapolated(call, result, axes, coordinates) if coordinate_mode == "tf_crop_and_resize" else result
+
+
+def _gather(call: Call, x: Tensor, shape: tuple[int, ...], indices: dict[int, Array]) -> Tensor:
+    read = {d: _index(f"{call.name}.index{d}", table, x.shape[d]) for d, table in indices.items()}
+    tables = [t for t, _ in read.values()]
+
+    def body(*i: Expr) -> Expr:
+        return x.read([read[d][1](e) if d in read else e for d, e in enumerate(i)])
+
+    return compute(call.name, shape, (x, *tables), body)
+
+
+def _index(name: str, table: Array, size: int) -> tuple[Tensor | None, Callable[[Expr], Expr]]:
+    """How the index `table[o]` is written: by arithmetic where it is regular, else as a constant to read."""
+    count = len(table)
+    o = np.arange(count)
+    factor = count // size if size else 0
+    if factor and count == factor * size and np.array_equal(table, o // factor):
+        return None, lambda e: e if factor == 1 else e // factor
+    step, start = (int(table[1] - table[0]) if count > 1 else 1), int(table[0]) if count else 0
+    if step > 0 and np.array_equal(table, o * step + start):
+        return None, lambda e: shifted(scaled(e, step), start)
+    t = constant(name, table)
+    return t, lambda e: t[e]
+
+
+def _interpolated(
+    call: Call, x: Tensor, shape: tuple[int, ...], axes: list[Axis], coordinates: dict[int, Array], cubic: bool
+) -> Tensor:
+    """In float32; integers are truncated, or rounded with antialias, as onnxruntime does."""
+    antialias = call.attribute("antialias", 0) != 0
+    exclude_outside = call.attribute("exclude_outside", 0) != 0 and (cubic or antialias)
+    kernel = cubic_kernel(call.attribute("cubic_coeff_a", -0.75)) if cubic else linear_kernel
+    taps: dict[int, Taps] = {}
+    for a in axes:
+        t = interpolate(a, coordinates[a.dimension], kernel, 2 if cubic else 1, antialias, exclude_outside)
+        if not t.keeps(a.size):
+            taps[a.dimension] = t
+    result = x if x.dtype.is_float else compute(f"{call.name}.float", x.shape, (x,), lambda *i: x[i].cast(F32))
+    if all(t.index.shape[1] <= 2 for t in taps.values()):
+        result = _blend(call.name, result, shape, taps)
+    else:
+        for d, t in taps.items():
+            result = _weigh(f"{call.name}.axis{d}", result, d, t)
+    if x.dtype.is_float:
+        return result
+
+    def whole(*i: Expr) -> Expr:
+        return (unary("round", result[i]) if antialias else result[i]).cast(x.dtype)
+
+    return compute(f"{call.name}.integer", shape, (result,), whole)
+
+
+def _blend(name: str, x: Tensor, shape: tuple[int, ...], taps: dict[int, Taps]) -> Tensor:
+    """Linear interpolation between two elements along each axis of `taps`, as one map."""
+    low = {d: _index(f"{name}.low{d}", t.index[:, 0], x.shape[d]) for d, t in taps.items()}
+    high = {d: _index(f"{name}.high{d}", t.index[:, -1], x.shape[d]) for d, t in taps.items()}
+    share = {d: constant(f"{name}.share{d}", t.last_share) for d, t in taps.items()}
+
+    def body(*o: Expr) -> Expr:
+        def element(index: list[Expr]) -> Expr:
+            d = len(index)
+            if d == len(o):
+                return x.read(index)
+            if d not in taps:
+                return element([*index, o[d]])
+            a = element([*index, low[d][1](o[d])])
+            if taps[d].index.shape[1] == 1:
+                return a
+            b = element([*index, high[d][1](o[d])])
+            return a + (b - a) * share[d][o[d]]
+
+        return element([])
+
+    tables = [t for t, _ in (*low.values(), *high.values())]
+    return compute(name, shape, (x, *tables, *share.values()), body)
+
+
+def _weigh(name: str, x: Tensor, dimension: int, taps: Taps) -> Tensor:
+    """The weighted sum of the taps along one dimension."""
+    count, width = taps.index.shape
+    index, weight = constant(f"{name}.index", taps.index), constant(f"{name}.weight", taps.weight)
+
+    def body(*o: Expr) -> Expr:
+        at = o[dimension]
+
+        def product(tap: Expr) -> Expr:
+            element = x.read([*o[:dimension], index[at, tap], *o[dimension + 1 :]])
+            return element * weight[at, tap]
+
+        return reduce_over("sum", (width,), product)
+
+    return compute(name, (*x.shape[:dimension], count, *x.shape[dimension + 1 :]), (x, index, weight), body)
+
+
+def _extrapolated(call: Call, t: Tensor, axes: list[Axis], coordinates: dict[int, Array]) -> Tensor:
+    """`extrapolation_value` where a coordinate lies outside the input.
+
+    Coordinates are monotonic, so those inside are one range on each axis.
+    """
+    value = call.attribute("extrapolation_value", 0.0)
+    ranges = []
+    for a in axes:
+        x = coordinates[a.dimension]
+        inside = np.flatnonzero((x >= 0) & (x <= a.size - 1))
+        if len(inside) < a.count:
+            ranges.append((a.dimension, int(inside[0]), int(inside[-1]) + 1) if len(inside) else (a.dimension, 0, 0))
+    if not ranges:
+        return t
+
+    def body(*i: Expr) -> Expr:
+        guard: Expr | None = None
+        for d, start, stop in ranges:
+            guard = both(guard, within(shifted(i[d], -start), stop - start, -start, t.shape[d] - 1 - start))
+        outside = value if t.dtype.is_float else int(value)
+        return t[i] if guard is None else select(guard, t[i], outside)
+
+    return compute(f"{call.name}.inside", t.shape, (t,), body)
+
+
+OPERATORS = {"Resize": resize, "Upsample": upsample}

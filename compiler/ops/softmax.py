@@ -1,0 +1,77 @@
+"""Softmax, LogSoftmax and Hardmax. Before opset 13 they work on all axes from `axis` on, as one."""
+
+from __future__ import annotations
+
+import math
+
+from ..ir.nodes import Expr, select, unary
+from ..tensor import Tensor, compute
+from .axes import one_axis
+from .call import Call
+from .reduce_axes import reduce_axes, without
+
+
+def softmax(call: Call) -> Tensor:
+    """exp(x - max) / sum(exp(x - max))."""
+    x, axes = call.input(0), _axes(call)
+    highest, total = _max_and_sum(call, x, axes)
+
+    def body(*i: Expr) -> Expr:
+        own = without(i, axes)
+        return unary("exp", x[i] - highest[own]) / total[own]
+
+    return compute(call.name, x.shape, (x, highest, total), body)
+
+
+def log_softmax(call: Call) -> Tensor:
+    """x - max - log(sum(exp(x - max)))."""
+    x, axes = call.input(0), _axes(call)
+    highest, total = _max_and_sum(call, x, axes)
+    log_total = compute(f"{call.name}.log", total.shape, (total,), lambda *i: unary("log", total[i]))
+
+    def body(*i: Expr) -> Expr:
+        own = without(i, axes)
+        return x[i] - highest[own] - log_total[own]
+
+    return compute(call.name, x.shape, (x, highest, log_total), body)
+
+
+def _max_and_sum(call: Call, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    highest = reduce_axes(f"{call.name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
+    total = reduce_axes(
+        f"{call.name}.sum",
+        "sum",
+        x.shape,
+        axes,
+        (x, highest),
+        lambda *i: unary("exp", x[i] - highest[without(i, axes)]),
+    )
+    return highest, total
+
+
+def hardmax(call: Call) -> Tensor:
+    """1 at the first maximum, 0 elsewhere."""
+    x, axes = call.input(0), _axes(call)
+    highest = reduce_axes(f"{call.name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
+    size = math.prod(x.shape[d] for d in axes)
+
+    def flat(i: tuple[Expr, ...]) -> Expr:
+        place = i[axes[0]]
+        for d in axes[1:]:
+            place = place * x.shape[d] + i[d]
+        return place
+
+    def place(*i: Expr) -> Expr:
+        return select(x[i].eq(highest[without(i, axes)]), flat(i), max(size - 1, 0))
+
+    first = reduce_axes(f"{call.name}.place", "min", x.shape, axes, (x, highest), place)
+    return compute(call.name, x.shape, (first,), lambda *i: flat(i).eq(first[without(i, axes)]).cast(x.dtype))
+
+
+def _axes(call: Call) -> tuple[int, ...]:
+    x = call.input(0)
+    axis = one_axis(call, call.attribute("axis", -1 if call.opset >= 13 else 1), x.rank)
+    return (axis,) if call.opset >= 13 else tuple(range(axis, x.rank))
+
+
+OPERATORS = {"Hardmax": hardmax, "LogSoftmax": log_softmax, "Softmax": softmax}

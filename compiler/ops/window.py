@@ -1,0 +1,121 @@
+"""Windows that slide over spatial axes: the geometry that convolutions and pooling share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..ir.nodes import Const, Expr
+from .call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One spatial axis: tap k of position o reads element o*stride + k*dilation - before of `size` elements.
+
+    `before` and `after` are the padding; `count` is the number of positions.
+    """
+
+    size: int
+    kernel: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+    count: int
+
+    def at(self, o: Expr, k: Expr) -> Expr:
+        """The element that tap k reads at position o; in range only where `guard` holds."""
+        index = scaled(o, self.stride)
+        if self.kernel > 1:
+            index = index + scaled(k, self.dilation)
+        return shifted(index, -self.before)
+
+    def guard(self, o: Expr, k: Expr) -> Expr | None:
+        """Whether tap k of position o lies within the axis; None where every tap of every position does."""
+        last = (self.count - 1) * self.stride + (self.kernel - 1) * self.dilation - self.before
+        return within(self.at(o, k), self.size, -self.before, last)
+
+    def valid_taps(self, position: int, padded: bool) -> int:
+        """The number of taps that fall on elements, and on padding too where `padded`."""
+        low, high = (-self.before, self.size + self.after) if padded else (0, self.size)
+        start = position * self.stride - self.before
+        return sum(low <= start + k * self.dilation < high for k in range(self.kernel))
+
+
+def within(index: Expr, size: int, least: int, most: int) -> Expr | None:
+    """The comparisons by which 0 <= index < size, of those that least <= index <= most leaves open; None if none."""
+    return both(Const(0) <= index if least < 0 else None, index < size if most >= size else None)
+
+
+def both(a: Expr | None, b: Expr | None) -> Expr | None:
+    """a and b, where None stands for true."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
+
+
+def guard_of(windows: Sequence[Window], o: Sequence[Expr], k: Sequence[Expr]) -> Expr | None:
+    """Whether taps k of positions o lie within every axis; None where they always do."""
+    guard: Expr | None = None
+    for w, position, tap in zip(windows, o, k, strict=True):
+        guard = both(guard, w.guard(position, tap))
+    return guard
+
+
+def scaled(e: Expr, factor: int) -> Expr:
+    return e if factor == 1 else e * factor
+
+
+def shifted(e: Expr, offset: int) -> Expr:
+    if offset == 0:
+        return e
+    return e + offset if offset > 0 else e - -offset
+
+
+def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int]) -> tuple[Window, ...]:
+    """The windows of a convolution or pooling node, from strides, dilations, pads, auto_pad and ceil_mode.
+
+    With ceil_mode a last window that would start in the padding behind the input is dropped.
+    """
+    rank = len(sizes)
+    strides, dilations = per_axis(call, "strides", rank, 1), per_axis(call, "dilations", rank, 1)
+    pads = per_axis(call, "pads", 2 * rank, 0)
+    auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.attribute("ceil_mode", 0) != 0
+    windows = []
+    for d, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
+        stride, dilation, before, after = strides[d], dilations[d], pads[d], pads[rank + d]
+        reach = (taps - 1) * dilation + 1
+        if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            total = max((-(-size // stride) - 1) * stride + reach - size, 0)
+            before, after = split_padding(total, auto_pad)
+        elif auto_pad == "VALID":
+            before = after = 0
+        free = size + before + after - reach
+        if free < 0:
+            raise call.unsupported(
+                f"its window spans {reach} elements of an axis that has {size + before + after} with padding",
+                "check the input shape",
+            )
+        count = (-(-free // stride) if ceil else free // stride) + 1
+        if ceil and (count - 1) * stride >= size + before:
+            count -= 1
+        windows.append(Window(size, taps, stride, dilation, before, after, count))
+    return tuple(windows)
+
+
+def split_padding(total: int, auto_pad: str) -> tuple[int, int]:
+    """Padding before and after; an odd element goes to the end with SAME_UPPER, else to the beginning."""
+    small = total // 2
+    return (small, total - small) if auto_pad == "SAME_UPPER" else (total - small, small)
+
+
+def per_axis(call: Call, name: str, count: int, default: int) -> tuple[int, ...]:
+    """An attribute of `count` integers; all `default` where absent."""
+    absent: tuple[int, ...] = ()
+    value = call.attribute(name, absent) or (default,) * count
+    if len(value) != count:
+        raise call.unsupported(
+            f"attribute {name} has {len(value)} elements where {count} are expected", "the model is invalid"
+        )
+    return tuple(value)
