@@ -1,6 +1,6 @@
-"""The digits that the example model is trained and judged on: scikit-learn's bundled 8x8 handwriting, its split, its preprocessing.
+"""What the example model is trained and judged on: scikit-learn's 8x8 handwriting, its split and preprocessing.
 
-`demo-site/ink.js` does to a drawing in the page what the makers of the data did to handwriting, and then what `preprocess` does.
+`demo-site/ink.js` does to a drawing what the makers of the data did to handwriting, and then what `preprocess` does.
 """
 
 import numpy as np

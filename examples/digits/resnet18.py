@@ -25,7 +25,7 @@ def conv_1x1(inputs: int, outputs: int, stride: int) -> nn.Sequential:
 
 
 def resnet18(widths: tuple[int, int, int, int], classes: int) -> nn.Sequential:
-    """N x 1 x 32 x 32 -> N x classes logits. The stages work at 32, 16, 8 and 4 pixels, hence a stem without stride or pooling."""
+    """N x 1 x 32 x 32 -> N x classes logits. The stages see 32, 16, 8 and 4 pixels, hence a stem without a stride."""
     model = nn.Sequential()
     model.add_module("conv1", nn.Conv2d(1, widths[0], 3, 1, 1, bias=False))
     model.add_module("bn1", nn.BatchNorm2d(widths[0]))

@@ -53,7 +53,7 @@ def augment(images: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def batch_of(images: Tensor, generator: torch.Generator) -> Tensor:
-    """The model's input for a batch: three in four images augmented, counted in sixteenths and enlarged like `preprocess`."""
+    """The model's input: three in four images augmented, all counted in sixteenths and enlarged like `preprocess`."""
     keep = (torch.rand(len(images), generator=generator) < 0.25)[:, None, None]
     cells = torch.where(keep, images, augment(images, generator))
     return F.interpolate((cells * 16).round()[:, None] / 16, size=32, mode="bilinear", align_corners=False)
@@ -82,7 +82,7 @@ def train(images: Images, labels: Labels, epochs: int) -> nn.Module:
 
 
 def export(model: nn.Module) -> None:
-    """Writes the ONNX file. TrainingMode.PRESERVE keeps the exporter from folding BatchNormalization into the convolutions."""
+    """Writes the ONNX file; TrainingMode.PRESERVE keeps BatchNormalization from being folded into the convolutions."""
     torch.onnx.export(
         model,
         (torch.zeros(1, 1, 32, 32),),
@@ -106,7 +106,8 @@ def measure(inputs: Images, labels: Labels) -> float:
 
 def write_samples(inputs: Images, labels: Labels) -> None:
     """The first held-out images of each digit, as whole numbers 0..255 row by row: the model's input is pixel / 255."""
-    chosen = sorted(int(i) for digit in range(10) for i in np.flatnonzero(labels == digit)[:SAMPLES_PER_DIGIT])
+    places = [np.flatnonzero(labels == digit) for digit in range(10)]
+    chosen = [int(place[turn]) for turn in range(SAMPLES_PER_DIGIT) for place in places]
     samples = [
         {"label": int(labels[i]), "pixels": np.round(inputs[i] * 255).astype(int).ravel().tolist()} for i in chosen
     ]
