@@ -105,12 +105,19 @@ def with_children(node: Node, new: tuple[Node, ...]) -> Node:
 
 
 def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
-    """Bottom-up, once: `rule` sees each node after its children were rewritten; None keeps it."""
+    """Bottom-up, once: `rule` sees each node after its children were rewritten; None keeps it.
+
+    A node that is shared is rewritten once and stays shared.
+    """
+    done: dict[int, Node] = {}
 
     def go(n: Node) -> Node:
-        n = map_children(n, go)
-        changed = rule(n)
-        return n if changed is None else changed
+        result = done.get(id(n))
+        if result is None:
+            rebuilt = map_children(n, go)
+            changed = rule(rebuilt)
+            result = done[id(n)] = rebuilt if changed is None else changed
+        return result
 
     return cast(N, go(node))
 

@@ -1,1 +1,1 @@
-
+"""Lowering passes, each `Kernel -> Kernel` and named like its file."""

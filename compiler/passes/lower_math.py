@@ -1,0 +1,137 @@
+"""Mathematical functions become arithmetic: no target of ours needs a maths library, and all give the same results.
+
+Every function is written for float32 and for any number of lanes. Errors stated are the largest seen over the argument
+range against float64, in units in the last place (ulp), or absolute where the result is near zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..dtypes import F32, DType
+from ..errors import UnsupportedError
+from ..ir.lanes import lanes_of
+from ..ir.nodes import Binary, Const, Expr, Kernel, Select, Splat, Unary
+from ..ir.rewrite import rewrite
+from . import math_functions as functions
+
+FLOAT_FUNCTIONS: dict[str, Callable[[functions.Num], functions.Num]] = {
+    "exp": functions.exp,
+    "log": functions.log,
+    "tanh": functions.tanh,
+    "erf": functions.erf,
+    "sin": functions.sin,
+    "cos": functions.cos,
+    "tan": functions.tan,
+    "asin": functions.asin,
+    "acos": functions.acos,
+    "atan": functions.atan,
+    "sinh": functions.sinh,
+    "cosh": functions.cosh,
+    "asinh": functions.asinh,
+    "acosh": functions.acosh,
+    "atanh": functions.atanh,
+}
+
+
+def lower_math(kernel: Kernel) -> Kernel:
+    """exp(x)   ->   polynomial in x, exponent put together from bits; likewise integer powers and safe division."""
+
+    def rule(n: object) -> Expr | None:
+        match n:
+            case Unary(op, a) if op in FLOAT_FUNCTIONS:
+                _need_float32(kernel, op, a.dtype)
+                return FLOAT_FUNCTIONS[op](functions.Num(a, lanes_of(a))).e
+            case Unary("isnan", a):
+                return Binary("!=", a, a)
+            case Unary("isinf", a):
+                return Binary("==", Unary("abs", a), _like(float("inf"), a))
+            case Binary("pow", a, b) if a.dtype.is_float:
+                _need_float32(kernel, "pow", a.dtype)
+                wide = max(lanes_of(a), lanes_of(b))
+                return functions.power(functions.Num(a, wide), functions.Num(b, wide)).e
+            case Binary("pow", a, b):
+                return _integer_power(a, b)
+            case Binary("fmod", a, b) if a.dtype.is_float:
+                return a - Unary("trunc", a / b) * b
+            case Binary("//" | "%" | "fmod" | "/", a, b) if a.dtype.is_int:
+                return _integer_division(n.op, a, b)
+            case Binary("//", a, b):
+                return Unary("floor", a / b)
+            case Binary("%", a, b):
+                return a - Unary("floor", a / b) * b
+        return None
+
+    body = rewrite(kernel.body, rule)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _need_float32(kernel: Kernel, op: str, dtype: DType) -> None:
+    if dtype != F32:
+        where = ", ".join(kernel.origin.nodes) or kernel.name
+        raise UnsupportedError(
+            f"{op} on {dtype} (node {where}): only float32 is supported; convert the model to float32"
+        )
+
+
+def _like(value: float, e: Expr) -> Expr:
+    constant: Expr = Const(value if e.dtype.is_float else int(value), e.dtype)
+    lanes = lanes_of(e)
+    return Splat(constant, lanes) if lanes > 1 else constant
+
+
+def _constant_value(e: Expr) -> int | float | None:
+    if isinstance(e, Splat):
+        e = e.a
+    return e.value if isinstance(e, Const) else None
+
+
+def _integer_division(op: str, a: Expr, b: Expr) -> Expr | None:
+    """Division that never traps: by zero it gives what division by one does (nowhere defined), and the quotient of the
+    least integer by -1 wraps. `/` truncates, `//` and `%` round down, `fmod` has the sign of the dividend."""
+    known = _constant_value(b)
+    unsigned = a.dtype.kind != "int"
+    if known is not None and known not in (0, -1):
+        divisor, quotient = b, Binary("/", a, b)
+        if op == "/":
+            return None
+    else:
+        one, zero = _like(1, b), _like(0, b)
+        divisor = Select(Binary("==", b, zero), one, b)
+        quotient = Binary("/", a, divisor)
+        if not unsigned:
+            minus = Binary("==", b, _like(-1, b))
+            safe = Select(minus, one, divisor)
+            quotient = Binary("/", a, safe)
+            whole = Select(minus, Binary("-", zero, a), quotient)
+            return _rounded(op, a, divisor, whole, unsigned)
+        if op == "/":
+            return quotient
+    return _rounded(op, a, divisor, quotient, unsigned)
+
+
+def _rounded(op: str, a: Expr, b: Expr, quotient: Expr, unsigned: bool) -> Expr:
+    rest = a - quotient * b
+    zero = _like(0, a)
+    if op == "/":
+        return quotient
+    if op == "fmod" or (unsigned and op == "%"):
+        return rest
+    if unsigned:
+        return quotient
+    down = Binary("!=", rest, zero) & Binary("<", rest ^ b, zero)
+    if op == "//":
+        return Select(down, quotient - 1 if lanes_of(a) == 1 else quotient - _like(1, a), quotient)
+    return Select(down, rest + b, rest)
+
+
+def _integer_power(a: Expr, b: Expr) -> Expr:
+    """By squaring; a negative exponent gives 0, as integer 1/a**n truncates to (1 and -1 apart, which ONNX leaves open)."""
+    result, base = _like(1, a), a
+    zero = _like(0, b)
+    for bit in range(6):
+        on = Binary("!=", Binary("and", b, _like(1 << bit, b)), zero)
+        result = Select(on, result * base, result)
+        base = base * base
+    return Select(Binary("<", b, zero), _like(0, a), result)

@@ -1,0 +1,305 @@
+"""float32 functions from arithmetic, each on one lane or several.
+
+Polynomial coefficients are those of the Cephes library's single-precision functions (S. Moshier, 1992) unless said
+otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..dtypes import F32, F64, I32, DType
+from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Select, Splat, Unary
+
+
+@dataclass(frozen=True, slots=True)
+class Num:
+    """An expression with its number of lanes; Python numbers mix in as constants."""
+
+    e: Expr
+    lanes: int
+
+    def of(self, value: float | int | Num, dtype: DType | None = None) -> Num:
+        if isinstance(value, Num):
+            return value
+        dtype = dtype or self.e.dtype
+        constant: Expr = Const(float(value) if dtype.is_float else int(value), dtype)
+        return Num(Splat(constant, self.lanes) if self.lanes > 1 else constant, self.lanes)
+
+    def op(self, op: str, other: float | Num) -> Num:
+        return Num(Binary(op, self.e, self.of(other).e), self.lanes)
+
+    def __add__(self, other: float | Num) -> Num:
+        return self.op("+", other)
+
+    def __sub__(self, other: float | Num) -> Num:
+        return self.op("-", other)
+
+    def __mul__(self, other: float | Num) -> Num:
+        return self.op("*", other)
+
+    def __truediv__(self, other: float | Num) -> Num:
+        return self.op("/", other)
+
+    def __lt__(self, other: float | Num) -> Num:
+        return self.op("<", other)
+
+    def eq(self, other: float | Num) -> Num:
+        return self.op("==", other)
+
+    def unary(self, op: str) -> Num:
+        return Num(Unary(op, self.e), self.lanes)
+
+    def abs(self) -> Num:
+        return self.unary("abs")
+
+    def at_least(self, bound: float) -> Num:
+        return self.op("max", bound)
+
+    def at_most(self, bound: float) -> Num:
+        return self.op("min", bound)
+
+    def where(self, a: float | Num, b: float | Num, like: Num) -> Num:
+        """`a` where this condition holds, else `b`; `like` gives the type of constants."""
+        return Num(Select(self.e, like.of(a).e, like.of(b).e), self.lanes)
+
+    def cast(self, dtype: DType) -> Num:
+        return Num(Cast(dtype, self.e), self.lanes)
+
+    def bits(self, dtype: DType) -> Num:
+        return Num(Bitcast(dtype, self.e), self.lanes)
+
+
+def polynomial(x: Num, *coefficients: float) -> Num:
+    """Horner's rule, highest power first."""
+    result = x.of(coefficients[0])
+    for c in coefficients[1:]:
+        result = result * x + c
+    return result
+
+
+def copysign(size: Num, sign: Num) -> Num:
+    """`size` with the sign of `sign`; size >= 0."""
+    top = sign.bits(I32).op("and", -(1 << 31))
+    return size.bits(I32).op("or", top).bits(F32)
+
+
+def power_of_two(n: Num) -> Num:
+    """2**n for an int32 n within -126..127."""
+    return (n + 127).op("shl", 23).bits(F32)
+
+
+def exp(x: Num) -> Num:
+    """1 ulp; overflows to infinity, underflows through subnormals to 0."""
+    x = x.at_most(89.0).at_least(-104.0)
+    n = (x * 1.4426950408889634).unary("round")
+    r = n * -0.693359375 + x
+    r = n * 2.12194440e-4 + r
+    p = polynomial(
+        r, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1
+    )
+    y = p * (r * r) + r + 1.0
+    k = n.cast(I32)
+    half = k.op("shr", 1)
+    return y * power_of_two(half) * power_of_two(k - half)
+
+
+def log(x: Num) -> Num:
+    """1 ulp; -inf at 0, NaN below, subnormals included."""
+    tiny = x < 1.17549435e-38
+    scaled = tiny.where(x * 8388608.0, x, x)
+    bits = scaled.bits(I32)
+    e = bits.op("shr", 23).op("and", 255) - 126
+    m = bits.op("and", 0x007FFFFF).op("or", 0x3F000000).bits(F32)
+    small = m < 0.707106781186547524
+    e = Num(Select(small.e, (e - 1).e, e.e), x.lanes)
+    f = small.where(m + m, m, m) - 1.0
+    n = e.cast(F32) - tiny.where(23.0, 0.0, x)
+    z = f * f
+    p = polynomial(
+        f,
+        7.0376836292e-2,
+        -1.1514610310e-1,
+        1.1676998740e-1,
+        -1.2420140846e-1,
+        1.4249322787e-1,
+        -1.6668057665e-1,
+        2.0000714765e-1,
+        -2.4999993993e-1,
+        3.3333331174e-1,
+    )
+    y = p * f * z
+    y = n * -2.12194440e-4 + y
+    y = z * -0.5 + y
+    y = f + y
+    y = n * 0.693359375 + y
+    y = x.eq(float("inf")).where(float("inf"), y, x)
+    y = x.eq(0.0).where(float("-inf"), y, x)
+    bad = Num(Unary("not", Binary("<=", x.of(0.0).e, x.e)), x.lanes)  # negative or NaN
+    return bad.where(float("nan"), y, x)
+
+
+def tanh(x: Num) -> Num:
+    """2 ulp."""
+    a = x.abs()
+    z = x * x
+    p = polynomial(z, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+    near = p * z * x + x
+    # Beyond 9 the result rounds to 1; the bound keeps exp finite.
+    far = x.of(1.0) - x.of(2.0) / (exp(a.at_most(10.0) * 2.0) + 1.0)
+    return (a < 0.625).where(near, copysign(far, x), x)
+
+
+def erf(x: Num) -> Num:
+    """4e-7 absolute: x times a rational function of x**2, minimax on |x| <= 4, where erf rounds to 1 beyond."""
+    c = x.at_most(4.0).at_least(-4.0)
+    z = c * c
+    p = polynomial(
+        z,
+        -2.72614225801306e-10,
+        2.77068142495902e-08,
+        -2.10102402082508e-06,
+        -5.69250639462346e-05,
+        -7.34990630326855e-04,
+        -2.95459980854025e-03,
+        -1.60960333262415e-02,
+    )
+    q = polynomial(
+        z,
+        -1.45660718464996e-05,
+        -2.13374055278905e-04,
+        -1.68282697438203e-03,
+        -7.37332916720468e-03,
+        -1.42647390514189e-02,
+    )
+    return (c * p / q).at_most(1.0).at_least(-1.0)
+
+
+def _quadrant(x: Num) -> tuple[Num, Num]:
+    """(r, k): x = k * pi/2 + r with |r| <= pi/4; reduced in float64, good to |x| = 1e8."""
+    wide = x.cast(F64)
+    n = (wide * (2.0 / math.pi)).unary("round")
+    r = n * -1.5707963267948966 + wide
+    return r.cast(F32), n.cast(I32)
+
+
+def _sine(r: Num) -> Num:
+    z = r * r
+    return polynomial(z, -1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1) * z * r + r
+
+
+def _cosine(r: Num) -> Num:
+    z = r * r
+    return polynomial(z, 2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2) * z * z + z * -0.5 + 1.0
+
+
+def _trigonometric(x: Num, shift: int) -> Num:
+    r, k = _quadrant(x)
+    k = k + shift
+    swap = k.op("and", 1).eq(1)
+    y = Num(Select(swap.e, _cosine(r).e, _sine(r).e), x.lanes)
+    negative = k.op("and", 2).eq(2)
+    return negative.where(y * -1.0, y, x)
+
+
+def sin(x: Num) -> Num:
+    """2 ulp for |x| < 1e8."""
+    return _trigonometric(x, 0)
+
+
+def cos(x: Num) -> Num:
+    """2 ulp for |x| < 1e8."""
+    return _trigonometric(x, 1)
+
+
+def tan(x: Num) -> Num:
+    return sin(x) / cos(x)
+
+
+def asin(x: Num) -> Num:
+    """3 ulp; NaN outside [-1, 1]."""
+    a = x.abs()
+    big = Num(Binary("<", a.of(0.5).e, a.e), x.lanes)
+    z = big.where((a.of(1.0) - a) * 0.5, a * a, x)
+    s = big.where(z.unary("sqrt"), a, x)
+    p = polynomial(z, 4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1)
+    y = p * z * s + s
+    return copysign(big.where(y * -2.0 + math.pi / 2, y, x), x)
+
+
+def acos(x: Num) -> Num:
+    """3 ulp; NaN outside [-1, 1]."""
+    a = x.abs()
+    big = Num(Binary("<", a.of(0.5).e, a.e), x.lanes)
+    near = asin(((a.of(1.0) - a) * 0.5).unary("sqrt")) * 2.0
+    negative = x < 0.0
+    far = negative.where(near * -1.0 + math.pi, near, x)
+    return big.where(far, asin(x) * -1.0 + math.pi / 2, x)
+
+
+def atan(x: Num) -> Num:
+    """3 ulp."""
+    a = x.abs()
+    far = Num(Binary("<", a.of(2.414213562373095).e, a.e), x.lanes)
+    middle = Num(Binary("<", a.of(0.4142135623730950).e, a.e), x.lanes)
+    t = far.where(a.of(-1.0) / a, middle.where((a - 1.0) / (a + 1.0), a, x), x)
+    start = far.where(math.pi / 2, middle.where(math.pi / 4, 0.0, x), x)
+    z = t * t
+    p = polynomial(z, 8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1)
+    return copysign(start + (p * z * t + t), x)
+
+
+def sinh(x: Num) -> Num:
+    """3 ulp: a polynomial up to 1, where the difference of exponentials would cancel."""
+    a = x.abs()
+    z = x * x
+    near = polynomial(z, 2.03721912945e-4, 8.33028376239e-3, 1.66667160211e-1) * z * x + x
+    e = exp(a)
+    return (a < 1.0).where(near, copysign(e * 0.5 - x.of(0.5) / e, x), x)
+
+
+def cosh(x: Num) -> Num:
+    e = exp(x.abs())
+    return e * 0.5 + x.of(0.5) / e
+
+
+def asinh(x: Num) -> Num:
+    """2e-7 absolute near 0."""
+    a = x.abs()
+    z = x * x
+    near = polynomial(z, 2.0122003309e-2, -4.2699340972e-2, 7.4847586088e-2, -1.6666288134e-1) * z * x + x
+    far = log(a + (z + 1.0).unary("sqrt"))
+    huge = Num(Binary("<", a.of(1e15).e, a.e), x.lanes)
+    far = huge.where(log(a) + math.log(2.0), far, x)
+    return (a < 0.5).where(near, copysign(far, x), x)
+
+
+def acosh(x: Num) -> Num:
+    huge = Num(Binary("<", x.of(1e15).e, x.e), x.lanes)
+    return huge.where(log(x) + math.log(2.0), log(x + ((x - 1.0) * (x + 1.0)).unary("sqrt")), x)
+
+
+def atanh(x: Num) -> Num:
+    """2e-7 absolute near 0."""
+    a = x.abs()
+    z = x * x
+    near = (
+        polynomial(z, 1.81740078349e-1, 8.24370301058e-2, 1.46691431730e-1, 1.99782164500e-1, 3.33337300303e-1) * z * x
+        + x
+    )
+    far = log((x + 1.0) / (x.of(1.0) - x)) * 0.5
+    return (a < 0.5).where(near, far, x)
+
+
+def power(x: Num, y: Num) -> Num:
+    """x**y by exp(y * log|x|), with the sign of odd integer powers; 1e-5 relative for results up to 1e30."""
+    size = exp(y * log(x.abs()))
+    whole = y.eq(y.unary("round"))
+    half = y * 0.5
+    odd = Num(Unary("not", half.eq(half.unary("trunc")).e), x.lanes)
+    signed = Num(Select(odd.e, (size * -1.0).e, size.e), x.lanes)
+    negative = Num(Select(whole.e, signed.e, y.of(float("nan")).e), x.lanes)
+    result = (x < 0.0).where(negative, size, x)
+    result = x.eq(0.0).where((y < 0.0).where(float("inf"), 0.0, x), result, x)
+    return y.eq(0.0).where(1.0, result, x)

@@ -1,0 +1,19 @@
+"""UNROLL loops written out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ir.nodes import Const, For, Kernel, LoopKind, Seq, Stmt
+from ..ir.rewrite import rewrite, substitute
+
+
+def unroll_loops(kernel: Kernel) -> Kernel:
+    """for v < 2 unroll: S(v)   ->   S(0); S(1)"""
+
+    def rule(n: object) -> Stmt | None:
+        if isinstance(n, For) and n.kind is LoopKind.UNROLL:
+            return Seq(tuple(substitute(n.body, {n.var: Const(i)}) for i in range(n.var.extent)))
+        return None
+
+    return replace(kernel, body=rewrite(kernel.body, rule))

@@ -1,0 +1,109 @@
+"""How a statement's memory accesses move with its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..dtypes import F32, I32
+from ..ir.index import Affine, affine
+from ..ir.nodes import Binary, Buffer, Const, Expr, Load, Node, Scope, Select, Store, Var
+from ..ir.rewrite import children, free_vars, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A global load or store with its element offset in canonical form."""
+
+    node: Load | Store
+    offset: Affine
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.node.buffer
+
+    def step(self, var: Var) -> int | None:
+        """Elements by which the address moves as `var` grows by one; None where that is not constant."""
+        if any(var in free_vars(atom) for atom, _ in self.offset.terms if atom != var):
+            return None
+        return self.offset.coefficient(var)
+
+
+def flat_offset(buffer: Buffer, indices: tuple[Expr, ...]) -> Affine:
+    """The element offset of buffer[indices], row-major."""
+    total = Affine((), 0)
+    for i, stride in zip(indices, buffer.strides, strict=True):
+        total = total + affine(i).scale(stride)
+    return total
+
+
+def accesses(node: Node) -> Iterator[Access]:
+    """Every load and store of a global buffer below `node`."""
+    for n in walk(node):
+        if isinstance(n, Load | Store) and n.buffer.scope is Scope.GLOBAL:
+            yield Access(n, flat_offset(n.buffer, n.indices))
+
+
+def vectorisable(node: Node, var: Var) -> bool:
+    """Whether a loop over `var` can run in SIMD lanes: 32-bit elements, each access contiguous or uniform in `var`,
+    every guard and integer division independent of it."""
+    for n in walk(node):
+        match n:
+            case Load(_, indices, guard):
+                if guard is not None and var in free_vars(guard):
+                    return False
+                if any(isinstance(x, Load) and var in free_vars(i) for i in indices for x in walk(i)):
+                    return False
+            case Select(cond, _, _) if cond.dtype.name == "bool" and _reads_other_than_words(cond):
+                return False
+            case Binary(op, _, _) if op in ("//", "%", "fmod", "/") and n.dtype == I32 and var in free_vars(n):
+                return False
+        if isinstance(n, Expr) and not isinstance(n, Const) and n.dtype not in (F32, I32) and n.dtype.name != "bool":
+            return False
+    for a in accesses(node):
+        if a.buffer.dtype not in (F32, I32) or a.step(var) not in (0, 1):
+            return False
+        if isinstance(a.node, Store) and a.step(var) != 1:
+            return False
+    return True
+
+
+def _reads_other_than_words(cond: Expr) -> bool:
+    return any(isinstance(x, Load) and x.dtype not in (F32, I32) for x in walk(cond))
+
+
+def contiguous(node: Node, outer: Var, inner: Var) -> bool:
+    """Whether in every access `outer` moves by `inner.extent` times as much as `inner`, so that both may be fused
+    without leaving a division behind."""
+    for n in walk(node):
+        if isinstance(n, Load) and n.guard is not None and free_vars(n.guard) & {outer, inner}:
+            return False
+        if isinstance(n, Select) and free_vars(n.cond) & {outer, inner} and not _is_data(n.cond):
+            return False
+    for a in accesses(node):
+        o, i = a.step(outer), a.step(inner)
+        if o is None or i is None or o != i * inner.extent:
+            return False
+    return not _index_as_value(node, {outer, inner})
+
+
+def _is_data(cond: Expr) -> bool:
+    """A condition on loaded elements: its loop variables stand inside indices only."""
+    return all(isinstance(x, Load) or not isinstance(x, Var) for x in _outside_loads(cond))
+
+
+def _index_as_value(node: Node, variables: set[Var]) -> bool:
+    """Whether a loop variable is used as a number, not only to address memory."""
+    return any(
+        isinstance(n, Store) and any(isinstance(x, Var) and x in variables for x in _outside_loads(n.value))
+        for n in walk(node)
+    )
+
+
+def _outside_loads(e: Expr) -> Iterator[Expr]:
+    stack: list[Expr] = [e]
+    while stack:
+        n = stack.pop()
+        yield n
+        if not isinstance(n, Load):
+            stack.extend(c for c in children(n) if isinstance(c, Expr))

@@ -1,0 +1,59 @@
+"""The shapes of loop nest that rules know: parallel loops around a store, or around a reduction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir.nodes import Alloc, Binary, Buffer, Expr, For, Seq, Stmt, Store, Var
+
+
+@dataclass(frozen=True, slots=True)
+class Pointwise:
+    """Parallel loops, outermost first, around one store."""
+
+    loops: tuple[Var, ...]
+    store: Store
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Parallel loops around: local acc; acc = start; reduction loops: acc = acc `op` value; store."""
+
+    loops: tuple[Var, ...]
+    acc: Buffer
+    start: Store
+    over: tuple[Var, ...]
+    update: Store
+    store: Store
+
+    @property
+    def op(self) -> str:
+        assert isinstance(self.update.value, Binary)
+        return self.update.value.op
+
+    @property
+    def value(self) -> Expr:
+        assert isinstance(self.update.value, Binary)
+        return self.update.value.b
+
+
+Nest = Pointwise | Reduction
+
+
+def match_nest(stmt: Stmt) -> Nest | None:
+    """The nest that `stmt` is, None where it is none (a sequence, or already scheduled)."""
+    loops: list[Var] = []
+    while isinstance(stmt, For) and stmt.parallel:
+        loops.append(stmt.var)
+        stmt = stmt.body
+    match stmt:
+        case Store():
+            return Pointwise(tuple(loops), stmt)
+        case Alloc(acc, Seq((Store() as start, middle, Store() as store))):
+            over: list[Var] = []
+            while isinstance(middle, For) and not middle.parallel:
+                over.append(middle.var)
+                middle = middle.body
+            if isinstance(middle, Store) and middle.buffer is acc and isinstance(middle.value, Binary):
+                return Reduction(tuple(loops), acc, start, tuple(over), middle, store)
+    return None

@@ -1,0 +1,1 @@
+"""Schedule rules, one per shape of nest."""

@@ -1,0 +1,183 @@
+"""Contractions (convolution, matrix product): a register tile of rows x columns, K innermost and never unrolled.
+
+Rows are output positions (each an element of A, broadcast), columns are output channels (vectors of B). Per step of K a
+tile of 6 x 8 does 12 multiply-adds for 8 loads; smaller tiles are bound by loads or by the latency of an addition.
+B, if constant, is packed in panels as wide as the tile, so that K runs through contiguous memory. The panel loop is
+outermost: one panel stays in the first-level cache while the image streams.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...dtypes import F32
+from ...ir.index import affine
+from ...ir.layout import Layout
+from ...ir.nodes import Binary, Buffer, Expr, Load, LoopKind, Stmt, Store, Var
+from ...ir.rewrite import free_vars, loads
+from ...ir.simplify import simplify_stmt
+from ...target import Target
+from ..access import Access, accesses, contiguous, flat_offset
+from ..nest import Reduction, match_nest
+from ..steps import fuse, outline, pack, reorder, segments, sink, split, tag
+
+VECTOR_ROWS = 4
+"""With at least so many rows a tile is two vectors wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which loop runs over columns, which over rows (None for a single row), and the operand that columns move."""
+
+    column: Var
+    row: Var | None
+    b: Load
+    a: Expr
+
+
+def find_roles(nest: Reduction) -> Roles | None:
+    """The roles of a sum of products, None where the nest has no column loop that can be a vector."""
+    value = nest.value
+    if nest.op != "+" or not isinstance(value, Binary) or value.op != "*" or nest.acc.dtype != F32:
+        return None
+    best: tuple[tuple[bool, ...], Roles] | None = None
+    for a, b in ((value.a, value.b), (value.b, value.a)):
+        if not isinstance(b, Load) or b.guard is not None:
+            continue
+        of_a = frozenset().union(*(free_vars(x) for x in loads(a)))
+        of_b = free_vars(b)
+        for column in nest.loops:
+            if column not in of_b or column in of_a:
+                continue
+            step = _step(b, column)
+            if step is None or not (step == 1 or b.buffer.constant):
+                continue
+            rows = [v for v in nest.loops if v in of_a and v not in of_b]
+            row = max(rows, key=lambda v: (min(v.extent, 8), nest.loops.index(v))) if rows else None
+            stores = _step(nest.store, column) == 1
+            score = (stores, b.buffer.constant, step == 1)
+            if best is None or score > best[0]:
+                best = (score, Roles(column, row, b, a))
+    return best[1] if best else None
+
+
+def _step(access: Load | Store, var: Var) -> int | None:
+    return Access(access, flat_offset(access.buffer, access.indices)).step(var)
+
+
+def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
+    """The tiled nest, and the constant that was packed with what takes its place."""
+    stmt = _merge_rows(stmt)
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    roles = find_roles(nest)
+    assert roles is not None
+    rows = roles.row.extent if roles.row is not None else 1
+    vectors = _tile_vectors(rows, -(-roles.column.extent // target.lanes))
+    width = vectors * target.lanes
+    over = _order_reduction(nest, roles)
+    if len(over) > 1:
+        stmt = reorder(stmt, over)
+    packed: dict[Buffer, Buffer] = {}
+    if roles.b.buffer.constant:
+        layout = _panels(roles.b, roles.column, over, width)
+        stmt, new = pack(stmt, roles.b.buffer, layout)
+        packed[roles.b.buffer] = new
+    stmt = _merge_reduction(simplify_stmt(stmt))
+    others = [v for v in nest.loops if v not in (roles.column, roles.row)]
+    order = [roles.column, *others] + ([roles.row] if roles.row is not None else [])
+    if len(order) > 1:
+        stmt = reorder(stmt, order)
+    stmt, columns = split(stmt, roles.column, segments(roles.column.extent, width))
+    if roles.row is not None:
+        stmt, tiles = split(stmt, roles.row, segments(rows, target.tile_rows(vectors), balanced=True))
+        stmt = _sink_columns(stmt, columns, target)
+        for _, inner in tiles:
+            stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
+    else:
+        stmt = _sink_columns(stmt, columns, target)
+    return simplify_stmt(outline(stmt)), packed
+
+
+def _sink_columns(stmt: Stmt, columns: list[tuple[Var, Var]], target: Target) -> Stmt:
+    for _, inner in columns:
+        stmt = sink(stmt, inner)
+        stmt, parts = split(stmt, inner, segments(inner.extent, target.lanes))
+        for outer, lane in parts:
+            stmt = tag(stmt, outer, LoopKind.UNROLL)
+            stmt = tag(stmt, lane, LoopKind.VECTOR if lane.extent == target.lanes else LoopKind.UNROLL)
+    return stmt
+
+
+def _tile_vectors(rows: int, available: int) -> int:
+    """Tile width in vectors: with few rows it takes more columns to hide the latency of additions."""
+    wanted = {1: 10, 2: 4, 3: 3}.get(rows, 2)
+    return max(1, min(wanted, available))
+
+
+def _merge_rows(stmt: Stmt) -> Stmt:
+    """Fuses row loops that walk through memory as one (1x1 convolutions, batches of matrix rows)."""
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    for outer, inner in zip(nest.loops, nest.loops[1:], strict=False):
+        roles = find_roles(nest)
+        if (
+            roles is None
+            or roles.column in (outer, inner)
+            or outer in free_vars(roles.b)
+            or inner in free_vars(roles.b)
+        ):
+            continue
+        if contiguous(stmt, outer, inner):
+            stmt, _ = fuse(stmt, outer, inner)
+            return _merge_rows(simplify_stmt(stmt))
+    return stmt
+
+
+def _order_reduction(nest: Reduction, roles: Roles) -> list[Var]:
+    """Reduction loops so that A is read with falling strides: kernel rows, kernel columns, channels."""
+
+    def stride(v: Var) -> int:
+        steps = [abs(s) for a in accesses(roles.a) if (s := a.step(v)) is not None]
+        return max(steps, default=0)
+
+    return sorted(nest.over, key=lambda v: -stride(v))
+
+
+def _panels(b: Load, column: Var, over: list[Var], width: int) -> Layout:
+    """The constant in panels of `width` columns; inside a panel its reduction dimensions in the order of the loops."""
+    old = b.buffer.layout
+    assert old is not None
+    logical = old.logical(b.indices)
+    place = {v: i for i, v in enumerate(over)}
+
+    def rank(axis: int) -> tuple[int, int]:
+        inside = [place[v] for v in free_vars(logical[axis]) if v in place]
+        return (1, max(inside)) if inside else (0, axis)
+
+    blocked = next(d for d, i in enumerate(logical) if column in free_vars(i))
+    order = tuple(sorted(range(len(logical)), key=rank))
+    none = ((0, 0),) * len(logical)
+    ones = (1,) * len(logical)
+    if free_vars(logical[blocked]) == {column} or _aligned(logical[blocked], column, width):
+        return Layout(old.shape, order, none, ones, (blocked, width))
+    # Several groups share the dimension and panels would straddle them: columns last, unblocked.
+    rest = tuple(a for a in order if a != blocked)
+    return Layout(old.shape, (*rest, blocked), none, ones)
+
+
+def _aligned(index: Expr, column: Var, width: int) -> bool:
+    """Whether `index` is a multiple of `width` where the column loop starts, so that no panel straddles two groups."""
+    terms = affine(index)
+    return terms.constant % width == 0 and all(c % width == 0 for a, c in terms.terms if a is not column)
+
+
+def _merge_reduction(stmt: Stmt) -> Stmt:
+    """Fuses reduction loops from the inside out where memory is contiguous: (kernel column, channel) is one run."""
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    over = list(nest.over)
+    while len(over) > 1 and contiguous(nest.update.value, over[-2], over[-1]):
+        stmt, fused = fuse(stmt, over[-2], over[-1])
+        over[-2:] = [fused]
+    return simplify_stmt(stmt)
