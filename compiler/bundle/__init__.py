@@ -1,0 +1,16 @@
+"""The bundle on disk: the only place that knows its format."""
+
+from .artifact import KernelInfo, TensorSpec, WasmArtifact
+from .place_memory import MemoryLayout, place_memory
+from .write_bundle import WrittenFile, render_bundle, write_bundle
+
+__all__ = [
+    "KernelInfo",
+    "MemoryLayout",
+    "TensorSpec",
+    "WasmArtifact",
+    "WrittenFile",
+    "place_memory",
+    "render_bundle",
+    "write_bundle",
+]

@@ -1,0 +1,60 @@
+"""Files of a bundle before they are on disk, and their names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["entry", "types", "page", "runtime", "wasm", "weights"]
+STABLE_NAMES = ("model.js", "model.d.ts", "index.html")
+MARKER = "// A model compiled by webnn-compile."
+"""First line of every bundle's model.js."""
+_HASHED = re.compile(r"[a-z0-9_]+-([0-9a-f]{12})\.[a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class BundleFile:
+    """A file and what it is for."""
+
+    name: str
+    data: bytes
+    kind: Kind
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def hashed_file(stem: str, suffix: str, data: bytes, kind: Kind) -> BundleFile:
+    """A file named by its content, so that a cache never mixes two bundles."""
+    return BundleFile(f"{stem}-{_digest(data)}.{suffix}", data, kind)
+
+
+def is_bundle(folder: Path) -> bool:
+    """Whether a folder holds one of our bundles."""
+    entry = folder / "model.js"
+    if not entry.is_file():
+        return False
+    with entry.open("rb") as file:
+        return file.read(len(MARKER)) == MARKER.encode()
+
+
+def foreign_files(folder: Path) -> list[str]:
+    """Names in a bundle's folder that the compiler did not write: no stable name, and none that fits its content."""
+    return sorted(path.name for path in folder.iterdir() if not _is_ours(path))
+
+
+def _is_ours(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    if path.name in STABLE_NAMES:
+        return True
+    match = _HASHED.fullmatch(path.name)
+    return match is not None and match[1] == _digest(path.read_bytes())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]

@@ -1,0 +1,61 @@
+"""The JavaScript runtime with content hashes in its file names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+
+from ..errors import InternalError
+from .files import STABLE_NAMES, BundleFile, hashed_file
+
+_RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css))(?=['"])""")
+_TYPES = re.compile(r"^[ \t]*/\*\*.*?\*/[ \t]*\n|/\*\*.*?\*/ ?", re.MULTILINE | re.DOTALL)
+
+
+def read_runtime() -> dict[str, str]:
+    """The runtime's source files by name."""
+    folder = files("webnn_compile.runtime_js")
+    sources = {
+        path.name: path.read_text(encoding="utf-8").replace("\r\n", "\n")
+        for path in folder.iterdir()
+        if path.name.endswith((".js", ".css", ".html", ".d.ts"))
+    }
+    if "load.js" not in sources:
+        raise InternalError(f"the JavaScript runtime is not in {folder}: install webnn-compile again")
+    return sources
+
+
+def link_runtime(sources: Mapping[str, str]) -> dict[str, BundleFile]:
+    """Scripts and style sheets by source name, every reference between them rewritten to the hashed name.
+
+    Type comments are left out: model.d.ts has the types. InternalError for a missing module or a cycle of imports,
+    which has no content hash.
+    """
+    linked: dict[str, BundleFile] = {}
+
+    def link(name: str, importers: tuple[str, ...]) -> BundleFile:
+        if name in importers:
+            raise InternalError(f"runtime-js: imports form a cycle: {' -> '.join((*importers, name))}")
+        if name not in sources:
+            raise InternalError(f"runtime-js/{importers[-1]} refers to {name}, which does not exist")
+        if name not in linked:
+            stem, suffix = name.split(".")
+            text = _strip_types(sources[name]) if suffix == "js" else sources[name]
+            text = relink(text, lambda target: link(target, (*importers, name)))
+            linked[name] = hashed_file(stem, suffix, text.encode(), "page" if stem == "page" else "runtime")
+        return linked[name]
+
+    for name in sorted(sources):
+        if name.endswith((".js", ".css")):
+            link(name, ())
+    return linked
+
+
+def _strip_types(source: str) -> str:
+    return re.sub(r"\n{3,}", "\n\n", _TYPES.sub("", source))
+
+
+def relink(text: str, find: Callable[[str], BundleFile]) -> str:
+    """References of the form "./name.js" rewritten to hashed names; the stable ones stay."""
+    return _RELATIVE.sub(lambda match: match[0] if match[1] in STABLE_NAMES else f"./{find(match[1]).name}", text)

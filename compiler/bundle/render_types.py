@@ -1,0 +1,60 @@
+"""model.d.ts: the runtime's types with one model's own names, dtypes and shapes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from ..dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
+from ..errors import InternalError
+from .artifact import TensorSpec, WasmArtifact
+
+_ARRAYS: dict[DType, str] = {
+    F16: "Uint16Array",
+    F32: "Float32Array",
+    F64: "Float64Array",
+    I8: "Int8Array",
+    I16: "Int16Array",
+    I32: "Int32Array",
+    I64: "BigInt64Array",
+    U8: "Uint8Array",
+    U16: "Uint16Array",
+    U32: "Uint32Array",
+    U64: "BigUint64Array",
+    BOOL: "Uint8Array",
+}
+_ACCEPTED = _ARRAYS | {F16: "Float16", U8: "Uint8Array | Uint8ClampedArray"}
+_MODEL = re.compile(r"^// <model>$.*?^// </model>\n", re.MULTILINE | re.DOTALL)
+
+
+def render_types(artifact: WasmArtifact, template: str) -> str:
+    """The template with its marked part replaced."""
+    own = "\n".join(
+        (
+            _interface("Inputs", artifact.inputs, _ACCEPTED),
+            _interface("Outputs", artifact.outputs, _ARRAYS),
+            _infos("InputInfo", artifact.inputs),
+            _infos("OutputInfo", artifact.outputs),
+        )
+    )
+    text, count = _MODEL.subn(lambda _: own, template)
+    if count != 1:
+        raise InternalError("runtime-js/model.d.ts lacks the part between '// <model>' and '// </model>'")
+    return text
+
+
+def _interface(name: str, specs: Sequence[TensorSpec], arrays: dict[DType, str]) -> str:
+    fields = "".join(
+        f"  /** {spec.dtype}, shape {list(spec.shape)}, length {spec.length} */\n"
+        f"  {json.dumps(spec.name)}: {arrays[spec.dtype]};\n"
+        for spec in specs
+    )
+    return f"export interface {name} {{\n{fields}}}\n"
+
+
+def _infos(name: str, specs: Sequence[TensorSpec]) -> str:
+    items = "".join(
+        f'  TensorInfo<{json.dumps(spec.name)}, "{spec.dtype}", readonly {list(spec.shape)}>,\n' for spec in specs
+    )
+    return f"export type {name} = readonly [\n{items}];\n"

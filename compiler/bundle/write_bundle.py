@@ -1,0 +1,121 @@
+"""A compiled model as a folder of static files."""
+
+from __future__ import annotations
+
+import html
+import os
+import secrets
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InputError
+from .artifact import VARIANTS, WasmArtifact
+from .files import BundleFile, Kind, foreign_files, hashed_file, is_bundle
+from .link_runtime import link_runtime, read_runtime, relink
+from .place_memory import place_memory
+from .render_entry import render_entry
+from .render_types import render_types
+
+SHARD_BYTES = 20 * 2**20
+"""Some hosts refuse files above 25 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """`bytes` is the size."""
+
+    name: str
+    bytes: int
+    kind: Kind
+
+
+def write_bundle(
+    artifact: WasmArtifact, out: Path, *, force: bool = False, shard_bytes: int = SHARD_BYTES
+) -> list[WrittenFile]:
+    """Write the bundle into the folder `out`, all of it or nothing: it is made beside `out` and renamed.
+
+    Same artifact, same bytes. `force` replaces a folder that holds a bundle and nothing else.
+    InputError when `out` is taken or cannot be written, or the model exceeds wasm32's 4 GiB.
+    """
+    files = render_bundle(artifact, shard_bytes=shard_bytes)
+    try:
+        out = out.resolve()
+        _check_free(out, force)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _replace_folder(out, files)
+    except OSError as error:
+        raise InputError(
+            f"cannot write the bundle to {out}: {error.strerror or error}; choose another --out"
+        ) from error
+    return [WrittenFile(file.name, len(file.data), file.kind) for file in files]
+
+
+def render_bundle(artifact: WasmArtifact, *, shard_bytes: int = SHARD_BYTES) -> list[BundleFile]:
+    """The files of the bundle, model.js first; no two have one name."""
+    layout = place_memory(artifact)
+    sources = read_runtime()
+    runtime = link_runtime(sources)
+    modules = {
+        variant: hashed_file(variant, "wasm", artifact.modules[variant], "wasm")
+        for variant in VARIANTS
+        if variant in artifact.modules
+    }
+    shards = [
+        hashed_file("weights", "bin", artifact.weights[start : start + shard_bytes], "weights")
+        for start in range(0, len(artifact.weights), shard_bytes)
+    ]
+    page = relink(sources["index.html"], runtime.__getitem__).replace("{{name}}", html.escape(artifact.name))
+    files = [
+        BundleFile("model.js", render_entry(artifact, layout, modules, shards, runtime).encode(), "entry"),
+        BundleFile("model.d.ts", render_types(artifact, sources["model.d.ts"]).encode(), "types"),
+        BundleFile("index.html", page.encode(), "page"),
+        *runtime.values(),
+        *modules.values(),
+        *shards,
+    ]
+    return list({file.name: file for file in files}.values())
+
+
+def _check_free(out: Path, force: bool) -> None:
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise InputError(f"--out {out} is a file; give a folder that does not exist yet")
+    if not os.access(out, os.W_OK):
+        raise InputError(f"cannot write to --out {out}: permission denied; choose another folder")
+    if not any(out.iterdir()):
+        return
+    if not is_bundle(out):
+        raise InputError(
+            f"--out {out} is not empty and holds no bundle; choose another folder (--force would not replace it)"
+        )
+    if not force:
+        raise InputError(f"--out {out} already holds a bundle; give --force to replace it")
+    if others := foreign_files(out):
+        names = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
+        raise InputError(f"--out {out} holds files that are no part of its bundle ({names}); move them away first")
+
+
+def _replace_folder(out: Path, files: Sequence[BundleFile]) -> None:
+    """Make the new folder beside `out`, then swap; whatever fails, `out` is as it was."""
+    token = secrets.token_hex(4)
+    fresh = out.with_name(f".{out.name}.{token}.new")
+    old = out.with_name(f".{out.name}.{token}.old")
+    fresh.mkdir()
+    try:
+        for file in files:
+            (fresh / file.name).write_bytes(file.data)
+        if out.exists():
+            out.rename(old)
+        try:
+            fresh.rename(out)
+        except BaseException:
+            if old.exists():
+                old.rename(out)
+            raise
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,64 @@
+"""Headless Chromium and Firefox, those of the machine or Playwright's own.
+
+Also for scripts: `with sync_playwright() as p, launch(p, "chromium") as browser: browser.new_page().goto(url)`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Playwright
+
+BrowserName = Literal["chromium", "firefox"]
+_COMMANDS = {
+    "chromium": ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"),
+    "firefox": ("firefox-esr", "firefox"),
+}
+_CHROMIUM_FLAGS = (
+    "--no-sandbox",  # containers forbid it; tests open loopback pages only
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-precise-memory-info",
+)
+
+
+class BrowserMissing(Exception):
+    """No such browser on this machine; the message says how to get one."""
+
+
+@contextlib.contextmanager
+def launch(playwright: Playwright, name: BrowserName) -> Iterator[Browser]:
+    """One headless browser, closed at the end of the block.
+
+    The environment variable CHROMIUM or FIREFOX names an executable; else Playwright's own browser where it is
+    installed, else one from the PATH. BrowserMissing where there is none.
+    """
+    executable = os.environ.get(name.upper())
+    own = executable is None and Path(getattr(playwright, name).executable_path).exists()
+    if not own:
+        executable = executable or next(filter(None, map(shutil.which, _COMMANDS[name])), None)
+        if executable is None:
+            raise BrowserMissing(
+                f"no {name}: install it, set {name.upper()} to its executable, or run `python -m playwright install {name}`"
+            )
+    if name == "chromium":
+        # A stock Chromium goes headless by its own flag: Playwright's option would ask for another executable.
+        flags = _CHROMIUM_FLAGS if own else ("--headless=new", *_CHROMIUM_FLAGS)
+        browser = playwright.chromium.launch(executable_path=executable, headless=own, args=list(flags))
+    elif own:
+        browser = playwright.firefox.launch(headless=True)
+    else:
+        # A stock Firefox has no patches of Playwright's: it is driven by WebDriver BiDi.
+        browser = playwright.firefox.launch(channel="moz-firefox", executable_path=executable, headless=True)
+    try:
+        yield browser
+    finally:
+        browser.close()

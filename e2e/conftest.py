@@ -1,0 +1,57 @@
+"""One browser per module, one page per test; a missing browser skips, and fails where CI=true."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browsers import BrowserMissing, launch
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from server import Site, serve
+from tiny_artifact import tiny_artifact
+from webnn_compile.bundle import write_bundle
+
+PAGES = Path(__file__).parent / "pages"
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=["chromium", "firefox"])
+def browser(playwright: Playwright, request: pytest.FixtureRequest) -> Iterator[Browser]:
+    try:
+        opened = launch(playwright, request.param)
+        with opened as found:
+            yield found
+    except BrowserMissing as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with the pages of these tests and the tiny model below bundle/."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(PAGES, folder, dirs_exist_ok=True)
+    write_bundle(tiny_artifact(), folder / "bundle", shard_bytes=3000)
+    return folder
+
+
+@pytest.fixture
+def site(tiny_folder: Path) -> Iterator[Site]:
+    with serve(tiny_folder) as served:
+        yield served

@@ -1,0 +1,69 @@
+// Every way in which loading or running can fail. `code` tells the cases of a class apart.
+// A wrong argument is no case of these: it rejects with a plain TypeError or RangeError.
+
+/** @typedef {{ name: string, message: string, code?: string }} PlainError What crosses from the worker. */
+
+export class ModelError extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+    this.name = 'ModelError';
+  }
+}
+
+/** A file did not arrive. Codes: `network`, `http` (an error status), `html` (a page in place of the file). */
+export class DownloadError extends ModelError {
+  /** @override */
+  name = 'DownloadError';
+}
+
+/** A file arrived with other bytes than the compiler wrote. Codes: `length`, `altered`. */
+export class IntegrityError extends ModelError {
+  /** @override */
+  name = 'IntegrityError';
+}
+
+/** The browser or the bundle cannot do it. Codes: `abi`, `backend`, `simd`, `compile`, `memory`. */
+export class UnsupportedError extends ModelError {
+  /** @override */
+  name = 'UnsupportedError';
+}
+
+/** The worker did not start (`start`) or died (`crash`). */
+export class WorkerError extends ModelError {
+  /** @override */
+  name = 'WorkerError';
+}
+
+/** A run failed. Codes: `trap` (the compiled code stopped), `disposed`. */
+export class RunError extends ModelError {
+  /** @override */
+  name = 'RunError';
+}
+
+const classes = { ModelError, DownloadError, IntegrityError, UnsupportedError, WorkerError, RunError };
+const builtins = { TypeError, RangeError };
+
+/**
+ * An error as plain data: structured clone keeps neither the class nor `code`.
+ * @param {unknown} error
+ * @returns {PlainError}
+ */
+export function packError(error) {
+  const { name, message, code } = /** @type {ModelError} */ (error instanceof Error ? error : new Error(String(error)));
+  return { name, message, code };
+}
+
+/**
+ * @param {PlainError} plain
+ * @returns {Error}
+ */
+export function unpackError({ name, message, code }) {
+  if (name in classes) return new classes[/** @type {keyof typeof classes} */ (name)](code ?? '', message);
+  const Builtin = name in builtins ? builtins[/** @type {keyof typeof builtins} */ (name)] : Error;
+  return new Builtin(message);
+}
