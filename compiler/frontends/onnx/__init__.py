@@ -1,0 +1,5 @@
+"""The ONNX importer."""
+
+from .import_model import import_model
+
+__all__ = ["import_model"]

@@ -1,0 +1,105 @@
+"""Checks the structure of a model with onnx.checker, in words that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, MutableSequence
+
+import onnx
+from onnx import helper
+
+from ...errors import InputError, UnsupportedError
+from .read_model import Source
+
+OLDEST_OPSET = 7
+NOT_IN_OPSET = "not in this opset"
+"""The domain that `check_model` gives to nodes of the default domain which its opset does not define."""
+
+
+def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
+    """The opset of the default domain. Moves nodes that it does not define to the domain NOT_IN_OPSET.
+
+    Raises InputError for an invalid model, UnsupportedError for an opset that is too old or too new.
+    """
+    opset = _opset(skeleton, source)
+    if not skeleton.graph.output:
+        raise InputError(f"{source.name} has no outputs, so it computes nothing; export the model again")
+    for nodes, imports in (
+        (skeleton.graph.node, skeleton.opset_import),
+        *((f.node, f.opset_import) for f in skeleton.functions),
+    ):
+        _mark_unknown(nodes, imports)
+    try:
+        onnx.checker.check_model(_with_shapes(skeleton))
+    except onnx.checker.ValidationError as error:
+        reason = _cycle(skeleton.graph.node) or " ".join(str(error).split())
+        raise InputError(f"{source.name} is not a valid ONNX model: {reason}; export it again") from None
+    return opset
+
+
+def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx.OperatorSetIdProto]) -> None:
+    """Moves nodes that the imported opset does not define to a domain about which the checker asks nothing."""
+    version = next((i.version for i in imports if i.domain in ("", "ai.onnx")), 1)
+    found = False
+    for node in _all_nodes(nodes):
+        if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type, max_inclusive_version=version):
+            node.domain = NOT_IN_OPSET
+            found = True
+    if found:
+        imports.append(helper.make_opsetid(NOT_IN_OPSET, 1))
+
+
+def _all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """The nodes, and those of their subgraphs at any depth."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _all_nodes(attribute.g.node)
+
+
+def _opset(skeleton: onnx.ModelProto, source: Source) -> int:
+    versions = [i.version for i in skeleton.opset_import if i.domain in ("", "ai.onnx")]
+    if not versions:
+        raise InputError(f"{source.name} does not say which ONNX opset it uses; export it again")
+    newest = onnx.defs.onnx_opset_version()
+    if versions[0] < OLDEST_OPSET:
+        raise UnsupportedError(
+            f"{source.name} uses ONNX opset {versions[0]}, and {OLDEST_OPSET} is the oldest supported; "
+            "convert it with onnx.version_converter.convert_version(model, 13)"
+        )
+    if versions[0] > newest:
+        raise UnsupportedError(
+            f"{source.name} uses ONNX opset {versions[0]}, and onnx {onnx.__version__} knows {newest} at most; "
+            "upgrade the Python package onnx"
+        )
+    return int(versions[0])
+
+
+def _with_shapes(skeleton: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy with an empty shape wherever the checker wants one that is missing: importing needs none of them."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(skeleton)
+    for value in (*copy.graph.input, *copy.graph.output):
+        if value.type.WhichOneof("value") is None:
+            value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.shape.SetInParent()
+    return copy
+
+
+def _cycle(nodes: Iterable[onnx.NodeProto]) -> str | None:
+    """The nodes that wait for each other in a circle, as words; None where there is no circle."""
+    listed = list(nodes)
+    makers = {output: i for i, node in enumerate(listed) for output in node.output if output}
+    waiting = {i: {makers[n] for n in node.input if n in makers} for i, node in enumerate(listed)}
+    while ready := {i for i, needs in waiting.items() if not needs}:
+        waiting = {i: needs - ready for i, needs in waiting.items() if i not in ready}
+    if not waiting:
+        return None
+    # Every node left waits for another that is left: walking back from any of them must come round.
+    path = [min(waiting)]
+    while path[-1] not in path[:-1]:
+        path.append(min(waiting[path[-1]]))
+    circle = path[path.index(path[-1]) :]
+    names = [listed[i].name or f"{listed[i].op_type} that makes {listed[i].output[0]!r}" for i in reversed(circle)]
+    return f"its nodes form a cycle: {' -> '.join(names)}"

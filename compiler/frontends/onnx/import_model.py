@@ -1,0 +1,42 @@
+"""From an ONNX model to a Graph: read, check, inline, fix shapes, build."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import onnx
+
+from ...errors import InputError
+from ...graph.ir import Graph
+from .build_graph import build_graph
+from .check_model import check_model
+from .check_types import check_types
+from .fix_shapes import fix_shapes
+from .inline_functions import inline_functions
+from .problems import Problems
+from .read_model import read_model
+from .separate_weights import separate_weights
+
+
+def import_model(
+    model: str | Path | bytes | onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]] | None = None
+) -> Graph:
+    """The graph of an ONNX model of opset 7 or later, every shape known and everything constant folded.
+
+    `shapes` fixes symbolic or missing dimensions of inputs. Raises InputError for what is no valid model or does not
+    fit `shapes`, and one UnsupportedError that names everything that is not supported.
+    """
+    proto, source = read_model(model)
+    skeleton, weights = separate_weights(proto, source)
+    problems = Problems(source.name, check_model(skeleton, source))
+    skeleton = inline_functions(skeleton)
+    try:
+        fix_shapes(skeleton, shapes or {}, weights, source)
+    except InputError:
+        # Whoever has to choose shapes first learns here that they would not help.
+        for node in skeleton.graph.node:
+            problems.check_kind(node)
+        problems.raise_if_any()
+        raise
+    return build_graph(skeleton, check_types(skeleton, source), weights, source, problems)

@@ -1,0 +1,31 @@
+"""Replaces calls of functions by their bodies."""
+
+from __future__ import annotations
+
+import onnx
+from onnx import inliner
+
+from ...ops import OPERATORS
+from .problems import is_supported
+
+
+def inline_functions(model: onnx.ModelProto) -> onnx.ModelProto:
+    """`model` without functions of its own, and without operators that ONNX itself defines by supported ones.
+
+    Bodies written for another opset are converted to that of the model.
+    """
+    if model.functions:
+        model = inliner.inline_local_functions(model, convert_version=True)
+    versions = {i.domain: i.version for i in model.opset_import}
+    for op in sorted({n.op_type for n in model.graph.node if not n.domain and n.op_type not in OPERATORS}):
+        schema = onnx.defs.get_schema(op, versions.get("", versions.get("ai.onnx", 1)))
+        if schema.has_function or schema.has_context_dependent_function:  # type: ignore[attr-defined]
+            expanded = inliner.inline_selected_functions(model, [("", op)], inline_schema_functions=True)
+            # Worth it only if nothing else becomes unsupported: the error is then about what the user wrote.
+            if _unsupported(expanded) < _unsupported(model):
+                model = expanded
+    return model
+
+
+def _unsupported(model: onnx.ModelProto) -> set[tuple[str, str]]:
+    return {(n.domain, n.op_type) for n in model.graph.node if not is_supported(n)}

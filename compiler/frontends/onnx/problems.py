@@ -1,0 +1,88 @@
+"""Collects everything that makes a model unsupported, for one error that names it all."""
+
+from __future__ import annotations
+
+import onnx
+from onnx import helper
+
+from ...errors import UnsupportedError
+from ...ops import OPERATORS
+from .check_model import NOT_IN_OPSET
+
+_SHOWN = 3
+"""So many node names, attribute values and list elements are shown of each kind."""
+
+
+def is_supported(node: onnx.NodeProto) -> bool:
+    """Whether the importer knows what to do with a node of this kind (If may still have a computed condition)."""
+    return node.domain in ("", "ai.onnx") and (node.op_type in OPERATORS or node.op_type in ("Constant", "If"))
+
+
+class Problems:
+    """What was found so far; `raise_if_any` turns it into one UnsupportedError."""
+
+    def __init__(self, source: str, opset: int) -> None:
+        self._source = source
+        self._opset = opset
+        self._kinds: dict[tuple[str, str], list[onnx.NodeProto]] = {}
+        self._reasons: dict[str, None] = {}
+
+    def check_kind(self, node: onnx.NodeProto) -> bool:
+        """Whether a node of this kind is supported; remembers it otherwise."""
+        if is_supported(node):
+            return True
+        self._kinds.setdefault((node.domain, node.op_type), []).append(node)
+        return False
+
+    def add(self, reason: str) -> None:
+        """One more reason, in words that name the node or value."""
+        self._reasons[reason] = None
+
+    def raise_if_any(self) -> None:
+        """Raises UnsupportedError where something was found: most frequent kinds first, then the reasons."""
+        kinds = sorted(self._kinds.items(), key=lambda item: (-len(item[1]), item[0]))
+        lines = [self._describe(domain, op, nodes) for (domain, op), nodes in kinds] + list(self._reasons)
+        if not lines:
+            return
+        listed = "".join(f"\n  {line}" for line in lines)
+        advice = "\nReplace or remove these in the model, or export it in another way." if kinds else ""
+        raise UnsupportedError(
+            f"{self._source} (opset {self._opset}) needs what is not supported, {len(lines)} in all:{listed}{advice}"
+        )
+
+    def _describe(self, domain: str, op: str, nodes: list[onnx.NodeProto]) -> str:
+        if domain == NOT_IN_OPSET:
+            op = f"{op} (no operator of opset {self._opset})"
+        elif domain:
+            op = f"{domain}.{op}"
+        count = f"{len(nodes)} node{'s' if len(nodes) > 1 else ''}"
+        values: dict[str, dict[str, None]] = {}
+        for node in nodes:
+            for a in node.attribute:
+                values.setdefault(a.name, {})[_shown(a)] = None
+        attributes = [f"{name}={_some(list(seen), ' or ')}" for name, seen in sorted(values.items())]
+        names = [repr(n.name or n.output[0]) for n in nodes if n.name or n.output]
+        return "; ".join([f"{op}: {count} {_some(names, ', ')}".rstrip(), *attributes])
+
+
+def _some(parts: list[str], separator: str) -> str:
+    return separator.join(parts[:_SHOWN] + (["..."] if len(parts) > _SHOWN else []))
+
+
+def _shown(attribute: onnx.AttributeProto) -> str:
+    value = helper.get_attribute_value(attribute)
+    match value:
+        case bytes():
+            return repr(value.decode(errors="replace"))
+        case float():
+            return f"{value:g}"
+        case int():
+            return str(value)
+        case onnx.TensorProto():
+            return f"a tensor {list(value.dims)}"
+        case onnx.GraphProto():
+            return f"a graph of {len(value.node)} nodes"
+    elements = list(value) if attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS) else []
+    if not elements and len(value):
+        return f"{len(value)} elements"
+    return f"[{_some([f'{v:g}' for v in elements], ', ')}]"

@@ -1,0 +1,71 @@
+"""Reads a file, bytes or a message as an ONNX model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from ...errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a model came from: a name for messages, and the folder of its external data (None without a file)."""
+
+    name: str
+    folder: Path | None = None
+
+
+# What people hand over by mistake: first bytes, what the file is, and what to do.
+_OTHER_FORMATS = (
+    (0, b"version https://git-lfs", "a Git LFS pointer, not the model itself", "fetch it with `git lfs pull`"),
+    (0, b"PK\x03\x04", "a zip archive (perhaps a PyTorch checkpoint)", "export the model to ONNX"),
+    (0, b"\x89HDF", "an HDF5 file (perhaps a Keras model)", "convert the model to ONNX"),
+    (4, b"TFL3", "a TensorFlow Lite model", "convert the model to ONNX"),
+    (4, b"ORTM", "a model in onnxruntime's own format", "give the .onnx file that it was made from"),
+    (0, b"<", "a text file, perhaps a web page saved in place of the model", "download the model again"),
+)
+_IR_VERSION_TAG = b"\x08"  # the field that every exporter writes first
+
+
+def read_model(model: str | Path | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, Source]:
+    """The model as a message, and its source. Raises InputError where there is none to be read."""
+    if isinstance(model, onnx.ModelProto):
+        return model, Source(model.graph.name or "the model")
+    if isinstance(model, bytes):
+        return _parse(model, "the model"), Source("the model")
+    path = Path(model)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the path of an ONNX file")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file; check the path") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
+    return _parse(data, path.name), Source(path.name, path.parent)
+
+
+def _parse(data: bytes, name: str) -> onnx.ModelProto:
+    if not data:
+        raise InputError(f"{name} is empty; export or download the model again")
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+        parsed = True
+    except DecodeError:
+        parsed = False
+    if parsed and model.HasField("graph") and model.ir_version > 0:
+        return model
+    for offset, magic, what, advice in _OTHER_FORMATS:
+        if data[offset:].lstrip().startswith(magic) if magic == b"<" else data[offset:].startswith(magic):
+            raise InputError(f"{name} is not an ONNX model but {what}; {advice}")
+    if data.startswith(_IR_VERSION_TAG):
+        raise InputError(
+            f"{name} is truncated or damaged: it starts like an ONNX model, but its {len(data)} bytes are not a whole "
+            "one; export or download it again"
+        )
+    raise InputError(f"{name} is not an ONNX model; give a file exported to ONNX")
