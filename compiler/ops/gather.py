@@ -18,18 +18,21 @@ from .call import Call
 
 
 def _known_in_range(call: Call, indices: Tensor, extents: Sequence[int]) -> Tensor:
-    """`indices`; those known at compile time are checked and counted from the front, as int32. `extents` broadcast
-    against the last dimension."""
+    """`indices`; those known at compile time are checked and counted from the front, as int32.
+
+    There is one extent for all, or one for each place of the last dimension.
+    """
     known = indices.data
     if known is None:
         return indices
-    wrong = (known < -np.asarray(extents)) | (known >= np.asarray(extents))
+    limits = np.asarray(extents[0] if len(extents) == 1 else extents)
+    wrong = (known < -limits) | (known >= limits)
     if wrong.any():
         raise call.unsupported(
             f"index {known[wrong].flat[0]} is out of range in a tensor of shape {list(call.input(0).shape)}",
             "the model is invalid",
         )
-    return constant(indices.name, np.asarray(np.where(known < 0, known + np.asarray(extents), known), np.int32))
+    return constant(indices.name, np.asarray(np.where(known < 0, known + limits, known), np.int32))
 
 
 def _index(indices: Tensor, at: Sequence[Expr], extent: int) -> Expr:
