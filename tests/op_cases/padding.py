@@ -53,6 +53,5 @@ CASES = [
     Case("pad-negative-and-positive", "Pad", (a.normal(4, 5), ints(-1, 2, 3, -2), scalar(9)), constants=PADS),
     Case("pad-edge-negative", "Pad", (a.normal(4, 5), ints(-1, 2, 0, -2)), {"mode": "edge"}, constants=PADS),
     Case("pad-constant-empty", "Pad", (a.normal(0, 2), ints(1, 0, 1, 0), scalar(3)), constants=PADS),
-    Case("pad-rank0", "Pad", (scalar(3), ints()), constants=PADS),
     Case("pad-wrap-twice", "Pad", (a.normal(3), ints(5, 7)), {"mode": "wrap"}, constants=PADS),
 ]
