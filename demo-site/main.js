@@ -1,0 +1,134 @@
+// Draw a digit: loads the compiled model, runs it as one draws, shows its ten probabilities.
+import { load } from './bundle/model.js';
+import { countInk, enlarge } from './ink.js';
+import { createPad } from './pad.js';
+import { createBars, element, paintImage, percent, showFacts, size } from './view.js';
+
+/** @typedef {Float32Array<ArrayBuffer>} Image 32 x 32, 0 (paper) to 1 (ink) */
+
+const status = element('status', HTMLElement);
+const result = element('result', HTMLOutputElement);
+const facts = element('facts', HTMLElement);
+const seen = element('seen', HTMLCanvasElement);
+const showBars = createBars(element('bars', HTMLElement));
+
+/** @type {Awaited<ReturnType<typeof load>> | undefined} */
+let model;
+/** @type {Image | undefined} the newest image; older ones that still wait are dropped */
+let wanted;
+let running = false;
+
+const pad = createPad(element('pad', HTMLCanvasElement), (strokes) => {
+  document.body.classList.toggle('drawn', strokes.length > 0);
+  if (strokes.length > 0) show(enlarge(countInk(strokes)));
+  else clear();
+});
+element('clear', HTMLButtonElement).addEventListener('click', () => pad.clear());
+
+await Promise.all([start(), showSamples()]).catch(fail);
+
+async function start() {
+  model = await load({
+    onProgress: ({ phase, loaded, total }) => tell(`Loading the ${phase}: ${size(loaded)} of ${size(total)}`),
+  });
+  // The first run is the slowest: the browser still compiles. Let it happen before someone waits for it.
+  await model.run({ image: new Float32Array(32 * 32) });
+  document.body.dataset.state = 'ready';
+  tell('');
+  showFacts(facts, factsOf(model.info()));
+  await runWanted();
+}
+
+/** @param {Image} image */
+function show(image) {
+  paintImage(seen, image);
+  wanted = image;
+  result.ariaBusy = 'true';
+  runWanted().catch(fail);
+}
+
+function clear() {
+  wanted = undefined;
+  paintImage(seen, new Float32Array(32 * 32));
+  showBars([]);
+  result.textContent = '';
+}
+
+async function runWanted() {
+  if (!model || running) return;
+  running = true;
+  try {
+    while (wanted) {
+      const image = wanted;
+      const began = performance.now();
+      const { logits } = await model.run({ image });
+      const milliseconds = performance.now() - began;
+      if (!wanted) return; // cleared meanwhile
+      if (wanted === image) wanted = undefined;
+      report(softmax(logits));
+      showFacts(facts, { 'this answer': `${milliseconds.toFixed(1)} ms`, ...factsOf(model.info()) });
+    }
+  } finally {
+    running = false;
+    result.ariaBusy = 'false';
+  }
+}
+
+/** @param {number[]} probabilities */
+function report(probabilities) {
+  const best = probabilities.indexOf(Math.max(...probabilities));
+  result.textContent = `${best} (${percent(probabilities[best] ?? 0)})`;
+  showBars(probabilities);
+}
+
+/** @param {ArrayLike<number>} logits */
+function softmax(logits) {
+  const values = Array.from(logits);
+  const highest = Math.max(...values);
+  const powers = values.map((value) => Math.exp(value - highest));
+  const sum = powers.reduce((a, b) => a + b);
+  return powers.map((power) => power / sum);
+}
+
+/** @param {{ backend: string, variant: string, weightBytes: number, memoryBytes: number }} info */
+function factsOf({ backend, variant, weightBytes, memoryBytes }) {
+  return { backend: `${backend}, ${variant}`, weights: size(weightBytes), memory: size(memoryBytes) };
+}
+
+async function showSamples() {
+  const response = await fetch('samples.json');
+  if (!response.ok) throw new Error(`samples.json did not arrive: the server answered ${response.status}`);
+  /** @type {{ samples: { label: number, pixels: number[] }[] }} */
+  const { samples } = await response.json();
+  element('samples', HTMLElement).append(
+    ...samples.map(({ label, pixels }) => {
+      const image = Float32Array.from(pixels, (value) => value / 255);
+      const button = Object.assign(document.createElement('button'), {
+        type: 'button',
+        ariaLabel: `A handwritten ${label}`,
+      });
+      button.dataset.label = String(label);
+      const canvas = Object.assign(document.createElement('canvas'), { width: 32, height: 32 });
+      button.append(canvas);
+      const paint = () => paintImage(canvas, image);
+      requestAnimationFrame(paint); // once the button is in the page and has its colour
+      matchMedia('(prefers-color-scheme: dark)').addEventListener('change', paint);
+      button.addEventListener('click', () => {
+        pad.clear();
+        show(image);
+      });
+      return button;
+    }),
+  );
+}
+
+/** @param {string} text */
+function tell(text) {
+  status.textContent = text;
+}
+
+/** @param {unknown} error */
+function fail(error) {
+  document.body.dataset.state = 'error';
+  tell(error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,97 @@
+"""Serves the demo page, or checks in a headless browser that it reads digits rightly (`--headless`).
+
+python demo-site/show.py build/demo [--port 8000 | --headless]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
+
+from server import serve
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page  # serving needs no Playwright
+
+SEVEN = ((0.25, 0.2), (0.75, 0.2), (0.45, 0.85))
+
+
+def serve_page(folder: Path, port: int) -> None:
+    """Until Ctrl-C; another port where this one is taken."""
+    with contextlib.ExitStack() as stack:
+        try:
+            site = stack.enter_context(serve(folder, port))
+        except OSError:
+            site = stack.enter_context(serve(folder))
+        print(f"\n  Draw a digit at {site.url} (Ctrl-C ends)\n", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+def check_page(folder: Path) -> bool:
+    """Clicks every sample and draws a seven, prints what the page reads; whether all of it is right."""
+    from browsers import launch
+    from playwright.sync_api import sync_playwright
+
+    with serve(folder) as site, sync_playwright() as playwright, launch(playwright, "chromium") as browser:
+        page = browser.new_page()
+        page.on("pageerror", lambda error: print(f"error in the page: {error}", file=sys.stderr))
+        page.goto(site.url)
+        page.wait_for_selector("body:not([data-state=loading])")
+        if page.get_attribute("body", "data-state") != "ready":
+            print(f"the page did not load: {page.inner_text('#status')}", file=sys.stderr)
+            return False
+        readings = []
+        for sample in page.locator("#samples button").all():
+            sample.click()
+            readings.append((f"sample of {sample.get_attribute('data-label')}", read(page)))
+        page.click("#clear")
+        draw(page, SEVEN)
+        readings.append(("drawing of 7", read(page)))
+        facts = page.inner_text("#facts").replace("\n", " ")
+
+    wrong = [name for name, answer in readings if not answer.startswith(f"{name[-1]} ")]
+    for name, answer in readings:
+        print(f"{name}: {answer}{'  WRONG' if name in wrong else ''}")
+    print(facts)
+    return not wrong
+
+
+def read(page: Page) -> str:
+    """The page's answer once it has one, such as `7 (98.3%)`."""
+    page.wait_for_selector("#result[aria-busy=false]:not(:empty)")
+    return page.inner_text("#result")
+
+
+def draw(page: Page, points: Sequence[tuple[float, float]]) -> None:
+    """One stroke of the mouse; `points` in shares of the pad's sides."""
+    box = page.locator("#pad").bounding_box()
+    assert box is not None, "the drawing area is not in the page"
+    corners = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
+    page.mouse.move(*corners[0])
+    page.mouse.down()
+    for corner in corners[1:]:
+        page.mouse.move(*corner, steps=8)
+    page.mouse.up()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Serves the demo page, or checks it in a headless browser.")
+    parser.add_argument("folder", type=Path, help="the page with its bundle")
+    parser.add_argument("--port", type=int, default=8000, help="where to serve; another one where it is taken")
+    parser.add_argument("--headless", action="store_true", help="read every sample in a headless Chromium instead")
+    options = parser.parse_args()
+    if options.headless:
+        sys.exit(0 if check_page(options.folder) else 1)
+    serve_page(options.folder, options.port)
+
+
+if __name__ == "__main__":
+    main()

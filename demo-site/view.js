@@ -1,0 +1,74 @@
+// What the page shows: bars, numbers, small images. Knows nothing of the model but its figures.
+
+/**
+ * @template {HTMLElement} T
+ * @param {string} id
+ * @param {{ new (): T }} type
+ * @returns {T}
+ */
+export function element(id, type) {
+  const found = document.getElementById(id);
+  if (!(found instanceof type)) throw new Error(`the page has no ${type.name} with id ${id}`);
+  return found;
+}
+
+/**
+ * Ten rows, one for each digit.
+ *
+ * @param {HTMLElement} list
+ * @returns {(probabilities: readonly number[]) => void} draws ten probabilities, or none to clear
+ */
+export function createBars(list) {
+  const rows = Array.from({ length: 10 }, (_, digit) => {
+    const row = document.createElement('li');
+    const name = Object.assign(document.createElement('b'), { textContent: digit });
+    const bar = document.createElement('span');
+    const value = document.createElement('data');
+    row.append(name, bar, value);
+    list.append(row);
+    return { row, bar, value };
+  });
+  return (probabilities) => {
+    const best = Math.max(...probabilities);
+    rows.forEach(({ row, bar, value }, digit) => {
+      const p = probabilities[digit];
+      bar.style.setProperty('--share', String(p ?? 0));
+      value.value = p === undefined ? '' : String(p);
+      value.textContent = p === undefined ? '' : percent(p);
+      row.classList.toggle('best', p === best);
+    });
+  };
+}
+
+/**
+ * @param {HTMLElement} list a `dl`
+ * @param {Record<string, string>} facts
+ */
+export function showFacts(list, facts) {
+  list.replaceChildren(
+    ...Object.entries(facts).flatMap(([term, text]) => [
+      Object.assign(document.createElement('dt'), { textContent: term }),
+      Object.assign(document.createElement('dd'), { textContent: text }),
+    ]),
+  );
+}
+
+/**
+ * @param {HTMLCanvasElement} canvas 32 x 32
+ * @param {ArrayLike<number>} image 32 x 32, 0 (clear) to 1 (ink in the canvas' text colour)
+ */
+export function paintImage(canvas, image) {
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  const pixels = context.createImageData(canvas.width, canvas.height);
+  const [red = 0, green = 0, blue = 0] = getComputedStyle(canvas).color.match(/\d+/g)?.map(Number) ?? [];
+  for (let i = 0; i < image.length; i++) {
+    pixels.data.set([red, green, blue, (image[i] ?? 0) * 255], i * 4);
+  }
+  context.putImageData(pixels, 0, 0);
+}
+
+/** @param {number} share */
+export const percent = (share) => `${(share * 100).toFixed(1)}%`;
+
+/** @param {number} bytes */
+export const size = (bytes) => (bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
