@@ -28,7 +28,7 @@ lint: .venv/test node_modules/installed $(DEMO)/page ## ruff, mypy, tsc, biome
 	$(BIN)/mypy
 	npm run --silent check
 	npm run --silent lint
-	npx --no-install tsc -p demo-site
+	node_modules/.bin/tsc -p demo-site
 
 clean: ## remove all that make has made
 	rm -rf .venv build dist node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
