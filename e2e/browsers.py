@@ -47,7 +47,8 @@ def launch(playwright: Playwright, name: BrowserName) -> Iterator[Browser]:
         executable = executable or next(filter(None, map(shutil.which, _COMMANDS[name])), None)
         if executable is None:
             raise BrowserMissing(
-                f"no {name}: install it, set {name.upper()} to its executable, or run `python -m playwright install {name}`"
+                f"no {name}: install it, set {name.upper()} to its executable, "
+                f"or run `python -m playwright install {name}`"
             )
     if name == "chromium":
         # A stock Chromium goes headless by its own flag: Playwright's option would ask for another executable.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-Fault = Literal["truncate", "extend", "alter", "html", "missing", "break", "wait"]
+Fault = Literal["truncate", "extend", "alter", "html", "missing", "refuse", "break", "wait"]
 STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'"
 ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".bin": "application/octet-stream"}
@@ -72,6 +72,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         fault = next(
             (fault for pattern, fault in self.site.faults.items() if fnmatch.fnmatch(path, f"*{pattern}")), None
         )
+        if fault == "refuse":
+            self.close_connection = True
+            return None
         if fault == "html":
             return self._answer(200, "text/html", _HTML)
         if file is None or not file.is_relative_to(self.folder) or not file.is_file() or fault == "missing":

@@ -1,49 +1,26 @@
-"""A model loads and runs, in a worker and without one, and says truly how."""
+"""A model loads and runs, in a worker and without one, wherever the page is, and says truly how."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
+from harness import RUN, open_page, outcome
 from playwright.sync_api import Page
-from server import Site
+from server import STRICT_CSP, Site, serve
 from tiny_artifact import tiny_weights
 
-
-def open_page(page: Page, site: Site, path: str = "blank.html") -> None:
-    page.goto(site.url + path)
-    page.wait_for_selector("html[data-ready]", state="attached")
-
-
-def run(page: Page, options: dict[str, Any], values: list[float]) -> dict[str, Any]:
-    result: dict[str, Any] = page.evaluate(
-        """async ([options, values]) => {
-          const model = await bundle.load(options);
-          const { output } = await model.run({ input: Float32Array.from(values) });
-          const result = {
-            kind: output.constructor.name, output: [...output], info: model.info(), backend: model.backend,
-            inputs: model.inputs, outputs: model.outputs,
-          };
-          await model.dispose();
-          return result;
-        }""",
-        [options, values],
-    )
-    return result
+VALUES = np.random.default_rng(1).integers(-9, 10, 1024).astype(np.float32)
+EXPECTED = np.maximum(VALUES * tiny_weights(1024)[0] + tiny_weights(1024)[1], 0)
 
 
 @pytest.mark.parametrize("worker", [True, False])
-def test_result_is_right_and_info_true(page: Page, site: Site, worker: bool) -> None:
+def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
     open_page(page, site)
-    values = np.random.default_rng(1).integers(-9, 10, 1024).astype(np.float32)
-    result = run(page, {"worker": worker}, values.tolist())
-    w, b = tiny_weights(1024)
-    assert result["output"] == np.maximum(values * w + b, 0).tolist()
+    result = outcome(page, RUN, {"options": {"worker": worker}, "values": VALUES.tolist()})["value"]
+    assert result["output"] == EXPECTED.tolist()
     assert result["kind"] == "Float32Array"
-    assert result["backend"] == "wasm"
-    assert result["inputs"] == [{"name": "input", "dtype": "float32", "shape": [1, 1024]}]
-    assert result["outputs"] == [{"name": "output", "dtype": "float32", "shape": [1, 1024]}]
     assert result["info"] == {
         "name": "tiny",
         "backend": "wasm",
@@ -57,3 +34,136 @@ def test_result_is_right_and_info_true(page: Page, site: Site, worker: bool) -> 
         "kernels": 1,
         "abi": 1,
     }
+
+
+def test_model_describes_itself(page: Page, site: Site) -> None:
+    open_page(page, site)
+    script = "const m = await bundle.load(); return [m.backend, m.inputs, m.outputs]"
+    assert outcome(page, script)["value"] == [
+        "wasm",
+        [{"name": "input", "dtype": "float32", "shape": [1, 1024]}],
+        [{"name": "output", "dtype": "float32", "shape": [1, 1024]}],
+    ]
+
+
+def test_more_threads_run_as_one_and_info_says_why(page: Page, site: Site) -> None:
+    open_page(page, site)
+    infos = outcome(
+        page, "return [(await bundle.load({threads: 4})).info(), (await bundle.load({threads: 'auto'})).info()]"
+    )
+    for info in infos["value"]:
+        assert info["threads"] == 1
+        assert info["threadsReason"] == "the kernels of this bundle run on one thread"
+
+
+@pytest.mark.parametrize("worker", [True, False])
+def test_without_relaxed_simd_the_plain_variant_runs(page: Page, site: Site, worker: bool) -> None:
+    open_page(page, site)
+    page.evaluate(
+        """() => {
+          const validate = WebAssembly.validate;
+          const madd = [0xfd, 0x85, 0x02].join();  // f32x4.relaxed_madd
+          WebAssembly.validate = (bytes) => !bytes.join().includes(madd) && validate(bytes);
+        }"""
+    )
+    result = outcome(page, RUN, {"options": {"worker": worker}, "values": VALUES.tolist()})["value"]
+    assert result["info"]["variant"] == "plain"
+    assert result["output"] == EXPECTED.tolist()
+    assert not any("relaxed-" in path for path in site.requests)
+
+
+def test_under_a_sub_path(page: Page, tiny_folder: Path) -> None:
+    with serve(tiny_folder, prefix="some/where") as site:
+        open_page(page, site)
+        result = outcome(page, RUN, {"options": {}, "values": VALUES.tolist()})["value"]
+        assert result["output"] == EXPECTED.tolist()
+        assert all(path.startswith("/some/where/") for path in site.requests if path != "/favicon.ico")
+
+
+@pytest.mark.parametrize("worker", [True, False])
+def test_inside_a_worker_of_the_page(page: Page, site: Site, worker: bool) -> None:
+    open_page(page, site)
+    answer = page.evaluate(
+        """([worker, values]) => new Promise((resolve, reject) => {
+          const outer = new Worker('./outer_worker.js', { type: 'module' });
+          outer.onerror = (event) => reject(new Error(event.message));
+          outer.onmessage = ({ data }) =>
+            resolve({ ...data, output: data.output && [...data.output] });
+          outer.postMessage({ options: { worker }, input: Float32Array.from(values) });
+        })""",
+        [worker, VALUES.tolist()],
+    )
+    assert answer.get("error") is None
+    assert answer["output"] == EXPECTED.tolist()
+    assert answer["info"]["worker"] is worker
+
+
+def test_inline_where_there_are_no_workers(page: Page, site: Site) -> None:
+    open_page(page, site)
+    page.evaluate("() => { delete globalThis.Worker }")
+    result = outcome(page, RUN, {"options": {}, "values": VALUES.tolist()})["value"]
+    assert result["info"]["worker"] is False
+    assert result["output"] == EXPECTED.tolist()
+
+
+def test_own_page_under_a_strict_csp(page: Page, tiny_folder: Path) -> None:
+    logs: list[str] = []
+    page.on("console", lambda message: logs.append(message.text))
+    with serve(tiny_folder / "bundle", headers={"Content-Security-Policy": STRICT_CSP}) as site:
+        page.goto(site.url)
+        page.get_by_text("Ready, on wasm.").wait_for()
+        assert page.locator("#inputs").inner_text().split() == ["input", "float32", "[1,", "1024]"]
+        page.select_option("#fill", "zeros")
+        page.click("#run")
+        page.get_by_text("Done, on wasm.").wait_for()
+        bias = np.maximum(tiny_weights(1024)[1], 0)
+        shown = page.locator("#outputs td").inner_text().splitlines()
+        assert shown[1] == ", ".join(f"{value:g}" for value in bias[:10]) + ", …"
+        assert shown[2] == f"largest: {bias.max():g} at {bias.argmax()}"
+        assert "median of 10" in page.locator("#times").inner_text()
+    assert [line for line in logs if "Content" in line] == []
+
+
+def test_own_page_shows_a_failure(page: Page, tiny_folder: Path) -> None:
+    with serve(tiny_folder / "bundle") as site:
+        site.faults["weights-*.bin"] = "missing"
+        page.goto(site.url)
+        page.get_by_text("DownloadError: the server answered 404 for").wait_for()
+
+
+@pytest.mark.parametrize("worker", [True, False])
+def test_progress_reaches_the_total(page: Page, site: Site, worker: bool) -> None:
+    open_page(page, site)
+    script = """
+      const seen = [];
+      await bundle.load({ worker: argument, onProgress: (p) => seen.push(p) });
+      return seen;
+    """
+    seen = outcome(page, script, worker)["value"]
+    weights = [p for p in seen if p["phase"] == "weights"]
+    assert [p["loaded"] for p in weights] == sorted(p["loaded"] for p in weights)
+    assert weights[-1] == {"phase": "weights", "loaded": 8192, "total": 8192}
+    assert any(p["phase"] == "code" and p["loaded"] == p["total"] for p in seen)
+    assert seen[-1] == {"phase": "ready", "loaded": 8192, "total": 8192}
+
+
+def test_progress_tells_of_a_half_loaded_file(page: Page, site: Site) -> None:
+    open_page(page, site)
+    site.faults["weights-*.bin"] = "wait"
+    page.evaluate(
+        """() => {
+          globalThis.seen = 0;
+          globalThis.loading = bundle.load({ onProgress: (p) => { if (p.phase === 'weights') seen = p.loaded; } });
+        }"""
+    )
+    page.wait_for_function("() => seen === 4096")
+    site.release.set()
+    assert page.evaluate("async () => { await loading; return seen }") == 8192
+
+
+def test_a_faulty_progress_function_spoils_no_load(page: Page, site: Site) -> None:
+    open_page(page, site)
+    with page.expect_event("pageerror") as caught:
+        script = "const f = () => { throw new Error('mine') }; return (await bundle.load({onProgress: f})).backend"
+        assert outcome(page, script) == {"value": "wasm"}
+    assert "mine" in str(caught.value)

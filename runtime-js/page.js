@@ -62,9 +62,14 @@ const describe = ({ dtype, shape }) => `${dtype} [${shape.join(', ')}]`;
 /** @param {number} ms */
 const time = (ms) => `${ms.toFixed(ms < 10 ? 2 : 1)} ms`;
 
-/** @param {TypedArray} array */
-function summarise(array) {
-  const values = Array.from(/** @type {ArrayLike<number | bigint>} */ (array), Number);
+/**
+ * @param {string} dtype
+ * @param {TypedArray} array
+ */
+function summarise(dtype, array) {
+  const bits = dtype === 'float16' && 'Float16Array' in globalThis;
+  const numbers = bits ? new globalThis.Float16Array(/** @type {ArrayBuffer} */ (array.buffer)) : array;
+  const values = Array.from(/** @type {ArrayLike<number | bigint>} */ (numbers), Number);
   const number = (/** @type {number} */ value) => String(Number(value.toPrecision(5)));
   const largest = values.reduce((best, value, i) => (value > /** @type {number} */ (values[best]) ? i : best), 0);
   const head = values.slice(0, 10).map(number).join(', ');
@@ -118,7 +123,7 @@ async function main() {
       'outputs',
       model.outputs.map((tensor) => [
         tensor.name,
-        `${describe(tensor)}\n${summarise(/** @type {TypedArray} */ (outputs[tensor.name]))}`,
+        `${describe(tensor)}\n${summarise(tensor.dtype, /** @type {TypedArray} */ (outputs[tensor.name]))}`,
       ]),
     );
     const sorted = [...times].sort((a, b) => a - b);

@@ -1,0 +1,33 @@
+"""What the browser tests share: opening the test page and collecting what its scripts answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page
+from server import Site
+
+
+def open_page(page: Page, site: Site, path: str = "blank.html") -> None:
+    """Open a page of e2e/pages and wait until `bundle` is there."""
+    page.goto(site.url + path)
+    page.wait_for_selector("html[data-ready]", state="attached")
+
+
+def outcome(page: Page, script: str, argument: Any = None) -> dict[str, Any]:
+    """{value} or {name, code, message} of an async function's body, which sees `argument` and `bundle`."""
+    result: dict[str, Any] = page.evaluate(
+        f"(argument) => outcome((async () => {{ {script} }})())",
+        argument,
+    )
+    return result
+
+
+RUN = """
+  const model = await bundle.load(argument.options);
+  const { output } = await model.run({ input: Float32Array.from(argument.values) });
+  const result = { output: [...output], kind: output.constructor.name, info: model.info() };
+  await model.dispose();
+  return result;
+"""
+"""Load with `argument.options`, run once on `argument.values`."""
