@@ -31,6 +31,7 @@ from . import (
     reshaping,
     resize,
     scanning,
+    scattering,
     slicing,
     softmax,
 )
@@ -61,6 +62,7 @@ OPERATORS: dict[str, OperatorFn] = {
     **reshaping.OPERATORS,
     **resize.OPERATORS,
     **scanning.OPERATORS,
+    **scattering.OPERATORS,
     **slicing.OPERATORS,
     **softmax.OPERATORS,
 }

@@ -29,13 +29,23 @@ def _sign(x: Expr) -> Expr:
 
 
 def _pow(call: Call) -> Tensor:
-    """The result has the base's dtype. A power of integers goes through float64, so it is exact below 2**53."""
+    """The result has the base's dtype. A power of integers with a fractional exponent goes through float64."""
     base, exponent = call.input(0), call.input(1)
-    known = exponent.data.item() if exponent.data is not None and exponent.data.size == 1 else None
-    if known in (1, 2, 3):
-        return pointwise(call, lambda x, _: reduce(lambda a, b: a * b, [x] * int(known)), base, exponent)
-    wide = base.dtype if base.dtype.is_float else F64
-    return pointwise(call, lambda x, y: binary("pow", x.cast(wide), y.cast(wide)).cast(base.dtype), base, exponent)
+    known = exponent.data
+    if known is not None and known.size == 1 and known.item() in (1, 2, 3):
+        return pointwise(call, lambda x, _: reduce(lambda a, b: a * b, [x] * int(known.item())), base, exponent)
+    whole = exponent.dtype.is_int or (known is not None and bool((known == np.rint(known)).all()))
+    wide = base.dtype if whole or base.dtype.is_float else F64
+
+    def body(x: Expr, y: Expr) -> Expr:
+        x, y = x.cast(wide), y.cast(wide)
+        if wide.kind != "int":
+            return binary("pow", x, y).cast(base.dtype)
+        # Integers have no negative powers but those of 1 and -1.
+        power = binary("pow", x, unary("abs", y))
+        return select(y < 0, 1 / power, power)
+
+    return pointwise(call, body, base, exponent)
 
 
 def _mod(call: Call) -> Tensor:

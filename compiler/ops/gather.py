@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dtypes import I32, I64
-from ..ir.nodes import Const, Expr, maximum, minimum, select
+from ..ir.nodes import Const, Expr, expr, maximum, minimum, select
 from ..tensor import Tensor, compute, constant
 from .axes import one_axis
 from .call import Call
@@ -22,6 +22,10 @@ def _known_in_range(call: Call, indices: Tensor, extents: Sequence[int]) -> Tens
 
     There is one extent for all, or one for each place of the last dimension.
     """
+    if 0 in extents and indices.buffer.size:
+        raise call.unsupported(
+            f"nothing can be chosen from shape {list(call.input(0).shape)}", "check the input shapes"
+        )
     known = indices.data
     if known is None:
         return indices
@@ -59,7 +63,7 @@ def _gather(call: Call) -> Tensor:
 
     def body(*axes: Expr) -> Expr:
         if 0 in shape:
-            return Const(False).cast(data.dtype)
+            return expr(0, data.dtype)
         index = _index(indices, axes[axis : axis + indices.rank], data.shape[axis])
         return data.read([*axes[:axis], index, *axes[axis + indices.rank :]])
 
@@ -79,7 +83,7 @@ def _gather_elements(call: Call) -> Tensor:
 
     def body(*axes: Expr) -> Expr:
         if 0 in indices.shape:
-            return Const(False).cast(data.dtype)
+            return expr(0, data.dtype)
         index = _index(indices, axes, data.shape[axis])
         return data.read([index if d == axis else a for d, a in enumerate(axes)])
 
@@ -102,7 +106,7 @@ def _gather_nd(call: Call) -> Tensor:
 
     def body(*axes: Expr) -> Expr:
         if 0 in shape:
-            return Const(False).cast(data.dtype)
+            return expr(0, data.dtype)
         chosen = [_index(indices, [*axes[:outer], Const(k)], data.shape[batch + k]) for k in range(depth)]
         return data.read([*axes[:batch], *chosen, *axes[outer:]])
 

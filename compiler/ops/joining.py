@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import accumulate
 
-from ..ir.nodes import Const, Expr, select
+from ..ir.nodes import Expr, expr, select
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .call import Call
@@ -29,7 +29,7 @@ def _concat(call: Call) -> Tensor:
 
     def body(*axes: Expr) -> Expr:
         if not parts:
-            return Const(False).cast(first.dtype)
+            return expr(0, first.dtype)
         position = axes[axis]
         result: Expr | None = None
         for i in reversed(range(len(parts))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..dtypes import I32
-from ..ir.nodes import Const, Expr, maximum, minimum, select
+from ..ir.nodes import Const, Expr, expr, maximum, minimum, select
 from ..tensor import Tensor, compute
 from .axes import many_axes
 from .broadcast import broadcast_element, broadcast_shape
@@ -36,7 +36,7 @@ def _tile(call: Call) -> Tensor:
 
     def body(*axes: Expr) -> Expr:
         if 0 in shape:
-            return Const(False).cast(t.dtype)
+            return expr(0, t.dtype)
         return t.read(
             [
                 Const(0) if extent == 1 else axis if repeat == 1 else axis % extent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..ir.nodes import Const, Expr
+from ..ir.nodes import Const, Expr, expr
 from ..tensor import Tensor, compute
 from .axes import axes_argument, many_axes
 from .call import Call
@@ -18,7 +18,7 @@ def reshaped(name: str, t: Tensor, shape: tuple[int, ...]) -> Tensor:
     only merged ones need division.
     """
     if 0 in shape:
-        return compute(name, shape, (), lambda *_: Const(False).cast(t.dtype))
+        return compute(name, shape, (), lambda *_: expr(0, t.dtype))
 
     def body(*axes: Expr) -> Expr:
         indices: list[Expr] = [Const(0)] * t.rank

@@ -98,7 +98,18 @@ CASES = [
     Case("pow-negative-base", "Pow", (a.uniform(-3, -1, 4), np.asarray([2, 3, -1, 0], np.float32))),
     Case("pow-opset7", "Pow", (a.uniform(0.1, 3, 3, 5), a.uniform(-2, 2, 3, 1)), opset=7),
     Case("pow-int32", "Pow", (a.integers(-4, 5, 3, 5, dtype="int32"), a.integers(0, 5, 5, dtype="int32"))),
-    Case("pow-int64-float-exponent", "Pow", (a.integers(1, 5, 3), a.uniform(0, 3, 3))),
+    Case("pow-int64-float-exponent", "Pow", (a.integers(1, 5, 3), a.uniform(0, 3, 3)), constants=frozenset({0, 1})),
+    Case(
+        "pow-int32-negative-exponent",
+        "Pow",
+        (np.asarray([1, -1, -1, 2, 5], np.int32), np.asarray([-3, -3, -2, -1, -9], np.int32)),
+    ),
+    Case(
+        "pow-int32-whole-exponent",
+        "Pow",
+        (a.integers(-9, 9, 3, dtype="int32"), np.asarray([4, 0, 5], np.float32)),
+        constants=frozenset({1}),
+    ),
     Case("pow-float-int32-exponent", "Pow", (a.uniform(0.5, 2, 3), a.integers(-3, 4, 3, dtype="int32"))),
     # Remainders.
     Case(

@@ -1,0 +1,166 @@
+"""Elements replaced, or combined with updates, at the places that a tensor of indices names.
+
+Each element of the result looks for the updates meant for it. Where the indices are known at compile time, so is the
+answer; otherwise every element searches, which takes time in proportion to elements times updates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from ..dtypes import I32, highest, lowest
+from ..ir.nodes import Expr, all_of, expr, maximum, minimum, select
+from ..tensor import Tensor, compute, constant, reduce
+from .axes import one_axis
+from .broadcast import pointwise
+from .call import Call
+
+COMBINE: dict[str, tuple[str, Callable[[Expr, Expr], Expr]]] = {
+    "add": ("sum", lambda a, b: a + b),
+    "mul": ("prod", lambda a, b: a * b),
+    "max": ("max", maximum),
+    "min": ("min", minimum),
+}
+
+
+def _scatter_elements(call: Call) -> Tensor:
+    """updates[p] goes to p with its coordinate along `axis` replaced by indices[p]."""
+    data, indices, updates = call.input(0), call.input(1), call.input(2)
+    axis = one_axis(call, call.attribute("axis", 0), data.rank)
+    if (
+        indices.shape != updates.shape
+        or indices.rank != data.rank
+        or any(i > e for d, (i, e) in enumerate(zip(indices.shape, data.shape, strict=True)) if d != axis)
+    ):
+        raise _misfit(call, data, indices, updates)
+
+    def inside(at: Sequence[Expr]) -> Expr:
+        return all_of(*(at[d] < e for d, e in enumerate(indices.shape) if d != axis and e < data.shape[d]))
+
+    def along(at: Sequence[Expr], place: Expr) -> list[Expr]:
+        return [place if d == axis else i for d, i in enumerate(at)]
+
+    def meant(at: Sequence[Expr], place: Sequence[Expr]) -> Expr:
+        index = _from_front(indices.read(along(at, place[0]), inside(at)).cast(I32), data.shape[axis])
+        return inside(at) & index.eq(at[axis])
+
+    known = None
+    if indices.data is not None:
+        grid = list(np.indices(indices.shape))
+        places = grid[axis]
+        grid[axis] = indices.data
+        known = _last_places(call, data, data.shape, grid, places)
+    return _scatter(
+        call, data.rank, indices.shape[axis : axis + 1], known, meant, lambda at, place: along(at, place[0]), inside
+    )
+
+
+def _scatter_nd(call: Call) -> Tensor:
+    """updates[p, ...] goes to data[indices[p], ...], where indices[p] is a whole index into the first dimensions."""
+    data, indices, updates = call.input(0), call.input(1), call.input(2)
+    depth = indices.shape[-1] if indices.rank else 0
+    outer = indices.shape[:-1]
+    if not 0 < depth <= data.rank or updates.shape != (*outer, *data.shape[depth:]):
+        raise _misfit(call, data, indices, updates)
+
+    def meant(at: Sequence[Expr], place: Sequence[Expr]) -> Expr:
+        return all_of(
+            *(_from_front(indices.read([*place, expr(d)]).cast(I32), data.shape[d]).eq(at[d]) for d in range(depth))
+        )
+
+    known = None
+    if indices.data is not None:
+        columns = [indices.data[..., d] for d in range(depth)]
+        known = _last_places(call, data, data.shape[:depth], columns, np.arange(prod(outer)).reshape(outer))
+    return _scatter(call, depth, outer, known, meant, lambda at, place: [*place, *at[depth:]], lambda at: all_of())
+
+
+def _scatter(
+    call: Call,
+    depth: int,
+    extents: tuple[int, ...],
+    known: Tensor | None,
+    meant: Callable[[Sequence[Expr], Sequence[Expr]], Expr],
+    source: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]],
+    inside: Callable[[Sequence[Expr]], Expr],
+) -> Tensor:
+    """`meant(at, place)`: whether the update at `place` (an index into `extents`) is for the element `at`, of which
+    only the first `depth` coordinates matter; `source`: where it stands in updates, if `inside(at)`; `known`: the
+    last such place for each element, as a linear index, -1 for none."""
+    data, indices, updates = call.input(0), call.input(1), call.input(2)
+    reduction = call.attribute("reduction", "none")
+    if 0 in extents:
+        return pointwise(call, lambda x: x, data)
+    if reduction == "none":
+        last = known or compute(
+            f"{call.name}.last",
+            data.shape[:depth],
+            (indices,),
+            lambda *at: reduce("max", extents, lambda *r: select(meant(at, r), _linear(r, extents), -1), -1),
+        )
+
+        def replaced(*at: Expr) -> Expr:
+            place = last.read(at[:depth])
+            update = updates.read(source(at, _unravel(maximum(place, 0), extents)), place >= 0)
+            return select(place >= 0, update, data.read(at))
+
+        return compute(call.name, data.shape, (data, updates, last), replaced)
+    if reduction not in COMBINE:
+        raise call.unsupported(f"attribute reduction={reduction!r} is unknown", "use none, add, mul, max or min")
+    op, combine = COMBINE[reduction]
+    neutral = {"sum": 0, "prod": 1, "max": lowest(data.dtype), "min": highest(data.dtype)}[op]
+    total = compute(
+        f"{call.name}.updates",
+        data.shape,
+        (indices, updates),
+        lambda *at: reduce(
+            op, extents, lambda *r: select(meant(at, r), updates.read(source(at, r), inside(at)), neutral), neutral
+        ),
+    )
+    return compute(call.name, data.shape, (data, total), lambda *at: combine(data.read(at), total.read(at)))
+
+
+def _last_places(
+    call: Call, data: Tensor, shape: tuple[int, ...], index: Sequence[np.ndarray], places: np.ndarray
+) -> Tensor:
+    """For each element of `shape` the last of `places` whose `index` is that element, -1 for none: int32."""
+    for column, extent in zip(index, shape, strict=True):
+        if column.size and (column.min() < -extent or column.max() >= extent):
+            raise call.unsupported(f"an index is out of range in shape {list(data.shape)}", "the model is invalid")
+    result = np.full(shape, -1, np.int32)
+    result[tuple(np.asarray(c) for c in index)] = places
+    return constant(f"{call.name}.last", result)
+
+
+def _from_front(index: Expr, extent: int) -> Expr:
+    return select(index < 0, index + extent, index)
+
+
+def _linear(place: Sequence[Expr], extents: Sequence[int]) -> Expr:
+    result = expr(0)
+    for p, extent in zip(place, extents, strict=True):
+        result = result * extent + p
+    return result
+
+
+def _unravel(linear: Expr, extents: Sequence[int]) -> list[Expr]:
+    return [
+        (linear // below if below > 1 else linear) % extent if d else linear // below
+        for d, extent in enumerate(extents)
+        for below in [prod(extents[d + 1 :])]
+    ]
+
+
+def _misfit(call: Call, *tensors: Tensor) -> Exception:
+    listed = ", ".join(str(list(t.shape)) for t in tensors)
+    return call.unsupported(f"data, indices and updates of shapes {listed} do not fit", "check the input shapes")
+
+
+OPERATORS = {
+    "Scatter": _scatter_elements,
+    "ScatterElements": _scatter_elements,
+    "ScatterND": _scatter_nd,
+}
