@@ -1,0 +1,86 @@
+"""Rows of normalisations."""
+
+from __future__ import annotations
+
+from op_cases._arrays import Arrays
+from op_table import Array, Case
+
+_a = Arrays(23)
+_x = _a.normal
+
+
+def _channels(count: int) -> tuple[Array, ...]:
+    """Scale, bias, mean and variance."""
+    return _x(count), _x(count), _x(count), _a.uniform(0.5, 2, count)
+
+
+_BATCH = [
+    Case("batchnorm", "BatchNormalization", (_x(2, 3, 4, 5), *_channels(3))),
+    Case(
+        "batchnorm-constants", "BatchNormalization", (_x(2, 3, 4, 5), *_channels(3)), constants=frozenset({1, 2, 3, 4})
+    ),
+    Case("batchnorm-epsilon", "BatchNormalization", (_x(2, 3, 4), *_channels(3)), {"epsilon": 0.1}),
+    Case("batchnorm-2d", "BatchNormalization", (_x(4, 3), *_channels(3)), constants=frozenset({1, 2, 3, 4})),
+    Case("batchnorm-5d", "BatchNormalization", (_x(1, 2, 3, 2, 3), *_channels(2)), opset=15),
+    Case("batchnorm-opset-9", "BatchNormalization", (_x(2, 3, 4, 5), *_channels(3)), {"momentum": 0.5}, opset=9),
+    Case("batchnorm-opset-7", "BatchNormalization", (_x(2, 3, 4, 5), *_channels(3)), {"spatial": 1}, opset=7),
+    Case(
+        "batchnorm-per-activation",
+        "BatchNormalization",
+        (_x(2, 3, 4), _x(3, 4), _x(3, 4), _x(3, 4), _a.uniform(0.5, 2, 3, 4)),
+        {"spatial": 0},
+        opset=7,
+    ),
+]
+
+_INSTANCE = [
+    Case("instancenorm", "InstanceNormalization", (_x(2, 3, 4, 5), _x(3), _x(3))),
+    Case("instancenorm-epsilon", "InstanceNormalization", (_x(2, 3, 4, 5), _x(3), _x(3)), {"epsilon": 0.01}, opset=7),
+    Case("instancenorm-1d", "InstanceNormalization", (_x(2, 3, 7), _x(3), _x(3)), constants=frozenset({1, 2})),
+    Case("instancenorm-far-mean", "InstanceNormalization", (_x(1, 2, 6, 6) + 100, _x(2), _x(2)), tolerance=1e-4),
+]
+
+_GROUP = [
+    Case("groupnorm", "GroupNormalization", (_x(2, 6, 3, 4), _x(6), _x(6)), {"num_groups": 2}),
+    Case("groupnorm-each", "GroupNormalization", (_x(2, 4, 5), _x(4), _x(4)), {"num_groups": 4, "epsilon": 0.01}),
+    Case("groupnorm-all", "GroupNormalization", (_x(2, 4, 5), _x(4), _x(4)), {"num_groups": 1}),
+]
+
+_LAYER = [
+    Case("layernorm", "LayerNormalization", (_x(2, 3, 5), _x(5), _x(5))),
+    Case("layernorm-no-bias", "LayerNormalization", (_x(2, 3, 5), _x(5))),
+    Case("layernorm-axis", "LayerNormalization", (_x(2, 3, 4, 5), _x(3, 4, 5), _x(3, 4, 5)), {"axis": 1}),
+    Case("layernorm-first-axis", "LayerNormalization", (_x(3, 5), _x(3, 5), _x(3, 5)), {"axis": 0}),
+    Case("layernorm-broadcast", "LayerNormalization", (_x(2, 3, 5), _x(1, 5), _x(3, 1)), {"axis": -2}),
+    Case("layernorm-outputs", "LayerNormalization", (_x(2, 3, 5), _x(5), _x(5)), {"epsilon": 0.1}, outputs=3),
+    Case("layernorm-opset-17", "LayerNormalization", (_x(2, 7), _x(7), _x(7)), {"axis": 1}, opset=17, outputs=3),
+    Case("rmsnorm", "RMSNormalization", (_x(2, 3, 5), _x(5)), opset=23),
+    Case("rmsnorm-axis", "RMSNormalization", (_x(2, 3, 5), _x(3, 5)), {"axis": 1, "epsilon": 0.1}, opset=23),
+    Case("rmsnorm-broadcast", "RMSNormalization", (_x(2, 3, 5), _x(5)), {"axis": -2}, opset=23),
+]
+
+_LRN = [
+    Case("lrn", "LRN", (_x(2, 7, 3, 4),), {"size": 5}),
+    Case("lrn-attributes", "LRN", (_x(1, 6, 3, 3),), {"size": 3, "alpha": 0.5, "beta": 0.6, "bias": 2.0}),
+    Case("lrn-strong", "LRN", (_x(1, 6, 3, 3) * 5,), {"size": 3, "alpha": 1.0, "beta": 0.75}),
+    Case("lrn-root", "LRN", (_x(1, 6, 3, 3),), {"size": 3, "alpha": 1.0, "beta": 0.5}),
+    Case("lrn-one", "LRN", (_x(1, 6, 3, 3),), {"size": 1, "alpha": 1.0, "beta": 1.0}),
+    Case("lrn-wider-than-input", "LRN", (_x(1, 2, 3, 3),), {"size": 7, "alpha": 1.0}, opset=7),
+]
+
+_zeros = _x(2, 3, 4)
+_zeros[:, 1] = 0
+_LP = [
+    Case("lpnorm", "LpNormalization", (_x(2, 3, 5),)),
+    Case("lpnorm-p1", "LpNormalization", (_x(2, 3, 5),), {"p": 1, "axis": 1}),
+    Case("lpnorm-p2", "LpNormalization", (_x(2, 3, 5),), {"p": 2, "axis": 0}, opset=7),
+    Case("lpnorm-zeros", "LpNormalization", (_zeros,), {"p": 2, "axis": -1}),
+]
+
+_MVN = [
+    Case("mvn", "MeanVarianceNormalization", (_x(2, 3, 4, 5),)),
+    Case("mvn-axes", "MeanVarianceNormalization", (_x(2, 3, 4),), {"axes": [-1, 1]}),
+    Case("mvn-opset-9", "MeanVarianceNormalization", (_x(2, 3, 4, 5),), {"axes": [2, 3]}, opset=9),
+]
+
+CASES = [*_BATCH, *_INSTANCE, *_GROUP, *_LAYER, *_LRN, *_LP, *_MVN]
