@@ -28,11 +28,11 @@ def fix_shapes(
             raise InputError(f"a shape is given for {name!r}, which is {what}; the inputs are: {known}")
     declared = {name: _declared(v.type.tensor_type) for name, v in inputs.items()}
     symbols: dict[str, tuple[int, str]] = {}
-    for name, shape in shapes.items():
-        _match(name, tuple(shape), declared[name], symbols)
+    for name, given in shapes.items():
+        _match(name, tuple(given), declared[name], symbols)
     free: list[str] = []
     for name, value in inputs.items():
-        shape = _resolve(declared[name], symbols) if name not in shapes else shapes[name]
+        shape = shapes[name] if name in shapes else _resolve(declared[name], symbols)
         if shape is None:
             free.append(name)
         else:

@@ -1,0 +1,68 @@
+"""Computes in float32 what the model computes in float16."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..dtypes import F16, F32
+from .builder import Builder
+from .ir import Attribute, Graph, Value
+from .names import value_names
+
+# ONNX's codes of element types, as attributes give them (onnx.TensorProto.DataType).
+_FLOAT, _FLOAT16 = 1, 10
+_TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype"})
+
+
+def convert_float16(graph: Graph) -> Graph:
+    """Without float16 but at its inputs and outputs, which a Cast converts: no target computes in float16, and the
+    values between are then not rounded to it."""
+    made = (v for node in graph.nodes for v in node.outputs if v is not None)
+    if all(v.dtype != F16 for v in (*graph.inputs, *graph.constants, *made)):
+        return graph
+    builder, names = Builder(graph.name), value_names(graph)
+    opset = max((n.opset for n in graph.nodes), default=13)
+    now: dict[Value, Value] = {}
+
+    def cast(value: Value, name: str, output: str, code: int) -> Value:
+        (made,) = builder.node("Cast", name, [value], {"to": code}, [output], opset)
+        assert made is not None
+        return made
+
+    def inner_name(value: Value) -> str:
+        return names.fresh(f"{value.name}.float32") if value.dtype == F16 and value in graph.outputs else value.name
+
+    for v in graph.inputs:
+        now[v] = builder.input(v.name, v.shape, v.dtype)
+    for v in graph.inputs:
+        if v.dtype == F16:
+            now[v] = cast(now[v], f"{v.name}.to_float32", names.fresh(f"{v.name}.float32"), _FLOAT)
+    for v, data in graph.constants.items():
+        if v.dtype != F16:
+            now[v] = builder.constant(v.name, data)
+        else:
+            now[v] = builder.constant(inner_name(v), data.astype(np.float32))
+    for node in graph.nodes:
+        inputs = [None if v is None else now[v] for v in node.inputs]
+        outputs = ["" if v is None else inner_name(v) for v in node.outputs]
+        results = builder.node(node.op, node.name, inputs, _converted(node.attributes), outputs, node.opset)
+        now.update((old, new) for old, new in zip(node.outputs, results, strict=False) if old and new)
+    outputs_now = []
+    for v in graph.outputs:
+        wants_cast = v.dtype == F16 and now[v].dtype == F32
+        outputs_now.append(cast(now[v], f"{v.name}.to_float16", v.name, _FLOAT16) if wants_cast else now[v])
+    return builder.build(outputs_now)
+
+
+def _converted(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    """With float32 in place of float16 wherever an attribute names a type or holds elements."""
+    result: dict[str, Attribute] = {}
+    for name, value in attributes.items():
+        if name in _TYPE_ATTRIBUTES and value == _FLOAT16:
+            value = _FLOAT
+        elif isinstance(value, np.ndarray) and value.dtype == np.float16:
+            value = value.astype(np.float32)
+        result[name] = value
+    return result

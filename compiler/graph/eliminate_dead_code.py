@@ -1,0 +1,26 @@
+"""Removes what no output depends on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .ir import Graph, Node
+
+
+def eliminate_dead_code(graph: Graph) -> Graph:
+    """Without nodes and constants that no output needs; outputs of nodes that nobody reads become None.
+
+    Inputs stay, read or not: they are part of the model's signature.
+    """
+    live = set(graph.outputs)
+    kept: list[Node] = []
+    for node in reversed(graph.nodes):
+        outputs = tuple(v if v in live else None for v in node.outputs)
+        if any(v is not None for v in outputs):
+            kept.append(node if outputs == node.outputs else replace(node, outputs=outputs))
+            live.update(v for v in node.inputs if v is not None)
+    nodes = tuple(reversed(kept))
+    constants = {v: data for v, data in graph.constants.items() if v in live}
+    if nodes == graph.nodes and len(constants) == len(graph.constants):
+        return graph
+    return replace(graph, nodes=nodes, constants=constants)

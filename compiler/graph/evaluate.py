@@ -1,0 +1,51 @@
+"""The reference executor: a graph's outputs by the operators' definitions and NumPy, one node at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..errors import InputError
+from ..tensor import constant, placeholder
+from ..tensor.evaluate import evaluate
+from .builder import define
+from .ir import Array, Graph, Value
+
+
+def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs by name, given the inputs by name. Slow and exact: no pass, no schedule, no code generation.
+
+    Values that no later node reads are dropped on the way. Raises InputError where an array does not fit its input.
+    """
+    values: dict[Value, Array] = {v: _checked(v, feeds) for v in graph.inputs}
+    left = Counter(v for node in graph.nodes for v in node.inputs if v is not None)
+    left.update(graph.outputs)
+    for node in graph.nodes:
+        read = dict.fromkeys(v for v in node.inputs if v is not None)
+        tensors = {
+            v: constant(v.name, graph.constants[v]) if v in graph.constants else placeholder(v.name, v.shape, v.dtype)
+            for v in read
+        }
+        given = {t: values[v] for v, t in tensors.items() if t.data is None}
+        for v, t in zip(node.outputs, define(node, tensors), strict=False):
+            if v is not None:
+                values[v] = evaluate(t, given)
+        left.subtract(v for v in node.inputs if v is not None)
+        for v in read:
+            if not left[v]:
+                values.pop(v, None)
+    return {v.name: values[v] if v in values else graph.constants[v] for v in graph.outputs}
+
+
+def _checked(value: Value, feeds: Mapping[str, Array]) -> Array:
+    if value.name not in feeds:
+        raise InputError(f"no array is given for input {value.name!r}; it takes {value.dtype}{list(value.shape)}")
+    array = np.asarray(feeds[value.name])
+    if array.shape != value.shape or array.dtype != value.dtype.numpy:
+        raise InputError(
+            f"input {value.name!r} takes {value.dtype}{list(value.shape)}, "
+            f"not {array.dtype}{list(array.shape)}; convert the array"
+        )
+    return array

@@ -1,0 +1,46 @@
+"""Computes once what is computed several times."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+
+import numpy as np
+
+from .ir import Array, Attribute, Graph, Node, Value
+
+
+def merge_duplicates(graph: Graph) -> Graph:
+    """One of each set of equal constants, and of nodes with equal operator, inputs and attributes (common
+    subexpressions). Values that are graph outputs stay apart: each has a name of its own."""
+    replaced: dict[Value, Value] = {}
+    constants: dict[Value, Array] = {}
+    seen: dict[Hashable, Value | Node] = {}
+    for v, data in graph.constants.items():
+        first = seen.setdefault(_contents(data), v)
+        if first is v or v in graph.outputs:
+            constants[v] = data
+        else:
+            assert isinstance(first, Value)
+            replaced[v] = first
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        inputs = tuple(replaced.get(v, v) if v is not None else None for v in node.inputs)
+        present = tuple(v is not None for v in node.outputs)
+        attributes = tuple(sorted((name, _hashable(value)) for name, value in node.attributes.items()))
+        first_node = seen.setdefault((node.op, node.opset, inputs, attributes, present), node)
+        if first_node is node or any(v in graph.outputs for v in node.outputs):
+            nodes.append(node)
+            continue
+        assert isinstance(first_node, Node)
+        replaced.update((v, w) for v, w in zip(node.outputs, first_node.outputs, strict=True) if v and w)
+    return graph.with_values(replaced, nodes=tuple(nodes), constants=constants) if replaced else graph
+
+
+def _contents(data: Array) -> Hashable:
+    digest = hashlib.blake2b(np.ascontiguousarray(data).data if data.size else b"").digest()
+    return data.dtype.str, data.shape, digest
+
+
+def _hashable(value: Attribute) -> Hashable:
+    return _contents(value) if isinstance(value, np.ndarray) else (type(value).__name__, value)

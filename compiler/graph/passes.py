@@ -1,0 +1,39 @@
+"""The passes over graphs, in the order in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .convert_float16 import convert_float16
+from .eliminate_dead_code import eliminate_dead_code
+from .fold_batch_norm import fold_batch_norm
+from .fold_constants import fold_constants
+from .ir import Graph
+from .merge_duplicates import merge_duplicates
+from .remove_identities import remove_identities
+
+GraphPass = Callable[[Graph], Graph]
+"""Gives back the same object where nothing changed."""
+
+GRAPH_PASSES: tuple[GraphPass, ...] = (
+    eliminate_dead_code,  # first, so that outputs which nobody reads hinder no other pass
+    convert_float16,
+    fold_constants,
+    remove_identities,
+    fold_batch_norm,
+    eliminate_dead_code,
+    merge_duplicates,
+)
+
+
+def run_graph_passes(
+    graph: Graph,
+    passes: tuple[GraphPass, ...] = GRAPH_PASSES,
+    observe: Callable[[str, Graph], None] | None = None,
+) -> Graph:
+    """`graph` after `passes`; `observe` is told each pass's name and result."""
+    for run in passes:
+        graph = run(graph)
+        if observe is not None:
+            observe(run.__name__, graph)
+    return graph

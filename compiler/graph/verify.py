@@ -1,0 +1,77 @@
+"""Checks what every graph must hold: the pass that broke it is named, not the one that stumbles later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import InternalError, UnsupportedError
+from ..tensor import constant, placeholder
+from .builder import define
+from .ir import Graph, Node
+
+
+def verify_graph(graph: Graph, after: str) -> None:
+    """Raises InternalError that names the pass `after`, unless values are known before they are read and made once,
+    names are unique, and shapes and dtypes are those of the operators' definitions."""
+    problem = _problem(graph)
+    if problem is not None:
+        raise InternalError(f"after {after}: graph {graph.name!r}: {problem}; please report this with the model")
+
+
+def _problem(graph: Graph) -> str | None:
+    for value, data in graph.constants.items():
+        if data.shape != value.shape or data.dtype != value.dtype.numpy:
+            return f"constant {value!r} holds {data.dtype}{list(data.shape)}"
+    known = {*graph.inputs, *graph.constants}
+    if len(known) != len(graph.inputs) + len(graph.constants):
+        return "an input is listed twice, or has a constant value"
+    for node in graph.nodes:
+        for v in node.inputs:
+            if v is not None and v not in known:
+                return f"{node!r} reads {v!r} before it is made"
+        for v in node.outputs:
+            if v in known:
+                return f"{node!r} makes {v!r} once more"
+        wrong = _mistyped(graph, node)
+        if wrong is not None:
+            return wrong
+        known.update(v for v in node.outputs if v is not None)
+    for v in graph.outputs:
+        if v not in known:
+            return f"nothing makes output {v!r}"
+    for what, names in (
+        ("values", (v.name for v in known)),
+        ("nodes", (n.name for n in graph.nodes)),
+        ("outputs", (v.name for v in graph.outputs)),
+    ):
+        twice = _repeated(names)
+        if twice is not None:
+            return f"two {what} are named {twice!r}"
+    return None
+
+
+def _mistyped(graph: Graph, node: Node) -> str | None:
+    tensors = {}
+    for v in node.inputs:
+        if v is not None:
+            data = graph.constants.get(v)
+            tensors[v] = placeholder(v.name, v.shape, v.dtype) if data is None else constant(v.name, data)
+    try:
+        made = define(node, tensors)
+    except UnsupportedError as error:
+        return str(error)
+    if len(made) < len(node.outputs) and any(v is not None for v in node.outputs[len(made) :]):
+        return f"{node!r} has {len(node.outputs)} outputs where its operator makes {len(made)}"
+    for v, t in zip(node.outputs, made, strict=False):
+        if v is not None and (v.shape, v.dtype) != (t.shape, t.dtype):
+            return f"{node!r} makes {t.dtype}{list(t.shape)}, not {v!r}"
+    return None
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
