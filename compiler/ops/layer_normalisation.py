@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ..ir.nodes import Expr, unary
 from ..tensor import Tensor, compute
@@ -61,4 +62,7 @@ def rms_normalization(call: Call) -> Tensor:
     )
 
 
-OPERATORS = {"LayerNormalization": layer_normalization, "RMSNormalization": rms_normalization}
+OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
+    "LayerNormalization": layer_normalization,
+    "RMSNormalization": rms_normalization,
+}

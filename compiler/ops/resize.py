@@ -118,7 +118,7 @@ def _index(name: str, table: Array, size: int) -> tuple[Tensor | None, Callable[
     step, start = (int(table[1] - table[0]) if count > 1 else 1), int(table[0]) if count else 0
     if step > 0 and np.array_equal(table, o * step + start):
         return None, lambda e: shifted(scaled(e, step), start)
-    t = constant(name, table)
+    t = constant(name, np.ascontiguousarray(table))
     return t, lambda e: t[e]
 
 
@@ -153,7 +153,13 @@ def _blend(name: str, x: Tensor, shape: tuple[int, ...], taps: dict[int, Taps]) 
     """Linear interpolation between two elements along each axis of `taps`, as one map."""
     low = {d: _index(f"{name}.low{d}", t.index[:, 0], x.shape[d]) for d, t in taps.items()}
     high = {d: _index(f"{name}.high{d}", t.index[:, -1], x.shape[d]) for d, t in taps.items()}
-    share = {d: constant(f"{name}.share{d}", t.last_share) for d, t in taps.items()}
+    shares = {
+        d: (
+            constant(f"{name}.a{d}", np.ascontiguousarray(t.weight[:, 0])),
+            constant(f"{name}.b{d}", np.ascontiguousarray(t.weight[:, -1])),
+        )
+        for d, t in taps.items()
+    }
 
     def body(*o: Expr) -> Expr:
         def element(index: list[Expr]) -> Expr:
@@ -166,12 +172,13 @@ def _blend(name: str, x: Tensor, shape: tuple[int, ...], taps: dict[int, Taps]) 
             if taps[d].index.shape[1] == 1:
                 return a
             b = element([*index, high[d][1](o[d])])
-            return a + (b - a) * share[d][o[d]]
+            share_a, share_b = shares[d]
+            return a * share_a[o[d]] + b * share_b[o[d]]
 
         return element([])
 
     tables = [t for t, _ in (*low.values(), *high.values())]
-    return compute(name, shape, (x, *tables, *share.values()), body)
+    return compute(name, shape, (x, *tables, *(t for pair in shares.values() for t in pair)), body)
 
 
 def _weigh(name: str, x: Tensor, dimension: int, taps: Taps) -> Tensor:

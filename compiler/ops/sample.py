@@ -95,11 +95,6 @@ class Taps:
         own = np.arange(size, dtype=np.int32)[:, None]
         return self.index.shape == own.shape and np.array_equal(self.index, own)
 
-    @property
-    def last_share(self) -> Array:
-        """The weight of the last of at most two taps, by which one interpolates from the first to the last."""
-        return self.weight[:, -1]
-
 
 def linear_kernel(x: Array) -> Array:
     return np.asarray(np.maximum(1 - np.abs(x), 0))
