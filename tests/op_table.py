@@ -135,6 +135,11 @@ def evaluate_model(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Arr
     return [evaluate(known[v], fed) for v in graph.outputs]
 
 
+def evaluate_case(case: Case) -> list[Array]:
+    """What the interpreter of tensors makes of the case; asks no reference."""
+    return evaluate_model(_untyped_model(case), feeds(case))
+
+
 def _attribute(a: onnx.AttributeProto) -> Any:
     value = helper.get_attribute_value(a)
     if isinstance(value, onnx.TensorProto):

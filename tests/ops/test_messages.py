@@ -1,0 +1,75 @@
+"""What operators say about models that they cannot take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from op_table import Case, evaluate_case
+from webnn_compile.errors import UnsupportedError
+
+
+def _f(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.float32)
+
+
+def _i(*values: int) -> np.ndarray:
+    return np.asarray(values, np.int64)
+
+
+ALL = frozenset({1, 2, 3, 4})
+
+BAD = {
+    "do not broadcast": Case("", "Add", (_f(2, 3), _f(4))),
+    "the slope of shape [2, 3]": Case("", "PRelu", (_f(3), _f(2, 3))),
+    "axis 3 does not exist in a tensor of rank 2": Case("", "Concat", (_f(2, 3), _f(2, 3)), {"axis": 3}),
+    "differ in more than axis 1": Case("", "Concat", (_f(2, 3), _f(3, 3)), {"axis": 1}),
+    "cannot be cut into [1, 1]": Case("", "Split", (_f(3), _i(1, 1)), constants=ALL, outputs=2),
+    "name one axis twice": Case("", "Transpose", (_f(2, 3),), {"perm": [0, 0]}),
+    "perm [0] does not fit": Case("", "Transpose", (_f(2, 3),), {"perm": [0]}),
+    "[2, 3] cannot become [4, -1]": Case("", "Reshape", (_f(2, 3), _i(4, -1)), constants=ALL),
+    "[2, 3] cannot become [-1, -1]": Case("", "Reshape", (_f(2, 3), _i(-1, -1)), constants=ALL),
+    "its input 'shape' is computed at run time": Case("", "Reshape", (_f(2, 3), _i(6))),
+    "are not all of extent 1": Case("", "Squeeze", (_f(2, 3), _i(0)), constants=ALL),
+    "axis 4 does not exist": Case("", "Flatten", (_f(2, 3),), {"axis": 4}),
+    "starts, ends, axes and steps do not fit": Case("", "Slice", (_f(5), _i(0), _i(5), _i(0), _i(0)), constants=ALL),
+    "repeats [2] do not fit [2, 3]": Case("", "Tile", (_f(2, 3), _i(2)), constants=ALL),
+    "1 pads are given for 1 axes": Case("", "Pad", (_f(3), _i(1)), constants=ALL),
+    "attribute mode='mirror' is unknown": Case("", "Pad", (_f(3), _i(1, 1)), {"mode": "mirror"}, constants=ALL),
+    "has nothing to repeat in [0]": Case("", "Pad", (_f(0), _i(1, 1)), {"mode": "edge"}, constants=ALL),
+    "its input 'constant_value' has shape [2]": Case("", "Pad", (_f(3), _i(1, 1), _f(2)), constants=ALL),
+    "index -7 is out of range in a tensor of shape [5]": Case("", "Gather", (_f(5), _i(2, -7)), constants=ALL),
+    "nothing can be chosen from shape [0, 2]": Case("", "Gather", (_f(0, 2), _i(0))),
+    "indices of shape [2] do not fit": Case("", "GatherElements", (_f(3, 2), _i(0, 1))),
+    "batch_dims 1 do not fit": Case("", "GatherND", (_f(3, 2), np.zeros((2, 1), np.int64)), {"batch_dims": 1}),
+    "an index is out of range": Case("", "ScatterElements", (_f(3), _i(3), _f(1)), constants=frozenset({1})),
+    "data, indices and updates of shapes": Case("", "ScatterND", (_f(3), np.zeros((2, 1), np.int64), _f(3))),
+    "attribute reduction='mean' is unknown": Case("", "ScatterElements", (_f(3), _i(0), _f(1)), {"reduction": "mean"}),
+    "blocksize 2, mode 'DCR' do not fit": Case("", "DepthToSpace", (_f(1, 3, 2, 2),), {"blocksize": 2}),
+    "is no multiple of blocksize 2": Case("", "SpaceToDepth", (_f(1, 3, 3, 2),), {"blocksize": 2}),
+    "it needs NCHW and a blocksize": Case("", "SpaceToDepth", (_f(3, 3, 2),), {"blocksize": 2}),
+    "batch_axis 0 and time_axis 2 do not fit": Case(
+        "", "ReverseSequence", (_f(2, 2, 2), _i(1, 1)), {"batch_axis": 0, "time_axis": 2}
+    ),
+    "element type 8 of attribute 'to' is not supported": Case("", "Cast", (_f(3),), {"to": 8}),
+    "it is in training mode": Case("", "Dropout", (_f(3), None, np.asarray(True)), constants=ALL),
+    "floats need the attribute fmod=1": Case("", "Mod", (_f(3), _f(3))),
+    "attribute direction='UP' is unknown": Case(
+        "", "BitShift", (np.ones(3, np.uint8), np.ones(3, np.uint8)), {"direction": "UP"}
+    ),
+    "attribute approximate='fast' is unknown": Case("", "Gelu", (_f(3),), {"approximate": "fast"}),
+    "its input has rank 1, not 2": Case("", "EyeLike", (_f(3),)),
+    "delta is 0": Case("", "Range", (np.asarray(0), np.asarray(3), np.asarray(0)), constants=frozenset({0, 1, 2})),
+    "parameters of shape [2] do not fit [3, 4]": Case("", "QuantizeLinear", (_f(3, 4), np.ones(2, np.float32))),
+    "result would have shape": Case("", "Pad", (_f(3), _i(-2, -2)), constants=ALL),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_the_message_names_node_and_reason(message: str) -> None:
+    case = BAD[message]
+    with pytest.raises(UnsupportedError) as raised:
+        evaluate_case(case)
+    text = str(raised.value)
+    assert message in text
+    assert text.startswith(f"{case.op} (node 'node'): ")
+    assert "; " in text, "says what to do"
