@@ -4,30 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 
-from ..dtypes import DType
+from ..program import TensorSpec
 
 VARIANTS = ("relaxed", "plain")
 """Of the module: with relaxed SIMD, and with SIMD128 alone; the runtime takes the first that the browser validates."""
-
-
-@dataclass(frozen=True, slots=True)
-class TensorSpec:
-    """An input or output of the model. `offset` is in bytes from the start of the arena."""
-
-    name: str
-    dtype: DType
-    shape: tuple[int, ...]
-    offset: int
-
-    @property
-    def length(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def bytes(self) -> int:
-        return self.length * self.dtype.bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,9 @@ def render_bundle(artifact: WasmArtifact, *, shard_bytes: int = SHARD_BYTES) -> 
 
 
 def _check_free(out: Path, force: bool) -> None:
+    parent = next(path for path in out.parents if path.exists())
+    if not parent.is_dir():
+        raise InputError(f"--out {out} lies below {parent}, which is a file; choose another folder")
     if not out.exists():
         return
     if not out.is_dir():

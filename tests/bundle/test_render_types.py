@@ -1,0 +1,95 @@
+"""model.d.ts, read by TypeScript itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tiny_artifact import copy_artifact, tiny_artifact
+from webnn_compile.bundle import write_bundle
+from webnn_compile.dtypes import DTYPES
+
+TSC = Path(__file__).parents[2] / "node_modules" / ".bin" / "tsc"
+
+CONSUMER = """
+import { load, DownloadError, type Inputs, type Progress } from './bundle/model.js';
+
+const model = await load({ backend: 'auto', threads: 'auto', worker: false, onProgress: (p: Progress) => p.loaded });
+const { output } = await model.run({ input: new Float32Array(1024) });
+const sum: number = output.reduce((a, b) => a + b, 0);
+const name: 'input' = model.inputs[0].name;
+const shape: readonly [1, 1024] = model.outputs[0].shape;
+const info = model.info();
+const variant: 'relaxed' | 'plain' = info.variant;
+const inputs: Inputs = { input: new Float32Array(1024) };
+await model.dispose();
+const failure = new DownloadError('http', 'text');
+const code: 'network' | 'http' | 'html' = failure.code;
+export { sum, name, shape, variant, inputs, code };
+"""
+MISTAKES = {
+    "model.run({})": "Property '\"input\"' is missing|Property 'input' is missing",
+    "model.run({ input: new Float64Array(1024) })": "Float64Array",
+    "model.run({ input: new Float32Array(1024), extra: 1 })": "'extra' does not exist",
+    "model.run({ input: new Float32Array(1024) }).then((r) => r.nothing)": "'nothing' does not exist",
+    "load({ backend: 'webgl' })": '"webgl"',
+    "model.inputs[1]": "no element at index '1'",
+}
+
+
+@pytest.fixture
+def tsc() -> Path:
+    if not TSC.exists() or shutil.which("node") is None:
+        message = "no TypeScript: run `npm install` in the repository"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return TSC
+
+
+def check(tsc: Path, folder: Path, source: str) -> str:
+    (folder / "consumer.ts").write_text(source)
+    done = subprocess.run(
+        [tsc, "--noEmit", "--strict", "--target", "es2022", "--module", "es2022", "--moduleResolution", "bundler",
+         "--lib", "es2022,dom", "consumer.ts"],
+        cwd=folder, capture_output=True, text=True,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+def test_consumer_type_checks(tsc: Path, tmp_path: Path) -> None:
+    write_bundle(tiny_artifact(), tmp_path / "bundle")
+    assert check(tsc, tmp_path, CONSUMER) == ""
+
+
+def test_mistakes_are_found(tsc: Path, tmp_path: Path) -> None:
+    write_bundle(tiny_artifact(), tmp_path / "bundle")
+    lines = "".join(f"export const x{i} = {code};\n" for i, code in enumerate(MISTAKES))
+    found = check(tsc, tmp_path, CONSUMER + lines)
+    first = CONSUMER.count("\n") + 1
+    for i, pattern in enumerate(MISTAKES.values()):
+        own = re.search(rf"^consumer\.ts\({first + i},.*(?:\n .*)*", found, re.MULTILINE)
+        assert own is not None, (list(MISTAKES)[i], found)
+        assert re.search(pattern, own[0])
+
+
+def test_every_dtype_and_odd_names(tsc: Path, tmp_path: Path) -> None:
+    tensors = {f"in {name}": (name, (2,)) for name in DTYPES} | {
+        '"quoted" */': ("bool", ()),
+        "__proto__": ("int8", (1,)),
+    }
+    write_bundle(copy_artifact(tensors), tmp_path / "bundle")
+    source = """
+import type { Inputs, Outputs } from './bundle/model.js';
+const f16: Inputs['in float16'] = new Uint16Array(2);
+const u8: Inputs['in uint8'] = new Uint8ClampedArray(2);
+const i64: Inputs['in int64'] = new BigInt64Array(2);
+export const read = (o: Outputs): [Uint16Array, BigUint64Array, Uint8Array] =>
+  [o['in float16 out'], o['in uint64 out'], o['"quoted" */ out']];
+export { f16, u8, i64 };
+"""
+    assert check(tsc, tmp_path, source) == ""

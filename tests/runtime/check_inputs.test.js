@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import vm from 'node:vm';
+import { checkInputs } from '../../runtime-js/check_inputs.js';
+
+const specs = [
+  { name: 'image', dtype: 'uint8', shape: [2, 2] },
+  { name: 'scale', dtype: 'float32', shape: [] },
+];
+const image = new Uint8ClampedArray(4);
+const scale = Float32Array.of(1);
+
+test('arrays come in the order of the model, not of the caller', () => {
+  assert.deepEqual(checkInputs(specs, { scale, image }), [image, scale]);
+});
+
+test('an array of another window is as good', () => {
+  const other = vm.runInNewContext('Float32Array.of(1)');
+  assert.ok(!(other instanceof Float32Array));
+  assert.equal(checkInputs(specs, { image, scale: other })[1], other);
+});
+
+test('an inherited property is no input', () => {
+  assert.throws(() => checkInputs(specs, Object.create({ image, scale })), {
+    name: 'TypeError',
+    message: 'input "image" is missing; expected a Uint8Array or Uint8ClampedArray of length 4 (uint8, shape [2, 2])',
+  });
+});
+
+test('an unknown name lists those that there are', () => {
+  assert.throws(() => checkInputs(specs, { image, scale, Scale: scale }), {
+    name: 'TypeError',
+    message:
+      'the model has no input "Scale"; inputs: "image": a Uint8Array or Uint8ClampedArray of length 4 (uint8, shape [2, 2]); ' +
+      '"scale": a Float32Array of length 1 (float32, shape [])',
+  });
+});
+
+test('a scalar is an array of one', () => {
+  assert.throws(() => checkInputs(specs, { image, scale: 1 }), {
+    name: 'TypeError',
+    message: 'input "scale": expected a Float32Array of length 1 (float32, shape []), got number',
+  });
+});
+
+test('a DataView and an ArrayBuffer are refused', () => {
+  assert.throws(() => checkInputs(specs, { image: new DataView(new ArrayBuffer(4)), scale }), /got DataView$/);
+  assert.throws(() => checkInputs(specs, { image: new ArrayBuffer(4), scale }), /got an object$/);
+});
+
+test('a model without inputs takes an empty object', () => {
+  assert.deepEqual(checkInputs([], {}), []);
+  assert.throws(() => checkInputs([], { x: 1 }), /the model has no input "x"; inputs: none$/);
+});

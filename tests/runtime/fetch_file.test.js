@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { DownloadError, IntegrityError } from '../../runtime-js/errors.js';
+import { fetchFile } from '../../runtime-js/fetch_file.js';
+
+const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
+const url = (bytes, type = 'application/octet-stream') =>
+  `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
+
+/** Fetches `sent` where `expected` was compiled. */
+async function fetchBytes(sent, expected = sent, type = undefined) {
+  const expectedBytes = Buffer.from(expected);
+  const target = new Uint8Array(expectedBytes.length);
+  let progress = 0;
+  const spec = { url: url(sent, type), bytes: expectedBytes.length, sha256: sha256(expectedBytes) };
+  await fetchFile(spec, target, (bytes) => {
+    progress += bytes;
+  });
+  return { target, progress };
+}
+
+test('the bytes arrive and are counted', async () => {
+  const bytes = Uint8Array.from({ length: 1000 }, (_, i) => i * 7);
+  const { target, progress } = await fetchBytes(bytes);
+  assert.deepEqual(target, bytes);
+  assert.equal(progress, 1000);
+});
+
+test('an empty file is a file', async () => {
+  assert.equal((await fetchBytes([])).progress, 0);
+});
+
+test('weights that begin like a tag are no HTML', async () => {
+  assert.equal((await fetchBytes('<1234567')).progress, 8);
+});
+
+for (const [name, sent, type] of [
+  ['doctype', '<!doctype html><p>'],
+  ['capitals, byte order mark and blank lines', '\ufeff\n\n  <!DOCTYPE HTML PUBLIC>'],
+  ['no doctype', '<html lang="en">'],
+  ['a comment, by its content type', '<!-- app --><!doctype html>', 'text/html; charset=utf-8'],
+]) {
+  test(`HTML is told by name: ${name}`, async () => {
+    await assert.rejects(fetchBytes(sent, 'weights', type), (error) => {
+      assert.ok(error instanceof DownloadError);
+      assert.equal(error.code, 'html');
+      assert.match(error.message, /^the server sent HTML for data:/);
+      return true;
+    });
+  });
+}
+
+for (const [name, sent, code, message] of [
+  ['shorter', 'weight', 'length', /expected 7 bytes, got 6$/],
+  ['longer', 'weights!', 'length', /expected 7 bytes, got more$/],
+  ['other', 'Weights', 'altered', /its sha256 is not [0-9a-f]{64}$/],
+]) {
+  test(`${name} bytes are refused`, async () => {
+    await assert.rejects(fetchBytes(sent, 'weights'), (error) => {
+      assert.ok(error instanceof IntegrityError);
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+      return true;
+    });
+  });
+}
