@@ -21,8 +21,9 @@ HostFunction = Callable[..., Number | None]
 class WasmInstance:
     """An instance of a module with a fresh memory of its own, of `pages` pages of 64 KiB.
 
-    `imports` holds the functions that the module imports from `env`; `shared` says that its memory is a shared one.
-    InputError where wasmtime is not installed, InternalError where it refuses the module.
+    `imports` holds the functions that the module imports from `env`. Modules for threads are not run: wasmtime's Python
+    binding cannot hand a shared memory to a module. InputError where wasmtime is not installed, InternalError where it
+    refuses the module.
     """
 
     def __init__(
@@ -31,7 +32,6 @@ class WasmInstance:
         *,
         pages: int,
         relaxed: bool,
-        shared: bool = False,
         imports: Mapping[str, HostFunction] | None = None,
     ) -> None:
         try:
@@ -44,31 +44,23 @@ class WasmInstance:
         config = wasmtime.Config()
         config.wasm_simd = True
         config.wasm_relaxed_simd = relaxed
-        if shared:
-            config.wasm_threads = True
-            config.shared_memory = True
         engine = wasmtime.Engine(config)
         self._store = wasmtime.Store(engine)
         try:
             compiled = wasmtime.Module(engine, module)
-            externs = [self._extern(engine, wanted, pages, imports or {}) for wanted in compiled.imports]
+            externs = [self._extern(wanted, pages, imports or {}) for wanted in compiled.imports]
             self._exports = wasmtime.Instance(self._store, compiled, externs).exports(self._store)
         except wasmtime.WasmtimeError as error:
             raise InternalError(f"wasmtime refuses the WebAssembly module: {error}") from None
 
     def _extern(
-        self, engine: wasmtime.Engine, wanted: wasmtime.ImportType, pages: int, functions: Mapping[str, HostFunction]
-    ) -> wasmtime.Memory | wasmtime.SharedMemory | wasmtime.Func:
+        self, wanted: wasmtime.ImportType, pages: int, functions: Mapping[str, HostFunction]
+    ) -> wasmtime.Memory | wasmtime.Func:
         import wasmtime
 
         kind, name = wanted.type, wanted.name or ""
         if isinstance(kind, wasmtime.MemoryType):
-            limits = wasmtime.Limits(pages, kind.limits.max)
-            self._memory: wasmtime.Memory | wasmtime.SharedMemory
-            if kind.limits.max is None:
-                self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(limits))
-            else:
-                self._memory = wasmtime.SharedMemory(engine, wasmtime.MemoryType(limits, shared=True))
+            self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(wasmtime.Limits(pages, None)))
             return self._memory
         if isinstance(kind, wasmtime.FuncType) and name in functions:
             return wasmtime.Func(self._store, kind, functions[name])
@@ -77,13 +69,8 @@ class WasmInstance:
     @property
     def memory(self) -> NDArray[np.uint8]:
         """The whole memory, writable in place, up to where it ends at this moment."""
-        import wasmtime
-
-        if isinstance(self._memory, wasmtime.SharedMemory):
-            start, size = self._memory.data_ptr(), self._memory.data_len()
-        else:
-            start, size = self._memory.data_ptr(self._store), self._memory.data_len(self._store)
-        address = ctypes.cast(start, ctypes.c_void_p).value
+        size = self._memory.data_len(self._store)
+        address = ctypes.cast(self._memory.data_ptr(self._store), ctypes.c_void_p).value
         assert address is not None
         raw = (ctypes.c_uint8 * size).from_address(address)
         raw.keeps_alive = self._store  # type: ignore[attr-defined]  # the array would not, by itself
@@ -93,8 +80,8 @@ class WasmInstance:
         """Calls an exported function; a trap in it raises `wasmtime.Trap`."""
         import wasmtime
 
-        function = self._exports[name]
+        function = self._exports.get(name)
         if not isinstance(function, wasmtime.Func):
-            raise InternalError(f"the WebAssembly module exports {name!r}, but not as a function")
+            raise InternalError(f"the WebAssembly module does not export the function {name!r}")
         result: Number | None = function(self._store, *args)
         return result

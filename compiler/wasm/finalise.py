@@ -130,12 +130,21 @@ def _reach(obj: ObjectFile, roots: Iterable[int], *, keep_stack_pointer: bool) -
     todo: list[_Item] = [(_Space.FUNCTION, root) for root in roots]
     if keep_stack_pointer:
         todo += [(_Space.GLOBAL, i) for i, g in enumerate(obj.globals) if isinstance(g, GlobalImport)]
+    sizes = {
+        _Space.TYPE: len(obj.types),
+        _Space.FUNCTION: len(obj.functions),
+        _Space.GLOBAL: len(obj.globals),
+        _Space.SEGMENT: len(obj.segments),
+        _Space.TABLE: len(obj.functions),
+    }
     seen: set[_Item] = set()
     while todo:
         item = todo.pop()
         if item in seen:
             continue
         seen.add(item)
+        if item[1] >= sizes[item[0]]:
+            raise InternalError(f"{WHAT}: it refers to {item[0].value} {item[1]} of {sizes[item[0]]}")
         relocations: tuple[Relocation, ...] = ()
         match item:
             case _Space.FUNCTION, index:

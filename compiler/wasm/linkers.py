@@ -13,7 +13,8 @@ from pathlib import Path
 from ..errors import InputError
 from . import binary
 from .binary import Reader
-from .finalise import HEAP_ALIGNMENT, HEAP_BASE, STACK_POINTER, Linked, finalise
+from .finalise import HEAP_ALIGNMENT, HEAP_BASE, STACK_POINTER, finalise
+from .finalise import Linked as Linked
 
 LINKERS = ("builtin", "wasm-ld", "emcc")
 

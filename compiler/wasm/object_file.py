@@ -312,6 +312,8 @@ def _linking(body: bytes) -> tuple[tuple[Segment, ...], tuple[Symbol, ...]]:
 
 def _segment_info(reader: Reader) -> Segment:
     name, exponent, flags = reader.name(), reader.uleb(), reader.uleb()
+    if exponent > 16:
+        raise reader.fail(f"segment {name!r} aligned to 2**{exponent} bytes")
     if flags & _SEGMENT_THREAD_LOCAL:
         raise InternalError(f"{WHAT}: segment {name!r} is thread-local, which is not linked")
     return Segment(name, 1 << exponent, b"")
