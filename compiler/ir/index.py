@@ -113,6 +113,15 @@ def affine(e: Expr) -> Affine:
     return Affine(((e, 1),), 0)
 
 
+def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:
+    """The element offset of [indices] in a row-major array of `shape`."""
+    total, stride = Affine((), 0), 1
+    for i, extent in zip(reversed(indices), reversed(shape), strict=True):
+        total = total + affine(i).scale(stride)
+        stride *= extent
+    return total
+
+
 def _divide(op: str, x: Affine, divisor: int) -> Affine:
     """Terms that the divisor divides leave the quotient; what is left may be known to be within [0, divisor)."""
     if divisor == 1:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.index import affine
-from ..ir.nodes import Alloc, Buffer, Const, Expr, Kernel, Load, Stmt, Store
+from ..ir.index import flat_offset
+from ..ir.nodes import Alloc, Buffer, Expr, Kernel, Load, Stmt, Store
 from ..ir.rewrite import rewrite
 
 
@@ -19,10 +19,7 @@ def flatten_indices(kernel: Kernel) -> Kernel:
         return flat[b]
 
     def index(b: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        total: Expr = Const(0)
-        for i, stride in zip(indices, b.strides, strict=True):
-            total = total + i * stride
-        return (affine(total).to_expr(),)
+        return (flat_offset(b.shape, indices).to_expr(),)
 
     def rule(n: object) -> Expr | Stmt | None:
         match n:

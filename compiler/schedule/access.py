@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..dtypes import F32, I32
-from ..ir.index import Affine, affine
+from ..ir.index import Affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Const, Expr, Load, Node, Scope, Select, Store, Var
 from ..ir.rewrite import children, free_vars, walk
 
@@ -29,19 +29,11 @@ class Access:
         return self.offset.coefficient(var)
 
 
-def flat_offset(buffer: Buffer, indices: tuple[Expr, ...]) -> Affine:
-    """The element offset of buffer[indices], row-major."""
-    total = Affine((), 0)
-    for i, stride in zip(indices, buffer.strides, strict=True):
-        total = total + affine(i).scale(stride)
-    return total
-
-
 def accesses(node: Node) -> Iterator[Access]:
     """Every load and store of a global buffer below `node`."""
     for n in walk(node):
         if isinstance(n, Load | Store) and n.buffer.scope is Scope.GLOBAL:
-            yield Access(n, flat_offset(n.buffer, n.indices))
+            yield Access(n, flat_offset(n.buffer.shape, n.indices))
 
 
 def vectorisable(node: Node, var: Var) -> bool:

@@ -54,7 +54,8 @@ def add_relayouts(program: TensorProgram) -> TensorProgram:
         users = [u for u in readers[t] if u in program.origins]
         origins[c] = Origin((f"{t.name} (layout)",), ("Layout",)) if users else Origin()
     body = tuple(swapped.get(t, t) for t in program.tensors)
-    return TensorProgram(program.inputs, tuple(outputs), (*copies.values(), *body, *extra), origins)
+    stored = frozenset((*copies.values(), *(c.reads[0] for c in extra)))
+    return TensorProgram(program.inputs, tuple(outputs), (*copies.values(), *body, *extra), origins, stored)
 
 
 def _copy(name: str, t: Tensor) -> Tensor:

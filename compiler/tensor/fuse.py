@@ -48,7 +48,7 @@ class _Plan:
     def __init__(self, program: TensorProgram) -> None:
         self.program = program
         self.by_buffer = {t.buffer: t for t in program.tensors}
-        self.outputs = {t for _, t in program.outputs}
+        self.stored = {t for _, t in program.outputs} | program.stored
         self.readers: dict[Tensor, list[Tensor]] = {}
         for t in program.tensors:
             for r in t.reads:
@@ -66,7 +66,7 @@ class _Plan:
 
     def _extend_epilogue(self, anchor: Tensor) -> None:
         current = anchor
-        while current not in self.outputs:
+        while current not in self.stored:
             users = self.readers.get(current, [])
             if len(users) != 1 or users[0].is_reduction or users[0] in self._anchor_of:
                 break
@@ -84,7 +84,7 @@ class _Plan:
 
     def _may_inline(self, t: Tensor) -> bool:
         users = self.readers.get(t, [])
-        if t in self.outputs or t.is_reduction or t in self._anchor_of or not users:
+        if t in self.stored or t.is_reduction or t in self._anchor_of or not users:
             return False
         cheap = _is_movement(t.body)
         return all(self._fits(t, user, cheap, len(users)) for user in users)

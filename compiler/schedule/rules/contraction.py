@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...dtypes import F32
-from ...ir.index import affine
+from ...ir.index import affine, flat_offset
 from ...ir.layout import Layout
 from ...ir.nodes import Binary, Buffer, Expr, Load, LoopKind, Stmt, Store, Var
 from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ...target import Target
-from ..access import Access, accesses, contiguous, flat_offset
+from ..access import Access, accesses, contiguous
 from ..nest import Reduction, match_nest
 from ..steps import fuse, outline, pack, reorder, segments, sink, split, tag
 
@@ -62,7 +62,7 @@ def find_roles(nest: Reduction) -> Roles | None:
 
 
 def _step(access: Load | Store, var: Var) -> int | None:
-    return Access(access, flat_offset(access.buffer, access.indices)).step(var)
+    return Access(access, flat_offset(access.buffer.shape, access.indices)).step(var)
 
 
 def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:

@@ -1,0 +1,252 @@
+"""LLVM instructions for expressions. Values are SSA names or literals; equal nodes of one statement share one."""
+
+from __future__ import annotations
+
+from ..dtypes import I32, DType
+from ..ir.lanes import lanes_of
+from ..ir.nodes import (
+    Binary,
+    Bitcast,
+    Buffer,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Ramp,
+    Scope,
+    Select,
+    Splat,
+    Store,
+    Unary,
+    Var,
+)
+from .llvm_module import LlvmModule
+from .addresses import Items
+from .llvm_types import literal, llvm_type, memory_type
+
+Pointers = dict[tuple[Buffer, Items], str]
+"""(buffer, items) -> the SSA name of what points to the buffer plus the items."""
+
+FLOAT_BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
+INT_BINARY = {"+": "add", "-": "sub", "*": "mul", "shl": "shl", "and": "and", "or": "or", "xor": "xor"}
+ORDERED = {"==": "oeq", "!=": "une", "<": "olt", "<=": "ole"}
+SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
+UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule"}
+INTRINSICS = {
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "round": "nearbyint",
+    "abs": "fabs",
+}
+
+
+class ExpressionWriter:
+    """Appends instructions to `lines`; `block` is the current basic block's label."""
+
+    def __init__(self, module: LlvmModule) -> None:
+        self.module = module
+        self.lines: list[str] = []
+        self.block = "entry"
+        self.values: dict[int, tuple[Expr, str]] = {}
+        self.locals: dict[Buffer, str] = {}
+        self.variables: dict[Var, str] = {}
+        self.pointers: Pointers = {}
+        self._count = 0
+
+    def place(self, access: Load | Store) -> str:
+        raise AssertionError("abstract")
+
+    def fresh(self, hint: str = "v") -> str:
+        self._count += 1
+        return f"%{hint}{self._count}"
+
+    def label(self, hint: str) -> str:
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def emit(self, line: str) -> None:
+        self.lines.append(f"  {line}")
+
+    def instruction(self, text: str) -> str:
+        name = self.fresh()
+        self.emit(f"{name} = {text}")
+        return name
+
+    def value(self, e: Expr) -> str:
+        """The SSA name or literal of `e`."""
+        if isinstance(e, Const):
+            return literal(e.value, e.type)
+        if isinstance(e, Var):
+            return self.variables[e]
+        known = self.values.get(id(e))
+        if known is not None:
+            return known[1]
+        name = self._compute(e)
+        self.values[id(e)] = (e, name)
+        return name
+
+    def _compute(self, e: Expr) -> str:
+        lanes = lanes_of(e)
+        kind = llvm_type(e.dtype, lanes)
+        match e:
+            case Unary(op, a):
+                return self._unary(op, a, kind, lanes)
+            case Binary(op, a, b):
+                return self._binary(op, a, b, llvm_type(a.dtype, lanes))
+            case Select(c, a, b):
+                cond = llvm_type(c.dtype, lanes_of(c))
+                return self.instruction(
+                    f"select {cond} {self.value(c)}, {kind} {self.value(a)}, {kind} {self.value(b)}"
+                )
+            case Cast(dtype, a):
+                return self._cast(dtype, a, lanes)
+            case Bitcast(_, a):
+                return self.instruction(f"bitcast {llvm_type(a.dtype, lanes)} {self.value(a)} to {kind}")
+            case Splat(a, n):
+                return self._splat(a, n)
+            case Ramp(base, n):
+                steps = f"<{', '.join(f'i32 {i}' for i in range(n))}>"
+                if base == Const(0):
+                    return steps
+                return self.instruction(f"add {kind} {self.value(Splat(base, n))}, {steps}")
+            case Load():
+                return self._load(e, lanes)
+        raise AssertionError(f"not lowered: {e!r}")
+
+    def _splat(self, a: Expr, n: int) -> str:
+        if isinstance(a, Const):
+            return f"<{', '.join([f'{llvm_type(a.dtype)} {literal(a.value, a.type)}'] * n)}>"
+        kind = llvm_type(a.dtype, n)
+        one = self.instruction(f"insertelement {kind} poison, {llvm_type(a.dtype)} {self.value(a)}, i32 0")
+        return self.instruction(f"shufflevector {kind} {one}, {kind} poison, <{n} x i32> zeroinitializer")
+
+    def _unary(self, op: str, a: Expr, kind: str, lanes: int) -> str:
+        x = self.value(a)
+        if op == "neg":
+            return self.instruction(f"fneg {kind} {x}" if a.dtype.is_float else f"sub {kind} {self._zero(lanes)}, {x}")
+        if op == "not":
+            ones = "true" if a.dtype.name == "bool" else "-1"
+            full = ones if lanes == 1 else f"<{', '.join([f'{llvm_type(a.dtype)} {ones}'] * lanes)}>"
+            return self.instruction(f"xor {kind} {x}, {full}")
+        if op == "abs" and not a.dtype.is_float:
+            if a.dtype.kind != "int":
+                return x
+            negative = self.instruction(f"icmp slt {kind} {x}, {self._zero(lanes)}")
+            minus = self.instruction(f"sub {kind} {self._zero(lanes)}, {x}")
+            mask = llvm_type(a.dtype, lanes).replace(llvm_type(a.dtype), "i1")
+            return self.instruction(f"select {mask} {negative}, {kind} {minus}, {kind} {x}")
+        if not a.dtype.is_float and op in ("floor", "ceil", "trunc", "round"):
+            return x
+        return self._intrinsic(INTRINSICS[op], kind, [x])
+
+    def _zero(self, lanes: int) -> str:
+        return "0" if lanes == 1 else "zeroinitializer"
+
+    def _intrinsic(self, name: str, kind: str, args: list[str]) -> str:
+        suffix = _mangle(kind)
+        self.module.declare(f"{kind} @llvm.{name}.{suffix}({', '.join([kind] * len(args))})")
+        return self.instruction(f"call {kind} @llvm.{name}.{suffix}({', '.join(f'{kind} {a}' for a in args)})")
+
+    def _binary(self, op: str, a: Expr, b: Expr, kind: str) -> str:
+        x, y = self.value(a), self.value(b)
+        dtype = a.dtype
+        if op in ORDERED:
+            return self._compare(op, dtype, kind, x, y)
+        if op in ("max", "min"):
+            less = self._compare("<", dtype, kind, *((x, y) if op == "max" else (y, x)))
+            mask = "i1" if not kind.startswith("<") else f"<{kind[1:].split()[0]} x i1>"
+            return self.instruction(f"select {mask} {less}, {kind} {y}, {kind} {x}")
+        if dtype.is_float:
+            flags = "contract " if op in ("+", "-", "*") else ""
+            return self.instruction(f"{FLOAT_BINARY[op]} {flags}{kind} {x}, {y}")
+        if op == "/":
+            return self.instruction(f"{'sdiv' if dtype.kind == 'int' else 'udiv'} {kind} {x}, {y}")
+        if op == "shr":
+            return self.instruction(f"{'ashr' if dtype.kind == 'int' else 'lshr'} {kind} {x}, {y}")
+        return self.instruction(f"{INT_BINARY[op]} {kind} {x}, {y}")
+
+    def _compare(self, op: str, dtype: DType, kind: str, x: str, y: str) -> str:
+        if dtype.is_float:
+            return self.instruction(f"fcmp {ORDERED[op]} {kind} {x}, {y}")
+        table = SIGNED if dtype.kind == "int" else UNSIGNED
+        return self.instruction(f"icmp {table[op]} {kind} {x}, {y}")
+
+    def _cast(self, to: DType, a: Expr, lanes: int) -> str:
+        source, x = a.dtype, self.value(a)
+        old, new = llvm_type(source, lanes), llvm_type(to, lanes)
+        if to.name == "bool":
+            zero = self._zero(lanes) if not source.is_float else ("0.0" if lanes == 1 else "zeroinitializer")
+            return self.instruction(f"{'fcmp une' if source.is_float else 'icmp ne'} {old} {x}, {zero}")
+        if source.is_float and to.is_float:
+            return self.instruction(f"{'fpext' if to.bits > source.bits else 'fptrunc'} {old} {x} to {new}")
+        if source.is_float:
+            name = "fptosi" if to.kind == "int" else "fptoui"
+            full = f"{name}.sat.{_mangle(new)}.{_mangle(old)}"
+            self.module.declare(f"{new} @llvm.{full}({old})")
+            return self.instruction(f"call {new} @llvm.{full}({old} {x})")
+        if to.is_float:
+            return self.instruction(f"{'sitofp' if source.kind == 'int' else 'uitofp'} {old} {x} to {new}")
+        width = 1 if source.name == "bool" else source.bits
+        if to.bits == width:
+            return x
+        if to.bits < width:
+            return self.instruction(f"trunc {old} {x} to {new}")
+        return self.instruction(f"{'sext' if source.kind == 'int' else 'zext'} {old} {x} to {new}")
+
+    def _load(self, e: Load, lanes: int) -> str:
+        kind = llvm_type(e.dtype, lanes)
+        if e.guard is None:
+            return self._fetch(e, lanes)
+        guard = self.value(e.guard)
+        before, inside, after = self.block, self.label("in"), self.label("out")
+        self.emit(f"br i1 {guard}, label %{inside}, label %{after}")
+        self.lines.append(f"{inside}:")
+        self.block = inside
+        # What is computed in here is not known behind the branch.
+        outer = self.values, self.pointers
+        self.values, self.pointers = dict(self.values), dict(self.pointers)
+        loaded = self._fetch(e, lanes)
+        self.values, self.pointers = outer
+        last = self.block
+        self.emit(f"br label %{after}")
+        self.lines.append(f"{after}:")
+        self.block = after
+        zero = "zeroinitializer" if lanes > 1 else literal(0, e.dtype)
+        return self.instruction(f"phi {kind} [ {loaded}, %{last} ], [ {zero}, %{before} ]")
+
+    def _fetch(self, e: Load, lanes: int) -> str:
+        kind = memory_type(e.dtype, lanes)
+        name = self.instruction(f"load {kind}, ptr {self._where(e)}, align {e.dtype.bytes}")
+        if e.dtype.name == "bool":
+            return self.instruction(f"icmp ne {kind} {name}, {self._zero(lanes)}")
+        return name
+
+    def store(self, s: Store) -> None:
+        lanes = lanes_of(s.indices[0])
+        value = self.value(s.value)
+        kind = memory_type(s.buffer.dtype, lanes)
+        if s.buffer.dtype.name == "bool":
+            value = self.instruction(f"zext {llvm_type(s.buffer.dtype, lanes)} {value} to {kind}")
+        self.emit(f"store {kind} {value}, ptr {self._where(s)}, align {s.buffer.dtype.bytes}")
+
+    def _where(self, access: Load | Store) -> str:
+        if access.buffer.scope is Scope.GLOBAL:
+            return self.place(access)
+        slot = self.locals[access.buffer]
+        (index,) = access.indices
+        base = index.base if isinstance(index, Ramp) else index
+        if base == Const(0):
+            return slot
+        kind = memory_type(access.buffer.dtype)
+        return self.instruction(f"getelementptr inbounds {kind}, ptr {slot}, {llvm_type(I32)} {self.value(base)}")
+
+
+def _mangle(kind: str) -> str:
+    """The suffix of an overloaded intrinsic: v4f32, i32, ..."""
+    names = {"float": "f32", "double": "f64", "half": "f16"}
+    if kind.startswith("<"):
+        n, _, scalar = kind[1:-1].split()
+        return f"v{n}{names.get(scalar, scalar)}"
+    return names.get(kind, kind)

@@ -1,0 +1,218 @@
+"""Renders a lowered kernel as LLVM functions: one for the kernel, one for each outlined region.
+
+Loops advance pointers (one per distinct address form), so that in the innermost loop an access is a pointer plus a
+constant, which is what a wasm load or an x86 operand can hold. What is decided here is instruction selection only.
+"""
+
+from __future__ import annotations
+
+from ..ir.index import Affine
+from ..ir.nodes import (
+    Alloc,
+    Buffer,
+    Expr,
+    For,
+    Kernel,
+    Load,
+    LoopKind,
+    Node,
+    Outline,
+    Ramp,
+    Scope,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+)
+from ..ir.rewrite import free_vars, rewrite_top_down
+from .addresses import Items, address, affine_terms, global_addresses
+from .llvm_expression import ExpressionWriter, Pointers
+from .llvm_module import LlvmModule
+from .llvm_types import memory_type
+
+
+def render_kernel(kernel: Kernel, module: LlvmModule) -> str:
+    """Adds the kernel's functions to `module`; returns the name of the one that takes its parameters, as pointers."""
+    names = {p: f"%p{i}" for i, p in enumerate(kernel.params)}
+    f = FunctionWriter(module, kernel.name, {(p, frozenset()): n for p, n in names.items()}, {})
+    f.statement(kernel.body)
+    return module.add(kernel.name, f.text([f"ptr {n}" for n in names.values()]))
+
+
+class FunctionWriter(ExpressionWriter):
+    """One LLVM function in the making. `pointers` maps (buffer, items) to what points there."""
+
+    def __init__(self, module: LlvmModule, name: str, pointers: Pointers, variables: dict[Var, str]) -> None:
+        super().__init__(module)
+        self.name = name
+        self.pointers = pointers
+        self.variables = variables
+        self.entry: list[str] = []
+
+    def text(self, params: list[str]) -> str:
+        head = f"define internal void @@({', '.join(params)}) noinline #0 {{\nentry:"
+        return "\n".join([head, *self.entry, *self.lines, "  ret void", "}"])
+
+    def statement(self, s: Stmt) -> None:
+        match s:
+            case Seq(stmts):
+                for x in stmts:
+                    self.statement(x)
+            case Store():
+                self.values.clear()
+                self.store(s)
+                self.values.clear()
+            case Alloc(buffer, body):
+                slot = self.fresh("local")
+                kind = memory_type(buffer.dtype)
+                self.entry.append(f"  {slot} = alloca [{max(buffer.size, 1)} x {kind}], align 16")
+                self.locals[buffer] = slot
+                self.statement(body)
+            case For(_, _, LoopKind.SERIAL, _):
+                self.loop(s)
+            case Outline(body):
+                self.call(body)
+            case _:
+                raise AssertionError(f"not lowered: {s!r}")
+
+    def loop(self, loop: For) -> None:
+        """Counts up; the pointers that the loop advances are phis beside the counter."""
+        bound = frozenset(self.variables)
+        inside = bound | {loop.var}
+        forms = dict.fromkeys((a.buffer, a.within(inside), a.within(bound)) for a in global_addresses(loop.body))
+        head, done, before = self.label("loop"), self.label("done"), self.block
+        saved_pointers, saved_variables = dict(self.pointers), dict(self.variables)
+        moving: list[tuple[str, str, int]] = []
+        late: list[tuple[Buffer, Items, str]] = []
+        starts: dict[tuple[Buffer, Items], str] = {}
+        for buffer, now, outside in forms:
+            if now != outside and (buffer, outside) not in starts:
+                starts[buffer, outside] = self.pointer(buffer, outside)
+        for buffer, now, outside in forms:
+            if now == outside:
+                continue
+            start = starts[buffer, outside]
+            step = dict(now).get(loop.var, 0)
+            place = start
+            if step:
+                advanced = frozenset({*outside, (loop.var, step)})
+                if (buffer, advanced) not in self.pointers:
+                    self.pointers[buffer, advanced] = self.fresh("at")
+                    moving.append((self.pointers[buffer, advanced], start, step * buffer.dtype.bytes))
+                place = self.pointers[buffer, advanced]
+                if advanced != now:
+                    late.append((buffer, now, place))
+            else:
+                late.append((buffer, now, place))
+        counter = self.fresh("i")
+        self.emit(f"br label %{head}")
+        self.lines.append(f"{head}:")
+        slot = len(self.lines)
+        self.lines.append("")
+        self.block = head
+        self.variables[loop.var] = counter
+        for buffer, now, place in late:
+            rest = frozenset(i for i in now if i[0] != loop.var and free_vars(i[0]) & {loop.var})
+            self.pointers[buffer, now] = self.offset(place, buffer, rest, 0)
+        self.values.clear()
+        self.statement(loop.body)
+        following = self.instruction(f"add nuw nsw i32 {counter}, 1")
+        nexts = [self.instruction(f"getelementptr inbounds i8, ptr {p}, i32 {step}") for p, _, step in moving]
+        end = self.instruction(f"icmp eq i32 {following}, {loop.var.extent}")
+        self.emit(f"br i1 {end}, label %{done}, label %{head}")
+        phis = [f"  {counter} = phi i32 [ 0, %{before} ], [ {following}, %{self.block} ]"]
+        for (p, start, _), n in zip(moving, nexts, strict=True):
+            phis.append(f"  {p} = phi ptr [ {start}, %{before} ], [ {n}, %{self.block} ]")
+        self.lines[slot] = "\n".join(phis)
+        self.lines.append(f"{done}:")
+        self.block = done
+        self.pointers, self.variables = saved_pointers, saved_variables
+        self.values.clear()
+
+    def pointer(self, buffer: Buffer, items: Items) -> str:
+        """A pointer to buffer + items, all of them known here."""
+        found = self.pointers.get((buffer, items))
+        if found is None:
+            found = self.offset(self.pointers[buffer, frozenset()], buffer, items, 0)
+            self.pointers[buffer, items] = found
+        return found
+
+    def offset(self, base: str, buffer: Buffer, items: Items, constant: int) -> str:
+        """base + items + constant elements."""
+        size = buffer.dtype.bytes
+        for atom, c in sorted(items, key=lambda item: self._rank(*item)):
+            value = self.value(atom)
+            scaled = value if c * size == 1 else self.instruction(f"mul nsw i32 {value}, {c * size}")
+            base = self.instruction(f"getelementptr inbounds i8, ptr {base}, i32 {scaled}")
+        if constant:
+            nuw = "nuw " if constant > 0 else ""
+            base = self.instruction(f"getelementptr inbounds {nuw}i8, ptr {base}, i32 {constant * size}")
+        return base
+
+    def _rank(self, atom: Expr, coefficient: int) -> tuple[int, str, list[str]]:
+        """An order that does not depend on identities, so that equal input gives equal text."""
+        return -coefficient, repr(atom), sorted(self.variables.get(v, "") for v in free_vars(atom))
+
+    def place(self, access: Load | Store) -> str:
+        """The pointer of an access to global memory."""
+        a = address(access)
+        known = a.within(frozenset(self.variables))
+        base = self.pointer(a.buffer, known)
+        return self.offset(base, a.buffer, a.items - known, a.constant)
+
+    def call(self, body: Stmt) -> None:
+        """The region as a function of pointers to what it touches (outer variables and least constants already added)
+        and of the outer variables that it needs as numbers; equal regions become one function."""
+        bound = frozenset(self.variables)
+        groups: dict[tuple[Buffer, Items, Items], int] = {}
+        for a in global_addresses(body):
+            outer = a.within(bound)
+            key = (a.buffer, outer, a.items - outer)
+            groups[key] = min(groups.get(key, a.constant), a.constant)
+        arguments: list[str] = []
+        stand_ins: dict[tuple[Buffer, Items], tuple[Buffer, Items, int]] = {}
+        pointers: Pointers = {}
+        for (buffer, outer, inner), least in groups.items():
+            stand_in = Buffer(buffer.name, buffer.shape, buffer.dtype)
+            pointers[stand_in, frozenset()] = f"%p{len(arguments)}"
+            arguments.append(f"ptr {self.offset(self.pointer(buffer, outer), buffer, frozenset(), least)}")
+            stand_ins[buffer, outer | inner] = (stand_in, inner, least)
+        region = _rebase(body, stand_ins)
+        needed = free_vars(region)
+        variables: dict[Var, str] = {}
+        for v, name in self.variables.items():
+            if v in needed:
+                variables[v] = f"%n{len(variables)}"
+                arguments.append(f"i32 {name}")
+        params = [f"ptr {p}" for p in pointers.values()] + [f"i32 {n}" for n in variables.values()]
+        f = FunctionWriter(self.module, f"{self.name}_tile", pointers, variables)
+        f.statement(region)
+        name = self.module.add(f.name, f.text(params))
+        self.emit(f"call void @{name}({', '.join(arguments)})")
+
+
+def _rebase(body: Stmt, stand_ins: dict[tuple[Buffer, Items], tuple[Buffer, Items, int]]) -> Stmt:
+    """The region with its accesses relative to the pointers that it is called with."""
+
+    def index(access: Load | Store) -> tuple[Buffer, Expr]:
+        a = address(access)
+        stand_in, inner, least = stand_ins[a.buffer, a.items]
+        terms = tuple(t for t in affine_terms(access) if t in inner)
+        flat = _swap(Affine(terms, a.constant - least).to_expr())
+        at = access.indices[0]
+        return stand_in, Ramp(flat, at.lanes) if isinstance(at, Ramp) else flat
+
+    def rule(n: Node) -> Node | None:
+        match n:
+            case Load(buffer, _, guard) if buffer.scope is Scope.GLOBAL:
+                stand_in, at = index(n)
+                return Load(stand_in, (at,), None if guard is None else _swap(guard))
+            case Store(buffer, _, value) if buffer.scope is Scope.GLOBAL:
+                stand_in, at = index(n)
+                return Store(stand_in, (at,), _swap(value))
+        return None
+
+    def _swap(e: Expr) -> Expr:
+        return rewrite_top_down(e, rule)
+
+    return rewrite_top_down(body, rule)

@@ -1,0 +1,44 @@
+"""The Python interface: a model in, something that runs out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import InputError
+from .frontends.onnx import import_model
+from .pipeline import compile_for, lower_model, optimise_graph
+
+if TYPE_CHECKING:
+    import onnx
+
+    from .native.model import NativeModel
+    from .wasm.model import WasmModel
+
+TARGETS = ("native", "wasm", "wasm-relaxed")
+
+
+def compile(
+    model: str | Path | bytes | onnx.ModelProto,
+    target: str = "native",
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> NativeModel | WasmModel:
+    """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
+
+    `target`: "native" (this CPU), or "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`). `shapes` fixes free
+    dimensions. Raises InputError and UnsupportedError.
+    """
+    if target not in TARGETS:
+        raise InputError(f"target {target!r} is not known; choose one of {', '.join(TARGETS)}")
+    lowered = lower_model(optimise_graph(import_model(model, shapes)))
+    if target == "native":
+        from .native.jit import host_target
+        from .native.model import NativeModel
+
+        return NativeModel(compile_for(lowered, host_target()))
+    from .target import WASM_PLAIN, WASM_RELAXED
+    from .wasm.model import WasmModel
+
+    relaxed = target == "wasm-relaxed"
+    return WasmModel(compile_for(lowered, WASM_RELAXED if relaxed else WASM_PLAIN), relaxed=relaxed)

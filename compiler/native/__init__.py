@@ -1,0 +1,1 @@
+"""The host CPU: kernels by LLVM's JIT, in this process."""

@@ -1,0 +1,67 @@
+"""Compiles an LLVM module for the machine that runs this, and calls into it."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from ..errors import InternalError
+from ..target import Target
+
+
+@cache
+def host_target() -> Target:
+    """Facts about this machine's CPU."""
+    features = llvm.get_host_cpu_features()
+    if features.get("avx2") and features.get("fma"):
+        return Target("native", lanes=8, registers=15, fused=True)
+    return Target("native", lanes=4, registers=15, fused=False)
+
+
+@cache
+def _machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features().flatten()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, jit=True
+    )
+
+
+def header() -> str:
+    """What every module of LLVM IR for this machine begins with."""
+    machine = _machine()
+    return f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
+
+
+class JitModule:
+    """Machine code of one LLVM module; lives as long as this object."""
+
+    def __init__(self, llvm_ir: str, function: str) -> None:
+        """Raises InternalError where LLVM refuses the text."""
+        machine = _machine()
+        try:
+            module = llvm.parse_assembly(llvm_ir, llvm.create_context())
+            module.verify()
+        except RuntimeError as error:
+            raise InternalError(f"native: LLVM refuses the generated code: {str(error).strip()}") from None
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_unrolling = options.loop_vectorization = False
+        options.loop_interleaving = options.slp_vectorization = False
+        builder = llvm.create_pass_builder(machine, options)
+        simplifier = builder.getFunctionPassManager()
+        for f in module.functions:
+            if not f.is_declaration:
+                simplifier.run(f, builder)
+        # The JIT owns its target machine: give it one of its own.
+        _machine.cache_clear()
+        self._engine = llvm.create_mcjit_compiler(module, machine)
+        self._engine.finalize_object()
+        address = self._engine.get_function_address(function)
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
+
+    def run(self, weights: int, arena: int) -> None:
+        """Calls the function with two addresses; the interpreter lock is released meanwhile."""
+        self._run(weights, arena)

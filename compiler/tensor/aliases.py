@@ -1,0 +1,35 @@
+"""Groups that compute nothing: their output lies, byte for byte, as what they read (Reshape, a Transpose that the
+layouts cancel), so both share memory and no kernel runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..ir.index import flat_offset
+from ..ir.layout import Layout
+from ..ir.nodes import Expr, Load
+from .fuse import Group
+from .tensor import Tensor
+
+
+def find_aliases(
+    groups: tuple[Group, ...], layouts: Mapping[Tensor, Layout], fixed: set[Tensor]
+) -> dict[Tensor, Tensor]:
+    """Output -> the tensor whose memory it is. Tensors in `fixed` (graph inputs) and constants lend no memory."""
+    found: dict[Tensor, Tensor] = {}
+    for g in groups:
+        if not isinstance(g.body, Load) or g.reduce is not None or g.body.guard is not None:
+            continue
+        source = next((t for t in g.reads if t.buffer is g.body.buffer), None)
+        if source is None or source.data is not None or source in fixed or source.dtype != g.output.dtype:
+            continue
+        there, here = layouts[source], layouts[g.output]
+        padded = any(lo or hi for lo, hi in (*there.pad, *here.pad))
+        if not padded and _offset(there, g.body.indices) == _offset(here, g.axes):
+            found[g.output] = source
+    return found
+
+
+def _offset(layout: Layout, logical: tuple[Expr, ...]) -> tuple[frozenset[tuple[Expr, int]], int]:
+    form = flat_offset(layout.physical_shape, layout.index(logical))
+    return frozenset(form.terms), form.constant
