@@ -77,11 +77,14 @@ class WasmInstance:
         return np.ctypeslib.as_array(raw)
 
     def call(self, name: str, *args: Number) -> Number | None:
-        """Calls an exported function; a trap in it raises `wasmtime.Trap`."""
+        """Calls an exported function; InternalError where it traps, an exception of an imported function passes."""
         import wasmtime
 
         function = self._exports.get(name)
         if not isinstance(function, wasmtime.Func):
             raise InternalError(f"the WebAssembly module does not export the function {name!r}")
-        result: Number | None = function(self._store, *args)
+        try:
+            result: Number | None = function(self._store, *args)
+        except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+            raise InternalError(f"WebAssembly function {name!r} stopped: {error}") from None
         return result

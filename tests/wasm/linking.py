@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from webnn_compile.errors import InternalError
 from webnn_compile.wasm import binary
 from webnn_compile.wasm.emit import HEADER, emit_object
 from webnn_compile.wasm.execute import WasmInstance
@@ -81,7 +82,7 @@ def check_calls(instance: WasmInstance, linked: Linked) -> None:
     assert instance.call("sum_of_squares", 10) == 385
     assert instance.call("on_stack", 20) == 210
     # The stack lies below everything else, so that too deep a recursion traps and overwrites nothing.
-    with pytest.raises(Exception, match="out of bounds"):
+    with pytest.raises(InternalError, match=r"'on_stack' stopped: (?s:.*)out of bounds"):
         instance.call("on_stack", 65536)
 
 
@@ -102,7 +103,7 @@ def check_static_data(instance: WasmInstance, linked: Linked) -> None:
 def check_function_pointers(instance: WasmInstance, linked: Linked) -> None:
     assert [instance.call("apply", i, 21) for i in (0, 2, 3)] == [42, -21, 1021]
     assert instance.call("quarter", 6.0) == 1.5
-    with pytest.raises(Exception, match="uninitialized element"):
+    with pytest.raises(InternalError, match=r"'apply' stopped: (?s:.*)uninitialized element"):
         instance.call("apply", 1, 21)
 
 
