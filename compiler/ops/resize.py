@@ -13,7 +13,7 @@ from ..tensor import Tensor, compute, constant
 from .axes import many_axes
 from .call import Call
 from .reduce_axes import reduce_over
-from .sample import COORDINATES, Array, Axis, Taps, cubic_kernel, interpolate, linear_kernel, nearest
+from .sample import COORDINATES, ROUNDING, Array, Axis, Taps, cubic_kernel, interpolate, linear_kernel, nearest
 from .window import both, scaled, shifted, within
 
 
@@ -61,7 +61,7 @@ def _scaled(call: Call, x: Tensor, dimensions: Sequence[int], scales: Sequence[f
 def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[int]) -> list[Axis]:
     if len(sizes) != len(dimensions):
         raise call.unsupported(f"sizes {list(sizes)} do not fit {len(dimensions)} axes", "the model is invalid")
-    ratios = [size / x.shape[d] for d, size in zip(dimensions, sizes, strict=True)]
+    ratios = [size / max(x.shape[d], 1) for d, size in zip(dimensions, sizes, strict=True)]
     policy = call.attribute("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
         return [Axis(d, x.shape[d], n, r) for d, n, r in zip(dimensions, sizes, ratios, strict=True)]
@@ -89,6 +89,8 @@ def _resample(call: Call, x: Tensor, axes: list[Axis], coordinate_mode: str, nea
     for a in axes:
         shape[a.dimension] = a.count
     if mode == "nearest":
+        if nearest_mode not in ROUNDING:
+            raise call.unsupported(f"nearest_mode {nearest_mode!r} is unknown", "use round_prefer_floor")
         indices = {a.dimension: nearest(a, coordinates[a.dimension], nearest_mode) for a in axes}
         result = _gather(call, x, tuple(shape), indices)
     elif mode in ("linear", "bilinear", "cubic"):

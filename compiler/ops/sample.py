@@ -28,10 +28,7 @@ class Axis:
     region: tuple[float, float] = (0.0, 1.0)
 
     def coordinates(self, mode: str) -> Array:
-        """The input coordinate of each output element; mode is ONNX's coordinate_transformation_mode.
-
-        Raises KeyError for an unknown mode.
-        """
+        """The input coordinate of each output element; mode is a key of COORDINATES."""
         return COORDINATES[mode](self, np.arange(self.count, dtype=F), F(self.scale)).astype(F)
 
 
@@ -65,22 +62,22 @@ COORDINATES: dict[str, Callable[[Axis, Array, Any], Array]] = {
     "tf_crop_and_resize": _crop,
     "tf_half_pixel_for_nn": lambda _, x, scale: np.asarray((x + F(0.5)) / scale),
 }
+"""By ONNX's coordinate_transformation_mode: of an axis, output positions and its scale."""
+
+
+ROUNDING: dict[str, Callable[[Axis, Array], Array]] = {
+    "floor": lambda _, x: np.asarray(np.floor(x)),
+    "ceil": lambda _, x: np.asarray(np.ceil(x)),
+    "round_prefer_floor": lambda _, x: np.asarray(np.ceil(x - F(0.5))),
+    "round_prefer_ceil": lambda _, x: np.asarray(np.floor(x + F(0.5))),
+    "simple": lambda a, x: np.asarray(np.ceil(x) if a.scale < 1 else np.floor(x)),
+}
+"""ONNX's nearest_mode, and "simple", what Upsample and Resize-10 do: down when enlarging, up when shrinking."""
 
 
 def nearest(axis: Axis, coordinates: Array, mode: str) -> Array:
-    """The int32 input index of each output element; mode is ONNX's nearest_mode.
-
-    Or "simple", what Upsample and Resize-10 do: down when enlarging, up when shrinking. KeyError for another mode.
-    """
-    shrinking = axis.scale < 1
-    by_mode: dict[str, Callable[[Array], Array]] = {
-        "floor": np.floor,
-        "ceil": np.ceil,
-        "round_prefer_floor": lambda x: np.ceil(x - F(0.5)),
-        "round_prefer_ceil": lambda x: np.floor(x + F(0.5)),
-        "simple": np.ceil if shrinking else np.floor,
-    }
-    return np.clip(by_mode[mode](coordinates), 0, axis.size - 1).astype(np.int32)
+    """The int32 input index of each output element; mode is a key of ROUNDING."""
+    return np.clip(ROUNDING[mode](axis, coordinates), 0, axis.size - 1).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
