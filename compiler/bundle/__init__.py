@@ -1,6 +1,7 @@
 """The bundle on disk: the only place that knows its format."""
 
-from .artifact import KernelInfo, TensorSpec, WasmArtifact
+from ..program import TensorSpec
+from .artifact import KernelInfo, WasmArtifact
 from .place_memory import MemoryLayout, place_memory
 from .write_bundle import WrittenFile, render_bundle, write_bundle
 

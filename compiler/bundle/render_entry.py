@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from .artifact import TensorSpec, WasmArtifact
+from ..program import TensorSpec
+from .artifact import WasmArtifact
 from .files import MARKER, BundleFile
 from .place_memory import MemoryLayout
 

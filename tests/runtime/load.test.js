@@ -1,0 +1,11 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load } from '../../runtime-js/load.js';
+
+test('a manifest of another format is refused', async () => {
+  await assert.rejects(load({ abi: 99 }), {
+    name: 'UnsupportedError',
+    code: 'abi',
+    message: 'model.js has bundle format 99, these runtime files have 1: compile again',
+  });
+});
