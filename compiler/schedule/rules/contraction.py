@@ -91,11 +91,9 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
     stmt, columns = split(stmt, roles.column, segments(roles.column.extent, width))
     if roles.row is not None:
         stmt, tiles = split(stmt, roles.row, segments(rows, target.tile_rows(vectors), balanced=True))
-        stmt = _sink_columns(stmt, columns, target)
         for _, inner in tiles:
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
-    else:
-        stmt = _sink_columns(stmt, columns, target)
+    stmt = _sink_columns(stmt, columns, target)
     return simplify_stmt(outline(stmt)), packed
 
 

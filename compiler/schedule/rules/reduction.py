@@ -49,13 +49,13 @@ def _lanes_across(stmt: Stmt, nest: Reduction, window: int, target: Target) -> S
     lane_loop = nest.loops[-1]
     row = nest.loops[-2] if len(nest.loops) > 1 and window <= WINDOW_UNROLL else None
     stmt, pairs = split(stmt, lane_loop, segments(lane_loop.extent, target.lanes))
-    for _, inner in pairs:
-        stmt = sink(stmt, inner)
-        stmt = tag(stmt, inner, LoopKind.VECTOR if inner.extent == target.lanes else LoopKind.UNROLL)
     if row is not None:
         stmt, row_pairs = split(stmt, row, segments(row.extent, NEIGHBOURS, balanced=True))
         for _, inner in row_pairs:
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
+    for _, inner in pairs:
+        stmt = sink(stmt, inner)
+        stmt = tag(stmt, inner, LoopKind.VECTOR if inner.extent == target.lanes else LoopKind.UNROLL)
     if window <= WINDOW_UNROLL:
         for v in nest.over:
             stmt = tag(stmt, v, LoopKind.UNROLL)

@@ -11,7 +11,7 @@ def sink(stmt: Stmt, var: Var) -> Stmt:
     """for i < 4: local acc; acc = 0; for k reduce: acc = acc + x[i, k]; y[i] = acc
     ->  local acc[4]; for i: acc[i] = 0; for k reduce: for i: acc[i] = acc[i] + x[i, k]; for i: y[i] = acc[i]
 
-    Local buffers inside grow by a first dimension. The loop must be parallel.
+    Local buffers inside grow by a last dimension: what is sunk last is innermost, in loops and in memory. The loop must be parallel.
     """
 
     def change(loop: For) -> Stmt:
@@ -31,7 +31,7 @@ def _push(loop: For, s: Stmt, wide: dict[Buffer, Buffer]) -> Stmt:
         case Outline(body):
             return Outline(_push(loop, body, wide))
         case Alloc(buffer, body):
-            grown = Buffer(buffer.name, (loop.var.extent, *buffer.shape), buffer.dtype, buffer.scope)
+            grown = Buffer(buffer.name, (*buffer.shape, loop.var.extent), buffer.dtype, buffer.scope)
             return Alloc(grown, _push(loop, body, {**wide, buffer: grown}))
         case Store():
             return For(loop.var, _widen(s, loop.var, wide), loop.kind, loop.parallel)
@@ -42,9 +42,9 @@ def _widen(s: Store, var: Var, wide: dict[Buffer, Buffer]) -> Stmt:
     def rule(n: object) -> Expr | Stmt | None:
         match n:
             case Load(buffer, indices, guard) if buffer in wide:
-                return Load(wide[buffer], (var, *indices), guard)
+                return Load(wide[buffer], (*indices, var), guard)
             case Store(buffer, indices, value) if buffer in wide:
-                return Store(wide[buffer], (var, *indices), value)
+                return Store(wide[buffer], (*indices, var), value)
         return None
 
     return rewrite(s, rule)
