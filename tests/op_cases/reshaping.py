@@ -1,4 +1,4 @@
-"""Rows of changes of shape."""
+"""Rows of changes of shape. An input without elements must be known: a graph input has none such."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from op_table import Case
 
 a = Arrays(6)
 SHAPE = frozenset({1})
+BOTH = frozenset({0, 1})
 
 RESHAPES = {
     "split": ((2, 12, 5), (2, 3, 4, 5)),
@@ -28,12 +29,12 @@ RESHAPES = {
 
 CASES = [
     *(
-        Case(f"reshape-{name}", "Reshape", (a.normal(*old), ints(*new)), constants=SHAPE)
+        Case(f"reshape-{name}", "Reshape", (a.normal(*old), ints(*new)), constants=BOTH if 0 in old else SHAPE)
         for name, (old, new) in RESHAPES.items()
     ),
     Case("reshape-opset7", "Reshape", (a.normal(2, 3, 4), ints(4, 0, -1)), opset=7, constants=SHAPE),
     Case(
-        "reshape-allowzero", "Reshape", (a.normal(3, 0, 4), ints(0, 4, 3)), {"allowzero": 1}, opset=14, constants=SHAPE
+        "reshape-allowzero", "Reshape", (a.normal(3, 0, 4), ints(0, 4, 3)), {"allowzero": 1}, opset=14, constants=BOTH
     ),
     Case("reshape-int64", "Reshape", (a.integers(0, 9, 4, 6), ints(3, 8)), opset=13, constants=SHAPE),
     Case("reshape-bool", "Reshape", (a.bools(4, 6), ints(-1)), constants=SHAPE),
@@ -41,7 +42,7 @@ CASES = [
     Case("flatten-default", "Flatten", (a.normal(2, 3, 1, 1),), opset=7),
     Case("flatten-rank1", "Flatten", (a.normal(5),)),
     Case("flatten-rank0", "Flatten", (a.normal(),), {"axis": 0}),
-    Case("flatten-empty", "Flatten", (a.normal(0, 3, 2),), opset=9),
+    Case("flatten-empty", "Flatten", (a.normal(0, 3, 2),), opset=9, constants=frozenset({0})),
     Case("squeeze-all", "Squeeze", (a.normal(1, 3, 1, 5),)),
     Case("squeeze-axes", "Squeeze", (a.normal(1, 3, 1, 5), ints(-2)), constants=SHAPE),
     Case("squeeze-two-axes", "Squeeze", (a.normal(1, 3, 1, 5), ints(2, 0)), opset=13, constants=SHAPE),
