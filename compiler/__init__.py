@@ -2,4 +2,9 @@
 
 from __future__ import annotations
 
+from .compile import TARGETS, compile
+from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
+
 __version__ = "0.1.0"
+
+__all__ = ["TARGETS", "InputError", "InternalError", "UnsupportedError", "WebnnCompileError", "compile"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from .errors import InputError
 from .frontends.onnx import import_model
-from .pipeline import compile_for, lower_model, optimise_graph
+from .graph.passes import run_graph_passes
+from .pipeline import compile_for, lower_model
 
 if TYPE_CHECKING:
     import onnx
@@ -26,19 +27,20 @@ def compile(
 ) -> NativeModel | WasmModel:
     """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
 
-    `target`: "native" (this CPU), or "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`). `shapes` fixes free
-    dimensions. Raises InputError and UnsupportedError.
+    `target`: "native" (this CPU), or "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`). `shapes` fixes
+    free dimensions. Raises InputError and UnsupportedError.
     """
     if target not in TARGETS:
         raise InputError(f"target {target!r} is not known; choose one of {', '.join(TARGETS)}")
-    lowered = lower_model(optimise_graph(import_model(model, shapes)))
+    lowered = lower_model(run_graph_passes(import_model(model, shapes)))
     if target == "native":
         from .native.jit import host_target
         from .native.model import NativeModel
 
         return NativeModel(compile_for(lowered, host_target()))
     from .target import WASM_PLAIN, WASM_RELAXED
-    from .wasm.model import WasmModel
+    from .wasm.model import WasmModel, build_module
 
     relaxed = target == "wasm-relaxed"
-    return WasmModel(compile_for(lowered, WASM_RELAXED if relaxed else WASM_PLAIN), relaxed=relaxed)
+    program = compile_for(lowered, WASM_RELAXED if relaxed else WASM_PLAIN)
+    return WasmModel(program, build_module(program, relaxed=relaxed), relaxed=relaxed)

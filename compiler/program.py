@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from .dtypes import DType
+from .errors import InputError
 from .ir.nodes import Kernel
+
+Array = np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +65,27 @@ class Program:
     outputs: tuple[TensorSpec, ...]
     weights: bytes
     arena: int
+
+
+def read_tensor(memory: Array, spec: TensorSpec) -> Array:
+    """A copy of the tensor that lies in `memory` (uint8) at its offset."""
+    data = memory[spec.offset : spec.offset + spec.bytes].tobytes()
+    return np.frombuffer(data, spec.dtype.numpy).reshape(spec.shape).copy()
+
+
+def write_tensor(memory: Array, spec: TensorSpec, data: Array) -> None:
+    """Copies `data` to where the tensor lies in `memory` (uint8)."""
+    flat = np.ascontiguousarray(data, spec.dtype.numpy).reshape(-1)
+    memory[spec.offset : spec.offset + spec.bytes] = flat.view(np.uint8)
+
+
+def check_inputs(specs: tuple[TensorSpec, ...], inputs: Mapping[str, Array]) -> None:
+    """InputError unless `inputs` has exactly the arrays that `specs` ask for."""
+    expected = {s.name for s in specs}
+    wrong = sorted(set(inputs) ^ expected)
+    if wrong:
+        raise InputError(f"inputs {wrong}: expected exactly {sorted(expected)}, got {sorted(inputs)}")
+    for s in specs:
+        a = np.asarray(inputs[s.name])
+        if a.shape != s.shape or a.dtype != s.dtype.numpy:
+            raise InputError(f"input {s.name!r}: expected {s.dtype}{list(s.shape)}, got {a.dtype}{list(a.shape)}")

@@ -20,8 +20,8 @@ from ..ir.nodes import (
     Unary,
     Var,
 )
-from .llvm_module import LlvmModule
 from .addresses import Items
+from .llvm_module import LlvmModule
 from .llvm_types import literal, llvm_type, memory_type
 
 Pointers = dict[tuple[Buffer, Items], str]

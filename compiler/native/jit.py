@@ -20,16 +20,17 @@ def host_target() -> Target:
     return Target("native", lanes=4, registers=15, fused=False)
 
 
-@cache
 def _machine() -> llvm.TargetMachine:
+    """A new target machine: each JIT owns its own."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features().flatten()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=3, jit=True
+    machine: llvm.TargetMachine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, jit=True
     )
+    return machine
 
 
+@cache
 def header() -> str:
     """What every module of LLVM IR for this machine begins with."""
     machine = _machine()
@@ -55,8 +56,6 @@ class JitModule:
         for f in module.functions:
             if not f.is_declaration:
                 simplifier.run(f, builder)
-        # The JIT owns its target machine: give it one of its own.
-        _machine.cache_clear()
         self._engine = llvm.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
         address = self._engine.get_function_address(function)

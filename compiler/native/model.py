@@ -9,8 +9,7 @@ import numpy as np
 
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, render_host
-from ..errors import InputError
-from ..program import Program, TensorSpec
+from ..program import Program, check_inputs, read_tensor, write_tensor
 from .jit import JitModule, header
 
 Array = np.ndarray
@@ -36,28 +35,9 @@ class NativeModel:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
         check_inputs(self.program.inputs, inputs)
         for spec in self.program.inputs:
-            data = np.ascontiguousarray(inputs[spec.name], spec.dtype.numpy)
-            self._arena[spec.offset : spec.offset + spec.bytes] = data.reshape(-1).view(np.uint8)
+            write_tensor(self._arena, spec, inputs[spec.name])
         self._code.run(_address(self._weights), _address(self._arena))
         return {s.name: read_tensor(self._arena, s) for s in self.program.outputs}
-
-
-def read_tensor(memory: Array, spec: TensorSpec) -> Array:
-    """A copy of the tensor that lies in `memory` (uint8) at its offset."""
-    data = memory[spec.offset : spec.offset + spec.bytes].tobytes()
-    return np.frombuffer(data, spec.dtype.numpy).reshape(spec.shape).copy()
-
-
-def check_inputs(specs: tuple[TensorSpec, ...], inputs: Mapping[str, Array]) -> None:
-    """InputError unless `inputs` has exactly the arrays that `specs` ask for."""
-    expected = {s.name for s in specs}
-    wrong = sorted(set(inputs) ^ expected)
-    if wrong:
-        raise InputError(f"inputs {wrong}: expected exactly {sorted(expected)}, got {sorted(inputs)}")
-    for s in specs:
-        a = np.asarray(inputs[s.name])
-        if a.shape != s.shape or a.dtype != s.dtype.numpy:
-            raise InputError(f"input {s.name!r}: expected {s.dtype}{list(s.shape)}, got {a.dtype}{list(a.shape)}")
 
 
 def _aligned(size: int) -> Array:

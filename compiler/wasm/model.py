@@ -8,8 +8,7 @@ import numpy as np
 
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, render_host
-from ..native.model import check_inputs, read_tensor
-from ..program import Program
+from ..program import Program, check_inputs, read_tensor, write_tensor
 from .emit import HEADER, emit_object
 from .execute import WasmInstance
 from .linkers import Linked, link
@@ -20,34 +19,38 @@ PAGE = 65536
 ALIGN = 64
 
 
-def build_module(program: Program, *, relaxed: bool, linker: str = "builtin") -> Linked:
-    """The wasm module of a program: exports `run(weights, arena)`, imports `env.memory`."""
+def render_module(program: Program) -> str:
+    """The LLVM IR of a program for wasm32."""
     module = LlvmModule()
     render_host(program, module)
-    return link(emit_object(module.text(HEADER), relaxed=relaxed), [ENTRY], linker=linker)
+    return module.text(HEADER)
+
+
+def build_module(program: Program, *, relaxed: bool, linker: str = "builtin") -> Linked:
+    """The wasm module of a program: exports `run(weights, arena)`, imports `env.memory`."""
+    return link(emit_object(render_module(program), relaxed=relaxed), [ENTRY], linker=linker)
 
 
 class WasmModel:
-    """Like NativeModel, through wasmtime."""
+    """A linked program run by wasmtime (extra `verify`), called like a NativeModel."""
 
-    def __init__(self, program: Program, *, relaxed: bool, linker: str = "builtin") -> None:
+    def __init__(self, program: Program, linked: Linked, *, relaxed: bool) -> None:
         self.backend = "wasm-relaxed" if relaxed else "wasm"
         self.program = program
-        linked = build_module(program, relaxed=relaxed, linker=linker)
-        self._weights = -(-linked.heap_base // ALIGN) * ALIGN
+        self._weights = linked.heap_base
         self._arena = -(-(self._weights + len(program.weights)) // ALIGN) * ALIGN
         pages = -(-(self._arena + program.arena) // PAGE)
         self._instance = WasmInstance(linked.module, pages=max(pages, 1), relaxed=relaxed)
         memory = self._instance.memory
         memory[self._weights : self._weights + len(program.weights)] = np.frombuffer(program.weights, np.uint8)
+        # Whatever is read before it is written shows as NaN.
         memory[self._arena :] = 0xFF
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
         check_inputs(self.program.inputs, inputs)
-        memory = self._instance.memory[self._arena :]
+        arena = self._instance.memory[self._arena :]
         for spec in self.program.inputs:
-            data = np.ascontiguousarray(inputs[spec.name], spec.dtype.numpy)
-            memory[spec.offset : spec.offset + spec.bytes] = data.reshape(-1).view(np.uint8)
+            write_tensor(arena, spec, inputs[spec.name])
         self._instance.call(ENTRY, self._weights, self._arena)
-        return {s.name: read_tensor(memory, s) for s in self.program.outputs}
+        return {s.name: read_tensor(arena, s) for s in self.program.outputs}

@@ -51,7 +51,7 @@ class _Build:
         self._weights = weights
         self._source = source
         self._problems = problems
-        self._opset = next(i.version for i in model.opset_import if i.domain in ("", "ai.onnx"))
+        self._opset = next(i.version for i in model.opset_import if not i.domain)
         self._made = {o for node in model.graph.node for o in node.output}
         self._node_names = Names()
         self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._made))

@@ -31,17 +31,21 @@ def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
     try:
         onnx.checker.check_model(_with_shapes(skeleton))
     except onnx.checker.ValidationError as error:
-        reason = _cycle(skeleton.graph.node) or " ".join(str(error).split())
+        reason = _cycle(skeleton.graph.node) or " ".join(str(error).split()).rstrip(".")
         raise InputError(f"{source.name} is not a valid ONNX model: {reason}; export it again") from None
     return opset
 
 
 def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx.OperatorSetIdProto]) -> None:
-    """Moves nodes that the imported opset does not define to a domain about which the checker asks nothing."""
-    version = next((i.version for i in imports if i.domain in ("", "ai.onnx")), 1)
+    """Moves nodes that the imported opset does not define to a domain about which the checker asks nothing, and
+    writes the default domain in one way."""
+    for i in imports:
+        i.domain = "" if i.domain == "ai.onnx" else i.domain
+    version = next((i.version for i in imports if not i.domain), 1)
     found = False
     for node in _all_nodes(nodes):
-        if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type, max_inclusive_version=version):
+        node.domain = "" if node.domain == "ai.onnx" else node.domain
+        if not node.domain and not onnx.defs.has(node.op_type, max_inclusive_version=version):
             node.domain = NOT_IN_OPSET
             found = True
     if found:

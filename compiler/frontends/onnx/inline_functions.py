@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import onnx
-from onnx import inliner
+from onnx import helper, inliner
 
 from ...ops import OPERATORS
 from .problems import is_supported
@@ -16,9 +16,13 @@ def inline_functions(model: onnx.ModelProto) -> onnx.ModelProto:
     """
     if model.functions:
         model = inliner.inline_local_functions(model, convert_version=True)
+        imported = {i.domain for i in model.opset_import}
+        model.opset_import.extend(
+            helper.make_opsetid(domain, 1) for domain in sorted({n.domain for n in model.graph.node} - imported)
+        )
     versions = {i.domain: i.version for i in model.opset_import}
     for op in sorted({n.op_type for n in model.graph.node if not n.domain and n.op_type not in OPERATORS}):
-        schema = onnx.defs.get_schema(op, versions.get("", versions.get("ai.onnx", 1)))
+        schema = onnx.defs.get_schema(op, versions[""])
         if schema.has_function or schema.has_context_dependent_function:  # type: ignore[attr-defined]
             expanded = inliner.inline_selected_functions(model, [("", op)], inline_schema_functions=True)
             # Worth it only if nothing else becomes unsupported: the error is then about what the user wrote.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import onnx
-from onnx import helper
 
 from ...errors import UnsupportedError
 from ...ops import OPERATORS
@@ -15,7 +14,7 @@ _SHOWN = 3
 
 def is_supported(node: onnx.NodeProto) -> bool:
     """Whether the importer knows what to do with a node of this kind (If may still have a computed condition)."""
-    return node.domain in ("", "ai.onnx") and (node.op_type in OPERATORS or node.op_type in ("Constant", "If"))
+    return not node.domain and (node.op_type in OPERATORS or node.op_type in ("Constant", "If"))
 
 
 class Problems:
@@ -69,20 +68,23 @@ def _some(parts: list[str], separator: str) -> str:
     return separator.join(parts[:_SHOWN] + (["..."] if len(parts) > _SHOWN else []))
 
 
-def _shown(attribute: onnx.AttributeProto) -> str:
-    value = helper.get_attribute_value(attribute)
-    match value:
-        case bytes():
-            return repr(value.decode(errors="replace"))
-        case float():
-            return f"{value:g}"
-        case int():
-            return str(value)
-        case onnx.TensorProto():
-            return f"a tensor {list(value.dims)}"
-        case onnx.GraphProto():
-            return f"a graph of {len(value.node)} nodes"
-    elements = list(value) if attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS) else []
-    if not elements and len(value):
-        return f"{len(value)} elements"
-    return f"[{_some([f'{v:g}' for v in elements], ', ')}]"
+def _shown(a: onnx.AttributeProto) -> str:
+    kind = onnx.AttributeProto
+    match a.type:
+        case kind.INT:
+            return str(a.i)
+        case kind.FLOAT:
+            return f"{a.f:g}"
+        case kind.STRING:
+            return repr(a.s.decode(errors="replace"))
+        case kind.INTS:
+            return f"[{_some([str(v) for v in a.ints], ', ')}]"
+        case kind.FLOATS:
+            return f"[{_some([f'{v:g}' for v in a.floats], ', ')}]"
+        case kind.STRINGS:
+            return f"[{_some([repr(v.decode(errors='replace')) for v in a.strings], ', ')}]"
+        case kind.TENSOR:
+            return f"a tensor {list(a.t.dims)}"
+        case kind.GRAPH:
+            return f"a graph of {len(a.g.node)} nodes"
+    return f"a {kind.AttributeType.Name(a.type).lower()}"
