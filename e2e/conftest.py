@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 from browsers import BrowserMissing, launch
+from compiled import PAGES
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from server import Site, serve
 from tiny_artifact import tiny_artifact
 from webnn_compile.bundle import write_bundle
-
-PAGES = Path(__file__).parent / "pages"
 
 
 @pytest.fixture(scope="session")

@@ -31,3 +31,14 @@ RUN = """
   return result;
 """
 """Load with `argument.options`, run once on `argument.values`."""
+
+
+def hide_relaxed_simd(page: Page) -> None:
+    """Make the browser say that it has SIMD128 only."""
+    page.evaluate(
+        """() => {
+          const validate = WebAssembly.validate;
+          const madd = [0xfd, 0x85, 0x02].join();  // f32x4.relaxed_madd
+          WebAssembly.validate = (bytes) => !bytes.join().includes(madd) && validate(bytes);
+        }"""
+    )

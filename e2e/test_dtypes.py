@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import PAGES
+from compiled import PAGES
 from harness import open_page, outcome
 from playwright.sync_api import Page
 from server import Site, serve

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import RUN, open_page, outcome
+from harness import RUN, hide_relaxed_simd, open_page, outcome
 from playwright.sync_api import Page
 from server import STRICT_CSP, Site, serve
 from tiny_artifact import tiny_weights
@@ -59,13 +59,7 @@ def test_more_threads_run_as_one_and_info_says_why(page: Page, site: Site) -> No
 @pytest.mark.parametrize("worker", [True, False])
 def test_without_relaxed_simd_the_plain_variant_runs(page: Page, site: Site, worker: bool) -> None:
     open_page(page, site)
-    page.evaluate(
-        """() => {
-          const validate = WebAssembly.validate;
-          const madd = [0xfd, 0x85, 0x02].join();  // f32x4.relaxed_madd
-          WebAssembly.validate = (bytes) => !bytes.join().includes(madd) && validate(bytes);
-        }"""
-    )
+    hide_relaxed_simd(page)
     result = outcome(page, RUN, {"options": {"worker": worker}, "values": VALUES.tolist()})["value"]
     assert result["info"]["variant"] == "plain"
     assert result["output"] == EXPECTED.tolist()

@@ -8,14 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import PAGES
+from compiled import PAGES, ROOT
 from harness import RUN, open_page, outcome
 from playwright.sync_api import Page
 from server import serve
 from tiny_artifact import tiny_artifact, tiny_weights
 from webnn_compile.bundle import write_bundle
 
-ROOT = Path(__file__).parent.parent
 VITE = ROOT / "node_modules" / ".bin" / "vite"
 
 
