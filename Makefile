@@ -37,7 +37,7 @@ $(DEMO)/page: $(DEMO)/bundle/model.js $(PAGE)
 	cp $(PAGE) $(DEMO)
 	@touch $@
 
-$(DEMO)/bundle/model.js: .venv/demo $(MODEL) $(COMPILER)
+$(DEMO)/bundle/model.js: $(MODEL) $(COMPILER) | .venv/demo
 	@mkdir -p $(DEMO)
 	$(BIN)/webnn-compile $(MODEL) --out $(DEMO)/bundle --force
 	@touch $@
