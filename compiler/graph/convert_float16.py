@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtypes import F16, F32
 from .builder import Builder
-from .ir import Attribute, Graph, Value
+from .ir import Attribute, Graph, Node, Value
 from .names import value_names
 
 # ONNX's codes of element types, as attributes give them (onnx.TensorProto.DataType).
@@ -19,8 +19,7 @@ _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype"})
 def convert_float16(graph: Graph) -> Graph:
     """Without float16 but at its inputs and outputs, which a Cast converts: no target computes in float16, and the
     values between are then not rounded to it."""
-    made = (v for node in graph.nodes for v in node.outputs if v is not None)
-    if all(v.dtype != F16 for v in (*graph.inputs, *graph.constants, *made)):
+    if not any(_touches_float16(node, graph) for node in graph.nodes):
         return graph
     builder, names = Builder(graph.name), value_names(graph)
     opset = max((n.opset for n in graph.nodes), default=13)
@@ -54,6 +53,16 @@ def convert_float16(graph: Graph) -> Graph:
         wants_cast = v.dtype == F16 and now[v].dtype == F32
         outputs_now.append(cast(now[v], f"{v.name}.to_float16", v.name, _FLOAT16) if wants_cast else now[v])
     return builder.build(outputs_now)
+
+
+def _touches_float16(node: Node, graph: Graph) -> bool:
+    """Whether `node` has a float16 input or output, and is no Cast at the border of the graph."""
+    borders = (graph.inputs, graph.outputs) if node.op == "Cast" else ((), ())
+    return any(
+        v is not None and v.dtype == F16 and v not in border
+        for values, border in zip((node.inputs, node.outputs), borders, strict=True)
+        for v in values
+    )
 
 
 def _converted(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:

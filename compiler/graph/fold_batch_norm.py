@@ -156,7 +156,7 @@ def _fold(node: Node, affine: _Affine, constants: dict[Value, Array]) -> _Folded
             weights = weights * scale
     if bias is not None or (shift.any() and node.op != "MatMul"):
         bias = shift + (0 if bias is None else bias * scale)
-    for data in (weights, bias):
-        if data is not None and not np.isfinite(data.astype(stored.dtype)).all():
+    with np.errstate(over="ignore"):
+        if not all(np.isfinite(data.astype(stored.dtype)).all() for data in (weights, bias) if data is not None):
             return None
     return _Folded(weights, bias, attributes)

@@ -191,3 +191,36 @@ def test_float64_is_kept() -> None:
     proto = model([node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"], dtype=TensorProto.DOUBLE)
     assert [v.dtype.name for v in import_model(proto).outputs] == ["float64"]
     assert helper.tensor_dtype_to_np_dtype(TensorProto.DOUBLE) == np.float64
+
+
+def test_function_that_calls_itself() -> None:
+    call = [node("F", ["a"], ["b"], domain="my")]
+    function = helper.make_function("my", "F", ["a"], ["b"], call, [helper.make_opsetid("my", 1)])
+    proto = model(
+        [node("F", ["x"], ["y"], domain="my")],
+        {"x": [3]},
+        ["y"],
+        functions=[function],
+        imports=[helper.make_opsetid("my", 1)],
+    )
+    with pytest.raises(InputError, match="not a valid ONNX model: Cycle detected in model-local function"):
+        import_model(proto)
+
+
+def test_damaged_models_are_imported_or_refused_but_never_break_the_importer() -> None:
+    nodes = [node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), node("Relu", ["c"], ["r"], "relu")]
+    nodes += [node("Shape", ["r"], ["s"]), node("Reshape", ["r", "s"], ["t"]), node("Flatten", ["t"], ["f"])]
+    nodes += [node("Gemm", ["f", "g"], ["y"], transB=1)]
+    weights = {"w": random((4, 2, 3, 3)), "g": random((3, 64))}
+    data = model(nodes, {"x": [1, 2, 4, 4]}, ["y"], weights).SerializeToString()
+    generator = np.random.default_rng(0)
+    refused = 0
+    for _ in range(300):
+        damaged = bytearray(data)
+        for place in generator.integers(len(data), size=2):
+            damaged[place] = generator.integers(256)
+        try:
+            import_model(bytes(damaged))
+        except (InputError, UnsupportedError):
+            refused += 1
+    assert refused > 30

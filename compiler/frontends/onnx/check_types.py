@@ -23,7 +23,7 @@ def check_types(model: onnx.ModelProto, source: Source) -> Mapping[str, onnx.Typ
         output.ClearField("type")
     try:
         inferred = shape_inference.infer_shapes(copy, check_type=True, strict_mode=True, data_prop=True)
-    except shape_inference.InferenceError as error:
+    except (shape_inference.InferenceError, ValueError) as error:
         reason = " ".join(str(error).replace("[ShapeInferenceError]", "").replace("[TypeInferenceError]", "").split())
         shapes = ", ".join(
             f"{v.name} {[d.dim_value for d in v.type.tensor_type.shape.dim]}"

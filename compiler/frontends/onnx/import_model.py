@@ -15,7 +15,7 @@ from .check_types import check_types
 from .fix_shapes import fix_shapes
 from .inline_functions import inline_functions
 from .problems import Problems
-from .read_model import read_model
+from .read_model import Source, read_model
 from .separate_weights import separate_weights
 
 
@@ -28,11 +28,19 @@ def import_model(
     fit `shapes`, and one UnsupportedError that names everything that is not supported.
     """
     proto, source = read_model(model)
+    try:
+        return _import(proto, source, shapes or {})
+    except UnicodeDecodeError as error:
+        # protobuf decodes text when it is first read.
+        raise InputError(f"{source.name} is damaged: a name in it is no text ({error}); export it again") from None
+
+
+def _import(proto: onnx.ModelProto, source: Source, shapes: Mapping[str, tuple[int, ...]]) -> Graph:
     skeleton, weights = separate_weights(proto, source)
     problems = Problems(source.name, check_model(skeleton, source))
     skeleton = inline_functions(skeleton)
     try:
-        fix_shapes(skeleton, shapes or {}, weights, source)
+        fix_shapes(skeleton, shapes, weights, source)
     except InputError:
         # Whoever has to choose shapes first learns here that they would not help.
         for node in skeleton.graph.node:

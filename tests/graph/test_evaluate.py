@@ -1,0 +1,59 @@
+"""The reference executor and the printer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx_models import model, node, random
+from webnn_compile.errors import InputError
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.evaluate import evaluate_graph
+from webnn_compile.graph.ir import Graph
+from webnn_compile.graph.printer import print_graph
+
+
+@pytest.fixture
+def graph() -> Graph:
+    nodes = [
+        node("Add", ["x", "k"], ["a"], "add"),
+        node("Clip", ["a", "", "high"], ["c"], "clip"),
+        node("MaxPool", ["c"], ["y"], "pool", kernel_shape=[2], strides=[2]),
+    ]
+    values = {"k": np.arange(12, dtype=np.float32).reshape(1, 2, 6), "high": np.array(5, np.float32)}
+    return import_model(model(nodes, {"x": [1, 2, 6]}, ["y", "a", "k"], values))
+
+
+def test_outputs_by_name_also_where_they_are_constants_or_read_again(graph: Graph) -> None:
+    x = random((1, 2, 6))
+    results = evaluate_graph(graph, {"x": x})
+    k = np.arange(12, dtype=np.float32).reshape(1, 2, 6)
+    assert list(results) == ["y", "a", "k"]
+    np.testing.assert_array_equal(results["a"], x + k)
+    np.testing.assert_array_equal(results["k"], k)
+    np.testing.assert_array_equal(results["y"], np.minimum(x + k, 5).reshape(1, 2, 3, 2).max(-1))
+
+
+def test_missing_feed(graph: Graph) -> None:
+    with pytest.raises(InputError, match=r"no array is given for input 'x'; it takes float32\[1, 2, 6\]"):
+        evaluate_graph(graph, {})
+
+
+@pytest.mark.parametrize("array", [np.zeros((1, 2, 5), np.float32), np.zeros((1, 2, 6))])
+def test_feed_that_does_not_fit(graph: Graph, array: np.ndarray) -> None:  # type: ignore[type-arg]
+    with pytest.raises(InputError, match=r"input 'x' takes float32\[1, 2, 6\], not float"):
+        evaluate_graph(graph, {"x": array})
+
+
+def test_print_graph(graph: Graph) -> None:
+    assert print_graph(graph) == (
+        "graph test\n"
+        "  input x: float32[1, 2, 6]\n"
+        "  constant k: float32[1, 2, 6] = 12 elements, 0 to 11\n"
+        "  constant high: float32[] = 5.0\n"
+        "  a: float32[1, 2, 6] = Add(x, k)  # add\n"
+        "  c: float32[1, 2, 6] = Clip(a, _, high)  # clip\n"
+        "  y: float32[1, 2, 3] = MaxPool(c, kernel_shape=[2], strides=[2])  # pool\n"
+        "  output y: float32[1, 2, 3]\n"
+        "  output a: float32[1, 2, 6]\n"
+        "  output k: float32[1, 2, 6]\n"
+    )
