@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compile import TARGETS, compile
+from .compile_model import TARGETS, compile
 from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 
 __version__ = "0.1.0"

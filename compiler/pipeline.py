@@ -22,7 +22,7 @@ from .target import Target
 from .tensor import Tensor
 from .tensor.aliases import find_aliases
 from .tensor.build_kernel import build_kernel
-from .tensor.choose_layout import add_relayouts, choose_layout
+from .tensor.choose_layout import add_relayouts, choose_layout, row_major
 from .tensor.fuse import Group, fuse
 from .tensor.place_tensors import Stored, place_tensors
 from .tensor.program import TensorProgram
@@ -59,11 +59,16 @@ class Lowered:
     stored: Stored
 
 
-def lower_model(graph: Graph, observe: Observer = _ignore) -> Lowered:
-    """Operators become tensors, tensors groups, groups naive kernels with a place for each result."""
-    tensors = add_relayouts(lower_graph(graph))
+def lower_model(graph: Graph, observe: Observer = _ignore, opt_level: int = 2) -> Lowered:
+    """Operators become tensors, tensors groups, groups naive kernels with a place for each result.
+
+    Below `opt_level` 2 every tensor lies row-major.
+    """
+    tensors = lower_graph(graph)
+    if opt_level >= 2:
+        tensors = add_relayouts(tensors)
     groups = fuse(tensors)
-    layouts = choose_layout(tensors, groups)
+    layouts = choose_layout(tensors, groups) if opt_level >= 2 else row_major(tensors, groups)
     fixed = {t for _, t in tensors.inputs}
     aliases = find_aliases(groups, layouts, fixed)
     groups = tuple(g for g in groups if g.output not in aliases)
@@ -75,8 +80,8 @@ def lower_model(graph: Graph, observe: Observer = _ignore) -> Lowered:
     return Lowered(graph.name, tensors, groups, tuple(kernels), layouts, stored)
 
 
-def compile_for(model: Lowered, target: Target, observe: Observer = _ignore) -> Program:
-    """Schedules and lowers each kernel once for `target`, packs the constants, and lists the steps."""
+def compile_for(model: Lowered, target: Target, observe: Observer = _ignore, opt_level: int = 2) -> Program:
+    """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists steps."""
     shared: dict[str, int] = {}
     kernels: list[Kernel] = []
     params: list[tuple[Buffer, ...]] = []
@@ -85,7 +90,7 @@ def compile_for(model: Lowered, target: Target, observe: Observer = _ignore) -> 
     for group, naive in zip(model.groups, model.kernels, strict=True):
         key = print_kernel(naive, named=False)
         if key not in shared:
-            scheduled = schedule_cpu(naive, target)
+            scheduled = schedule_cpu(naive, target) if opt_level else naive
             observe("schedule_cpu", scheduled)
             shared[key] = len(kernels)
             params.append(scheduled.params)

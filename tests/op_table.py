@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime as ort
+import webnn_compile
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from webnn_compile.dtypes import from_numpy
@@ -151,7 +152,22 @@ def _attribute(a: onnx.AttributeProto) -> Any:
     return tuple(v.decode() if isinstance(v, bytes) else v for v in value)
 
 
-BACKENDS: dict[str, Backend] = {"evaluate": evaluate_model}
+def _compiled(target: str) -> Backend:
+    """The outputs by the whole compiler; the model says on what it ran."""
+
+    def run(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Array]:
+        compiled = webnn_compile.compile(model, target=target)
+        assert compiled.backend == target
+        results = compiled.run(inputs)
+        return [results[o.name] for o in model.graph.output]
+
+    return run
+
+
+BACKENDS: dict[str, Backend] = {
+    "evaluate": evaluate_model,
+    **{target: _compiled(target) for target in webnn_compile.TARGETS},
+}
 
 
 def all_cases() -> list[Case]:

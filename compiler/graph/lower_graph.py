@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.nodes import Origin
-from ..tensor import Tensor, constant, placeholder
+from ..tensor import Tensor, compute, constant, placeholder
 from ..tensor.program import TensorProgram
 from .builder import define
 from .ir import Graph, Value
@@ -35,9 +35,18 @@ def lower_graph(graph: Graph) -> TensorProgram:
             if value is not None:
                 take(t, Origin((node.name,), (node.op,)))
                 tensors[value] = t
+    outputs = []
+    for v in graph.outputs:
+        t = tensors[v]
+        if t.data is not None or t.body is None:  # a constant or an input: the output needs memory of its own
+            source = t
+            t = compute(v.name, t.shape, (source,), lambda *i, source=source: source.read(i))
+            made.append(t)
+            origins[t] = Origin((v.name,), ("Identity",))
+        outputs.append((v.name, t))
     return TensorProgram(
         inputs=tuple((v.name, tensors[v]) for v in graph.inputs),
-        outputs=tuple((v.name, tensors[v]) for v in graph.outputs),
+        outputs=tuple(outputs),
         tensors=tuple(made),
         origins=origins,
     )

@@ -127,7 +127,7 @@ def _rounded(op: str, a: Expr, b: Expr, quotient: Expr, unsigned: bool) -> Expr:
 
 
 def _integer_power(a: Expr, b: Expr) -> Expr:
-    """By squaring; a negative exponent gives 0, to which 1/a**n truncates (for 1 and -1 ONNX leaves the result open)."""
+    """By squaring; a negative exponent gives 0, to which 1/a**n truncates (1 and -1 apart: ONNX leaves those open)."""
     result, base = _like(1, a), a
     zero = _like(0, b)
     for bit in range(6):

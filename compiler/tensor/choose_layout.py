@@ -124,13 +124,19 @@ def choose_layout(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Ten
             last.update(spatial)
             last.add(g.output)
     _spread(groups, last)
-    layouts = {t: Layout.row_major(t.shape) for t in (*fixed, *(g.output for g in groups))}
+    layouts = row_major(program, groups)
     borders = _borders(groups)
     for t in last - fixed:
         if t.rank >= 3 and t.dtype == F32:
             align = CHANNEL_ALIGN if t.shape[1] >= CHANNEL_ALIGN else 1
             layouts[t] = Layout.channels_last(t.shape, align=align, pad=borders.get(t))
     return layouts
+
+
+def row_major(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Tensor, Layout]:
+    """Every graph input and group output as ONNX lays it out."""
+    inputs = (t for _, t in program.inputs)
+    return {t: Layout.row_major(t.shape) for t in (*inputs, *(g.output for g in groups))}
 
 
 def _group_reads_spatially(g: Group, t: Tensor) -> bool:

@@ -18,7 +18,7 @@ from .tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """`offset` in bytes into an arena of `peak` bytes; `owner` is whose memory a tensor shares (its own, if nobody's)."""
+    """`offset` in bytes into an arena of `peak` bytes; `owner` is whose memory a tensor shares, or itself."""
 
     owner: Mapping[Tensor, Tensor]
     offset: Mapping[Tensor, int]

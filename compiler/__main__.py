@@ -1,0 +1,5 @@
+"""`python -m webnn_compile`"""
+
+from .cli import main
+
+main()

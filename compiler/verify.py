@@ -1,0 +1,90 @@
+"""Compares a compiled model with onnxruntime on random inputs (extra `verify`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from .errors import InputError
+from .program import Program, TensorSpec
+
+Array = np.ndarray
+
+TOLERANCE = 1e-4
+"""Largest error allowed, relative to max(1, largest magnitude of the reference)."""
+
+
+class Runnable(Protocol):
+    """A NativeModel or a WasmModel."""
+
+    backend: str
+    program: Program
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`error` is the largest over all outputs, relative to max(1, largest magnitude of that output's reference)."""
+
+    backend: str
+    error: float
+    output: str
+
+    @property
+    def ok(self) -> bool:
+        return self.error <= TOLERANCE
+
+
+class Reference:
+    """The same model in onnxruntime, with the inputs that all backends are given."""
+
+    def __init__(self, model: Path, inputs: tuple[TensorSpec, ...]) -> None:
+        """Raises InputError where onnxruntime is missing or refuses the model."""
+        try:
+            import onnxruntime
+        except ImportError:
+            raise InputError("--verify needs onnxruntime: pip install webnn-compile[verify]") from None
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        generator = np.random.default_rng(0)
+        self.inputs = {s.name: random_input(s, generator) for s in inputs}
+        try:
+            session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+            values = session.run(None, self.inputs)
+        except Exception as error:
+            raise InputError(f"--verify: onnxruntime cannot run {model.name}: {error}") from None
+        self.outputs = {o.name: np.asarray(v) for o, v in zip(session.get_outputs(), values, strict=True)}
+
+    def compare(self, model: Runnable) -> Comparison:
+        """Runs `model` on the same inputs."""
+        worst = Comparison(model.backend, 0.0, next(iter(self.outputs), ""))
+        for name, value in model.run(self.inputs).items():
+            error = largest_error(value, self.outputs[name])
+            if not error <= worst.error:
+                worst = Comparison(model.backend, error, name)
+        return worst
+
+
+def random_input(spec: TensorSpec, generator: np.random.Generator) -> Array:
+    """Standard normal floats; integers and bools 0 or 1, which are valid as indices almost everywhere."""
+    if spec.dtype.is_float:
+        return generator.standard_normal(spec.shape).astype(spec.dtype.numpy)
+    return generator.integers(0, 2, spec.shape).astype(spec.dtype.numpy)
+
+
+def largest_error(value: Array, reference: Array) -> float:
+    """Relative to max(1, largest magnitude); infinite where shapes, or places of NaN or infinity, differ."""
+    if value.shape != reference.shape:
+        return float("inf")
+    a, b = value.astype(np.float64), reference.astype(np.float64)
+    finite = np.isfinite(b)
+    if not np.array_equal(np.isfinite(a), finite) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    return float(np.abs(a[finite] - b[finite]).max() / max(1.0, float(np.abs(b[finite]).max())))
