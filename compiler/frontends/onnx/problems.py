@@ -44,9 +44,9 @@ class Problems:
         if not lines:
             return
         listed = "".join(f"\n  {line}" for line in lines)
-        advice = "\nReplace or remove these in the model, or export it in another way." if kinds else ""
         raise UnsupportedError(
-            f"{self._source} (opset {self._opset}) needs what is not supported, {len(lines)} in all:{listed}{advice}"
+            f"{self._source} (opset {self._opset}) needs what is not supported, {len(lines)} in all:{listed}\n"
+            "Replace or remove these in the model, or export it in another way."
         )
 
     def _describe(self, domain: str, op: str, nodes: list[onnx.NodeProto]) -> str:
