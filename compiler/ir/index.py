@@ -75,15 +75,28 @@ def _make(terms: list[tuple[Expr, int]], constant: int) -> Affine:
 
 
 def _join_quotients(terms: dict[Expr, int], constant: int) -> Affine:
-    """(x // c) * c * k + (x % c) * k is x * k."""
+    """(x // c) * c * k + (x % c) * k is x * k; and ((x % m) // c) * c * k + (x % c) * k is (x % m) * k if c divides m."""
     for atom, k in terms.items():
-        if isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const):
-            quotient = next((a for a, c in affine(Binary("//", atom.a, atom.b)).terms if c == 1), None)
-            if quotient is not None and terms.get(quotient) == k * atom.b.value:
-                rest = [(a, c) for a, c in terms.items() if a not in (atom, quotient)]
-                whole = affine(atom.a).scale(k)
-                return _make([*rest, *whole.terms], constant + whole.constant)
+        if not (isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const)):
+            continue
+        divisor = int(atom.b.value)
+        for partner, c in terms.items():
+            whole = _whole(atom.a, divisor, partner) if c == k * divisor else None
+            if whole is not None:
+                rest = [(a, n) for a, n in terms.items() if a not in (atom, partner)]
+                joined = affine(whole).scale(k)
+                return _make([*rest, *joined.terms], constant + joined.constant)
     return Affine(tuple(terms.items()), constant)
+
+
+def _whole(x: Expr, divisor: int, quotient: Expr) -> Expr | None:
+    """What quotient * divisor + x % divisor is, where `quotient` is that of x or of x % m."""
+    if isinstance(quotient, Binary) and quotient.op == "//" and quotient.b == Const(divisor):
+        match quotient.a:
+            case Binary("%", inner, Const(m, _)) if inner == x and int(m) % divisor == 0:
+                return quotient.a
+    known = affine(Binary("//", x, Const(divisor)))
+    return x if known == Affine(((quotient, 1),), 0) else None
 
 
 def affine(e: Expr) -> Affine:

@@ -42,9 +42,9 @@ def vectorisable(node: Node, var: Var) -> bool:
     for n in walk(node):
         match n:
             case Load(_, indices, guard):
-                if guard is not None and var in free_vars(guard):
+                if guard is not None and _varies(guard, var):
                     return False
-                if any(isinstance(x, Load) and var in free_vars(i) for i in indices for x in walk(i)):
+                if any(isinstance(x, Load) and _varies(x, var) for i in indices for x in walk(i)):
                     return False
             case Select(cond, _, _) if cond.dtype.name == "bool" and _reads_other_than_words(cond):
                 return False
@@ -58,6 +58,11 @@ def vectorisable(node: Node, var: Var) -> bool:
         if isinstance(a.node, Store) and a.step(var) != 1:
             return False
     return True
+
+
+def _varies(e: Expr, var: Var) -> bool:
+    """Whether `e` differs from lane to lane: an accumulator, too, has a value per lane."""
+    return var in free_vars(e) or any(isinstance(x, Load) and x.buffer.scope is Scope.LOCAL for x in walk(e))
 
 
 def _reads_other_than_words(cond: Expr) -> bool:

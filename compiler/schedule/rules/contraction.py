@@ -19,7 +19,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import Access, accesses, contiguous
 from ..nest import Reduction, match_nest
-from ..steps import fuse, outline, pack, reorder, segments, sink, split, tag
+from ..steps import fuse, outline, pack, reorder, segments, sink, split, tag, vectorise
 
 VECTOR_ROWS = 4
 """With at least so many rows a tile is two vectors wide."""
@@ -103,7 +103,7 @@ def _sink_columns(stmt: Stmt, columns: list[tuple[Var, Var]], target: Target) ->
         stmt, parts = split(stmt, inner, segments(inner.extent, target.lanes))
         for outer, lane in parts:
             stmt = tag(stmt, outer, LoopKind.UNROLL)
-            stmt = tag(stmt, lane, LoopKind.VECTOR if lane.extent == target.lanes else LoopKind.UNROLL)
+            stmt = vectorise(stmt, lane, target.lanes)
     return stmt
 
 

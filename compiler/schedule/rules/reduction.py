@@ -13,7 +13,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import accesses, vectorisable
 from ..nest import Reduction, match_nest
-from ..steps import outline, partition, rfactor, segments, sink, split, tag
+from ..steps import outline, partition, rfactor, segments, sink, split, tag, vectorise
 from .each_nest import each_nest
 
 WINDOW_UNROLL = 16
@@ -54,8 +54,7 @@ def _lanes_across(stmt: Stmt, nest: Reduction, window: int, target: Target) -> S
         for _, inner in row_pairs:
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     for _, inner in pairs:
-        stmt = sink(stmt, inner)
-        stmt = tag(stmt, inner, LoopKind.VECTOR if inner.extent == target.lanes else LoopKind.UNROLL)
+        stmt = vectorise(sink(stmt, inner), inner, target.lanes)
     if window <= WINDOW_UNROLL:
         for v in nest.over:
             stmt = tag(stmt, v, LoopKind.UNROLL)

@@ -13,6 +13,19 @@ from .reorder import reorder
 from .rfactor import rfactor
 from .sink import sink
 from .split import segments, split
-from .tag import tag
+from .tag import tag, vectorise
 
-__all__ = ["cut", "fuse", "outline", "pack", "partition", "reorder", "rfactor", "segments", "sink", "split", "tag"]
+__all__ = [
+    "cut",
+    "fuse",
+    "outline",
+    "pack",
+    "partition",
+    "reorder",
+    "rfactor",
+    "segments",
+    "sink",
+    "split",
+    "tag",
+    "vectorise",
+]

@@ -1,10 +1,11 @@
-"""tag: how a loop is carried out."""
+"""tag, vectorise: how a loop is carried out."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ...ir.nodes import For, LoopKind, Stmt, Var
+from ..access import vectorisable
 from .loops import illegal, on_loops
 
 
@@ -18,5 +19,18 @@ def tag(stmt: Stmt, var: Var, kind: LoopKind) -> Stmt:
         if kind is LoopKind.VECTOR and not loop.parallel:
             raise illegal("tag", loop, "a reduction loop cannot be a vector")
         return replace(loop, kind=kind)
+
+    return on_loops(stmt, var, change)
+
+
+def vectorise(stmt: Stmt, var: Var, lanes: int) -> Stmt:
+    """for v < 4: S   ->   for v < 4 vector: S          where S can run in lanes; elsewhere: for v < 4 unroll: S
+
+    A loop of another extent than `lanes` is unrolled. After `sink`, each of the loops over `var` decides for itself.
+    """
+
+    def change(loop: For) -> Stmt:
+        wide = loop.var.extent == lanes and vectorisable(loop.body, loop.var)
+        return replace(loop, kind=LoopKind.VECTOR if wide else LoopKind.UNROLL)
 
     return on_loops(stmt, var, change)
