@@ -75,7 +75,7 @@ def _make(terms: list[tuple[Expr, int]], constant: int) -> Affine:
 
 
 def _join_quotients(terms: dict[Expr, int], constant: int) -> Affine:
-    """(x // c) * c * k + (x % c) * k is x * k; and ((x % m) // c) * c * k + (x % c) * k is (x % m) * k if c divides m."""
+    """(x // c) * c + x % c is x, and ((x % m) // c) * c + x % c is x % m if c divides m, each times any factor."""
     for atom, k in terms.items():
         if not (isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const)):
             continue

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..dtypes import F32, I32
+from ..dtypes import BOOL, F32, I32
 from ..ir.index import Affine, flat_offset
-from ..ir.nodes import Binary, Buffer, Const, Expr, Load, Node, Scope, Select, Store, Var
+from ..ir.nodes import Binary, Buffer, Expr, Load, Node, Scope, Select, Store, Var
 from ..ir.rewrite import children, free_vars, walk
 
 
@@ -38,35 +38,28 @@ def accesses(node: Node) -> Iterator[Access]:
 
 def vectorisable(node: Node, var: Var) -> bool:
     """Whether a loop over `var` can run in SIMD lanes: 32-bit elements, each access contiguous or uniform in `var`,
-    every guard and integer division independent of it."""
+    guards, gathered indices and integer divisions uniform."""
     for n in walk(node):
-        match n:
-            case Load(_, indices, guard):
-                if guard is not None and _varies(guard, var):
-                    return False
-                if any(isinstance(x, Load) and _varies(x, var) for i in indices for x in walk(i)):
-                    return False
-            case Select(cond, _, _) if cond.dtype.name == "bool" and _reads_other_than_words(cond):
+        if isinstance(n, Load):
+            if n.guard is not None and _varies(n.guard, var):
                 return False
-            case Binary(op, _, _) if op in ("//", "%", "fmod", "/") and n.dtype == I32 and var in free_vars(n):
+            if any(isinstance(x, Load) and _varies(x, var) for i in n.indices for x in walk(i)):
                 return False
-        if isinstance(n, Expr) and not isinstance(n, Const) and n.dtype not in (F32, I32) and n.dtype.name != "bool":
+        if isinstance(n, Store | Load) and n.buffer.dtype not in (F32, I32):
             return False
-    for a in accesses(node):
-        if a.buffer.dtype not in (F32, I32) or a.step(var) not in (0, 1):
+    values = [n.value for n in walk(node) if isinstance(n, Store)] + ([node] if isinstance(node, Expr) else [])
+    for x in (x for v in values for x in _outside_loads(v)):
+        if x.dtype not in (F32, I32, BOOL):
             return False
-        if isinstance(a.node, Store) and a.step(var) != 1:
+        divides = isinstance(x, Binary) and x.dtype == I32 and x.op in ("//", "%", "fmod", "/")
+        if divides and _varies(x, var):
             return False
-    return True
+    return all(a.step(var) in ((1,) if isinstance(a.node, Store) else (0, 1)) for a in accesses(node))
 
 
 def _varies(e: Expr, var: Var) -> bool:
     """Whether `e` differs from lane to lane: an accumulator, too, has a value per lane."""
     return var in free_vars(e) or any(isinstance(x, Load) and x.buffer.scope is Scope.LOCAL for x in walk(e))
-
-
-def _reads_other_than_words(cond: Expr) -> bool:
-    return any(isinstance(x, Load) and x.dtype not in (F32, I32) for x in walk(cond))
 
 
 def contiguous(node: Node, outer: Var, inner: Var) -> bool:
