@@ -75,28 +75,17 @@ def _make(terms: list[tuple[Expr, int]], constant: int) -> Affine:
 
 
 def _join_quotients(terms: dict[Expr, int], constant: int) -> Affine:
-    """(x // c) * c + x % c is x, and ((x % m) // c) * c + x % c is x % m if c divides m, each times any factor."""
+    """(x // c) * c * k + (x % c) * k is x * k."""
     for atom, k in terms.items():
         if not (isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const)):
             continue
-        divisor = int(atom.b.value)
-        for partner, c in terms.items():
-            whole = _whole(atom.a, divisor, partner) if c == k * divisor else None
-            if whole is not None:
-                rest = [(a, n) for a, n in terms.items() if a not in (atom, partner)]
-                joined = affine(whole).scale(k)
-                return _make([*rest, *joined.terms], constant + joined.constant)
+        quotient = affine(Binary("//", atom.a, atom.b))
+        partner = quotient.terms[0][0] if quotient.constant == 0 and len(quotient.terms) == 1 else None
+        if partner is not None and quotient.terms[0][1] == 1 and terms.get(partner) == k * atom.b.value:
+            rest = [(a, c) for a, c in terms.items() if a not in (atom, partner)]
+            whole = affine(atom.a).scale(k)
+            return _make([*rest, *whole.terms], constant + whole.constant)
     return Affine(tuple(terms.items()), constant)
-
-
-def _whole(x: Expr, divisor: int, quotient: Expr) -> Expr | None:
-    """What quotient * divisor + x % divisor is, where `quotient` is that of x or of x % m."""
-    if isinstance(quotient, Binary) and quotient.op == "//" and quotient.b == Const(divisor):
-        match quotient.a:
-            case Binary("%", inner, Const(m, _)) if inner == x and int(m) % divisor == 0:
-                return quotient.a
-    known = affine(Binary("//", x, Const(divisor)))
-    return x if known == Affine(((quotient, 1),), 0) else None
 
 
 def affine(e: Expr) -> Affine:
@@ -159,12 +148,9 @@ def _divide(op: str, x: Affine, divisor: int) -> Affine:
         return _divide("%", inner, divisor // common).scale(common) + Affine((), low)
     if len(rest.terms) == 1 and rest.terms[0][1] == 1 and rest.constant == 0:
         atom = rest.terms[0][0]
-        match atom:
-            # (x // a) // b is x // (a*b), and (x % (a*b)) % b is x % b
-            case Binary("//", nested, Const(value, _)) if op == "//":
-                return whole + _divide("//", affine(nested), divisor * int(value))
-            case Binary("%", nested, Const(value, _)) if op == "%" and int(value) % divisor == 0:
-                return _divide("%", affine(nested), divisor)
+        # (x // a) // b is x // (a*b). The like for remainders would hide x % (a*b) from _join_quotients.
+        if op == "//" and isinstance(atom, Binary) and atom.op == "//" and isinstance(atom.b, Const):
+            return whole + _divide("//", affine(atom.a), divisor * int(atom.b.value))
     atom_expr = Binary(op, rest.to_expr(), Const(divisor))
     made = Affine(((atom_expr, 1),), 0)
     return whole + made if op == "//" else made
