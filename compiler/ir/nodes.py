@@ -24,7 +24,6 @@ Semantics worth knowing:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -71,15 +70,6 @@ class Buffer:
         for extent in self.shape:
             n *= extent
         return n
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Row-major strides, in elements."""
-        strides, step = [], 1
-        for extent in reversed(self.shape):
-            strides.append(step)
-            step *= extent
-        return tuple(reversed(strides))
 
 
 class Expr:
@@ -388,41 +378,3 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     if a.dtype != b.dtype:
         raise TypeError(f"{op}: operands of different dtypes: {a.dtype} and {b.dtype}")
     return Binary(op, a, b)
-
-
-def unary(op: str, a: Expr) -> Expr:
-    return Unary(op, a)
-
-
-def maximum(a: ExprLike, b: ExprLike) -> Expr:
-    """`b if a < b else a`."""
-    return binary("max", a, b)
-
-
-def minimum(a: ExprLike, b: ExprLike) -> Expr:
-    """`b if b < a else a`."""
-    return binary("min", a, b)
-
-
-def select(cond: Expr, a: ExprLike, b: ExprLike) -> Expr:
-    """a where cond else b; both are evaluated."""
-    if isinstance(a, Expr):
-        b = expr(b, a.dtype)
-    elif isinstance(b, Expr):
-        a = expr(a, b.dtype)
-    assert isinstance(a, Expr)
-    assert isinstance(b, Expr)
-    if a.dtype != b.dtype:
-        raise TypeError(f"select: arms of different dtypes: {a.dtype} and {b.dtype}")
-    return Select(cond, a, b)
-
-
-def all_of(*conds: Expr) -> Expr:
-    """Conjunction; true for none."""
-    result: Expr | None = None
-    for c in conds:
-        result = c if result is None else result & c
-    return Const(True, BOOL) if result is None else result
-
-
-ExprFn = Callable[..., Expr]

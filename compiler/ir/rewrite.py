@@ -181,19 +181,3 @@ def free_vars(node: Node) -> frozenset[Var]:
     for child in children(node):
         found |= free_vars(child)
     return found
-
-
-def fresh_axes(node: N) -> N:
-    """Every bound variable replaced by a new one, so that a body can be used twice in one kernel."""
-
-    def rule(n: Node) -> Node | None:
-        match n:
-            case Reduce(op, axes, value, init):
-                new = tuple(Var(a.name, a.extent) for a in axes)
-                return Reduce(op, new, substitute(value, dict(zip(axes, new, strict=True))), init)
-            case For(var, body, kind, parallel):
-                v = Var(var.name, var.extent)
-                return For(v, substitute(body, {var: v}), kind, parallel)
-        return None
-
-    return rewrite(node, rule)

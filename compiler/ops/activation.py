@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable
 
 from ..dtypes import F32
-from ..ir.nodes import Expr, maximum, minimum, select, unary
+from ..ir.construct import maximum, minimum, select, unary
+from ..ir.nodes import Expr
 from ..tensor import Tensor
 from .broadcast import broadcast_shape, pointwise, unary_operator
 from .call import Call

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from ..dtypes import BOOL
-from ..ir.nodes import Const, Expr, select, unary
+from ..ir.construct import select, unary
+from ..ir.nodes import Const, Expr
 from ..tensor import Tensor
 from .broadcast import binary_operator, pointwise, unary_operator
 from .call import Call

@@ -9,7 +9,8 @@ from functools import reduce
 import numpy as np
 
 from ..dtypes import F64
-from ..ir.nodes import Expr, ExprLike, binary, expr, maximum, minimum, select, unary
+from ..ir.construct import maximum, minimum, select, unary
+from ..ir.nodes import Expr, ExprLike, binary, expr
 from ..tensor import Tensor, compute
 from .broadcast import binary_operator, pointwise, scalar_element, unary_operator
 from .call import Call

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dtypes import I32, I64
-from ..ir.nodes import Const, Expr, expr, maximum, minimum, select
+from ..ir.construct import maximum, minimum, select
+from ..ir.nodes import Const, Expr, expr
 from ..tensor import Tensor, compute, constant
 from .axes import one_axis
 from .call import Call

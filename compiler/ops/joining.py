@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import accumulate
 
-from ..ir.nodes import Expr, expr, select
+from ..ir.construct import select
+from ..ir.nodes import Expr, expr
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .call import Call

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ..ir.nodes import Expr, unary
+from ..ir.construct import unary
+from ..ir.nodes import Expr
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .broadcast import broadcast_element

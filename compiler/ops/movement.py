@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..dtypes import I32
-from ..ir.nodes import Const, Expr, expr, maximum, minimum, select
+from ..ir.construct import maximum, minimum, select
+from ..ir.nodes import Const, Expr, expr
 from ..tensor import Tensor, compute
 from .axes import many_axes
 from .broadcast import broadcast_element, broadcast_shape

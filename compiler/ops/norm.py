@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.nodes import Expr, binary, unary
+from ..ir.construct import unary
+from ..ir.nodes import Expr, binary
 
 
 def norm_term(x: Expr, p: float) -> Expr:

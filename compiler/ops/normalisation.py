@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ..ir.nodes import Const, Expr, select, unary
+from ..ir.construct import select, unary
+from ..ir.nodes import Const, Expr
 from ..tensor import Tensor, compute
 from .axes import many_axes, one_axis
 from .call import Call

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.nodes import Const, Expr, all_of, maximum, minimum
+from ..ir.construct import all_of, maximum, minimum
+from ..ir.nodes import Const, Expr
 from ..tensor import Tensor, compute
 from .axes import many_axes
 from .broadcast import scalar_element

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..dtypes import I64, lowest
-from ..ir.nodes import Expr, select
+from ..ir.construct import select
+from ..ir.nodes import Expr
 from ..tensor import Tensor, compute, constant
 from .call import Call
 from .norm import norm_root, norm_term

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..dtypes import F32, I32, U8
-from ..ir.nodes import Const, Expr, select, unary
+from ..ir.construct import select, unary
+from ..ir.nodes import Const, Expr
 from ..tensor import Tensor, compute, reduce
 from .axes import one_axis
 from .broadcast import broadcast_element

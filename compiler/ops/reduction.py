@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 
 from ..dtypes import BOOL, F32, I64, U8
-from ..ir.nodes import Expr, select, unary
+from ..ir.construct import select, unary
+from ..ir.nodes import Expr
 from ..tensor import Tensor, compute
 from .axes import many_axes, one_axis
 from .call import Call

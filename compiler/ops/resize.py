@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..dtypes import F32
-from ..ir.nodes import Expr, select, unary
+from ..ir.construct import select, unary
+from ..ir.nodes import Expr
 from ..tensor import Tensor, compute, constant
 from .axes import many_axes
 from .call import Call

@@ -12,7 +12,8 @@ from math import prod
 import numpy as np
 
 from ..dtypes import I32, highest, lowest
-from ..ir.nodes import Expr, all_of, expr, maximum, minimum, select
+from ..ir.construct import all_of, maximum, minimum, select
+from ..ir.nodes import Expr, expr
 from ..tensor import Tensor, compute, constant, reduce
 from .axes import one_axis
 from .broadcast import pointwise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.nodes import Expr, select
+from ..ir.construct import select
+from ..ir.nodes import Expr
 from ..tensor import Tensor, compute
 from .axes import many_axes
 from .call import Call

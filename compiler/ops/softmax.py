@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..ir.nodes import Expr, select, unary
+from ..ir.construct import select, unary
+from ..ir.nodes import Expr
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .call import Call

@@ -21,9 +21,6 @@ from ..access import Access, accesses, contiguous
 from ..nest import Reduction, match_nest
 from ..steps import fuse, outline, pack, reorder, segments, sink, split, tag, vectorise
 
-VECTOR_ROWS = 4
-"""With at least so many rows a tile is two vectors wide."""
-
 
 @dataclass(frozen=True, slots=True)
 class Roles:
