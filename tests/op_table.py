@@ -156,7 +156,7 @@ def _compiled(target: str) -> Backend:
     """The outputs by the whole compiler; the model says on what it ran."""
 
     def run(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Array]:
-        compiled = webnn_compile.compile(model, target=target)
+        compiled = webnn_compile.compile(model, target=target, shapes={name: a.shape for name, a in inputs.items()})
         assert compiled.backend == target
         results = compiled.run(inputs)
         return [results[o.name] for o in model.graph.output]

@@ -139,6 +139,16 @@ def test_shapes_that_do_not_fit() -> None:
         import_model(proto, {"b": (2, 4)})
 
 
+def test_only_the_first_misfit_is_shown_and_no_weights() -> None:
+    nodes = [node("MatMul", ["x", "w"], ["m"], "wrong"), *(node("Relu", ["m"], [f"r{i}"], f"r{i}") for i in range(9))]
+    nodes += [node("Sum", [f"r{i}" for i in range(9)], ["y"], "sum")]
+    with pytest.raises(InputError) as caught:
+        import_model(model(nodes, {"x": [2, 3]}, ["y"], {"w": random((20, 20))}))
+    assert "node name: wrong" in str(caught.value)
+    assert "name: sum" not in str(caught.value)
+    assert "the inputs are x [2, 3]: check them" in str(caught.value)
+
+
 def test_dtypes_that_do_not_fit() -> None:
     nodes = [node("Cast", ["x"], ["i"], to=TensorProto.INT64), node("Add", ["x", "i"], ["y"], "sum")]
     with pytest.raises(InputError, match=r"dtypes or shapes do not fit together: .*node name: sum.*tensor\(int64\)"):
@@ -149,6 +159,13 @@ def test_no_opset() -> None:
     proto = relu()
     del proto.opset_import[:]
     with pytest.raises(InputError, match="does not say which ONNX opset it uses"):
+        import_model(proto)
+
+
+def test_only_operators_of_another_domain() -> None:
+    proto = model([node("Scaler", ["x"], ["y"], domain="ai.onnx.ml")], {"x": [1, 2]}, ["y"])
+    proto.opset_import[0].CopyFrom(helper.make_opsetid("ai.onnx.ml", 1))
+    with pytest.raises(UnsupportedError, match=r"ai\.onnx\.ml\.Scaler: 1 node 'y'"):
         import_model(proto)
 
 

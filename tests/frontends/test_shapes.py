@@ -93,9 +93,14 @@ def test_wrong_rank() -> None:
         import_model(two_inputs(), {"a": (1, 3)})
 
 
-def test_extent_below_one() -> None:
-    with pytest.raises(InputError, match="shape 0x3x4 given for input 'a' has an extent below 1"):
-        import_model(two_inputs(), {"a": (0, 3, 4)})
+def test_negative_extent() -> None:
+    with pytest.raises(InputError, match="shape -1x3x4 given for input 'a' has a negative extent; give 0 or more"):
+        import_model(two_inputs(), {"a": (-1, 3, 4)})
+
+
+def test_given_extent_of_zero() -> None:
+    proto = model([node("Relu", ["x"], ["y"])], {"x": [0, 3]}, ["y"])
+    assert shapes_of(proto, {"x": (0, 3)}) == {"x": (0, 3), "y": (0, 3)}
 
 
 def test_unknown_input() -> None:

@@ -173,3 +173,24 @@ def test_a_definition_that_breaks_is_our_fault_and_names_the_node(monkeypatch: p
     monkeypatch.setitem(OPERATORS, "Relu", broken)
     with pytest.raises(InternalError, match=r"Relu \(node 'r'\): importing it failed with ValueError: surprise"):
         import_model(model([node("Relu", ["x"], ["y"], "r")], {"x": [2]}, ["y"]))
+
+
+def test_function_of_onnx_with_default_attributes() -> None:
+    proto = model([node("HannWindow", ["n"], ["w"]), node("Mul", ["x", "w"], ["y"])], {"x": [8]}, ["y"], {"n": 8})
+    graph = import_model(proto)
+    (mul,) = graph.nodes
+    window = graph.constants[mul.inputs[1]]
+    np.testing.assert_allclose(window, np.hanning(9)[:8], atol=1e-6)
+
+
+def test_inference_of_a_function_with_default_attributes() -> None:
+    proto = model([node("MeanVarianceNormalization", ["x"], ["y"])], {"x": [2, 3, 4, 5]}, ["y"])
+    (made,) = import_model(proto).nodes
+    assert (made.op, dict(made.attributes)) == ("MeanVarianceNormalization", {})
+
+
+def test_function_that_onnx_cannot_inline() -> None:
+    attention = node("Attention", ["q", "k", "v", "", "", "", "n"], ["y"])
+    inputs = {name: [1, 2, 3, 4] for name in "qkv"}
+    with pytest.raises(UnsupportedError, match="Attention: 1 node 'y'"):
+        import_model(model([attention], inputs, ["y"], {"n": np.array([2])}, opset=24))

@@ -67,9 +67,13 @@ def _all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
 
 def _opset(skeleton: onnx.ModelProto, source: Source) -> int:
     versions = [i.version for i in skeleton.opset_import if i.domain in ("", "ai.onnx")]
+    newest = int(onnx.defs.onnx_opset_version())
     if not versions:
-        raise InputError(f"{source.name} does not say which ONNX opset it uses; export it again")
-    newest = onnx.defs.onnx_opset_version()
+        if not skeleton.opset_import:
+            raise InputError(f"{source.name} does not say which ONNX opset it uses; export it again")
+        # All its operators are of other domains; saying which ones is the task of others.
+        skeleton.opset_import.append(helper.make_opsetid("", newest))
+        return newest
     if versions[0] < OLDEST_OPSET:
         raise UnsupportedError(
             f"{source.name} uses ONNX opset {versions[0]}, and {OLDEST_OPSET} is the oldest supported; "

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 
 import onnx
 from onnx import shape_inference
 
 from ...errors import InputError
 from .read_model import Source
+from .write_defaults import write_defaults
 
 
-def check_types(model: onnx.ModelProto, source: Source) -> Mapping[str, onnx.TypeProto]:
+def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source) -> Mapping[str, onnx.TypeProto]:
     """The types of intermediate values and outputs by name, as far as ONNX can infer them.
 
     Takes the shapes of inputs as fixed and ignores those declared for outputs, which other input shapes make stale.
@@ -21,17 +23,24 @@ def check_types(model: onnx.ModelProto, source: Source) -> Mapping[str, onnx.Typ
     copy.CopyFrom(model)
     for output in copy.graph.output:
         output.ClearField("type")
+    write_defaults(copy.graph.node, next(i.version for i in copy.opset_import if not i.domain))
     try:
         inferred = shape_inference.infer_shapes(copy, check_type=True, strict_mode=True, data_prop=True)
     except (shape_inference.InferenceError, ValueError) as error:
-        reason = " ".join(str(error).replace("[ShapeInferenceError]", "").replace("[TypeInferenceError]", "").split())
-        shapes = ", ".join(
+        inputs = ", ".join(
             f"{v.name} {[d.dim_value for d in v.type.tensor_type.shape.dim]}"
             for v in model.graph.input
-            if v.type.tensor_type.shape.dim and all(d.dim_value for d in v.type.tensor_type.shape.dim)
+            if v.name not in weights
         )
         raise InputError(
-            f"{source.name}: dtypes or shapes do not fit together: {reason}; "
-            f"the inputs are {shapes}: check them, or export the model again"
+            f"{source.name}: dtypes or shapes do not fit together: {_first(str(error))}; "
+            f"the inputs are {inputs or 'none'}: check them, or export the model again"
         ) from None
     return {v.name: v.type for v in (*inferred.graph.value_info, *inferred.graph.output)}
+
+
+def _first(complaints: str) -> str:
+    """The first node's complaint: those of the nodes behind it, which then lack a type, follow from it."""
+    text = re.sub(r"\[(Shape|Type)InferenceError\]|Inference error\(s\):", "", complaints)
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else "unknown reason"

@@ -57,8 +57,8 @@ def _declared(tensor: onnx.TypeProto.Tensor) -> Declared:
 def _match(name: str, given: tuple[int, ...], declared: Declared, symbols: dict[str, tuple[int, str]]) -> None:
     """Checks a given shape against the declared one, and learns what its symbols stand for."""
     shown = "x".join(map(str, given))
-    if any(extent < 1 for extent in given):
-        raise InputError(f"the shape {shown} given for input {name!r} has an extent below 1; give positive extents")
+    if any(extent < 0 for extent in given):
+        raise InputError(f"the shape {shown} given for input {name!r} has a negative extent; give 0 or more")
     if declared is None:
         return
     if len(given) != len(declared):

@@ -47,4 +47,4 @@ def _import(proto: onnx.ModelProto, source: Source, shapes: Mapping[str, tuple[i
             problems.check_kind(node)
         problems.raise_if_any()
         raise
-    return build_graph(skeleton, check_types(skeleton, source), weights, source, problems)
+    return build_graph(skeleton, check_types(skeleton, weights, source), weights, source, problems)

@@ -7,6 +7,7 @@ from onnx import helper, inliner
 
 from ...ops import OPERATORS
 from .problems import is_supported
+from .write_defaults import write_defaults
 
 
 def inline_functions(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -24,7 +25,13 @@ def inline_functions(model: onnx.ModelProto) -> onnx.ModelProto:
     for op in sorted({n.op_type for n in model.graph.node if not n.domain and n.op_type not in OPERATORS}):
         schema = onnx.defs.get_schema(op, versions[""])
         if schema.has_function or schema.has_context_dependent_function:  # type: ignore[attr-defined]
-            expanded = inliner.inline_selected_functions(model, [("", op)], inline_schema_functions=True)
+            copy = onnx.ModelProto()
+            copy.CopyFrom(model)
+            write_defaults((n for n in copy.graph.node if n.op_type == op), versions[""])
+            try:
+                expanded = inliner.inline_selected_functions(copy, [("", op)], inline_schema_functions=True)
+            except RuntimeError:  # the inliner stumbles over optional inputs that are left out
+                continue
             # Worth it only if nothing else becomes unsupported: the error is then about what the user wrote.
             if _unsupported(expanded) < _unsupported(model):
                 model = expanded
