@@ -61,7 +61,7 @@ def map_children(node: Node, f: Callable[[Node], Node]) -> Node:
     old = children(node)
     if not old:
         return node
-    new = tuple(f(c) for c in old)
+    new = tuple([f(c) for c in old])  # a list comprehension recurses in Python alone, however deep
     if all(a is b for a, b in zip(old, new, strict=True)):
         return node
     return with_children(node, new)
@@ -123,22 +123,30 @@ def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
 
 
 def rewrite_top_down(node: N, rule: Callable[[Node], Node | None]) -> N:
-    """Top-down: where `rule` gives a node, that stands and is not entered."""
+    """Top-down: where `rule` gives a node, that stands and is not entered. What is shared stays so."""
+    done: dict[int, Node] = {}
 
     def go(n: Node) -> Node:
-        changed = rule(n)
-        return map_children(n, go) if changed is None else changed
+        result = done.get(id(n))
+        if result is None:
+            changed = rule(n)
+            result = done[id(n)] = map_children(n, go) if changed is None else changed
+        return result
 
     return cast(N, go(node))
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and everything below it, outside in."""
-    stack = [node]
+    """The node and everything below it, outside in; what is shared once only (expressions are graphs: as trees, those
+    of nested mathematical functions have millions of nodes)."""
+    stack, seen = [node], {id(node)}
     while stack:
         n = stack.pop()
         yield n
-        stack.extend(reversed(children(n)))
+        for c in reversed(children(n)):
+            if id(c) not in seen:
+                seen.add(id(c))
+                stack.append(c)
 
 
 def loads(node: Node) -> Iterator[Load]:
@@ -170,14 +178,20 @@ def replace_buffers(node: N, env: Mapping[Buffer, Buffer]) -> N:
 
 def free_vars(node: Node) -> frozenset[Var]:
     """The variables that occur and are bound by no loop or Reduce inside."""
-    match node:
-        case Var():
-            return frozenset((node,))
-        case For(var, body, _, _):
-            return free_vars(body) - {var}
-        case Reduce(_, axes, value, _):
-            return free_vars(value) - set(axes)
-    found: frozenset[Var] = frozenset()
-    for child in children(node):
-        found |= free_vars(child)
-    return found
+    done: dict[int, frozenset[Var]] = {}
+
+    def go(n: Node) -> frozenset[Var]:
+        known = done.get(id(n))
+        if known is not None:
+            return known
+        found: frozenset[Var] = frozenset((n,)) if isinstance(n, Var) else frozenset()
+        for child in children(n):
+            found |= go(child)
+        if isinstance(n, For):
+            found -= {n.var}
+        elif isinstance(n, Reduce):
+            found -= set(n.axes)
+        done[id(n)] = found
+        return found
+
+    return go(node)
