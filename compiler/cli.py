@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import sys
+import traceback
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.status import Status
 
 from . import __version__
-from .errors import InputError, WebnnCompileError
+from .errors import InputError, InternalError, WebnnCompileError
+from .progress import Progress
+
+OUR_FAULT = (
+    "This is a fault of webnn-compile, not a mistake of yours: please report it, with the model and this command "
+    "(--debug shows the Python traceback)."
+)
+INTERRUPTED = 130
+"""The exit code of a program that Ctrl-C ended, as shells have it."""
 
 
 class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
-    """NAME=1x3x224x224"""
+    """NAME=1x3x224x224; NAME= is a scalar."""
 
     name = "name=AxBxC"
 
@@ -24,20 +31,22 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     ) -> tuple[str, tuple[int, ...]]:
         name, _, dims = str(value).rpartition("=")
         parts = dims.lower().split("x") if dims else []
-        if not name or not all(p.isdigit() for p in parts):
+        if not name or not all(p.isascii() and p.isdigit() for p in parts):
             self.fail(f"{value!r} is not of the form input=1x3x224x224", param, ctx)
         return name, tuple(int(p) for p in parts)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write the bundle to.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder to write the bundle to: new, or empty."
+)
 @click.option(
     "--shape",
     "shapes",
     type=ShapeOption(),
     multiple=True,
-    help="Shape of an input whose dimensions are free. Repeatable.",
+    help="Shape of an input that the model leaves open, such as input=1x3x224x224. Once for each input.",
 )
 @click.option("--targets", default="wasm", show_default=True, help="What the bundle can run on, comma-separated.")
 @click.option(
@@ -53,9 +62,12 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 @click.option(
     "--dump", metavar="after:STAGE", help="Print the model as it is after a stage, such as after:schedule_cpu."
 )
-@click.option("--report", type=click.Path(path_type=Path), help="Write sizes, kernels and times to this JSON file.")
+@click.option(
+    "--report", type=click.Path(path_type=Path), help="Write sizes, kernels, times and files to this JSON file."
+)
 @click.option("--wasm-linker", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
 @click.option("--force", is_flag=True, help="Replace a bundle that is already there.")
+@click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 @click.version_option(__version__)
 def main(
     model: Path,
@@ -68,36 +80,69 @@ def main(
     report: Path | None,
     wasm_linker: str,
     force: bool,
+    debug: bool,
 ) -> None:
     """Compile MODEL (an ONNX file) into a folder that any web server can host.
 
     \b
     Example:  webnn-compile resnet18.onnx --out bundle/ --shape input=1x3x224x224
+
+    The figures go to standard output, progress and errors to standard error. Exit code 2: a mistake in the model or
+    the options; 70: a fault of webnn-compile.
     """
     from .build import Options, build
     from .report import print_report, write_report
 
-    console = Console(stderr=True)
+    progress = Progress(Console(stderr=True), plain=dump is not None)
     try:
-        if report is not None and not report.resolve().parent.is_dir():
-            raise InputError(f"--report {report}: the folder {report.resolve().parent} does not exist")
         options = Options(
-            shapes=dict(shapes),
+            shapes=_shapes(shapes),
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
             opt_level=opt_level,
             verify=verify,
             dump=_stage(dump),
             linker=wasm_linker,
             force=force,
+            report=report,
         )
-        with _Progress(console) as progress:
+        with progress:
             result = build(model, out, options, progress.phase, click.echo)
         if report is not None:
             write_report(result, report)
-        print_report(result, out, Console())
-    except WebnnCompileError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
+        print_report(result, out, stderr=dump is not None)
+    except Exception as error:
+        if isinstance(error, click.exceptions.Exit | click.ClickException):
+            raise
+        if debug:
+            traceback.print_exc()
+        _explain(error, progress.current)
+    except KeyboardInterrupt:
+        click.echo("interrupted; no bundle was written", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def _explain(error: Exception, phase: str) -> None:
+    """Prints one message for any exception, and ends the program with its exit code."""
+    if isinstance(error, BrokenPipeError):
+        raise error  # whoever reads our output has seen enough: click ends quietly
+    if isinstance(error, MemoryError):
+        error = InputError(f"this machine lacks the memory for this model (phase: {phase}); give it smaller shapes")
+    if not isinstance(error, WebnnCompileError):
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+        error = InternalError(f"{type(error).__name__} in phase {phase!r}: {error}{where}")
+    click.echo(f"error: {error}", err=True)
+    if isinstance(error, InternalError):
+        click.echo(OUR_FAULT, err=True)
+    sys.exit(error.exit_code)
+
+
+def _shapes(given: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, tuple[int, ...]]:
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, shape in given:
+        if shapes.setdefault(name, shape) != shape:
+            raise InputError(f"--shape gives {name!r} two shapes; give it one")
+    return shapes
 
 
 def _stage(dump: str | None) -> str | None:
@@ -107,27 +152,3 @@ def _stage(dump: str | None) -> str | None:
     if prefix != "after" or not stage:
         raise InputError(f"--dump {dump}: write --dump after:STAGE, such as after:schedule_cpu")
     return stage
-
-
-class _Progress:
-    """The phase at work: a spinner on a terminal, a line per phase elsewhere."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._status: Status | None = None
-
-    def __enter__(self) -> _Progress:
-        if self._console.is_terminal and not os.environ.get("CI"):
-            self._status = self._console.status("starting")
-            self._status.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def phase(self, name: str) -> None:
-        if self._status is not None:
-            self._status.update(name)
-        else:
-            click.echo(f"{name} ...", err=True)

@@ -17,12 +17,14 @@ from .passes.lower_math import lower_math
 from .passes.unroll_loops import unroll_loops
 from .passes.vectorize_loops import vectorize_loops
 from .program import Program, Slot, Step, TensorSpec
+from .recursion import deep_recursion
 from .schedule.schedule_cpu import schedule_cpu
 from .target import Target
 from .tensor import Tensor
+from .tensor.add_relayouts import add_relayouts
 from .tensor.aliases import find_aliases
 from .tensor.build_kernel import build_kernel
-from .tensor.choose_layout import add_relayouts, choose_layout, row_major
+from .tensor.choose_layout import choose_layout, row_major
 from .tensor.fuse import Group, fuse
 from .tensor.place_tensors import Stored, place_tensors
 from .tensor.program import TensorProgram
@@ -59,6 +61,7 @@ class Lowered:
     stored: Stored
 
 
+@deep_recursion()
 def lower_model(graph: Graph, observe: Observer = _ignore, opt_level: int = 2) -> Lowered:
     """Operators become tensors, tensors groups, groups naive kernels with a place for each result.
 
@@ -80,6 +83,7 @@ def lower_model(graph: Graph, observe: Observer = _ignore, opt_level: int = 2) -
     return Lowered(graph.name, tensors, groups, tuple(kernels), layouts, stored)
 
 
+@deep_recursion()
 def compile_for(model: Lowered, target: Target, observe: Observer = _ignore, opt_level: int = 2) -> Program:
     """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists steps."""
     shared: dict[str, int] = {}

@@ -67,6 +67,19 @@ class Program:
     arena: int
 
 
+WASM32_BYTES = 2**32
+
+
+def check_wasm32(name: str, code: int, weights: int, arena: int) -> None:
+    """InputError unless code's data and stack, weights and arena (bytes) fit into the memory of wasm32 together."""
+    if code + weights + arena > WASM32_BYTES:
+        total, w, a = (f"{n / 2**30:.2f} GiB" for n in (code + weights + arena, weights, arena))
+        raise InputError(
+            f"model {name!r} needs {total} of memory (weights {w}, inputs, outputs and intermediate results {a}), "
+            "but wasm32 has 4 GiB: use a smaller input shape (--shape) or a smaller model"
+        )
+
+
 def read_tensor(memory: Array, spec: TensorSpec) -> Array:
     """A copy of the tensor that lies in `memory` (uint8) at its offset."""
     data = memory[spec.offset : spec.offset + spec.bytes].tobytes()

@@ -3,7 +3,7 @@
 from ..program import TensorSpec
 from .artifact import KernelInfo, WasmArtifact
 from .place_memory import MemoryLayout, place_memory
-from .write_bundle import WrittenFile, render_bundle, write_bundle
+from .write_bundle import WrittenFile, check_free, render_bundle, write_bundle
 
 __all__ = [
     "KernelInfo",
@@ -11,6 +11,7 @@ __all__ = [
     "TensorSpec",
     "WasmArtifact",
     "WrittenFile",
+    "check_free",
     "place_memory",
     "render_bundle",
     "write_bundle",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import InputError
+from ..program import check_wasm32
 from .artifact import WasmArtifact
 
 PAGE = 65536
-MAX_PAGES = 65536
 ALIGN = 64
 
 
@@ -26,18 +25,9 @@ def place_memory(artifact: WasmArtifact) -> MemoryLayout:
     weights = _align(artifact.heap_base)
     arena = _align(weights + len(artifact.weights))
     end = arena + artifact.arena_bytes
+    check_wasm32(artifact.name, weights, len(artifact.weights), end - weights - len(artifact.weights))
     pages = max(1, -(-end // PAGE))
-    if pages > MAX_PAGES:
-        raise InputError(
-            f"model {artifact.name!r} needs {_gib(end)} of memory (weights {_gib(len(artifact.weights))}, "
-            f"intermediate results {_gib(artifact.arena_bytes)}), but wasm32 has 4 GiB: "
-            "use a smaller input shape (--shape) or a smaller model"
-        )
     return MemoryLayout(weights, arena, pages)
-
-
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.2f} GiB"
 
 
 def _align(offset: int) -> int:

@@ -6,7 +6,8 @@ import html
 import os
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,15 +41,11 @@ def write_bundle(
     InputError when `out` is taken or cannot be written, or the model exceeds wasm32's 4 GiB.
     """
     files = render_bundle(artifact, shard_bytes=shard_bytes)
-    try:
+    check_free(out, force=force)
+    with _explained(out):
         out = out.resolve()
-        _check_free(out, force)
         out.parent.mkdir(parents=True, exist_ok=True)
         _replace_folder(out, files)
-    except OSError as error:
-        raise InputError(
-            f"cannot write the bundle to {out}: {error.strerror or error}; choose another --out"
-        ) from error
     return [WrittenFile(file.name, len(file.data), file.kind) for file in files]
 
 
@@ -78,17 +75,23 @@ def render_bundle(artifact: WasmArtifact, *, shard_bytes: int = SHARD_BYTES) -> 
     return list({file.name: file for file in files}.values())
 
 
+def check_free(out: Path, *, force: bool) -> None:
+    """InputError where a bundle cannot be written to `out`."""
+    with _explained(out):
+        _check_free(out.resolve(), force)
+
+
 def _check_free(out: Path, force: bool) -> None:
     parent = next(path for path in out.parents if path.exists())
     if not parent.is_dir():
         raise InputError(f"--out {out} lies below {parent}, which is a file; choose another folder")
-    if not out.exists():
-        return
-    if not out.is_dir():
+    if out.exists() and not out.is_dir():
         raise InputError(f"--out {out} is a file; give a folder that does not exist yet")
-    if not os.access(out, os.W_OK):
-        raise InputError(f"cannot write to --out {out}: permission denied; choose another folder")
-    if not any(out.iterdir()):
+    # The bundle is made beside `out`.
+    for folder in (out, parent):
+        if folder.exists() and not os.access(folder, os.W_OK):
+            raise InputError(f"cannot write to {folder} for --out {out}: permission denied; choose another folder")
+    if not out.exists() or not any(out.iterdir()):
         return
     if not is_bundle(out):
         raise InputError(
@@ -99,6 +102,16 @@ def _check_free(out: Path, force: bool) -> None:
     if others := foreign_files(out):
         names = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
         raise InputError(f"--out {out} holds files that are no part of its bundle ({names}); move them away first")
+
+
+@contextmanager
+def _explained(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"cannot write the bundle to {out}: {error.strerror or error}; choose another --out"
+        ) from error
 
 
 def _replace_folder(out: Path, files: Sequence[BundleFile]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InternalError
+from .lanes import lanes_of
 from .nodes import (
     Alloc,
     Binary,
@@ -87,14 +88,15 @@ def _value(e: Expr, memory: dict[Buffer, Array], env: dict[Var, int], kernel: st
         case Cast(dtype, a):
             return apply_cast(dtype, go(a))
         case Bitcast(dtype, a):
-            return np.ascontiguousarray(go(a)).view(dtype.numpy)
+            return np.asarray(go(a), order="C").view(dtype.numpy)
         case Ramp(base, lanes):
             return np.asarray(go(base) + np.arange(lanes, dtype=np.int32))
         case Splat(a, lanes):
             return np.full(lanes, go(a))
         case Load(buffer, indices, guard):
             if guard is not None and not go(guard).all():
-                return np.zeros(np.broadcast_shapes(*(go(i).shape for i in indices)), buffer.dtype.numpy)
+                lanes = max((lanes_of(i) for i in indices), default=1)
+                return np.zeros(lanes if lanes > 1 else (), buffer.dtype.numpy)
             at = tuple(go(i) for i in indices)
             _check(buffer, at, kernel)
             return np.asarray(memory[buffer][at])

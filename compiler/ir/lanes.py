@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from .nodes import Expr, Load, Ramp, Splat
-from .rewrite import children
+from .nodes import Binary, Bitcast, Cast, Expr, Load, Ramp, Select, Splat, Unary
 
 
 def lanes_of(e: Expr) -> int:
-    """1 for a scalar, else the number of lanes."""
-    match e:
-        case Ramp(_, lanes) | Splat(_, lanes):
-            return lanes
-        case Load(_, indices, _):
-            return max((lanes_of(i) for i in indices), default=1)
-    return max((lanes_of(c) for c in children(e) if isinstance(c, Expr)), default=1)
+    """1 for a scalar, else the number of lanes. All operands of an operation have the same."""
+    while True:
+        match e:
+            case Ramp(_, lanes) | Splat(_, lanes):
+                return lanes
+            case Unary(_, a) | Binary(_, a, _) | Select(_, a, _) | Cast(_, a) | Bitcast(_, a):
+                e = a
+            case Load(_, (index,), _):
+                e = index
+            case _:
+                return 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import lcm
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Layout:
         n = lo + self.shape[axis] + hi
         step = self.align[axis]
         if self.block is not None and self.block[0] == axis:
-            step = max(step, self.block[1])
+            step = lcm(step, self.block[1])
         return -(-n // step) * step
 
     @property
@@ -104,7 +105,7 @@ class Layout:
         if any(lo or hi for lo, hi in ends):
             data = np.pad(data, ends)
         if self.block is None:
-            return np.ascontiguousarray(data.transpose(self.order))
+            return np.asarray(data.transpose(self.order), order="C")
         axis, factor = self.block
         split = data.reshape(*data.shape[:axis], -1, factor, *data.shape[axis + 1 :])
         outer = [a if a <= axis else a + 1 for a in self.order]
@@ -117,6 +118,5 @@ class Layout:
             data = np.moveaxis(data, -1, place + 1)
             data = data.reshape(*data.shape[:place], -1, *data.shape[place + 2 :])
         logical = data.transpose(np.argsort(self.order))
-        return np.ascontiguousarray(
-            logical[tuple(slice(lo, lo + n) for n, (lo, _) in zip(self.shape, self.pad, strict=True))]
-        )
+        inside = tuple(slice(lo, lo + n) for n, (lo, _) in zip(self.shape, self.pad, strict=True))
+        return np.asarray(logical[inside], order="C")

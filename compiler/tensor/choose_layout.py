@@ -7,16 +7,14 @@ result lies as its operand does becomes an alias (see `aliases`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ..dtypes import F32
 from ..ir.index import affine, range_of
 from ..ir.layout import Layout
-from ..ir.nodes import Binary, Const, Expr, Load, Origin, Unary, Var
-from ..ir.rewrite import free_vars, loads, replace_buffers
+from ..ir.nodes import Binary, Const, Expr, Load, Reduce, Unary, Var
+from ..ir.rewrite import free_vars, loads
 from .fuse import Group
 from .program import TensorProgram
-from .tensor import Tensor, compute
+from .tensor import Tensor
 
 CHANNEL_ALIGN = 4
 """Channels are rounded up to a multiple of this: a v128, a vec4f, a texel hold four."""
@@ -25,77 +23,16 @@ BORDER_LIMIT = 8
 """Widest zero border, in elements a side, that a producer writes for a convolution to read."""
 
 
-def add_relayouts(program: TensorProgram) -> TensorProgram:
-    """A copy behind each graph input that a convolution reads, and before each graph output that one makes.
-
-    Graph inputs and outputs lie row-major; the copies change the layout and write the border.
-    """
-    readers: dict[Tensor, list[Tensor]] = {}
-    for t in program.tensors:
-        for r in t.reads:
-            readers.setdefault(r, []).append(t)
-    copies: dict[Tensor, Tensor] = {}
-    for name, t in program.inputs:
-        if t.rank >= 3 and any(_is_spatial_read(u, t) for u in readers.get(t, [])):
-            copies[t] = _copy(f"{name}_channels_last", t)
-    swapped = _replace_reads(program.tensors, copies)
-    outputs = []
-    extra = []
-    origins = {swapped.get(t, t): o for t, o in program.origins.items()}
-    for name, t in program.outputs:
-        t = swapped.get(t, t)
-        last = t
-        if _makes_channels_last(last):
-            last = _copy(name, t)
-            extra.append(last)
-            origins[last] = program.origins.get(t, origins.get(t, Origin()))
-        outputs.append((name, last))
-    for t, c in copies.items():
-        users = [u for u in readers[t] if u in program.origins]
-        origins[c] = Origin((f"{t.name} (layout)",), ("Layout",)) if users else Origin()
-    body = tuple(swapped.get(t, t) for t in program.tensors)
-    stored = frozenset((*copies.values(), *(c.reads[0] for c in extra)))
-    return TensorProgram(program.inputs, tuple(outputs), (*copies.values(), *body, *extra), origins, stored)
-
-
-def _copy(name: str, t: Tensor) -> Tensor:
-    return compute(name, t.shape, (t,), lambda *i: t.read(i))
-
-
-def _replace_reads(tensors: tuple[Tensor, ...], copies: Mapping[Tensor, Tensor]) -> dict[Tensor, Tensor]:
-    """Tensors rebuilt to read the copies; only those downstream of one change."""
-    done: dict[Tensor, Tensor] = {}
-    for t in tensors:
-        moved = {r: copies.get(r, done.get(r, r)) for r in t.reads}
-        if any(a is not b for a, b in moved.items()):
-            assert t.body is not None
-            body = replace_buffers(t.body, {a.buffer: b.buffer for a, b in moved.items()})
-            done[t] = Tensor(t.buffer, t.axes, body, tuple(moved.values()))
-    return done
-
-
-def _makes_channels_last(t: Tensor) -> bool:
-    """Whether `t` is a convolution's result, or an element-wise map over one, with more than one position."""
-    if t.rank < 3 or t.dtype != F32 or t.shape[1] == 1 or all(n == 1 for n in t.shape[2:]):
+def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tensor, ...], t: Tensor) -> bool:
+    """Same rank, spatial axis d moving index d, and no other operand but weights: the product of two computed tensors
+    is a matrix product, which looks alike but wants its operands as they are."""
+    if t.data is not None or t.rank != len(axes) or t.rank < 3 or t.dtype != F32:
         return False
-    if t.is_reduction:
-        return any(_is_spatial_read(t, r) for r in t.reads)
-    return any(r.shape == t.shape and r.data is None and _makes_channels_last(r) for r in t.reads)
-
-
-def _is_spatial_read(user: Tensor, t: Tensor) -> bool:
-    """Whether reduction `user` reads `t` as a convolution or pooling does: same rank, spatial axis d by axis d."""
-    if (
-        not user.is_reduction
-        or user.rank != t.rank
-        or t.rank < 3
-        or t.dtype != F32
-        or user.dtype != F32
-        or t.data is not None
-    ):
+    sites = list(loads(reduction.value))
+    constant = {r.buffer for r in reads if r.data is not None}
+    if any(x.buffer is not t.buffer and x.buffer not in constant for x in sites):
         return False
-    assert user.body is not None
-    return any(x.buffer is t.buffer and is_spatial(x.indices, user.axes) for x in loads(user.body))
+    return any(x.buffer is t.buffer and is_spatial(x.indices, axes) for x in sites)
 
 
 def is_spatial(indices: tuple[Expr, ...], axes: tuple[Var, ...]) -> bool:
@@ -119,7 +56,7 @@ def choose_layout(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Ten
     for g in groups:
         if g.reduce is None or g.output.rank < 3 or g.output.dtype != F32:
             continue
-        spatial = [t for t in g.reads if t.data is None and t.rank == g.output.rank and _group_reads_spatially(g, t)]
+        spatial = [t for t in g.reads if reads_spatially(g.reduce, g.axes, g.reads, t)]
         if spatial:
             last.update(spatial)
             last.add(g.output)
@@ -137,11 +74,6 @@ def row_major(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Tensor,
     """Every graph input and group output as ONNX lays it out."""
     inputs = (t for _, t in program.inputs)
     return {t: Layout.row_major(t.shape) for t in (*inputs, *(g.output for g in groups))}
-
-
-def _group_reads_spatially(g: Group, t: Tensor) -> bool:
-    assert g.reduce is not None
-    return any(x.buffer is t.buffer and is_spatial(x.indices, g.axes) for x in loads(g.reduce.value))
 
 
 def _spread(groups: tuple[Group, ...], last: set[Tensor]) -> None:

@@ -111,7 +111,7 @@ def _eval(e: Expr, env: Mapping[Var, Array], values: Mapping[Buffer, Array]) -> 
         case Cast(dtype, a):
             return apply_cast(dtype, _eval(a, env, values))
         case Bitcast(dtype, a):
-            return np.asarray(np.ascontiguousarray(_eval(a, env, values)).view(dtype.numpy))
+            return np.asarray(_eval(a, env, values), order="C").view(dtype.numpy)
         case Load(buffer, indices, guard):
             return _load(
                 values[buffer],

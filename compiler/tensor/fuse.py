@@ -57,6 +57,7 @@ class _Plan:
         self.absorbed: dict[Tensor, Tensor] = {}
         self._anchor_of: dict[Tensor, Tensor] = {}
         self._sizes: dict[Tensor, int] = {}
+        self._order = {t: i for i, t in enumerate(program.tensors)}
         for t in reversed(program.tensors):
             if t.is_reduction:
                 self._extend_epilogue(t)
@@ -132,8 +133,7 @@ class _Plan:
         used = {x.buffer for e in (body, reduction) if e is not None for x in loads(e)}
         reads = _materialised(output, used, anchor)
         origin = Origin()
-        order = {t: i for i, t in enumerate(self.program.tensors)}
-        for t in sorted(dict.fromkeys(origins), key=lambda t: order[t]):
+        for t in sorted(dict.fromkeys(origins), key=lambda t: self._order[t]):
             origin = origin + self.program.origins[t]
         buffer = None if anchor is None else anchor.buffer
         return Group(output, output.axes, body, buffer, reduction, reads, origin)

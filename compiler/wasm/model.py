@@ -8,7 +8,7 @@ import numpy as np
 
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, render_host
-from ..program import Program, check_inputs, read_tensor, write_tensor
+from ..program import Program, check_inputs, check_wasm32, read_tensor, write_tensor
 from .emit import HEADER, emit_object
 from .execute import WasmInstance
 from .linkers import Linked, link
@@ -37,6 +37,7 @@ class WasmModel:
     def __init__(self, program: Program, linked: Linked, *, relaxed: bool) -> None:
         self.backend = "wasm-relaxed" if relaxed else "wasm"
         self.program = program
+        check_wasm32(program.name, linked.heap_base + ALIGN, len(program.weights), program.arena)
         self._weights = linked.heap_base
         self._arena = -(-(self._weights + len(program.weights)) // ALIGN) * ALIGN
         pages = -(-(self._arena + program.arena) // PAGE)

@@ -1,0 +1,77 @@
+"""Copies between the row-major order of graph inputs and outputs and the channels-last order of convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..dtypes import F32
+from ..ir.nodes import Origin, Reduce
+from ..ir.rewrite import replace_buffers
+from .choose_layout import reads_spatially
+from .program import TensorProgram
+from .tensor import Tensor, compute
+
+
+def add_relayouts(program: TensorProgram) -> TensorProgram:
+    """A copy behind each graph input that a convolution reads, and before each graph output that one makes.
+
+    Graph inputs and outputs lie row-major; the copies change the layout and write the border.
+    """
+    readers: dict[Tensor, list[Tensor]] = {}
+    for t in program.tensors:
+        for r in t.reads:
+            readers.setdefault(r, []).append(t)
+    copies = {
+        t: _copy(f"{name}_channels_last", t)
+        for name, t in program.inputs
+        if any(_is_spatial_read(user, t) for user in readers.get(t, []))
+    }
+    swapped = _replace_reads(program.tensors, copies)
+    body = tuple(swapped.get(t, t) for t in program.tensors)
+    origins = {swapped.get(t, t): o for t, o in program.origins.items()}
+    origins.update({c: Origin((t.name,), ("Layout",)) for t, c in copies.items()})
+    channels_last = _made_channels_last(body)
+    outputs, extra = [], []
+    for name, t in program.outputs:
+        t = swapped.get(t, t)
+        if t in channels_last and t.shape[1] > 1 and any(n > 1 for n in t.shape[2:]):
+            extra.append(_copy(name, t))
+            origins[extra[-1]] = Origin((name,), ("Layout",))
+            t = extra[-1]
+        outputs.append((name, t))
+    stored = frozenset((*copies.values(), *(c.reads[0] for c in extra)))
+    return TensorProgram(program.inputs, tuple(outputs), (*copies.values(), *body, *extra), origins, stored)
+
+
+def _copy(name: str, t: Tensor) -> Tensor:
+    return compute(name, t.shape, (t,), lambda *i: t.read(i))
+
+
+def _replace_reads(tensors: tuple[Tensor, ...], copies: Mapping[Tensor, Tensor]) -> dict[Tensor, Tensor]:
+    """Tensors rebuilt to read the copies; only those downstream of one change."""
+    done: dict[Tensor, Tensor] = {}
+    for t in tensors:
+        moved = {r: copies.get(r, done.get(r, r)) for r in t.reads}
+        if any(a is not b for a, b in moved.items()):
+            assert t.body is not None
+            body = replace_buffers(t.body, {a.buffer: b.buffer for a, b in moved.items()})
+            done[t] = Tensor(t.buffer, t.axes, body, tuple(moved.values()))
+    return done
+
+
+def _made_channels_last(tensors: tuple[Tensor, ...]) -> set[Tensor]:
+    """Results of convolutions and poolings, and element-wise maps over them."""
+    found: set[Tensor] = set()
+    for t in tensors:
+        if t.rank < 3 or t.dtype != F32:
+            continue
+        if any(_is_spatial_read(t, r) or (r in found and r.shape == t.shape and not t.is_reduction) for r in t.reads):
+            found.add(t)
+    return found
+
+
+def _is_spatial_read(user: Tensor, t: Tensor) -> bool:
+    """Whether reduction `user` reads `t` as a convolution or pooling does."""
+    if not isinstance(user.body, Reduce) or user.dtype != F32:
+        return False
+    return reads_spatially(user.body, user.axes, user.reads, t)
