@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .bundle import KernelInfo, WasmArtifact, WrittenFile, write_bundle
+from .bundle import KernelInfo, WasmArtifact, WrittenFile, check_free, write_bundle
 from .errors import InputError, InternalError
 from .frontends.onnx import import_model
 from .graph.convert_float16 import convert_float16
 from .graph.ir import Graph
-from .graph.passes import GRAPH_PASSES, run_graph_passes
+from .graph.passes import GRAPH_PASSES, GraphPass, run_graph_passes
 from .graph.printer import print_graph
 from .ir.nodes import Kernel
 from .ir.printer import print_kernel
 from .pipeline import LOWERING_PASSES, Lowered, compile_for, lower_model
-from .program import Program
-from .target import WASM_PLAIN, WASM_RELAXED
+from .program import Program, check_wasm32
+from .target import WASM_PLAIN, WASM_RELAXED, Target
 from .verify import Comparison, Reference, Runnable
 from .wasm.linkers import LINKERS
 from .wasm.model import WasmModel, build_module, render_module
 
 TARGETS = ("wasm",)
 
-STAGES = (
-    "import",
-    *dict.fromkeys(p.__name__ for p in GRAPH_PASSES),
-    "build_kernel",
-    "schedule_cpu",
-    *(p.__name__ for p in LOWERING_PASSES),
-    "llvm",
-)
-"""What `--dump after:STAGE` can name."""
+VARIANTS: tuple[tuple[str, Target], ...] = (("relaxed", WASM_RELAXED), ("plain", WASM_PLAIN))
+"""Of the wasm module: with relaxed SIMD and without."""
+
+REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
+"""What code generation relies on: the only graph passes of `--opt-level 0`."""
+
+
+def stages(opt_level: int) -> tuple[str, ...]:
+    """What `--dump after:STAGE` can name, in order."""
+    graph = dict.fromkeys(p.__name__ for p in _graph_passes(opt_level))
+    return ("import", *graph, "build_kernel", "schedule_cpu", *(p.__name__ for p in LOWERING_PASSES), "llvm")
+
+
+def _graph_passes(opt_level: int) -> tuple[GraphPass, ...]:
+    return GRAPH_PASSES if opt_level else REQUIRED_PASSES
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command line's options. `dump` is a stage, or None."""
+    """The command line's options. `dump` is a stage; it and `report` may be None."""
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     targets: tuple[str, ...] = TARGETS
@@ -48,25 +56,39 @@ class Options:
     dump: str | None = None
     linker: str = "builtin"
     force: bool = False
+    report: Path | None = None
 
     def check(self) -> None:
-        """Raises InputError for values that do not exist."""
+        """Raises InputError for what can be known to fail before any work is done."""
         unknown = [t for t in self.targets if t not in TARGETS]
         if unknown or not self.targets:
             raise InputError(f"--targets {','.join(self.targets)}: choose from {', '.join(TARGETS)}")
-        if self.dump is not None and self.dump not in STAGES:
-            raise InputError(f"--dump after:{self.dump}: unknown stage; choose one of {', '.join(STAGES)}")
+        if self.dump is not None and self.dump not in stages(self.opt_level):
+            known = ", ".join(stages(self.opt_level))
+            raise InputError(
+                f"--dump after:{self.dump}: no stage of --opt-level {self.opt_level}; choose one of {known}"
+            )
         if self.linker not in LINKERS:
             raise InputError(f"--wasm-linker {self.linker}: choose one of {', '.join(LINKERS)}")
+        if self.report is not None:
+            folder = self.report.resolve().parent
+            if not folder.is_dir():
+                raise InputError(f"--report {self.report}: there is no folder {folder}; make it first")
+            if self.report.is_dir():
+                raise InputError(f"--report {self.report} is a folder; give the path of a file")
+        for package in ("onnxruntime", "wasmtime") if self.verify else ():
+            if importlib.util.find_spec(package) is None:
+                raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
 
 
 @dataclass(slots=True)
 class Report:
-    """What was built: for the table at the end and for `--report`."""
+    """What was built: for the table at the end and for `--report`. `operators` counts the model's nodes by operator,
+    `seconds` are by phase, `code_bytes` by variant."""
 
     model: str
     seconds: dict[str, float] = field(default_factory=dict)
-    operators: int = 0
+    operators: Counter[str] = field(default_factory=Counter)
     graph_nodes: int = 0
     program: Program | None = None
     code_bytes: dict[str, int] = field(default_factory=dict)
@@ -84,11 +106,12 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     Raises InputError and UnsupportedError for what the user can mend; nothing is then written.
     """
     options.check()
+    check_free(out, force=options.force)
     report = Report(model.name)
 
     @contextmanager
-    def timed(name: str) -> Iterator[None]:
-        phase(name)
+    def timed(name: str, detail: str = "") -> Iterator[None]:
+        phase(f"{name} ({detail})" if detail else name)
         start = time.perf_counter()
         yield
         report.seconds[name] = report.seconds.get(name, 0.0) + time.perf_counter() - start
@@ -100,37 +123,36 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     with timed("import"):
         graph = import_model(model, options.shapes)
         observe("import", graph)
-    report.operators = len(graph.nodes)
+    report.operators = Counter(n.op for n in graph.nodes)
     with timed("optimise"):
-        graph = run_graph_passes(graph, GRAPH_PASSES, observe) if options.opt_level else required_passes(graph)
+        graph = run_graph_passes(graph, _graph_passes(options.opt_level), observe)
         report.graph_nodes = len(graph.nodes)
         lowered = lower_model(graph, observe, options.opt_level)
+    _check_size(model.stem, lowered)
     modules: dict[str, bytes] = {}
-    program: Program | None = None
     heap_base = 0
     runnable: list[WasmModel] = []
-    for variant, target in (("relaxed", WASM_RELAXED), ("plain", WASM_PLAIN)):
-        with timed("schedule"):
-            made = compile_for(lowered, target, observe if program is None else _quiet, options.opt_level)
-        if program is not None and made.weights != program.weights:
+    for variant, target in VARIANTS:
+        detail = f"{variant} SIMD"
+        with timed("schedule", detail):
+            # What is dumped is the first variant alone.
+            program = compile_for(lowered, target, _quiet if modules else observe, options.opt_level)
+        if report.program is not None and program.weights != report.program.weights:
             raise InternalError("compile_for: the two variants of the module want their weights in different layouts")
-        program = made
-        with timed("generate code"):
-            if options.dump == "llvm" and variant == "relaxed":
+        with timed("generate code", detail):
+            if options.dump == "llvm" and not modules:
                 emit(render_module(program))
             linked = build_module(program, relaxed=variant == "relaxed", linker=options.linker)
+        report.program = program
         modules[variant] = linked.module
         heap_base = max(heap_base, linked.heap_base)
         report.code_bytes[variant] = len(linked.module)
         if options.verify:
             runnable.append(WasmModel(program, linked, relaxed=variant == "relaxed"))
-    assert program is not None
-    report.program = program
     if options.verify:
         with timed("verify"):
-            report.comparisons = _verify(model, lowered, runnable)
+            report.comparisons = _verify(model, lowered, runnable, options.opt_level)
     with timed("write"):
-        kernels = tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.steps)
         artifact = WasmArtifact(
             name=model.stem,
             inputs=program.inputs,
@@ -139,32 +161,35 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
             modules=modules,
             heap_base=heap_base,
             arena_bytes=program.arena,
-            kernels=kernels,
+            kernels=tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.steps),
         )
         report.files = write_bundle(artifact, out, force=options.force)
     return report
-
-
-def required_passes(graph: Graph) -> Graph:
-    """Without optimisation: only what code generation relies on."""
-    return convert_float16(graph)
 
 
 def _quiet(_: str, __: Graph | Kernel) -> None:
     return None
 
 
-def _verify(model: Path, lowered: Lowered, variants: list[WasmModel]) -> list[Comparison]:
-    """Native and both variants against onnxruntime; InputError where one is off, so that no such bundle is written."""
+def _check_size(name: str, lowered: Lowered) -> None:
+    """InputError for a model too large for wasm32, before code is generated for it."""
+    constants = {t: t.data.nbytes for g in lowered.groups for t in g.reads if t.data is not None}
+    check_wasm32(name, 0, sum(constants.values()), lowered.stored.peak)
+
+
+def _verify(model: Path, lowered: Lowered, variants: list[WasmModel], opt_level: int) -> list[Comparison]:
+    """Native and both variants against onnxruntime. InternalError where one is off: no such bundle is written."""
     from .native.jit import host_target
     from .native.model import NativeModel
 
     reference = Reference(model, variants[0].program.inputs)
-    native = NativeModel(compile_for(lowered, host_target()))
+    native = NativeModel(compile_for(lowered, host_target(), opt_level=opt_level))
     models: list[Runnable] = [native, *variants]
     found = [reference.compare(m) for m in models]
     wrong = [c for c in found if not c.ok]
     if wrong:
         worst = "; ".join(f"{c.backend}: output {c.output!r} errs by {c.error:.3g}" for c in wrong)
-        raise InternalError(f"--verify: results differ from onnxruntime's ({worst}); please report this with the model")
+        raise InternalError(
+            f"--verify: results differ from onnxruntime's by more than {wrong[0].tolerance:.1g} ({worst})"
+        )
     return found

@@ -24,7 +24,7 @@ INTERRUPTED = 130
 class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     """NAME=1x3x224x224; NAME= is a scalar."""
 
-    name = "name=AxBxC"
+    name = "shape"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -39,19 +39,27 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="Folder to write the bundle to: new, or empty."
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    required=True,
+    help="Folder to write the bundle to, new or empty.",
 )
 @click.option(
     "--shape",
     "shapes",
     type=ShapeOption(),
+    metavar="NAME=1x3x224x224",
     multiple=True,
-    help="Shape of an input that the model leaves open, such as input=1x3x224x224. Once for each input.",
+    help="Shape of an input that the model leaves open. Once for each input.",
 )
-@click.option("--targets", default="wasm", show_default=True, help="What the bundle can run on, comma-separated.")
+@click.option(
+    "--targets", metavar="LIST", default="wasm", show_default=True, help="What the bundle can run on, comma-separated."
+)
 @click.option(
     "--opt-level",
     type=click.IntRange(0, 2),
+    metavar="0|1|2",
     default=2,
     show_default=True,
     help="0: naive loops. 1: graph passes and schedules, all tensors row-major. 2: channels-last layouts too.",
@@ -63,9 +71,12 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     "--dump", metavar="after:STAGE", help="Print the model as it is after a stage, such as after:schedule_cpu."
 )
 @click.option(
-    "--report", type=click.Path(path_type=Path), help="Write sizes, kernels, times and files to this JSON file."
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write sizes, kernels, times and files as JSON.",
 )
-@click.option("--wasm-linker", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
+@click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
 @click.option("--force", is_flag=True, help="Replace a bundle that is already there.")
 @click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 @click.version_option(__version__)

@@ -3,64 +3,111 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+import click
 
 from .errors import InputError
+from .program import Program, TensorSpec
 
 if TYPE_CHECKING:
     from .build import Report
 
+PLAIN_WIDTH = 100
+"""Columns where the output is no terminal."""
+INDENT = 13
+"""Column of the figures."""
+_SHOWN = 6
+"""So many operators and tensors are listed by name."""
 
-def print_report(report: Report, out: Path, console: Console) -> None:
-    """Operators, sizes, memory, times and files, as a table."""
-    program = report.program
-    assert program is not None
-    table = Table(title=f"{report.model} -> {out}", show_header=False, title_justify="left")
-    table.add_column(style="bold")
-    table.add_column()
-    table.add_row("operators", f"{report.operators} in the model, {report.graph_nodes} after optimisation")
-    table.add_row("kernels", f"{len(program.kernels)} for {len(program.steps)} launches")
-    table.add_row("weights", size(len(program.weights)))
-    table.add_row("code", ", ".join(f"{size(n)} ({name})" for name, n in report.code_bytes.items()))
-    scripts = sum(f.bytes for f in report.files if f.kind not in ("weights", "wasm"))
-    table.add_row("JavaScript and page", size(scripts))
-    table.add_row("memory", f"{size(len(program.weights) + program.arena)}, of that {size(program.arena)} for tensors")
-    table.add_row("time", ", ".join(f"{name} {s:.2f} s" for name, s in report.seconds.items()))
+
+def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
+    """Operators, kernels, sizes, memory, times and files, as a table that is as wide as the terminal."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = shutil.get_terminal_size().columns if stream.isatty() else PLAIN_WIDTH
+    lines = [f"{report.model} -> {out}", ""]
+    for label, value in _figures(report):
+        first, *more = textwrap.wrap(value, max(width - INDENT, 20), break_on_hyphens=False)
+        lines.append("  " + click.style(f"{label:{INDENT - 2}}", bold=True) + first)
+        lines += [" " * INDENT + line for line in more]
+    rows = list(_files(report))
+    longest = max(len(name) for name, _ in rows)
+    lines += ["", *(f"  {name:{longest}}{count:>12}" for name, count in rows), ""]
+    lines += [f"Try it: python3 -m http.server -d {shlex.quote(str(out))}", "and open http://localhost:8000/"]
+    click.echo("\n".join(lines), err=stderr)
+
+
+def _figures(report: Report) -> Iterable[tuple[str, str]]:
+    program = _program(report)
+    weights, arena = len(program.weights), program.arena
+    yield "input", _tensors(program.inputs)
+    yield "output", _tensors(program.outputs)
+    yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
+    yield "kernels", f"{len(program.kernels)}, launched {len(program.steps)} times in a run"
+    yield "weights", size(weights)
+    yield "code", ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in report.code_bytes.items())
+    yield "memory", f"{size(weights + arena)}: weights, and {size(arena)} for tensors at their peak"
+    phases = ", ".join(f"{name} {s:.2f}" for name, s in report.seconds.items())
+    yield "time", f"{sum(report.seconds.values()):.1f} s: {phases}"
     for c in report.comparisons:
-        table.add_row("verified", f"{c.backend}: largest error {c.error:.2e} of {c.output!r} (relative to its scale)")
-    console.print(table)
-    files = Table(show_header=True)
-    files.add_column("file")
-    files.add_column("size", justify="right")
+        yield "verified", f"{c.backend}: largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
+
+
+def _files(report: Report) -> Iterable[tuple[str, str]]:
+    """One row for each file, but one for all of the runtime's."""
+    runtime = [f.bytes for f in report.files if f.kind == "runtime"]
     for f in report.files:
-        files.add_row(f.name, size(f.bytes))
-    console.print(files)
+        if f.kind != "runtime":
+            yield f.name, size(f.bytes)
+    yield f"{len(runtime)} files of the runtime", size(sum(runtime))
+    yield f"{len(report.files)} files in all", size(sum(f.bytes for f in report.files))
+
+
+def _tensors(specs: tuple[TensorSpec, ...]) -> str:
+    shown = [f"{t.name}: {t.dtype}[{'x'.join(map(str, t.shape))}]" for t in specs[:_SHOWN]]
+    return ", ".join(shown + ([f"{len(specs) - _SHOWN} more"] if len(specs) > _SHOWN else [])) or "none"
+
+
+def _counts(operators: Counter[str]) -> str:
+    common = operators.most_common()
+    rest = sum(n for _, n in common[_SHOWN:])
+    return ", ".join([f"{n} {op}" for op, n in common[:_SHOWN]] + ([f"{rest} others"] if rest else [])) or "none"
 
 
 def write_report(report: Report, path: Path) -> None:
     """The report as JSON: times in seconds, sizes in bytes. Raises InputError where it cannot be written."""
-    program = report.program
-    assert program is not None
+    program = _program(report)
     data = {
         "model": report.model,
-        "operators": {"model": report.operators, "optimised": report.graph_nodes},
+        "operators": {"model": dict(report.operators), "optimised": report.graph_nodes},
         "kernels": len(program.kernels),
         "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops} for s in program.steps],
         "inputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in program.inputs],
         "outputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in program.outputs],
         "bytes": {"weights": len(program.weights), "arena": program.arena, "code": report.code_bytes},
         "seconds": report.seconds,
-        "verified": [{"backend": c.backend, "output": c.output, "error": c.error} for c in report.comparisons],
+        "verified": [
+            {"backend": c.backend, "output": c.output, "error": c.error, "tolerance": c.tolerance}
+            for c in report.comparisons
+        ],
         "files": [{"name": f.name, "bytes": f.bytes, "kind": f.kind} for f in report.files],
     }
     try:
         path.write_text(json.dumps(data, indent=1) + "\n")
     except OSError as error:
         raise InputError(f"--report {path}: cannot be written: {error.strerror or error}") from None
+
+
+def _program(report: Report) -> Program:
+    assert report.program is not None
+    return report.program
 
 
 def size(n: int) -> str:

@@ -90,7 +90,7 @@ def _check_free(out: Path, force: bool) -> None:
     # The bundle is made beside `out`.
     for folder in (out, parent):
         if folder.exists() and not os.access(folder, os.W_OK):
-            raise InputError(f"cannot write to {folder} for --out {out}: permission denied; choose another folder")
+            raise InputError(f"cannot write to --out {out}: permission denied in {folder}; choose another folder")
     if not out.exists() or not any(out.iterdir()):
         return
     if not is_bundle(out):
