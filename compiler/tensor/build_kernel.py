@@ -22,7 +22,7 @@ from ..ir.nodes import (
     Store,
     Var,
 )
-from ..ir.rewrite import loads, rewrite, rewrite_top_down, substitute
+from ..ir.rewrite import free_vars, loads, rewrite, rewrite_top_down, substitute
 from ..ir.simplify import simplify
 from .choose_layout import guard_is_bounds
 from .fuse import Group
@@ -35,7 +35,7 @@ def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout]) -> K
     layout = layouts[group.output]
     loops = _axes(group, layout, rounded=True)
     reads, values = _place_reads(group, layouts, loops)
-    if not _in_range(values):
+    if not _in_range(group, loops, values):
         loops = _axes(group, layout, rounded=False)
         reads, values = _place_reads(group, layouts, loops)
     body, reduction = values
@@ -117,16 +117,17 @@ def _border_covers(x: Load, layout: Layout) -> bool:
     return True
 
 
-def _in_range(values: tuple[Expr, Expr | None]) -> bool:
-    """Whether loops over rounded-up extents still read inside every buffer."""
-    for e in values:
-        if e is None:
-            continue
-        for x in loads(e):
-            for i, extent in zip(x.indices, x.buffer.shape, strict=True):
-                r = range_of(i)
-                if x.guard is None and r is not None and (r[0] < 0 or r[1] >= extent):
-                    return False
+def _in_range(group: Group, loops: Mapping[int, Var], values: tuple[Expr, Expr | None]) -> bool:
+    """Whether loops over rounded-up extents still read inside every buffer. What a guard says is taken to concern the
+    axes that are not rounded."""
+    rounded = {loops[d] for d, a in enumerate(group.axes) if loops[d].extent != a.extent}
+    for x in (x for e in values if e is not None for x in loads(e) if x.buffer is not group.anchor):
+        for i, extent in zip(x.indices, x.buffer.shape, strict=True):
+            r = range_of(i)
+            if r is None or (x.guard is not None and not free_vars(i) & rounded):
+                continue
+            if r[0] < 0 or r[1] >= extent:
+                return False
     return True
 
 

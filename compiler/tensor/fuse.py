@@ -56,14 +56,14 @@ class _Plan:
         self.inlined: set[Tensor] = set()
         self.absorbed: dict[Tensor, Tensor] = {}
         self._anchor_of: dict[Tensor, Tensor] = {}
-        self._sizes: dict[Tensor, int] = {}
+        self._sizes: dict[Buffer, int] = {}
         self._order = {t: i for i, t in enumerate(program.tensors)}
         for t in reversed(program.tensors):
             if t.is_reduction:
                 self._extend_epilogue(t)
         for t in program.tensors:
             if t not in self.inlined and t not in self.absorbed and self._may_inline(t):
-                self.inlined.add(t)
+                self._inline_into_readers(t)
 
     def _extend_epilogue(self, anchor: Tensor) -> None:
         current = anchor
@@ -74,10 +74,12 @@ class _Plan:
             user = users[0]
             if user.shape != current.shape or not _reads_identity(user, current):
                 break
+            if current is not anchor and self._size_with(user, current) > BODY_LIMIT:
+                break
             if current is anchor:
                 self.absorbed[anchor] = user
             else:
-                self.inlined.add(current)
+                self._inline_into_readers(current)
             self._anchor_of[user] = anchor
             current = user
         if current is not anchor:
@@ -94,7 +96,7 @@ class _Plan:
         assert user.body is not None
         sites = [x for x in loads(user.body) if x.buffer is t.buffer]
         reads = len({x.indices for x in sites})
-        if self._size(t) * reads + self._size(user) > BODY_LIMIT:
+        if self._size_with(user, t) > BODY_LIMIT:
             return False
         if isinstance(user.body, Reduce):
             times = user.buffer.size * _count(user.body.axes)
@@ -105,13 +107,19 @@ class _Plan:
             return True
         return users == 1 and reads == 1 and user.buffer.size <= t.buffer.size
 
+    def _inline_into_readers(self, t: Tensor) -> None:
+        self._sizes[t.buffer] = self._size(t)
+        self.inlined.add(t)
+
     def _size(self, t: Tensor) -> int:
-        """Nodes of the body as it is with what was inlined into it so far."""
-        if t not in self._sizes:
-            assert t.body is not None
-            inner = sum(self._size(r) for r in t.reads if r in self.inlined)
-            self._sizes[t] = sum(1 for _ in walk(t.body)) + inner
-        return self._sizes[t]
+        """Nodes of the body with what was inlined into it so far, counted at each place where it is read."""
+        assert t.body is not None
+        return sum(1 for _ in walk(t.body)) + sum(self._sizes.get(x.buffer, 0) for x in loads(t.body))
+
+    def _size_with(self, user: Tensor, t: Tensor) -> int:
+        """Nodes of the body of `user` if `t` were inlined into it."""
+        assert user.body is not None
+        return self._size(user) + self._size(t) * sum(x.buffer is t.buffer for x in loads(user.body))
 
     def group(self, output: Tensor) -> Group:
         assert output.body is not None

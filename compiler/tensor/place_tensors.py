@@ -55,7 +55,8 @@ def place_tensors(
         source = _overwritable(g, layouts)
         if source is not None:
             root = find(source)
-            if root not in inputs and last[root] == i and root is not find(g.output):
+            alone = not any(find(t) is root for t in g.reads if t is not source)
+            if alone and root not in inputs and last[root] == i and root is not find(g.output):
                 owner[g.output] = root
                 last[root] = max(last[root], last.pop(g.output, i))
     roots = list(dict.fromkeys(find(t) for t in (*(t for _, t in tensors.inputs), *(g.output for g in groups))))
