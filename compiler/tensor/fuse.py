@@ -7,11 +7,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from ..ir.index import affine
-from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Origin, Reduce, Select, Unary, Var
-from ..ir.rewrite import loads, rewrite_top_down, substitute, walk
+from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Origin, Reduce, Select, Unary, Var
+from ..ir.rewrite import children, loads, rewrite_top_down, substitute, walk
 from ..ir.simplify import simplify_expr
 from .program import TensorProgram
 from .tensor import Tensor
@@ -112,14 +113,13 @@ class _Plan:
         self.inlined.add(t)
 
     def _size(self, t: Tensor) -> int:
-        """Nodes of the body with what was inlined into it so far, counted at each place where it is read."""
-        assert t.body is not None
-        return sum(1 for _ in walk(t.body)) + sum(self._sizes.get(x.buffer, 0) for x in loads(t.body))
+        """Nodes of the body with what was inlined into it so far, as a tree: counted wherever they are read."""
+        nodes, sites = _tree(t.body)
+        return nodes + sum(n * self._sizes.get(buffer, 0) for buffer, n in sites.items())
 
     def _size_with(self, user: Tensor, t: Tensor) -> int:
         """Nodes of the body of `user` if `t` were inlined into it."""
-        assert user.body is not None
-        return self._size(user) + self._size(t) * sum(x.buffer is t.buffer for x in loads(user.body))
+        return self._size(user) + self._size(t) * _tree(user.body)[1][t.buffer]
 
     def group(self, output: Tensor) -> Group:
         assert output.body is not None
@@ -233,6 +233,26 @@ def _is_movement(body: Expr | None) -> bool:
 def _is_affine_movement(t: Tensor) -> bool:
     """A plain load at an affine index: free to inline even where elements are read many times."""
     return isinstance(t.body, Load) and t.body.guard is None and all(affine(i).variables_only for i in t.body.indices)
+
+
+def _tree(body: Expr | None) -> tuple[int, Counter[Buffer]]:
+    """The size of an expression and how often it reads each buffer, where shared parts count each time."""
+    done: dict[int, tuple[int, Counter[Buffer]]] = {}
+
+    def go(n: Node) -> tuple[int, Counter[Buffer]]:
+        if id(n) not in done:
+            size, sites = 1, Counter[Buffer]()
+            for c in children(n):
+                inner = go(c)
+                size += inner[0]
+                sites.update(inner[1])
+            if isinstance(n, Load):
+                sites[n.buffer] += 1
+            done[id(n)] = size, sites
+        return done[id(n)]
+
+    assert body is not None
+    return go(body)
 
 
 def _count(axes: tuple[Var, ...]) -> int:
