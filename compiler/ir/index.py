@@ -146,11 +146,13 @@ def _divide(op: str, x: Affine, divisor: int) -> Affine:
         if op == "//":
             return whole + _divide("//", inner, divisor // common)
         return _divide("%", inner, divisor // common).scale(common) + Affine((), low)
-    if len(rest.terms) == 1 and rest.terms[0][1] == 1 and rest.constant == 0:
+    if op == "//" and len(rest.terms) == 1 and rest.terms[0][1] == 1:
         atom = rest.terms[0][0]
-        # (x // a) // b is x // (a*b). The like for remainders would hide x % (a*b) from _join_quotients.
-        if op == "//" and isinstance(atom, Binary) and atom.op == "//" and isinstance(atom.b, Const):
-            return whole + _divide("//", affine(atom.a), divisor * int(atom.b.value))
+        # (x // a + k) // b is (x + k*a) // (a*b). The like for remainders would hide x % (a*b) from _join_quotients.
+        if isinstance(atom, Binary) and atom.op == "//" and isinstance(atom.b, Const) and int(atom.b.value) > 0:
+            inner_divisor = int(atom.b.value)
+            nested = affine(atom.a) + Affine((), rest.constant * inner_divisor)
+            return whole + _divide("//", nested, divisor * inner_divisor)
     atom_expr = Binary(op, rest.to_expr(), Const(divisor))
     made = Affine(((atom_expr, 1),), 0)
     return whole + made if op == "//" else made

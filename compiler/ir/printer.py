@@ -37,7 +37,8 @@ def print_kernel(kernel: Kernel, *, named: bool = True) -> str:
     for b in kernel.params:
         extra = " const" if b.constant else ""
         if b.layout is not None and not b.layout.is_row_major:
-            extra += f" order={list(b.layout.order)}" + (f" block={b.layout.block}" if b.layout.block else "")
+            extra += f" of {list(b.layout.shape)} order={list(b.layout.order)}"
+            extra += f" block={b.layout.block}" if b.layout.block else ""
         heads.append(f"{p.buffer(b, named)}: {b.dtype}{list(b.shape)}{extra}")
     title = kernel.name if named else "kernel"
     origin = f"  # {', '.join(kernel.origin.nodes)}\n" if named and kernel.origin.nodes else ""

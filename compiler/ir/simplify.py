@@ -75,8 +75,8 @@ def _atoms(n: Node) -> Node:
 
 
 def _scalar_index(n: Expr) -> bool:
-    """Vectors are left alone."""
-    return not any(isinstance(x, Ramp | Splat) for x in walk(n))
+    """Vectors are left alone, and so is arithmetic on loaded int32 elements: those wrap around, indices never do."""
+    return not any(isinstance(x, Ramp | Splat | Load) for x in walk(n))
 
 
 def _canonical(e: Expr) -> Expr:

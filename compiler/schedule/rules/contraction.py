@@ -156,9 +156,9 @@ def _panels(b: Load, column: Var, over: list[Var], width: int) -> Layout:
     ones = (1,) * len(logical)
     if free_vars(logical[blocked]) == {column} or _aligned(logical[blocked], column, width):
         return Layout(old.shape, order, none, ones, (blocked, width))
-    # Several groups share the dimension and panels would straddle them: columns last, unblocked.
+    # Several groups share the dimension and panels would straddle them: columns last, unblocked, as long as before.
     rest = tuple(a for a in order if a != blocked)
-    return Layout(old.shape, (*rest, blocked), none, ones)
+    return Layout(old.shape, (*rest, blocked), none, old.align)
 
 
 def _aligned(index: Expr, column: Var, width: int) -> bool:

@@ -8,7 +8,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import contiguous, vectorisable
 from ..nest import Pointwise, match_nest
-from ..steps import fuse, partition, segments, split, tag
+from ..steps import fuse, partition, segments, split, tag, vectorise
 from .each_nest import each_nest
 
 UNROLL = 4
@@ -53,7 +53,7 @@ def vectorise_loop(stmt: Stmt, var: Var, lanes: int, unroll: int) -> Stmt:
     for outer, inner in pairs:
         if inner.extent != lanes:
             continue
-        stmt = tag(stmt, inner, LoopKind.VECTOR)
+        stmt = vectorise(stmt, inner, lanes)
         if outer.extent > unroll:
             stmt, blocks = split(stmt, outer, segments(outer.extent, unroll))
             for _, i in blocks:

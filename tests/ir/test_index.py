@@ -1,0 +1,164 @@
+"""Index arithmetic, held against direct evaluation over every assignment of the variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from webnn_compile.dtypes import BOOL, I32
+from webnn_compile.ir.index import Affine, affine, decide, flat_offset, range_of
+from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Select, Unary, Var
+from webnn_compile.ir.rewrite import free_vars
+from webnn_compile.ir.simplify import simplify_expr
+
+Assignment = dict[Var, int]
+
+VARIABLES = st.builds(Var, st.just("v"), st.integers(1, 4))
+
+
+@st.composite
+def expressions(draw: st.DrawFn, comparisons: bool = False) -> Expr:
+    """Expressions over at most three variables of extents up to 4."""
+    variables = draw(st.lists(VARIABLES, min_size=1, max_size=3))
+    leaf = st.sampled_from(variables) | st.builds(Const, st.integers(-7, 20))
+    divisor = st.builds(Const, st.sampled_from([1, 2, 3, 4, 5, 6, 8, 12, 15, -1, -2, -3]))
+
+    def extend(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+        cond = st.builds(Binary, st.sampled_from(["<", "<=", "==", "!="]), inner, inner)
+        return (
+            st.builds(Binary, st.sampled_from(["+", "-", "+", "*", "min", "max"]), inner, inner)
+            | st.builds(Binary, st.sampled_from(["//", "%"]), inner, divisor)
+            | st.builds(Unary, st.just("neg"), inner)
+            | st.builds(Select, cond, inner, inner)
+        )
+
+    tree = st.recursive(leaf, extend, max_leaves=8)
+    if comparisons:
+        return Binary(draw(st.sampled_from(["<", "<=", "==", "!="])), draw(tree), draw(tree))
+    return draw(tree)
+
+
+def assignments(e: Expr) -> Iterator[Assignment]:
+    variables = sorted(free_vars(e), key=id)
+    for values in product(*(range(v.extent) for v in variables)):
+        yield dict(zip(variables, values, strict=True))
+
+
+def value(e: Expr, at: Assignment) -> int:
+    match e:
+        case Const(v, _):
+            return int(v)
+        case Var():
+            return at[e]
+        case Unary("neg", a):
+            return -value(a, at)
+        case Unary("not", a):
+            return 1 - value(a, at)
+        case Select(c, a, b):
+            return value(a if value(c, at) else b, at)
+        case Binary(op, a, b):
+            x, y = value(a, at), value(b, at)
+            table = {"+": x + y, "-": x - y, "*": x * y, "min": min(x, y), "max": max(x, y)}
+            table |= {"<": x < y, "<=": x <= y, "==": x == y, "!=": x != y}
+            return int(table[op]) if op in table else x // y if op == "//" else x % y
+    raise AssertionError(e)
+
+
+@given(expressions())
+def test_the_affine_form_has_the_same_values(e: Expr) -> None:
+    form = affine(e)
+    back = form.to_expr()
+    for at in assignments(e):
+        full = {v: at.get(v, 0) for v in (*free_vars(back), *at)}
+        assert value(back, full) == value(e, at)
+        assert form.constant + sum(c * value(a, full) for a, c in form.terms) == value(e, at)
+
+
+@given(expressions())
+def test_the_affine_form_of_an_affine_form_is_itself(e: Expr) -> None:
+    once = affine(e)
+    again = affine(once.to_expr())
+    assert (set(again.terms), again.constant) == (set(once.terms), once.constant)
+
+
+@given(expressions())
+def test_a_simplified_expression_has_the_same_values(e: Expr) -> None:
+    simple = simplify_expr(e)
+    for at in assignments(e):
+        assert value(simple, at) == value(e, at)
+
+
+@given(expressions(comparisons=True))
+def test_a_simplified_comparison_has_the_same_values(e: Expr) -> None:
+    simple = simplify_expr(e)
+    for at in assignments(e):
+        assert value(simple, at) == value(e, at)
+
+
+@given(expressions())
+def test_ranges_are_sound(e: Expr) -> None:
+    found = range_of(e)
+    values = [value(e, at) for at in assignments(e)]
+    assert found is None or (found[0] <= min(values) and max(values) <= found[1])
+    form = affine(e)
+    if form.variables_only:
+        assert found == (min(values), max(values))
+
+
+@given(expressions(comparisons=True))
+def test_decisions_are_sound(e: Expr) -> None:
+    assert isinstance(e, Binary)
+    known = decide(e.op, e.a, e.b)
+    if known is not None:
+        assert {value(e, at) for at in assignments(e)} == {int(known)}
+
+
+@given(st.data())
+def test_quotient_and_remainder_join(data: st.DataObject) -> None:
+    """A number taken apart by nested divisions, as reshapes do, is put together again, whatever is added to it."""
+    x = Var("x", data.draw(st.integers(2, 200)))
+    at: Expr = x + data.draw(st.integers(0, 30))
+    sizes = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
+    rest, joined, stride = at, affine(Const(0)), 1
+    for size in sizes:
+        joined = joined + affine(rest % size).scale(stride)
+        rest, stride = rest // size, stride * size
+    joined = joined + affine(rest).scale(stride)
+    assert joined == affine(at)
+
+
+def test_contiguous_loops_join() -> None:
+    o, i = Var("o", 3), Var("i", 4)
+    whole = o * 4 + i
+    assert affine((whole // 4) * 4 + whole % 4) == affine(whole)
+    assert affine(whole // 4) == affine(o)
+    assert affine(whole % 4) == affine(i)
+
+
+def test_a_variable_of_one_value_is_zero() -> None:
+    assert affine(Var("one", 1) + 3) == Affine((), 3)
+
+
+def test_what_is_loaded_has_no_range() -> None:
+    loaded = Load(Buffer("x", (4,), I32), (Const(0),))
+    assert range_of(loaded) is None
+    assert range_of(loaded % 4) == (0, 3)
+    assert decide("<", loaded, Const(10)) is None
+    assert range_of(Const(True, BOOL)) is None
+
+
+def test_the_offset_in_a_row_major_array() -> None:
+    i, j = Var("i", 3), Var("j", 5)
+    form = flat_offset((3, 5), (i, j))
+    assert (form.coefficient(i), form.coefficient(j), form.constant) == (5, 1, 0)
+    assert form.without(i) == affine(j)
+    assert flat_offset((), ()) == Affine((), 0)
+
+
+@pytest.mark.parametrize(("e", "text"), [(Const(7), 7), (Const(-7), -7)])
+def test_constants(e: Const, text: int) -> None:
+    assert affine(e) == Affine((), text)
+    assert affine(e).to_expr() == e

@@ -1,0 +1,174 @@
+"""Kernels run by the interpreter on random data: before and after a step or pass, and every stage of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx
+from webnn_compile.dtypes import DType
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.ir import Graph
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.interpret import interpret
+from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.nodes import Buffer, Expr, For, Kernel, Node, Stmt
+from webnn_compile.ir.rewrite import children
+from webnn_compile.ir.verify import verify_kernel
+from webnn_compile.pipeline import Lowered, compile_for, lower_model
+from webnn_compile.target import Target
+from webnn_compile.tensor.evaluate import evaluate
+from webnn_compile.tensor.fuse import Group
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NARROW = Target("narrow", lanes=4, registers=14, fused=False)
+WIDE = Target("wide", lanes=8, registers=15, fused=True)
+TARGETS = (NARROW, WIDE)
+
+
+def random_array(generator: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Normal floats, integers of -3 to 3 (0 to 3 where unsigned), bools."""
+    if dtype.is_float:
+        return generator.standard_normal(shape).astype(dtype.numpy)
+    low = -3 if dtype.kind == "int" else 0
+    return generator.integers(low, 2 if dtype.kind == "bool" else 4, shape).astype(dtype.numpy)
+
+
+def poison(dtype: DType) -> Any:
+    """What shows where it is used by mistake."""
+    return np.nan if dtype.is_float else 77
+
+
+def layout_of(buffer: Buffer) -> Layout:
+    return buffer.layout or Layout.row_major(buffer.shape)
+
+
+def laid_out(buffer: Buffer, data: Array) -> Array:
+    """`data`, of the logical shape, as it lies in `buffer`: zeros around, poison in what rounding up adds (zeros for a
+    constant, since those are packed at compile time)."""
+    layout = layout_of(buffer)
+    packed = layout.pack(data)
+    if not buffer.constant:
+        packed = np.where(_rounding(layout), np.asarray(poison(buffer.dtype)).astype(packed.dtype), packed)
+    return np.asarray(packed.reshape(buffer.shape), order="C")
+
+
+def taken_out(buffer: Buffer, data: Array) -> Array:
+    """The logical elements of `data`, which lies as `buffer` does; asserts that the border around them is zero."""
+    layout = layout_of(buffer)
+    data = data.reshape(layout.physical_shape)
+    logical = layout.unpack(data)
+    border = ~_rounding(layout) & ~layout.pack(np.ones(layout.shape, bool))
+    assert not data[border].any(), "the border is not zero"
+    return logical
+
+
+def _rounding(layout: Layout) -> Array:
+    """Where physical elements exist only by rounding up."""
+    full = tuple(layout.extent(a) for a in range(len(layout.shape)))
+    beyond = np.zeros(full, bool)
+    for axis, (n, (lo, hi)) in enumerate(zip(layout.shape, layout.pad, strict=True)):
+        np.moveaxis(beyond, axis, 0)[lo + n + hi :] = True
+    return Layout(full, layout.order, ((0, 0),) * len(full), (1,) * len(full), layout.block).pack(beyond)
+
+
+def run_kernel(kernel: Kernel, inputs: Sequence[Array]) -> list[Array]:
+    """The outputs for `inputs`, all as logical arrays; outputs hold poison before."""
+    count = len(kernel.params) - kernel.outputs
+    arrays = [laid_out(b, a) for b, a in zip(kernel.params[:count], inputs, strict=True)]
+    for b in kernel.params[count:]:
+        arrays.append(np.full(b.shape, poison(b.dtype), b.dtype.numpy))
+    interpret(kernel, arrays)
+    return [taken_out(b, a) for b, a in zip(kernel.params[count:], arrays[count:], strict=True)]
+
+
+def inputs_for(kernel: Kernel, seed: int = 0) -> list[Array]:
+    """Random logical arrays for what the kernel reads."""
+    generator = np.random.default_rng(seed)
+    read = kernel.params[: len(kernel.params) - kernel.outputs]
+    return [random_array(generator, layout_of(b).shape, b.dtype) for b in read]
+
+
+def assert_same(before: Kernel, after: Kernel, what: str, tolerance: float = 0.0, seed: int = 0) -> None:
+    """Verifies `after` and asserts that both compute the same (floats to `tolerance`, relative to the largest)."""
+    verify_kernel(after, what)
+    inputs = inputs_for(before, seed)
+    assert_close(run_kernel(before, inputs), run_kernel(after, inputs), tolerance)
+
+
+def assert_close(want: Sequence[Array], got: Sequence[Array], tolerance: float) -> None:
+    for a, b in zip(want, got, strict=True):
+        assert a.dtype == b.dtype
+        if a.dtype.kind == "f" and tolerance:
+            finite = np.abs(a[np.isfinite(a)]).astype(np.float64)
+            np.testing.assert_allclose(b, a, rtol=tolerance, atol=tolerance * max(1.0, float(finite.max(initial=0))))
+        else:
+            np.testing.assert_array_equal(a, b)
+
+
+def kernel_of(body: Stmt, *params: Buffer, outputs: int = 1) -> Kernel:
+    return Kernel("test", params, body, outputs=outputs)
+
+
+def scheduled(kernel: Kernel, body: Stmt, swapped: dict[Buffer, Buffer] | None = None) -> Kernel:
+    """The kernel with another body and other constants."""
+    return replace(kernel, body=body, params=tuple((swapped or {}).get(p, p) for p in kernel.params))
+
+
+Stages = list[tuple[str, Kernel]]
+
+
+def stages_of(lowered: Lowered, target: Target, opt_level: int = 2) -> list[tuple[Group, Stages]]:
+    """What each stage made of each kernel that is compiled (equal ones once), naive kernel first."""
+    found: list[tuple[Group, Stages]] = []
+
+    def observe(stage: str, kernel: Graph | Kernel) -> None:
+        assert isinstance(kernel, Kernel)
+        if stage == "schedule_cpu":
+            place = next(i for i, k in enumerate(lowered.kernels) if k.params[-1] is kernel.params[-1])
+            found.append((lowered.groups[place], [("build_kernel", lowered.kernels[place])]))
+        found[-1][1].append((stage, kernel))
+
+    compile_for(lowered, target, observe, opt_level)
+    return found
+
+
+def check_stages(
+    graph: Graph,
+    feeds: Mapping[str, Array],
+    targets: Sequence[Target] = TARGETS,
+    *,
+    opt_level: int = 2,
+    tolerance: float = 1e-5,
+    work: int = 20_000,
+) -> None:
+    """Verifies every kernel at every stage. Where it takes no more than `work` operations, it also runs, scheduled and
+    lowered, on what its tensors are by NumPy."""
+    lowered = lower_model(graph, opt_level=opt_level)
+    fed = {t: feeds[name] for name, t in lowered.tensors.inputs}
+    for target in targets:
+        for group, stages in stages_of(lowered, target, opt_level):
+            small = operations(stages[0][1].body) <= work
+            inputs = [evaluate(t, fed) for t in group.reads] if small else []
+            want = [evaluate(group.output, fed)] if small else []
+            for stage, kernel in stages:
+                verify_kernel(kernel, stage)
+                if small and kernel in (stages[1][1], stages[-1][1]):
+                    assert_close(want, run_kernel(kernel, inputs), tolerance)
+
+
+def operations(node: Node, times: int = 1) -> int:
+    """How many nodes of expressions the interpreter would meet."""
+    if isinstance(node, For):
+        return operations(node.body, times * node.var.extent)
+    return times * isinstance(node, Expr) + sum(operations(c, times) for c in children(node))
+
+
+def check_model(proto: onnx.ModelProto, targets: Sequence[Target] = TARGETS, seed: int = 0, **options: Any) -> None:
+    """`check_stages` of a model on random inputs."""
+    graph = run_graph_passes(import_model(proto))
+    generator = np.random.default_rng(seed)
+    check_stages(graph, {v.name: random_array(generator, v.shape, v.dtype) for v in graph.inputs}, targets, **options)
