@@ -16,6 +16,8 @@ def pack(stmt: Stmt, buffer: Buffer, layout: Layout) -> tuple[Stmt, Buffer]:
     if not buffer.constant or buffer.layout is None:
         raise ScheduleError(f"pack: {buffer.name} is not a constant; its layout is not ours to choose")
     old = buffer.layout
+    if layout.shape != old.shape:
+        raise ScheduleError(f"pack: {buffer.name} is of shape {list(old.shape)}, its layout of {list(layout.shape)}")
     packed = layout.buffer(buffer.name, buffer.dtype, constant=True)
 
     def rule(n: object) -> Expr | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...ir.nodes import Alloc, Binary, Buffer, Const, For, Load, LoopKind, Seq, Stmt, Store, Var
 from ...ir.rewrite import rewrite, rewrite_top_down, substitute
-from .loops import illegal
+from .loops import find_loop, illegal
 
 
 def rfactor(stmt: Stmt, var: Var, lanes: int, neutral: Const) -> Stmt:
@@ -16,6 +16,8 @@ def rfactor(stmt: Stmt, var: Var, lanes: int, neutral: Const) -> Stmt:
 
     `var` must be the innermost reduction loop around one update of the accumulator. Sums are reassociated.
     """
+
+    find_loop(stmt, var)
 
     def rule(n: object) -> Stmt | None:
         if isinstance(n, For) and not n.parallel and _holds(n, var):

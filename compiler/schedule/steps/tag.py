@@ -30,6 +30,8 @@ def vectorise(stmt: Stmt, var: Var, lanes: int) -> Stmt:
     """
 
     def change(loop: For) -> Stmt:
+        if not loop.parallel:
+            raise illegal("vectorise", loop, "a reduction loop cannot be a vector")
         wide = loop.var.extent == lanes and vectorisable(loop.body, loop.var)
         return replace(loop, kind=LoopKind.VECTOR if wide else LoopKind.UNROLL)
 

@@ -1,0 +1,62 @@
+"""Small nests that schedule steps are tried on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webnn_compile.dtypes import F32
+from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.nodes import Alloc, Buffer, Const, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
+
+ZERO = Const(0.0, F32)
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A kernel and the variables of its loops by name."""
+
+    kernel: Kernel
+    loops: dict[str, Var]
+
+    @property
+    def body(self) -> Stmt:
+        return self.kernel.body
+
+    def __getitem__(self, name: str) -> Var:
+        return self.loops[name]
+
+
+def pointwise(*extents: int) -> Nest:
+    """for i: for j: ...: y[i, j, ...] = x[i, j, ...] * 2 + 1"""
+    loops = tuple(Var(name, extent) for name, extent in zip("ijkl", extents, strict=False))
+    x, y = Buffer("x", extents, F32), Buffer("y", extents, F32)
+    body: Stmt = Store(y, loops, Load(x, loops) * 2.0 + 1.0)
+    for v in reversed(loops):
+        body = For(v, body)
+    return Nest(Kernel("pointwise", (x, y), body), {v.name: v for v in loops})
+
+
+def matrix_product(rows: int, columns: int, depth: int) -> Nest:
+    """for i: for j: local acc; acc = 0; for k reduce: acc = acc + a[i, k] * b[k, j]; c[i, j] = acc; b is constant"""
+    i, j, k = Var("i", rows), Var("j", columns), Var("k", depth)
+    a = Buffer("a", (rows, depth), F32)
+    b = Layout.row_major((depth, columns)).buffer("b", F32, constant=True)
+    c = Buffer("c", (rows, columns), F32)
+    acc = Buffer("acc", (), F32, Scope.LOCAL)
+    update = Store(acc, (), Load(acc, ()) + Load(a, (i, k)) * Load(b, (k, j)))
+    inner = Seq((Store(acc, (), ZERO), For(k, update, parallel=False), Store(c, (i, j), Load(acc, ()))))
+    body = For(i, For(j, Alloc(acc, inner)))
+    return Nest(Kernel("matrix_product", (a, b, c), body), {"i": i, "j": j, "k": k})
+
+
+def padded_sum(extent: int, window: int, pad: int) -> Nest:
+    """for i: for c < 2: local acc; acc = 0; for r reduce: acc = acc + x[i + r - pad, c] if in range; y[i, c] = acc"""
+    out = max(1, extent + 2 * pad - window + 1)
+    i, c, r = Var("i", out), Var("c", 2), Var("r", window)
+    x, y = Buffer("x", (extent, 2), F32), Buffer("y", (out, 2), F32)
+    acc = Buffer("acc", (), F32, Scope.LOCAL)
+    at = i + r - pad
+    inside = (Const(0) <= at) & (at < extent)
+    update = Store(acc, (), Load(acc, ()) + Load(x, (at, c), inside))
+    inner = Seq((Store(acc, (), ZERO), For(r, update, parallel=False), Store(y, (i, c), Load(acc, ()))))
+    return Nest(Kernel("padded_sum", (x, y), For(i, For(c, Alloc(acc, inner)))), {"i": i, "c": c, "r": r})
