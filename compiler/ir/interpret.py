@@ -44,67 +44,84 @@ def interpret(kernel: Kernel, arrays: Sequence[Array]) -> None:
     for buffer, array in memory.items():
         if array.shape != buffer.shape or array.dtype != buffer.dtype.numpy:
             raise ValueError(f"{buffer!r} given as {array.dtype}{list(array.shape)}")
-    _run(kernel.body, memory, {}, kernel.name)
+    with np.errstate(all="ignore"):
+        _Run(kernel.name, memory).statement(kernel.body)
 
 
-def _run(s: Stmt, memory: dict[Buffer, Array], env: dict[Var, int], kernel: str) -> None:
-    match s:
-        case Seq(stmts):
-            for x in stmts:
-                _run(x, memory, env, kernel)
-        case For(var, body, _, _):
-            for i in range(var.extent):
-                env[var] = i
-                _run(body, memory, env, kernel)
-        case Alloc(buffer, body):
-            fill = np.nan if buffer.dtype.is_float else 0
-            memory[buffer] = np.full(buffer.shape, fill, buffer.dtype.numpy)
-            _run(body, memory, env, kernel)
-        case Outline(body):
-            _run(body, memory, env, kernel)
-        case Store(buffer, indices, value):
-            at = tuple(_value(i, memory, env, kernel) for i in indices)
-            _check(buffer, at, kernel)
-            memory[buffer][at] = _value(value, memory, env, kernel)
-        case _:
-            raise AssertionError(f"not a statement: {s!r}")
+class _Run:
+    """One execution: the memory, and the values of the loop variables so far."""
 
+    def __init__(self, kernel: str, memory: dict[Buffer, Array]) -> None:
+        self.kernel = kernel
+        self.memory = memory
+        self.env: dict[Var, int] = {}
 
-def _value(e: Expr, memory: dict[Buffer, Array], env: dict[Var, int], kernel: str) -> Array:
-    def go(x: Expr) -> Array:
-        return _value(x, memory, env, kernel)
+    def statement(self, s: Stmt) -> None:
+        match s:
+            case Seq(stmts):
+                for x in stmts:
+                    self.statement(x)
+            case For(var, body, _, _):
+                for i in range(var.extent):
+                    self.env[var] = i
+                    self.statement(body)
+            case Alloc(buffer, body):
+                fill = np.nan if buffer.dtype.is_float else 0
+                self.memory[buffer] = np.full(buffer.shape, fill, buffer.dtype.numpy)
+                self.statement(body)
+            case Outline(body):
+                self.statement(body)
+            case Store(buffer, indices, value):
+                at = self.place(buffer, indices)
+                self.memory[buffer][at] = self.value(value)
+            case _:
+                raise AssertionError(f"not a statement: {s!r}")
 
-    match e:
-        case Const(value, dtype):
-            return np.asarray(value, dtype.numpy)
-        case Var():
-            return np.asarray(env[e], np.int32)
-        case Unary(op, a):
-            return apply_unary(op, go(a))
-        case Binary(op, a, b):
-            return apply_binary(op, go(a), go(b))
-        case Select(c, a, b):
-            return np.where(go(c), go(a), go(b))
-        case Cast(dtype, a):
-            return apply_cast(dtype, go(a))
-        case Bitcast(dtype, a):
-            return np.asarray(go(a), order="C").view(dtype.numpy)
-        case Ramp(base, lanes):
-            return np.asarray(go(base) + np.arange(lanes, dtype=np.int32))
-        case Splat(a, lanes):
-            return np.full(lanes, go(a))
-        case Load(buffer, indices, guard):
-            if guard is not None and not go(guard).all():
-                lanes = max((lanes_of(i) for i in indices), default=1)
-                return np.zeros(lanes if lanes > 1 else (), buffer.dtype.numpy)
-            at = tuple(go(i) for i in indices)
-            _check(buffer, at, kernel)
-            return np.asarray(memory[buffer][at])
-    raise AssertionError(f"not a scalar expression: {e!r}")
+    def value(self, e: Expr) -> Array:
+        match e:
+            case Const(value, dtype):
+                return np.asarray(value, dtype.numpy)
+            case Var():
+                return np.asarray(self.env[e], np.int32)
+            case Unary(op, a):
+                return apply_unary(op, self.value(a))
+            case Binary(op, a, b):
+                return apply_binary(op, self.value(a), self.value(b))
+            case Select(c, a, b):
+                return np.where(self.value(c), self.value(a), self.value(b))
+            case Cast(dtype, a):
+                return apply_cast(dtype, self.value(a))
+            case Bitcast(dtype, a):
+                return np.asarray(self.value(a), order="C").view(dtype.numpy)
+            case Ramp(base, lanes):
+                return np.asarray(self.value(base) + np.arange(lanes, dtype=np.int32))
+            case Splat(a, lanes):
+                return np.full(lanes, self.value(a))
+            case Load(buffer, indices, guard):
+                if guard is not None and not self.value(guard).all():
+                    lanes = max((lanes_of(i) for i in indices), default=1)
+                    return np.zeros(lanes if lanes > 1 else (), buffer.dtype.numpy)
+                return np.asarray(self.memory[buffer][self.place(buffer, indices)])
+        raise AssertionError(f"not a scalar expression: {e!r}")
 
+    def place(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[int | Array, ...]:
+        """The values of `indices`, all inside `buffer`."""
+        at = tuple([self.index(i) for i in indices])
+        for i, extent in zip(at, buffer.shape, strict=True):
+            if not (0 <= i < extent if isinstance(i, int) else np.all((i >= 0) & (i < extent))):
+                where = ", ".join(map(str, at))
+                raise InternalError(f"kernel {self.kernel}: access to {buffer!r} at [{where}] is out of range")
+        return at
 
-def _check(buffer: Buffer, at: tuple[Array, ...], kernel: str) -> None:
-    for i, extent in zip(at, buffer.shape, strict=True):
-        if np.any(i < 0) or np.any(i >= extent):
-            where = ", ".join(str(np.asarray(x)) for x in at)
-            raise InternalError(f"kernel {kernel}: access to {buffer!r} at [{where}] is out of range")
+    def index(self, e: Expr) -> int | Array:
+        """Like `value`; sums and products of loop variables without the detour through NumPy."""
+        match e:
+            case Const(value, _):
+                return int(value)
+            case Var():
+                return self.env[e]
+            case Binary("+" | "-" | "*", a, b):
+                x, y = self.index(a), self.index(b)
+                return x + y if e.op == "+" else x - y if e.op == "-" else x * y
+        v = self.value(e)
+        return int(v) if v.ndim == 0 else v

@@ -1,0 +1,201 @@
+"""The schedules that rules choose compute what NumPy does: random operators of awkward sizes, for narrow and wide
+vectors. Outputs hold NaN before, so that what is left out shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from kernel_checks import NARROW, WIDE, check_model, stages_of
+from onnx_models import Array, model, node, random
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.nodes import For, LoopKind, Outline
+from webnn_compile.ir.rewrite import walk
+from webnn_compile.pipeline import lower_model
+from webnn_compile.target import Target
+
+FEW_REGISTERS = Target("few", lanes=4, registers=6, fused=False)
+WORK = 60_000
+
+
+def check(proto: onnx.ModelProto, seed: int, **options: Any) -> None:
+    """On one target after the other, by the seed."""
+    check_model(proto, [(NARROW, WIDE, FEW_REGISTERS)[seed % 3]], work=WORK, **options)
+
+
+def convolution(generator: np.random.Generator, rank: int) -> tuple[list[int], Array, dict[str, Any]]:
+    """Input shape, weights, attributes."""
+    group = int(generator.choice([1, 1, 1, 2, 3]))
+    cin, cout = (group * int(generator.integers(1, 6)) for _ in range(2))
+    if generator.random() < 0.2:
+        group = cin
+        cout = cin * int(generator.integers(1, 3))
+    kernel = generator.integers(1, 4, rank)
+    dilations, strides = generator.integers(1, 3, rank), generator.integers(1, 4, rank)
+    pads = generator.integers(0, 3, 2 * rank)
+    reach = (kernel - 1) * dilations + 1
+    extents = np.maximum(generator.integers(2, 7, rank), reach - pads[:rank] - pads[rank:])
+    attributes = {
+        "group": group,
+        "dilations": dilations.tolist(),
+        "strides": strides.tolist(),
+        "pads": pads.tolist(),
+    }
+    return [1, cin, *map(int, extents)], random((cout, cin // group, *kernel)), attributes
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_convolution(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    shape, weights, attributes = convolution(generator, 2)
+    proto = model([node("Conv", ["x", "w"], ["y"], **attributes)], {"x": shape}, ["y"], {"w": weights})
+    check(proto, seed, opt_level=2 - (seed % 4 == 3))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_convolution_of_one_dimension(seed: int) -> None:
+    generator = np.random.default_rng(100 + seed)
+    shape, weights, attributes = convolution(generator, 1)
+    proto = model([node("Conv", ["x", "w"], ["y"], **attributes)], {"x": shape}, ["y"], {"w": weights})
+    check(proto, seed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_convolutions_with_bias_activation_and_residual(seed: int) -> None:
+    """The tensor between has a border, odd channels that are rounded up, and another reader."""
+    generator = np.random.default_rng(200 + seed)
+    channels = int(generator.integers(1, 10))
+    weights = {"w": random((channels, 3, 1, 1)), "b": random((channels,)), "v": random((channels, channels, 3, 3))}
+    nodes = [
+        node("Conv", ["x", "w", "b"], ["a"]),
+        node("Relu", ["a"], ["r"]),
+        node("Conv", ["r", "v", "b"], ["c"], pads=[1, 1, 1, 1]),
+        node("Add", ["c", "r"], ["s"]),
+        node("Relu", ["s"], ["y"]),
+    ]
+    check(model(nodes, {"x": [1, 3, 3, int(generator.integers(1, 4))]}, ["y"], weights), seed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pooling(seed: int) -> None:
+    generator = np.random.default_rng(300 + seed)
+    kernel = generator.integers(1, 4, 2)
+    pads = [int(generator.integers(0, k)) for k in (*kernel, *kernel)]
+    shape = [1, int(generator.integers(1, 10)), *map(int, generator.integers(4, 8, 2))]
+    strides = generator.integers(1, 3, 2).tolist()
+    op = ("MaxPool", "AveragePool")[seed % 2]
+    attributes = {"kernel_shape": kernel.tolist(), "strides": strides, "pads": pads}
+    check(model([node(op, ["x"], ["y"], **attributes)], {"x": shape}, ["y"]), seed)
+
+
+@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean", "ReduceL2"])
+@pytest.mark.parametrize(("shape", "axes"), [([3, 37], [1]), ([37, 3], [0]), ([2, 5, 19], [1]), ([2, 5, 19], [1, 2])])
+def test_reduction(op: str, shape: list[int], axes: list[int]) -> None:
+    """Along contiguous and along strided axes."""
+    proto = model([node(op, ["x", "axes"], ["y"])], {"x": shape}, ["y"], {"axes": np.asarray(axes)}, opset=18)
+    check(proto, len(op) + len(shape))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_matrix_product(seed: int) -> None:
+    """Either operand constant, transposed, or neither."""
+    generator = np.random.default_rng(400 + seed)
+    rows, depth, columns = (int(n) for n in generator.integers(1, 20, 3))
+    left, right = [rows, depth], [depth, columns]
+    turn_left, turn_right = (bool(b) for b in generator.integers(0, 2, 2))
+    nodes = [node("Gemm", ["a", "b"], ["y"], transA=int(turn_left), transB=int(turn_right))]
+    shapes = {"a": left[::-1] if turn_left else left, "b": right[::-1] if turn_right else right}
+    constant = ("a", "b", None)[int(generator.integers(0, 3))]
+    weights = {n: random(s) for n, s in shapes.items() if n == constant}
+    inputs = {n: s for n, s in shapes.items() if n != constant}
+    check(model(nodes, inputs, ["y"], weights), seed)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pointwise_with_broadcasting(seed: int) -> None:
+    generator = np.random.default_rng(500 + seed)
+    shape = [int(n) for n in generator.integers(1, 9, 4)]
+    other = [n if generator.random() < 0.6 else 1 for n in shape][int(generator.integers(0, 4)) :]
+    nodes = [node("Sub", ["x", "z"], ["a"]), node("Mul", ["a", "x"], ["b"]), node("Relu", ["b"], ["y"])]
+    check(model(nodes, {"x": shape, "z": other}, ["y"]), seed)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_concat(seed: int, axis: int) -> None:
+    generator = np.random.default_rng(600 + seed)
+    shape = [2, 3, 5]
+    inputs = {}
+    for name in "xyz":
+        shape[axis] = int(generator.integers(1, 8))
+        inputs[name] = list(shape)
+    nodes = [node("Concat", list(inputs), ["c"], axis=axis), node("Relu", ["c"], ["out"])]
+    check(model(nodes, inputs, ["out"]), seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_movement_before_a_convolution(seed: int) -> None:
+    """Pads, slices, resizes and concatenations whose result has rounded channels and a border."""
+    channels = 3 + seed
+    weights = {"w": random((2, channels, 3, 3)), "v": random((2, 2 * channels, 1, 1))}
+    before, op = ["x"], "Pad"
+    attributes: dict[str, Any] = {}
+    match seed % 3:
+        case 0:
+            weights["p"] = np.asarray([0, 0, 1, 0, 0, 0, 0, 2])
+            before = ["x", "p"]
+        case 1:
+            op, before, attributes = "Concat", ["x", "x"], {"axis": 1}
+        case 2:
+            op, before, attributes = "Resize", ["x", "", "scales"], {"mode": "nearest"}
+            weights["scales"] = np.asarray([1, 1, 2, 2], np.float32)
+    kernel = "v" if op == "Concat" else "w"
+    pads = [0] * 4 if op == "Concat" else [1] * 4
+    used = {n: a for n, a in weights.items() if n in before or n == kernel}
+    nodes = [node(op, before, ["m"], **attributes), node("Conv", ["m", kernel], ["y"], pads=pads)]
+    check(model(nodes, {"x": [1, channels, 3, 4]}, ["y"], used), seed)
+
+
+def kinds(proto: onnx.ModelProto, target: Target) -> list[set[LoopKind]]:
+    """The kinds of loop in each scheduled kernel."""
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    return [
+        {n.kind for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, For)}
+        for _, stages in stages_of(lowered, target)
+    ]
+
+
+def test_long_rows_are_vectors() -> None:
+    (found,) = kinds(model([node("Relu", ["x"], ["y"])], {"x": [3, 50]}, ["y"]), NARROW)
+    assert LoopKind.VECTOR in found
+
+
+def test_a_contraction_has_vector_columns_in_a_function_of_its_own() -> None:
+    proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [7, 5]}, ["y"], {"w": random((5, 11))})
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    ((_, stages),) = stages_of(lowered, NARROW)
+    body = dict(stages)["schedule_cpu"].body
+    assert any(isinstance(n, Outline) for n in walk(body))
+    lanes = {n.var.extent for n in walk(body) if isinstance(n, For) and n.kind is LoopKind.VECTOR}
+    assert lanes == {4}
+
+
+def test_tiles_fit_the_registers() -> None:
+    for target in (NARROW, WIDE, FEW_REGISTERS):
+        for vectors in (1, 2, 3):
+            rows = target.tile_rows(vectors)
+            assert rows >= 1
+            if rows > 1:
+                assert rows * vectors + vectors + (1 if target.fused else 2) <= target.registers
+
+
+def test_rounded_channels_are_computed_in_vectors() -> None:
+    """Five channels lie as eight: no scalar tail."""
+    weights = {"w": random((5, 4, 1, 1)), "v": random((4, 5, 3, 3))}
+    nodes = [node("Conv", ["x", "w"], ["a"]), node("Relu", ["a"], ["r"]), node("Conv", ["r", "v"], ["y"])]
+    lowered = lower_model(run_graph_passes(import_model(model(nodes, {"x": [1, 4, 6, 6]}, ["y"], weights))))
+    first = next(k for k in lowered.kernels if k.name == "conv_relu")
+    assert [n.var.extent for n in walk(first.body) if isinstance(n, For)][:3] == [6, 6, 8]
