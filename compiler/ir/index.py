@@ -75,17 +75,33 @@ def _make(terms: list[tuple[Expr, int]], constant: int) -> Affine:
 
 
 def _join_quotients(terms: dict[Expr, int], constant: int) -> Affine:
-    """(x // c) * c * k + (x % c) * k is x * k."""
+    """Remainders meet their quotients: (x // c) * c + x % c is x, and (e % h) * c + x % c with e = x // c + r is
+    (x + r * c) % (h * c); both times any factor."""
     for atom, k in terms.items():
         if not (isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const)):
             continue
+        divisor = int(atom.b.value)
         quotient = affine(Binary("//", atom.a, atom.b))
-        partner = quotient.terms[0][0] if quotient.constant == 0 and len(quotient.terms) == 1 else None
-        if partner is not None and quotient.terms[0][1] == 1 and terms.get(partner) == k * atom.b.value:
-            rest = [(a, c) for a, c in terms.items() if a not in (atom, partner)]
-            whole = affine(atom.a).scale(k)
-            return _make([*rest, *whole.terms], constant + whole.constant)
+        if quotient.constant or len(quotient.terms) != 1 or quotient.terms[0][1] != 1:
+            continue
+        for partner, n in terms.items():
+            joined = _joined(affine(atom.a), divisor, quotient, partner) if n == k * divisor else None
+            if joined is not None:
+                rest = [(a, m) for a, m in terms.items() if a not in (atom, partner)]
+                joined = joined.scale(k)
+                return _make([*rest, *joined.terms], constant + joined.constant)
     return Affine(tuple(terms.items()), constant)
+
+
+def _joined(x: Affine, divisor: int, quotient: Affine, partner: Expr) -> Affine | None:
+    """partner * divisor + x % divisor as one term, where `quotient` is x // divisor; None where they do not match."""
+    if partner == quotient.terms[0][0]:
+        return x
+    match partner:
+        case Binary("%", e, Const(h, _)) if affine(e).coefficient(quotient.terms[0][0]) == 1:
+            rest = affine(e) + quotient.scale(-1)
+            return _divide("%", x + rest.scale(divisor), int(h) * divisor)
+    return None
 
 
 def affine(e: Expr) -> Affine:
