@@ -55,6 +55,7 @@ class _Run:
         self.kernel = kernel
         self.memory = memory
         self.env: dict[Var, int] = {}
+        self.known: dict[int, Array] = {}
 
     def statement(self, s: Stmt) -> None:
         match s:
@@ -72,12 +73,20 @@ class _Run:
             case Outline(body):
                 self.statement(body)
             case Store(buffer, indices, value):
+                self.known.clear()
                 at = self.place(buffer, indices)
                 self.memory[buffer][at] = self.value(value)
             case _:
                 raise AssertionError(f"not a statement: {s!r}")
 
     def value(self, e: Expr) -> Array:
+        """The value of a node, computed once per store however often it is shared."""
+        found = self.known.get(id(e))
+        if found is None:
+            found = self.known[id(e)] = self.compute(e)
+        return found
+
+    def compute(self, e: Expr) -> Array:
         match e:
             case Const(value, dtype):
                 return np.asarray(value, dtype.numpy)

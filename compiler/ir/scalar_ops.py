@@ -15,17 +15,19 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
-def _float_or_trunc_div(a: Array, b: Array) -> Array:
+def _divide(a: Array, b: Array) -> Array:
+    """Of floats, or of integers towards zero; the least integer by -1 wraps."""
     if a.dtype.kind == "f":
         return np.divide(a, b)
-    quotient = np.floor_divide(
-        np.abs(a), np.abs(np.where(b == 0, 1, b))
-    )  # division by zero gives 0, as on no device is it defined
-    return np.where(b == 0, 0, np.where((a < 0) != (b < 0), -quotient, quotient)).astype(a.dtype)
+    b = _divisor(b)
+    quotient = np.floor_divide(a, b)
+    up = ((a < 0) != (b < 0)) & (quotient * b != a)
+    return np.asarray(quotient + up)
 
 
-def _floor_div(a: Array, b: Array) -> Array:
-    return np.floor_divide(a, b)
+def _divisor(b: Array) -> Array:
+    """An integer divided by zero is as divided by one: defined nowhere, but the same everywhere."""
+    return b if b.dtype.kind == "f" else np.where(b == 0, np.ones((), b.dtype), b)
 
 
 def _erf_like(a: Array) -> Array:
@@ -64,10 +66,10 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "+": np.add,
     "-": np.subtract,
     "*": np.multiply,
-    "/": _float_or_trunc_div,
-    "//": _floor_div,
-    "%": np.mod,  # sign of the divisor
-    "fmod": np.fmod,  # sign of the dividend
+    "/": _divide,
+    "//": lambda a, b: np.floor_divide(a, _divisor(b)),
+    "%": lambda a, b: np.mod(a, _divisor(b)),  # sign of the divisor
+    "fmod": lambda a, b: np.fmod(a, _divisor(b)),  # sign of the dividend
     "pow": np.power,
     "max": lambda a, b: np.where(a < b, b, a),
     "min": lambda a, b: np.where(b < a, b, a),

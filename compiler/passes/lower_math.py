@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..dtypes import F32, DType
+from ..dtypes import F32, F64, DType
 from ..errors import UnsupportedError
 from ..ir.lanes import lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Select, Splat, Unary
@@ -54,7 +54,7 @@ def lower_math(kernel: Kernel) -> Kernel:
             case Binary("pow", a, b):
                 return _integer_power(a, b)
             case Binary("fmod", a, b) if a.dtype.is_float:
-                return a - Unary("trunc", a / b) * b
+                return _float_remainder(a, b)
             case Binary("//" | "%" | "fmod" | "/", a, b) if a.dtype.is_int:
                 return _integer_division(n.op, a, b)
             case Binary("//", a, b):
@@ -65,6 +65,12 @@ def lower_math(kernel: Kernel) -> Kernel:
 
     body = rewrite(kernel.body, rule)
     return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _float_remainder(a: Expr, b: Expr) -> Expr:
+    """In float64, where the product is exact for quotients up to 2**29; NaN for an infinite divisor."""
+    x, y = a.cast(F64), b.cast(F64)
+    return (x - Unary("trunc", x / y) * y).cast(a.dtype)
 
 
 def _need_float32(kernel: Kernel, op: str, dtype: DType) -> None:

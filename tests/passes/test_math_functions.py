@@ -1,0 +1,187 @@
+"""Mathematical functions put together from arithmetic, against NumPy in float64 over dense arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from vectors import Array, run_pass
+from webnn_compile.dtypes import F64
+from webnn_compile.errors import UnsupportedError
+from webnn_compile.ir.nodes import Binary, Buffer, Const, Kernel, Load, Origin, Store, Unary
+from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS, lower_math
+
+erf = np.vectorize(math.erf, otypes=[np.float64])
+
+Reference = Callable[[Array], Array]
+ULP: dict[str, tuple[Reference, float, float, float]] = {
+    "exp": (np.exp, -103, 88.72, 1),
+    "log": (np.log, 1e-44, 3e38, 1),
+    "tanh": (np.tanh, -20, 20, 2),
+    "sin": (np.sin, -1e4, 1e4, 2),
+    "cos": (np.cos, -1e4, 1e4, 2),
+    "tan": (np.tan, -1e4, 1e4, 4),
+    "asin": (np.arcsin, -1, 1, 3),
+    "acos": (np.arccos, -1, 1, 3),
+    "atan": (np.arctan, -1e6, 1e6, 3),
+    "sinh": (np.sinh, -89.41, 89.41, 4),
+    "cosh": (np.cosh, -89.41, 89.41, 3),
+    "asinh": (np.arcsinh, -1e30, 1e30, 3),
+    "acosh": (np.arccosh, 1, 1e30, 8),
+    "atanh": (np.arctanh, -0.9999999, 0.9999999, 2),
+}
+"""Reference, range of arguments, largest error in units of the last place."""
+
+
+def lowered(op: str, x: Array) -> Array:
+    return run_pass(lower_math, lambda a: Unary(op, a), np.asarray(x, np.float32))
+
+
+def dense(low: float, high: float) -> Array:
+    """Evenly spaced, and every order of magnitude on both sides of zero."""
+    size = np.geomspace(1e-42, max(abs(low), abs(high)), 20_000)
+    x = np.concatenate([np.linspace(low, high, 40_000), size, -size]).astype(np.float32)
+    return x[(x >= np.float32(low)) & (x <= np.float32(high))]
+
+
+@pytest.mark.parametrize("op", ULP)
+def test_error_in_units_of_the_last_place(op: str) -> None:
+    reference, low, high, limit = ULP[op]
+    x = dense(low, high)
+    want = reference(x.astype(np.float64))
+    with np.errstate(over="ignore"):
+        step = np.spacing(np.abs(want).astype(np.float32)).astype(np.float64)
+    finite = np.isfinite(step)
+    error = np.abs(lowered(op, x).astype(np.float64) - want)[finite] / step[finite]
+    assert error.max() <= limit, f"{error.max()} at {x[finite][error.argmax()]!r}"
+
+
+def test_every_function_is_tested() -> None:
+    assert sorted(FLOAT_FUNCTIONS) == sorted([*ULP, "erf"])
+
+
+def test_erf() -> None:
+    x = dense(-6, 6)
+    got = lowered("erf", x)
+    assert np.abs(got - erf(x.astype(np.float64))).max() <= 4e-7
+    assert np.abs(got).max() <= 1
+
+
+EDGES: dict[str, list[tuple[float, float]]] = {
+    "exp": [(math.inf, math.inf), (-math.inf, 0), (0, 1), (200, math.inf), (-200, 0), (89, math.inf)],
+    "log": [(math.inf, math.inf), (0, -math.inf), (-0.0, -math.inf), (-1, math.nan), (1, 0), (-math.inf, math.nan)],
+    "tanh": [(math.inf, 1), (-math.inf, -1), (0, 0), (1e30, 1)],
+    "erf": [(math.inf, 1), (-math.inf, -1), (0, 0), (1e30, 1), (-1e30, -1)],
+    "sin": [(math.inf, math.nan), (-math.inf, math.nan), (0, 0)],
+    "cos": [(math.inf, math.nan), (0, 1)],
+    "tan": [(math.inf, math.nan), (0, 0)],
+    "asin": [(1.5, math.nan), (-math.inf, math.nan), (0, 0)],
+    "acos": [(1.5, math.nan), (-1.5, math.nan), (1, 0), (math.inf, math.nan)],
+    "atan": [(math.inf, math.pi / 2), (-math.inf, -math.pi / 2), (0, 0)],
+    "sinh": [(math.inf, math.inf), (-math.inf, -math.inf), (0, 0), (100, math.inf)],
+    "cosh": [(math.inf, math.inf), (-math.inf, math.inf), (0, 1)],
+    "asinh": [(math.inf, math.inf), (-math.inf, -math.inf), (0, 0)],
+    "acosh": [(math.inf, math.inf), (0.5, math.nan), (-1e10, math.nan), (1, 0), (-math.inf, math.nan)],
+    "atanh": [(1, math.inf), (-1, -math.inf), (2, math.nan), (0, 0), (math.inf, math.nan)],
+}
+
+
+@pytest.mark.parametrize("op", FLOAT_FUNCTIONS)
+def test_edges(op: str) -> None:
+    x, want = np.asarray([*EDGES[op], (math.nan, math.nan)], np.float32).T
+    np.testing.assert_allclose(lowered(op, x), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["tanh", "sin", "tan", "asin", "atan", "sinh", "asinh", "atanh"])
+def test_subnormal_arguments(op: str) -> None:
+    """All of these are x, or nearly so, near zero."""
+    x = np.asarray([1e-40, -1e-40, 1e-44], np.float32)
+    np.testing.assert_allclose(lowered(op, x), x, rtol=1e-4, atol=2e-45)
+
+
+@pytest.mark.parametrize("op", ["sin", "cos"])
+def test_huge_arguments_give_something_in_range(op: str) -> None:
+    x = np.geomspace(1e8, 3e38, 1000).astype(np.float32)
+    assert np.abs(lowered(op, x)).max() <= 1.0000001
+
+
+@pytest.mark.parametrize("op", ["sin", "cos"])
+def test_large_arguments(op: str) -> None:
+    x = np.geomspace(1e4, 1e8, 5000).astype(np.float32)
+    assert np.abs(lowered(op, x) - getattr(np, op)(x.astype(np.float64))).max() < 1.5e-7
+
+
+def power(x: Array, y: Array) -> Array:
+    x, y = (np.ascontiguousarray(a, np.float32) for a in np.broadcast_arrays(x, y))
+    return run_pass(lower_math, lambda a, b: Binary("pow", a, b), x, y)
+
+
+def test_power_of_positive_numbers() -> None:
+    generator = np.random.default_rng(0)
+    x = np.exp(generator.uniform(-30, 30, 50_000)).astype(np.float32)
+    y = generator.uniform(-4, 4, x.size).astype(np.float32)
+    want = np.power(x.astype(np.float64), y)
+    tame = (want < 1e30) & (want > 1e-30)
+    assert (np.abs(power(x, y) - want)[tame] / want[tame]).max() < 1e-5
+
+
+def test_whole_powers_of_negative_numbers() -> None:
+    x = -np.linspace(0.1, 9, 500).astype(np.float32)
+    for y in (-3, -2, -1, 0, 1, 2, 3, 4, 5):
+        np.testing.assert_allclose(power(x, np.asarray([y])), np.power(x.astype(np.float64), y), rtol=1e-5)
+    assert np.isnan(power(x, np.asarray([0.5]))).all()
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "want"),
+    [
+        (0, 0, 1),
+        (0, 2, 0),
+        (0, 0.5, 0),
+        (0, -1, math.inf),
+        (math.nan, 0, 1),
+        (math.nan, 2, math.nan),
+        (2, math.nan, math.nan),
+        (math.inf, 2, math.inf),
+        (math.inf, -1, 0),
+        (-math.inf, 3, -math.inf),
+        (0.5, math.inf, 0),
+        (2, math.inf, math.inf),
+        (2, -math.inf, 0),
+        (10, 100, math.inf),
+        (10, -100, 0),
+        (1, 7, 1),
+    ],
+)
+def test_edges_of_powers(x: float, y: float, want: float) -> None:
+    np.testing.assert_array_equal(power(np.asarray([x]), np.asarray([y])), np.asarray([want], np.float32))
+
+
+@pytest.mark.parametrize("op", ["fmod", "%"])
+def test_float_remainder(op: str) -> None:
+    generator = np.random.default_rng(1)
+    x, y = (generator.uniform(-1000, 1000, 20_000).astype(np.float32) for _ in range(2))
+    reference = {"fmod": np.fmod, "%": np.mod}[op]
+    got = run_pass(lower_math, lambda a, b: Binary(op, a, b), x, y)
+    np.testing.assert_allclose(got, reference(x.astype(np.float64), y), atol=2e-4)
+
+
+def test_predicates() -> None:
+    x = np.asarray([np.nan, np.inf, -np.inf, 0, -1, 3e38], np.float32)
+    np.testing.assert_array_equal(lowered("isnan", x), np.isnan(x))
+    np.testing.assert_array_equal(lowered("isinf", x), np.isinf(x))
+
+
+def test_a_function_of_float64_is_refused_with_its_node() -> None:
+    x, y = Buffer("x", (), F64), Buffer("y", (), F64)
+    kernel = Kernel("k", (x, y), Store(y, (), Unary("exp", Load(x, ()))), Origin(("layer/exp",), ("Exp",)))
+    with pytest.raises(UnsupportedError, match=r"exp on float64 \(node layer/exp\).*convert the model to float32"):
+        lower_math(kernel)
+
+
+def test_what_needs_no_lowering_stays_the_same_object() -> None:
+    x, y = Buffer("x", (), F64), Buffer("y", (), F64)
+    kernel = Kernel("k", (x, y), Store(y, (), Load(x, ()) * Const(2.0, F64)))
+    assert lower_math(kernel) is kernel
