@@ -19,7 +19,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import Access, accesses, contiguous
 from ..nest import Reduction, match_nest
-from ..steps import fuse, outline, pack, reorder, segments, sink, split, tag, vectorise
+from ..steps import fuse, outline, pack, reorder, segments, sink, split, tag, vector_segments, vectorise
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
 def _sink_columns(stmt: Stmt, columns: list[tuple[Var, Var]], target: Target) -> Stmt:
     for _, inner in columns:
         stmt = sink(stmt, inner)
-        stmt, parts = split(stmt, inner, segments(inner.extent, target.lanes))
+        stmt, parts = split(stmt, inner, vector_segments(inner.extent, target.lanes))
         for outer, lane in parts:
             stmt = tag(stmt, outer, LoopKind.UNROLL)
             stmt = vectorise(stmt, lane, target.lanes)

@@ -8,7 +8,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import contiguous, vectorisable
 from ..nest import Pointwise, match_nest
-from ..steps import fuse, partition, segments, split, tag, vectorise
+from ..steps import NARROWEST_VECTOR, fuse, partition, segments, split, tag, vector_segments, vectorise
 from .each_nest import each_nest
 
 UNROLL = 4
@@ -47,12 +47,10 @@ def _vectorise(stmt: Stmt, target: Target) -> Stmt:
 def vectorise_loop(stmt: Stmt, var: Var, lanes: int, unroll: int) -> Stmt:
     """The loop over `var` in vectors of `lanes`, `unroll` of them per iteration; scalars for the rest."""
     loop = next(n for n in walk(stmt) if isinstance(n, For) and n.var is var)
-    if var.extent < lanes or not vectorisable(loop.body, var):
+    if var.extent < NARROWEST_VECTOR or not vectorisable(loop.body, var):
         return stmt
-    stmt, pairs = split(stmt, var, segments(var.extent, lanes))
+    stmt, pairs = split(stmt, var, vector_segments(var.extent, lanes))
     for outer, inner in pairs:
-        if inner.extent != lanes:
-            continue
         stmt = vectorise(stmt, inner, lanes)
         if outer.extent > unroll:
             stmt, blocks = split(stmt, outer, segments(outer.extent, unroll))

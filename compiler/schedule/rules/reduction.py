@@ -13,7 +13,18 @@ from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import accesses, vectorisable
 from ..nest import Reduction, match_nest
-from ..steps import outline, partition, rfactor, segments, sink, split, tag, vectorise
+from ..steps import (
+    NARROWEST_VECTOR,
+    outline,
+    partition,
+    rfactor,
+    segments,
+    sink,
+    split,
+    tag,
+    vector_segments,
+    vectorise,
+)
 from .each_nest import each_nest
 
 WINDOW_UNROLL = 16
@@ -37,7 +48,7 @@ def _schedule(stmt: Stmt, target: Target) -> Stmt:
     window = 1
     for v in nest.over:
         window *= v.extent
-    if nest.loops and nest.loops[-1].extent >= target.lanes and vectorisable(stmt, nest.loops[-1]):
+    if nest.loops and nest.loops[-1].extent >= NARROWEST_VECTOR and vectorisable(stmt, nest.loops[-1]):
         return _lanes_across(stmt, nest, window, target)
     if nest.over and _contiguous_over(nest, nest.over[-1], target):
         return _lanes_along(stmt, nest, target)
@@ -48,7 +59,7 @@ def _lanes_across(stmt: Stmt, nest: Reduction, window: int, target: Target) -> S
     """Lanes are neighbouring outputs."""
     lane_loop = nest.loops[-1]
     row = nest.loops[-2] if len(nest.loops) > 1 and window <= WINDOW_UNROLL else None
-    stmt, pairs = split(stmt, lane_loop, segments(lane_loop.extent, target.lanes))
+    stmt, pairs = split(stmt, lane_loop, vector_segments(lane_loop.extent, target.lanes))
     if row is not None:
         stmt, row_pairs = split(stmt, row, segments(row.extent, NEIGHBOURS, balanced=True))
         for _, inner in row_pairs:

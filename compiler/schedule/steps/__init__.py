@@ -12,10 +12,11 @@ from .partition import partition
 from .reorder import reorder
 from .rfactor import rfactor
 from .sink import sink
-from .split import segments, split
+from .split import NARROWEST_VECTOR, segments, split, vector_segments
 from .tag import tag, vectorise
 
 __all__ = [
+    "NARROWEST_VECTOR",
     "cut",
     "fuse",
     "outline",
@@ -27,5 +28,6 @@ __all__ = [
     "sink",
     "split",
     "tag",
+    "vector_segments",
     "vectorise",
 ]

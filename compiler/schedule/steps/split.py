@@ -9,6 +9,9 @@ from .loops import illegal, on_loops
 Segment = tuple[int, int]
 """(number of tiles, size of each)."""
 
+NARROWEST_VECTOR = 4
+"""Elements: every target's registers hold four, and narrower vectors are no faster than scalars."""
+
 
 def segments(extent: int, size: int, *, balanced: bool = False) -> list[Segment]:
     """Tiles that cover `extent`: full ones and a rest, or `balanced`: sizes that differ by one at most.
@@ -25,6 +28,21 @@ def segments(extent: int, size: int, *, balanced: bool = False) -> list[Segment]
     else:
         parts = [(extent // size, size), (1, extent % size)]
     return [(n, s) for n, s in parts if n and s]
+
+
+def vector_segments(extent: int, lanes: int) -> list[Segment]:
+    """Tiles that are vectors: of `lanes`, then of half as many, down to NARROWEST_VECTOR; single elements for the rest.
+
+    >>> vector_segments(30, 16), vector_segments(3, 4)
+    ([(1, 16), (1, 8), (1, 4), (1, 2)], [(1, 3)])
+    """
+    parts = []
+    while lanes >= NARROWEST_VECTOR:
+        if extent >= lanes:
+            parts.append((extent // lanes, lanes))
+        extent %= lanes
+        lanes //= 2
+    return [*parts, (1, extent)] if extent else parts
 
 
 def split(stmt: Stmt, var: Var, parts: list[Segment]) -> tuple[Stmt, list[tuple[Var, Var]]]:

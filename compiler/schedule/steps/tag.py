@@ -7,6 +7,7 @@ from dataclasses import replace
 from ...ir.nodes import For, LoopKind, Stmt, Var
 from ..access import vectorisable
 from .loops import illegal, on_loops
+from .split import NARROWEST_VECTOR
 
 
 def tag(stmt: Stmt, var: Var, kind: LoopKind) -> Stmt:
@@ -26,13 +27,16 @@ def tag(stmt: Stmt, var: Var, kind: LoopKind) -> Stmt:
 def vectorise(stmt: Stmt, var: Var, lanes: int) -> Stmt:
     """for v < 4: S   ->   for v < 4 vector: S          where S can run in lanes; elsewhere: for v < 4 unroll: S
 
-    A loop of another extent than `lanes` is unrolled. After `sink`, each of the loops over `var` decides for itself.
+    A loop longer than `lanes`, shorter than the narrowest vector or of no power of two is unrolled. After `sink`, each of
+    the loops over `var` decides for itself.
     """
 
     def change(loop: For) -> Stmt:
         if not loop.parallel:
             raise illegal("vectorise", loop, "a reduction loop cannot be a vector")
-        wide = loop.var.extent == lanes and vectorisable(loop.body, loop.var)
+        extent = loop.var.extent
+        fits = NARROWEST_VECTOR <= extent <= lanes and extent & (extent - 1) == 0
+        wide = fits and vectorisable(loop.body, loop.var)
         return replace(loop, kind=LoopKind.VECTOR if wide else LoopKind.UNROLL)
 
     return on_loops(stmt, var, change)
