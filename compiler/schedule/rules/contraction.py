@@ -2,8 +2,9 @@
 
 Rows are output positions (each an element of A, broadcast), columns are output channels (vectors of B). Per step of K a
 tile of 6 x 8 does 12 multiply-adds for 8 loads; smaller tiles are bound by loads or by the latency of an addition.
-B, if constant, is packed in panels as wide as the tile, so that K runs through contiguous memory. The panel loop is
-outermost: one panel stays in the first-level cache while the image streams.
+B, if constant, is packed in panels as wide as the tile, so that K runs through contiguous memory. Which loop stands
+outside goes by the bytes that are read again: usually the panel loop, so that a panel stays in the cache while the image
+streams; the rows, where the weights are small.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from ...target import Target
 from ..access import Access, accesses, contiguous
 from ..nest import Reduction, match_nest
 from ..steps import fuse, outline, pack, reorder, segments, sink, split, tag, vector_segments, vectorise
+
+STAYS_IN_CACHE = 16384
+"""Bytes: half of a usual first-level data cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +86,35 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
         packed[roles.b.buffer] = new
     stmt = _merge_reduction(simplify_stmt(stmt))
     others = [v for v in nest.loops if v not in (roles.column, roles.row)]
-    order = [roles.column, *others] + ([roles.row] if roles.row is not None else [])
+    row = [] if roles.row is None else [roles.row]
+    tile_rows = target.tile_rows(vectors)
+    panels_outside = _panels_outside(nest, roles, width, tile_rows)
+    order = [roles.column, *others, *row] if panels_outside else [*others, *row, roles.column]
     if len(order) > 1:
         stmt = reorder(stmt, order)
     stmt, columns = split(stmt, roles.column, segments(roles.column.extent, width))
     if roles.row is not None:
-        stmt, tiles = split(stmt, roles.row, segments(rows, target.tile_rows(vectors), balanced=True))
+        stmt, tiles = split(stmt, roles.row, segments(rows, tile_rows, balanced=True))
         for _, inner in tiles:
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     stmt = _sink_columns(stmt, columns, target)
     return simplify_stmt(outline(stmt)), packed
+
+
+def _panels_outside(nest: Reduction, roles: Roles, width: int, tile_rows: int) -> bool:
+    """Whether the panel loop stands outside the row loops: A is then read once per panel; else B once per tile of rows.
+
+    The operand that is read again and again costs its bytes each time, unless it stays in the first-level cache.
+    """
+    a = sum(x.buffer.size for x in loads(roles.a)) * F32.bytes
+    b = roles.b.buffer.size * F32.bytes
+    rows = 1
+    for v in nest.loops:
+        if v is not roles.column and v not in free_vars(roles.b):
+            rows *= v.extent
+    again_a = 0 if a <= STAYS_IN_CACHE else a * -(-roles.column.extent // width)
+    again_b = 0 if b <= STAYS_IN_CACHE else b * -(-rows // tile_rows)
+    return again_a <= again_b
 
 
 def _sink_columns(stmt: Stmt, columns: list[tuple[Var, Var]], target: Target) -> Stmt:
