@@ -90,6 +90,8 @@ def apply_unary(op: str, a: Array) -> Array:
     with np.errstate(all="ignore"):
         if op == "not" and a.dtype.kind != "b":
             return np.asarray(np.invert(a))
+        if op in ("floor", "ceil", "round", "trunc") and a.dtype.kind != "f":
+            return a
         result = np.asarray(UNARY[op](a))
     return result if op in ("isnan", "isinf") else result.astype(a.dtype)
 
