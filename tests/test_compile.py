@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -185,6 +187,26 @@ def test_runs_do_not_disturb_each_other(target: str) -> None:
     np.testing.assert_array_equal(first["y"], kept)
     np.testing.assert_array_equal(compiled.run({"x": random((2, 9), 1)})["y"], kept)
     assert not np.array_equal(second["y"], kept)
+
+
+CYCLES = """
+import gc, sys
+import webnn_compile
+for _ in range(20):
+    model = webnn_compile.compile(sys.argv[1], target=sys.argv[2], shapes={"x": (2, 3)})
+    model.itself = getattr(model, "_code", model).model = model
+    del model
+    gc.collect()
+"""
+
+
+@targets
+def test_garbage_collection(target: str, tmp_path: Path) -> None:
+    """The collector frees what a cycle of references holds in any order, which LLVM does not bear by itself."""
+    onnx.save(relu(), tmp_path / "relu.onnx")
+    command = [sys.executable, "-c", CYCLES, str(tmp_path / "relu.onnx"), target]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 # Arguments

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
+from contextlib import ExitStack
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -45,20 +47,17 @@ class JitModule:
     def __init__(self, llvm_ir: str, function: str) -> None:
         """Raises InternalError where LLVM refuses the text."""
         machine = _machine()
-        try:
-            module = llvm.parse_assembly(llvm_ir, llvm.create_context())
-            module.verify()
-        except RuntimeError as error:
-            raise InternalError(f"native: LLVM refuses the generated code: {str(error).strip()}") from None
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_unrolling = options.loop_vectorization = False
-        options.loop_interleaving = options.slp_vectorization = False
-        builder = llvm.create_pass_builder(machine, options)
-        simplifier = builder.getFunctionPassManager()
-        for f in module.functions:
-            if not f.is_declaration:
-                simplifier.run(f, builder)
-        self._engine = llvm.create_mcjit_compiler(module, machine)
+        with ExitStack() as owned:
+            context = owned.enter_context(llvm.create_context())
+            try:
+                module = owned.enter_context(llvm.parse_assembly(llvm_ir, context))
+                module.verify()
+            except RuntimeError as error:
+                raise InternalError(f"native: LLVM refuses the generated code: {str(error).strip()}") from None
+            _simplify(module, machine)
+            self._engine = owned.enter_context(llvm.create_mcjit_compiler(module, machine))
+            # The garbage collector would free context and engine in any order, and LLVM crash.
+            weakref.finalize(self, owned.pop_all().close)
         self._engine.finalize_object()
         address = self._engine.get_function_address(function)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
@@ -66,3 +65,14 @@ class JitModule:
     def run(self, weights: int, arena: int) -> None:
         """Calls the function with two addresses; the interpreter lock is released meanwhile."""
         self._run(weights, arena)
+
+
+def _simplify(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_unrolling = options.loop_vectorization = False
+    options.loop_interleaving = options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    simplifier = builder.getFunctionPassManager()
+    for f in module.functions:
+        if not f.is_declaration:
+            simplifier.run(f, builder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -32,15 +32,17 @@ def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False) -> bytes:
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
         cpu="generic", features=",".join(features), opt=3, reloc="static"
     )
-    try:
-        # A context of its own, so that the types and constants of a large module are freed with it.
-        module = llvm.parse_assembly(llvm_ir, llvm.create_context())
-        module.verify()
-    except RuntimeError as error:
-        raise InternalError(f"wasm: LLVM refuses the generated code: {str(error).strip()}") from None
-    _optimise(module, machine)
-    with _scheduled_as_written():
-        data: bytes = machine.emit_object(module)
+    with ExitStack() as owned:
+        # A context of its own, so that the types and constants of a large module are freed with it, and after it.
+        context = owned.enter_context(llvm.create_context())
+        try:
+            module = owned.enter_context(llvm.parse_assembly(llvm_ir, context))
+            module.verify()
+        except RuntimeError as error:
+            raise InternalError(f"wasm: LLVM refuses the generated code: {str(error).strip()}") from None
+        _optimise(module, machine)
+        with _scheduled_as_written():
+            data: bytes = machine.emit_object(module)
     return data
 
 
