@@ -21,6 +21,10 @@ INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended, as shells have it."""
 
 
+FILE = click.Path(path_type=Path, readable=False)
+"""Any path: what is wrong with one is said in the compiler's own words."""
+
+
 class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     """NAME=1x3x224x224; NAME= is a scalar."""
 
@@ -37,10 +41,10 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=FILE)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FOLDER",
     required=True,
     help="Folder to write the bundle to, new or empty.",
@@ -72,7 +76,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option(
     "--report",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Write sizes, kernels, times and files as JSON.",
 )

@@ -57,8 +57,8 @@ def _declared(tensor: onnx.TypeProto.Tensor) -> Declared:
 def _match(name: str, given: tuple[int, ...], declared: Declared, symbols: dict[str, tuple[int, str]]) -> None:
     """Checks a given shape against the declared one, and learns what its symbols stand for."""
     shown = "x".join(map(str, given))
-    if any(extent < 0 for extent in given):
-        raise InputError(f"the shape {shown} given for input {name!r} has a negative extent; give 0 or more")
+    if not all(0 <= extent < 2**63 for extent in given):
+        raise InputError(f"the shape {shown} given for input {name!r} has an extent that is negative or above 2**63")
     if declared is None:
         return
     if len(given) != len(declared):
