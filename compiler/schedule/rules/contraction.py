@@ -3,8 +3,8 @@
 Rows are output positions (each an element of A, broadcast), columns are output channels (vectors of B). Per step of K a
 tile of 6 x 8 does 12 multiply-adds for 8 loads; smaller tiles are bound by loads or by the latency of an addition.
 B, if constant, is packed in panels as wide as the tile, so that K runs through contiguous memory. Which loop stands
-outside goes by the bytes that are read again: usually the panel loop, so that a panel stays in the cache while the image
-streams; the rows, where the weights are small.
+outside goes by the bytes that are read again: usually the panel loop, so that a panel stays in the cache while the
+image streams; the rows, where the weights are small.
 """
 
 from __future__ import annotations
