@@ -47,10 +47,10 @@ def layout_of(buffer: Buffer) -> Layout:
 
 
 def laid_out(buffer: Buffer, data: Array) -> Array:
-    """`data`, of the logical shape, as it lies in `buffer`: zeros around, poison in what rounding up adds (zeros for a
-    constant, since those are packed at compile time)."""
+    """`data`, of the logical shape or flat, as it lies in `buffer`: zeros around, poison in what rounding up adds; zeros
+    there, too, in a constant, since those are packed at compile time."""
     layout = layout_of(buffer)
-    packed = layout.pack(data)
+    packed = layout.pack(data.reshape(layout.shape))
     if not buffer.constant:
         packed = np.where(_rounding(layout), np.asarray(poison(buffer.dtype)).astype(packed.dtype), packed)
     return np.asarray(packed.reshape(buffer.shape), order="C")

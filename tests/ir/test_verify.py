@@ -1,0 +1,190 @@
+"""The verifier of kernels: each fault is found, and told with the pass and the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from nests import matrix_product, padded_sum, pointwise
+from webnn_compile.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8
+from webnn_compile.errors import InternalError
+from webnn_compile.ir.nodes import (
+    Alloc,
+    Binary,
+    Bitcast,
+    Buffer,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Kernel,
+    Load,
+    LoopKind,
+    Outline,
+    Ramp,
+    Reduce,
+    Scope,
+    Select,
+    Seq,
+    Splat,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+from webnn_compile.ir.verify import verify_kernel
+
+X, Y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
+N, B = Buffer("n", (8,), I32), Buffer("b", (8,), BOOL)
+LOCAL = Buffer("acc", (), F32, Scope.LOCAL)
+I, J = Var("i", 8), Var("j", 4)
+XI = Load(X, (I,))
+ONE = Const(1.0, F32)
+
+
+def kernel(body: Stmt) -> Kernel:
+    return Kernel("k", (X, N, B, Y), body)
+
+
+def of(value: Expr) -> Stmt:
+    """y[i] = value"""
+    return For(I, Store(Y, (I,), value))
+
+
+def wide(value: Expr) -> Stmt:
+    """y[0..+4] = value"""
+    return Store(Y, (Ramp(Const(0), 4),), value)
+
+
+def at(index: Expr, guard: Expr | None = None) -> Stmt:
+    """y[i] = x[index]"""
+    return of(Load(X, (index,), guard))
+
+
+@pytest.mark.parametrize("good", [pointwise(3, 4), matrix_product(2, 3, 4), padded_sum(5, 3, 1)])
+def test_good_kernels_pass(good: object) -> None:
+    verify_kernel(good.kernel, "build_kernel")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        at(7 - I),
+        at(I + 4, I < 4),
+        at(Load(N, (I + 100,)), I < 0),
+        at(I % 3 + 5),
+        at(Load(N, (I,))),
+        For(J, Store(Y, (Ramp(J * 2, 2),), Load(X, (Ramp(J * 2, 2),)) + Splat(ONE, 2))),
+        For(J, Store(Y, (J,), ONE), LoopKind.VECTOR),
+        For(J, Seq((Store(Y, (J,), ONE), Store(Y, (J + 4,), ONE))), LoopKind.VECTOR),
+        For(Var("none", 0), Store(Y, (Const(99),), ONE)),
+        of(Select(XI < 0.0, -XI, XI)),
+        of(Cast(F32, Load(B, (I,)))),
+        of(Bitcast(F32, Load(N, (I,)))),
+        Outline(Alloc(LOCAL, Seq((Store(LOCAL, (), ONE), Store(Y, (Const(0),), Load(LOCAL, ())))))),
+    ],
+)
+def test_what_is_allowed(body: Stmt) -> None:
+    verify_kernel(kernel(body), "simplify")
+
+
+FAULTS: dict[str, tuple[Callable[[], Stmt], str]] = {
+    "free variable": (lambda: Store(Y, (I,), ONE), "variable i is used outside its loop"),
+    "loop in itself": (lambda: For(I, of(XI)), "a loop over i stands inside a loop over i"),
+    "unknown buffer": (lambda: of(Load(Buffer("z", (8,), F32), (I,))), "loads from Buffer(z"),
+    "local not allocated": (lambda: of(Load(LOCAL, ())), "not allocated here"),
+    "store to an input": (lambda: For(I, Store(X, (I,), ONE)), "stores to Buffer(x"),
+    "store to what is allocated elsewhere": (lambda: Store(LOCAL, (), ONE), "no local buffer"),
+    "allocation of a global": (lambda: Alloc(Buffer("g", (), F32), of(ONE)), "allocated but global"),
+    "allocation twice": (lambda: Alloc(LOCAL, Alloc(LOCAL, of(ONE))), "allocated twice"),
+    "rank": (lambda: of(Load(X, (I, I))), "2 indices for Buffer(x"),
+    "rank of a store": (lambda: For(I, Store(Y, (), ONE)), "0 indices for Buffer(y"),
+    "index too large": (lambda: at(I + 1), "an index leaves Buffer(x"),
+    "index too small": (lambda: at(I - 1), "an index leaves Buffer(x"),
+    "index far away": (lambda: at(I % 3 + 8), "an index leaves Buffer(x"),
+    "store out of range": (lambda: For(I, Store(Y, (I + 1,), ONE)), "an index leaves Buffer(y"),
+    "vector out of range": (
+        lambda: For(J, Store(Y, (Ramp(J * 2, 4),), Splat(ONE, 4))),
+        "an index leaves Buffer(y",
+    ),
+    "index of another type": (lambda: at(Cast(I64, I)), "an index is int64"),
+    "dtypes of operands": (lambda: of(Binary("+", XI, Const(1))), "operands of + are float32 and int32"),
+    "dtypes of arms": (lambda: of(Select(XI < 0.0, XI, Const(0))), "a selection by bool of float32 or int32"),
+    "dtype of a condition": (lambda: of(Select(I, XI, XI)), "a selection by int32"),
+    "dtype of a store": (lambda: of(Const(1)), "stores int32 to Buffer(y"),
+    "dtype of a guard": (lambda: at(I, I), "a guard is no scalar bool"),
+    "size of a bitcast": (lambda: of(Cast(F32, Bitcast(F64, Load(N, (I,))))), "int32 read as the bits of float64"),
+    "not of a float": (lambda: of(Unary("not", XI)), "not of float32"),
+    "shift of a float": (lambda: of(Binary("shl", XI, XI)), "shl of float32"),
+    "constant of a signed type": (lambda: of(Cast(F32, Const(128, I8))), "128 is no int8"),
+    "constant of an unsigned type": (lambda: of(Cast(F32, Const(-1, U8))), "-1 is no uint8"),
+    "constant of 33 bits": (lambda: of(Cast(F32, Const(1 << 31))), "2147483648 is no int32"),
+    "lanes of operands": (lambda: wide(Binary("+", Splat(ONE, 4), ONE)), "the lanes of operands differ"),
+    "lanes of a store": (lambda: of(Splat(XI, 4)), "the lanes of index and value differ"),
+    "vector of vectors": (lambda: wide(Splat(Splat(ONE, 4), 4)), "a vector of vectors"),
+    "reduction": (lambda: of(Reduce("sum", (J,), XI, ONE)), "a reduction that is no loop"),
+    "vector of a reduction": (
+        lambda: For(J, Store(Y, (J,), ONE), LoopKind.VECTOR, parallel=False),
+        "a vector loop is a reduction",
+    ),
+    "vector around a loop": (lambda: For(J, of(XI), LoopKind.VECTOR), "or holds more than stores"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault(fault: str) -> None:
+    make, message = FAULTS[fault]
+    with pytest.raises(InternalError) as caught:
+        verify_kernel(kernel(make()), "some_pass")
+    assert str(caught.value).startswith("after some_pass: kernel k: ")
+    assert message in str(caught.value)
+    assert "please report this" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("params", "outputs", "message"),
+    [
+        ((X, X, Y), 1, "3 parameters"),
+        ((X, Y), 0, "0 of them outputs"),
+        ((X, Y), 3, "3 of them outputs"),
+        ((X, LOCAL, Y), 1, "is local"),
+    ],
+)
+def test_parameters(params: tuple[Buffer, ...], outputs: int, message: str) -> None:
+    with pytest.raises(InternalError, match=message):
+        verify_kernel(Kernel("k", params, of(XI), outputs=outputs), "build_kernel")
+
+
+def test_constants_are_not_written() -> None:
+    weights = Buffer("w", (8,), F32, constant=True)
+    with pytest.raises(InternalError, match="which is no output"):
+        verify_kernel(Kernel("k", (X, weights), For(I, Store(weights, (I,), XI))), "schedule_cpu")
+
+
+STAGES: dict[str, tuple[Stmt, str]] = {
+    "unroll_loops": (For(J, Store(Y, (J,), ONE), LoopKind.UNROLL), "an unroll loop is left"),
+    "flatten_indices": (For(I, Store(LOCAL, (), XI)), "an access by several indices is left"),
+    "vectorize_loops": (For(J, Store(Y, (J,), ONE), LoopKind.VECTOR), "a vector loop is left"),
+    "lower_math": (of(Unary("exp", XI)), "a function without an instruction is left: exp"),
+    "lower_float16": (of(Cast(F32, Cast(F16, XI))), "a float16 conversion is left"),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_a_pass_does_away_with_is_gone_from_then_on(stage: str) -> None:
+    body, message = STAGES[stage]
+    if stage == "flatten_indices":
+        body = Alloc(LOCAL, body)
+    verify_kernel(kernel(body), "schedule_cpu")
+    for later in list(STAGES)[list(STAGES).index(stage) :]:
+        with pytest.raises(InternalError, match=message):
+            verify_kernel(kernel(body), later)
+    for earlier in list(STAGES)[: list(STAGES).index(stage)]:
+        verify_kernel(kernel(body), earlier)
+
+
+def test_a_shared_expression_is_checked_once() -> None:
+    e: Expr = XI
+    for _ in range(80):
+        e = e * e
+    verify_kernel(kernel(of(e)), "lower_math")
