@@ -20,6 +20,9 @@ from .tensor import Tensor
 BODY_LIMIT = 400
 """Nodes of an expression beyond which nothing more is inlined into it."""
 
+EPILOGUE_LIMIT = 16
+"""Maps between a value and where all that reads it meets again; beyond, the search is given up."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Group:
@@ -67,24 +70,46 @@ class _Plan:
                 self._inline_into_readers(t)
 
     def _extend_epilogue(self, anchor: Tensor) -> None:
+        """Takes in maps behind the reduction as long as all that reads it meets again in one map (x * sigmoid(x))."""
         current = anchor
         while current not in self.stored:
-            users = self.readers.get(current, [])
-            if len(users) != 1 or users[0].is_reduction or users[0] in self._anchor_of:
+            between, meeting = self._meeting(current)
+            if meeting is None:
                 break
-            user = users[0]
-            if user.shape != current.shape or not _reads_identity(user, current):
+            before = dict(self._sizes)
+            for t in (*between, *([] if current is anchor else [current])):
+                self._sizes[t.buffer] = self._size(t)
+            if self._size(meeting) > BODY_LIMIT:
+                self._sizes = before
                 break
-            if current is not anchor and self._size_with(user, current) > BODY_LIMIT:
-                break
-            if current is anchor:
-                self.absorbed[anchor] = user
-            else:
-                self._inline_into_readers(current)
-            self._anchor_of[user] = anchor
-            current = user
+            self.inlined.update(between)
+            if current is not anchor:
+                self.inlined.add(current)
+            for t in (*between, meeting):
+                self._anchor_of[t] = anchor
+            current = meeting
         if current is not anchor:
             self.absorbed[anchor] = current
+
+    def _meeting(self, start: Tensor) -> tuple[list[Tensor], Tensor | None]:
+        """The map that every path from `start` leads to, and the maps on the way, which read nothing but `start` and
+        each other at another element than they compute; None where there is no such map."""
+        between: list[Tensor] = []
+        open_ = set(self.readers.get(start, []))
+        while open_:
+            t = min(open_, key=self._order.__getitem__)
+            inside = [r for r in t.reads if r is start or r in between]
+            fits = not t.is_reduction and t.shape == start.shape and t not in self._anchor_of
+            if not fits or not all(_reads_identity(t, r) for r in inside):
+                break
+            open_.remove(t)
+            if not open_:
+                return between, t
+            if t in self.stored or len(between) == EPILOGUE_LIMIT:
+                break
+            between.append(t)
+            open_.update(self.readers.get(t, []))
+        return [], None
 
     def _may_inline(self, t: Tensor) -> bool:
         users = self.readers.get(t, [])
