@@ -47,8 +47,8 @@ def layout_of(buffer: Buffer) -> Layout:
 
 
 def laid_out(buffer: Buffer, data: Array) -> Array:
-    """`data`, of the logical shape or flat, as it lies in `buffer`: zeros around, poison in what rounding up adds (zeros
-    in a constant: those are packed at compile time)."""
+    """`data`, of the logical shape or flat, as it lies in `buffer`: zeros around, poison in what rounding up adds (in a
+    constant zeros: those are packed at compile time)."""
     layout = layout_of(buffer)
     packed = layout.pack(data.reshape(layout.shape))
     if not buffer.constant:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..graph.ir import Array, Node
 from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from ..graph.ir import Array, Node
 
 T = TypeVar("T")
 

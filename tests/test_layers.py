@@ -1,0 +1,125 @@
+"""Who may import whom: the table of ARCHITECTURE.md, held against every import statement."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPILER = ROOT / "compiler"
+
+BASE = {"errors", "dtypes", "target", "recursion"}
+CORE = BASE | {"program", "plan_memory", "ir"}
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "dtypes": set(),
+    "target": set(),
+    "recursion": set(),
+    "plan_memory": set(),
+    "ir": {"errors", "dtypes"},
+    "program": BASE | {"ir"},
+    "tensor": BASE | {"ir", "plan_memory"},
+    "ops": BASE | {"ir", "tensor"},
+    "graph": BASE | {"ir", "tensor", "ops"},
+    "frontends": BASE | {"ops", "graph"},
+    "schedule": BASE | {"ir"},
+    "passes": BASE | {"ir"},
+    "codegen": CORE,
+    "wasm": CORE | {"codegen"},
+    "native": CORE | {"codegen"},
+    "bundle": {"errors", "dtypes", "program"},
+    "verify": {"errors", "program"},
+    "pipeline": CORE | {"graph", "tensor", "schedule", "passes"},
+}
+"""What each part may import besides itself. Parts that are not listed stand above: nothing here imports them."""
+
+OUTSIDE: dict[str, set[str]] = {
+    "llvmlite": {"wasm", "native"},
+    "onnx": {"frontends"},
+    "onnxruntime": {"verify"},
+    "wasmtime": {"wasm"},
+    "click": {"cli", "progress", "report"},
+    "rich": {"cli", "progress"},
+}
+"""Packages from elsewhere, and the parts that may import them."""
+
+
+def statements(file: Path) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports that run: not those for type checkers."""
+    stack: list[ast.AST] = [ast.parse(file.read_text())]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING":
+            stack.extend(n.orelse)
+        elif isinstance(n, ast.Import | ast.ImportFrom):
+            yield n
+        else:
+            stack.extend(ast.iter_child_nodes(n))
+
+
+def imported(file: Path) -> set[tuple[str, ...]]:
+    """The modules that a file of the compiler imports, as parts of their names; from outside with the package first."""
+    folder = ("webnn_compile", *file.relative_to(COMPILER).parent.parts)
+    found: set[tuple[str, ...]] = set()
+    for n in statements(file):
+        if isinstance(n, ast.Import):
+            found.update(tuple(a.name.split(".")) for a in n.names)
+            continue
+        above = folder[: len(folder) - n.level + 1] if n.level else ()
+        module = (*above, *(n.module or "").split(".")) if n.module else above
+        found.update([(*module, a.name) for a in n.names] if not n.module else [module])
+    return found
+
+
+def part_of(file: Path) -> str:
+    return file.relative_to(COMPILER).with_suffix("").parts[0]
+
+
+FILES = sorted(COMPILER.rglob("*.py"))
+
+
+@pytest.mark.parametrize("part", ALLOWED)
+def test_a_part_imports_what_stands_below_it(part: str) -> None:
+    files = [f for f in FILES if part_of(f) == part]
+    assert files, f"there is no {part}; mend the table"
+    for file in files:
+        for name in imported(file):
+            if name[0] == "webnn_compile":
+                assert name[1] in ALLOWED[part] | {part}, f"{file.relative_to(ROOT)} imports {name}"
+
+
+@pytest.mark.parametrize("package", OUTSIDE)
+def test_a_package_is_imported_where_it_belongs(package: str) -> None:
+    users = {part_of(f) for f in FILES if any(name[0] == package for name in imported(f))}
+    assert users == OUTSIDE[package]
+
+
+def test_the_table_has_no_cycles() -> None:
+    placed: set[str] = set()
+    while len(placed) < len(ALLOWED):
+        ready = {p for p, below in ALLOWED.items() if below <= placed} - placed
+        assert ready, f"in a cycle: {sorted(set(ALLOWED) - placed)}"
+        placed |= ready
+
+
+def test_backends_never_import_each_other() -> None:
+    assert "wasm" not in ALLOWED["native"]
+    assert "native" not in ALLOWED["wasm"]
+
+
+def test_rpc_imports_nothing_of_the_compiler() -> None:
+    for file in (ROOT / "rpc").rglob("*.py"):
+        for n in statements(file):
+            names = [a.name for a in n.names] if isinstance(n, ast.Import) else [n.module or ""]
+            assert not any(name.split(".")[0] == "webnn_compile" for name in names), file
+            assert not isinstance(n, ast.ImportFrom) or n.level < 2, file
+
+
+def test_imports_are_read_as_python_does() -> None:
+    assert ("webnn_compile", "ir", "index") in imported(COMPILER / "tensor" / "fuse.py")
+    assert ("webnn_compile", "target") in imported(COMPILER / "native" / "jit.py")
+    assert ("llvmlite", "binding") in imported(COMPILER / "native" / "jit.py")
+    assert not any(name[1:2] == ("graph",) for name in imported(COMPILER / "ops" / "call.py"))
