@@ -32,6 +32,8 @@ def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tenso
     constant = {r.buffer for r in reads if r.data is not None}
     if any(x.buffer is not t.buffer and x.buffer not in constant for x in sites):
         return False
+    if len({x.indices for x in sites if x.buffer is t.buffer}) > 1:  # the product of a tensor with itself
+        return False
     return any(x.buffer is t.buffer and is_spatial(x.indices, axes) for x in sites)
 
 

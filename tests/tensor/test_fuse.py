@@ -1,0 +1,166 @@
+"""What shares a kernel with what: each small model becomes just the kernels that it should."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+import pytest
+from kernel_checks import check_model
+from onnx_models import model, node, random
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.nodes import Load
+from webnn_compile.ir.rewrite import walk
+from webnn_compile.pipeline import Lowered, lower_model
+from webnn_compile.tensor.fuse import BODY_LIMIT
+
+W33 = random((8, 8, 3, 3))
+B8 = random((8,))
+
+
+def lowered(proto: onnx.ModelProto) -> Lowered:
+    return lower_model(run_graph_passes(import_model(proto)))
+
+
+def ops(proto: onnx.ModelProto) -> list[tuple[str, ...]]:
+    """The operators that each kernel computes; copies between layouts left out."""
+    return [g.origin.ops for g in lowered(proto).groups if g.origin.ops != ("Layout",)]
+
+
+def chain(operators: Sequence[str], shape: Sequence[int] = (2, 40)) -> onnx.ModelProto:
+    names = ["x", *(f"t{n}" for n in range(1, len(operators))), "y"]
+    return model(
+        [node(op, [a], [b]) for op, a, b in zip(operators, names, names[1:], strict=False)], {"x": shape}, ["y"]
+    )
+
+
+def test_a_chain_of_maps_is_one_kernel() -> None:
+    proto = chain(["Relu", "Neg", "Exp", "Abs"])
+    assert ops(proto) == [("Relu", "Neg", "Exp", "Abs")]
+    check_model(proto)
+
+
+def test_convolution_bias_activation_and_residual_are_one_kernel() -> None:
+    nodes = [
+        node("Conv", ["x", "w", "b"], ["a"], pads=[1, 1, 1, 1]),
+        node("Relu", ["a"], ["r"]),
+        node("Conv", ["r", "w", "b"], ["c"], pads=[1, 1, 1, 1]),
+        node("Add", ["c", "r"], ["s"]),
+        node("Relu", ["s"], ["y"]),
+    ]
+    proto = model(nodes, {"x": [1, 8, 5, 5]}, ["y"], {"w": W33, "b": B8})
+    assert ops(proto) == [("Conv", "Relu"), ("Conv", "Add", "Relu")]
+
+
+def test_an_activation_of_several_nodes_joins_its_convolution() -> None:
+    nodes = [
+        node("Conv", ["x", "w"], ["c"]),
+        node("Sigmoid", ["c"], ["s"]),
+        node("Mul", ["c", "s"], ["y"]),
+    ]
+    proto = model(nodes, {"x": [1, 8, 4, 4]}, ["y"], {"w": W33})
+    groups = lowered(proto).groups
+    kernels = [g.origin.ops for g in groups if g.origin.ops != ("Layout",)]
+    assert len(kernels) <= 2
+    assert kernels[0][0] == "Conv"
+    check_model(proto, work=200_000)
+
+
+def test_softmax() -> None:
+    """Largest, sum of powers, quotient: each reduction is a kernel, and only those and one map are."""
+    proto = chain(["Softmax"], [3, 17])
+    groups = lowered(proto).groups
+    assert sum(g.reduce is not None for g in groups) == 2
+    assert len(groups) <= 4
+    check_model(proto)
+
+
+def test_a_dear_producer_of_two_readers_is_computed_once() -> None:
+    """Two convolutions would each compute the exponential again for every element of their windows."""
+    nodes = [
+        node("Exp", ["x"], ["e"]),
+        node("Conv", ["e", "w"], ["a"], pads=[1, 1, 1, 1]),
+        node("Conv", ["e", "v"], ["b"], pads=[1, 1, 1, 1]),
+        node("Concat", ["a", "b"], ["y"], axis=1),
+    ]
+    proto = model(nodes, {"x": [1, 8, 4, 4]}, ["y"], {"w": W33, "v": W33 * 2})
+    assert sum("Exp" in group for group in ops(proto)) == 1
+
+
+def test_a_map_of_two_readers_is_computed_once() -> None:
+    nodes = [node("Exp", ["x"], ["e"]), node("Neg", ["e"], ["y"]), node("Abs", ["e"], ["z"])]
+    proto = model(nodes, {"x": [2, 40]}, ["y", "z"])
+    assert ops(proto) == [("Exp",), ("Neg",), ("Abs",)]
+
+
+def test_a_producer_that_is_read_along_rows_is_computed_once() -> None:
+    """A matrix product reads each element of its operand once per column."""
+    nodes = [node("Exp", ["x"], ["e"]), node("MatMul", ["e", "w"], ["y"])]
+    assert ops(model(nodes, {"x": [4, 6]}, ["y"], {"w": random((6, 5))})) == [("Exp",), ("MatMul",)]
+
+
+def test_a_producer_that_is_read_once_joins_the_reduction() -> None:
+    proto = model([node("Exp", ["x"], ["e"]), node("ReduceSum", ["e"], ["y"])], {"x": [4, 6]}, ["y"])
+    assert ops(proto) == [("Exp", "ReduceSum")]
+    check_model(proto)
+
+
+def test_a_broadcast_producer_is_computed_before() -> None:
+    nodes = [node("Exp", ["z"], ["e"]), node("Add", ["x", "e"], ["y"])]
+    proto = model(nodes, {"x": [8, 6], "z": [6]}, ["y"])
+    assert ops(proto) == [("Exp",), ("Add",)]
+
+
+def test_an_output_in_the_middle_is_kept() -> None:
+    nodes = [node("Conv", ["x", "w"], ["c"]), node("Relu", ["c"], ["y"])]
+    proto = model(nodes, {"x": [1, 8, 4, 4]}, ["c", "y"], {"w": W33})
+    assert ("Conv",) in ops(proto)
+    check_model(proto, work=200_000)
+
+
+def test_movement_costs_no_kernel_of_its_own() -> None:
+    nodes = [
+        node("Transpose", ["x"], ["t"], perm=[1, 0]),
+        node("Slice", ["t", "starts", "ends"], ["s"]),
+        node("Concat", ["s", "z"], ["c"], axis=0),
+        node("Relu", ["c"], ["y"]),
+    ]
+    weights = {"starts": np.asarray([1]), "ends": np.asarray([4])}
+    proto = model(nodes, {"x": [3, 5], "z": [2, 3]}, ["y"], weights)
+    assert len(ops(proto)) == 1
+    check_model(proto)
+
+
+def test_a_pad_before_a_gather_reads_no_index_out_of_range() -> None:
+    nodes = [node("Gather", ["x", "i"], ["g"], axis=0), node("Pad", ["g", "p"], ["y"])]
+    at = np.asarray([2, 0, 1])
+    proto = model(nodes, {"x": [3, 4]}, ["y"], {"p": np.asarray([1, 0, 2, 0]), "i": at})
+    check_model(proto)
+
+
+@pytest.mark.parametrize("length", [60, 300])
+def test_a_long_chain_is_cut_into_kernels_of_bounded_size(length: int) -> None:
+    found = lowered(chain(["Exp", "Neg"] * (length // 2))).groups
+    assert (len(found) == 1) == (length == 60)
+    assert sum(len(g.origin.nodes) for g in found) == length
+    assert all(sum(1 for _ in walk(g.body)) <= BODY_LIMIT for g in found)
+
+
+def test_activations_that_read_twice_do_not_grow_without_bound() -> None:
+    """x * relu6(x + 3) reads its operand twice: fused without a limit, ten of them would have a thousand nodes."""
+    nodes = []
+    for n in range(10):
+        a = "x" if n == 0 else f"t{n}"
+        nodes.append(node("HardSwish", [a], [f"t{n + 1}"]))
+    groups = lowered(model(nodes, {"x": [2, 40]}, ["t10"])).groups
+    assert 1 < len(groups) < 10
+    assert all(sum(1 for _ in walk(g.body)) <= BODY_LIMIT for g in groups)
+
+
+def test_a_kernel_reads_each_tensor_as_one_parameter() -> None:
+    nodes = [node("Neg", ["x"], ["n"]), node("Mul", ["n", "x"], ["m"]), node("Add", ["m", "x"], ["y"])]
+    (kernel,) = lowered(model(nodes, {"x": [2, 40]}, ["y"])).kernels
+    assert len(kernel.params) == 2
+    assert {n.buffer for n in walk(kernel.body) if isinstance(n, Load)} == {kernel.params[0]}
