@@ -14,12 +14,23 @@ Range = tuple[int, int]
 """Least and greatest value, both included."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Affine:
-    """The sum of coefficient * atom plus a constant. An atom is a Var or an expression that is not affine."""
+    """The sum of coefficient * atom plus a constant. An atom is a Var or an expression that is not affine.
+
+    Equal sums are equal, whatever the order of their terms.
+    """
 
     terms: tuple[tuple[Expr, int], ...]
     constant: int
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Affine) or self.constant != other.constant:
+            return False
+        return self.terms == other.terms or frozenset(self.terms) == frozenset(other.terms)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.terms), self.constant))
 
     def coefficient(self, atom: Expr) -> int:
         return next((c for a, c in self.terms if a == atom), 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..ir.index import flat_offset
+from ..ir.index import Affine, flat_offset
 from ..ir.layout import Layout
 from ..ir.nodes import Expr, Load
 from .fuse import Group
@@ -30,6 +30,5 @@ def find_aliases(
     return found
 
 
-def _offset(layout: Layout, logical: tuple[Expr, ...]) -> tuple[frozenset[tuple[Expr, int]], int]:
-    form = flat_offset(layout.physical_shape, layout.index(logical))
-    return frozenset(form.terms), form.constant
+def _offset(layout: Layout, logical: tuple[Expr, ...]) -> Affine:
+    return flat_offset(layout.physical_shape, layout.index(logical))
