@@ -19,7 +19,7 @@ def sample() -> list[Case]:
     taken = []
     for case in all_cases():
         finite = all(
-            np.isfinite(a).all() and np.abs(a).max(initial=0) < 1e6
+            np.isfinite(a).all() and np.abs(a.astype(np.float64)).max(initial=0) < 1e6
             for a in case.inputs
             if a is not None and a.dtype.kind == "f"
         )
@@ -30,7 +30,9 @@ def sample() -> list[Case]:
     return taken
 
 
-@pytest.mark.parametrize("case", sample(), ids=lambda c: c.id)
-def test_stages(case: Case) -> None:
-    graph = run_graph_passes(import_model(make_model(case)))
-    check_stages(graph, feeds(case), [NARROW if len(case.id) % 2 else WIDE], tolerance=max(case.tolerance, 2e-5))
+@pytest.mark.parametrize(("number", "case"), enumerate(sample()), ids=lambda v: v.id if isinstance(v, Case) else None)
+def test_stages(number: int, case: Case) -> None:
+    """Odd rows for narrow vectors, even ones for wide."""
+    given = feeds(case)
+    graph = run_graph_passes(import_model(make_model(case), {name: a.shape for name, a in given.items()}))
+    check_stages(graph, given, [(WIDE, NARROW)[number % 2]], tolerance=max(case.tolerance, 2e-5))

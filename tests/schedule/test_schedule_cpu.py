@@ -17,13 +17,15 @@ from webnn_compile.ir.rewrite import walk
 from webnn_compile.pipeline import lower_model
 from webnn_compile.target import Target
 
+WIDEST = Target("widest", lanes=16, registers=31, fused=True)
 FEW_REGISTERS = Target("few", lanes=4, registers=6, fused=False)
+TARGETS = (NARROW, WIDE, FEW_REGISTERS, WIDEST)
 WORK = 60_000
 
 
 def check(proto: onnx.ModelProto, seed: int, **options: Any) -> None:
     """On one target after the other, by the seed."""
-    check_model(proto, [(NARROW, WIDE, FEW_REGISTERS)[seed % 3]], work=WORK, **options)
+    check_model(proto, [TARGETS[seed % len(TARGETS)]], work=WORK, **options)
 
 
 def convolution(generator: np.random.Generator, rank: int) -> tuple[list[int], Array, dict[str, Any]]:
@@ -184,7 +186,7 @@ def test_a_contraction_has_vector_columns_in_a_function_of_its_own() -> None:
 
 
 def test_tiles_fit_the_registers() -> None:
-    for target in (NARROW, WIDE, FEW_REGISTERS):
+    for target in TARGETS:
         for vectors in (1, 2, 3):
             rows = target.tile_rows(vectors)
             assert rows >= 1
