@@ -1,0 +1,133 @@
+"""From a model file to a bundle: phases, stages, the figures that are reported, and their table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx_models import model, node, random
+from webnn_compile.build import Options, Report, build, stages
+from webnn_compile.errors import InputError
+from webnn_compile.graph.passes import GRAPH_PASSES
+from webnn_compile.ir.printer import print_kernel
+from webnn_compile.pipeline import LOWERING_PASSES
+from webnn_compile.report import PLAIN_WIDTH, print_report, size
+
+SHAPES = {"x": (1, 3, 6, 6)}
+
+
+def save(folder: Path) -> Path:
+    nodes = [node("Conv", ["x", "k"], ["c"], "conv"), node("Relu", ["c"], ["r"], "relu")]
+    nodes += [node("Conv", ["r", "k2"], ["d"], "conv2"), node("Relu", ["d"], ["y[bold]"], "relu2")]
+    weights = {"k": random((4, 3, 3, 3)), "k2": random((4, 4, 3, 3), 1)}
+    onnx.save(model(nodes, {"x": ["n", 3, 6, 6]}, ["y[bold]"], weights), folder / "two.onnx")
+    return folder / "two.onnx"
+
+
+def made(folder: Path, **options: object) -> tuple[Report, list[str], list[str]]:
+    """The report, the phases, and what was dumped."""
+    phases: list[str] = []
+    dumped: list[str] = []
+    given = Options(shapes=SHAPES, **options)  # type: ignore[arg-type]
+    return build(save(folder), folder / "out", given, phases.append, dumped.append), phases, dumped
+
+
+def test_phases_come_in_order_and_are_timed(tmp_path: Path) -> None:
+    report, phases, dumped = made(tmp_path)
+    assert phases == [
+        "import",
+        "optimise",
+        "schedule (relaxed SIMD)",
+        "generate code (relaxed SIMD)",
+        "schedule (plain SIMD)",
+        "generate code (plain SIMD)",
+        "write",
+    ]
+    assert list(report.seconds) == ["import", "optimise", "schedule", "generate code", "write"]
+    assert dumped == []
+
+
+def test_figures(tmp_path: Path) -> None:
+    report, _, _ = made(tmp_path)
+    assert report.model == "two.onnx"
+    assert report.operators == Counter(Conv=2, Relu=2)
+    assert report.program is not None
+    assert {f.name: f.bytes for f in report.files} == {p.name: p.stat().st_size for p in (tmp_path / "out").iterdir()}
+    wasm = {f.name.split("-")[0]: f.bytes for f in report.files if f.kind == "wasm"}
+    assert wasm == report.code_bytes
+    assert sum(f.bytes for f in report.files if f.kind == "weights") == len(report.program.weights)
+
+
+def test_stages_are_the_passes() -> None:
+    assert stages(2)[0] == "import"
+    assert stages(2)[-1] == "llvm"
+    assert {p.__name__ for p in (*GRAPH_PASSES, *LOWERING_PASSES)} < set(stages(2))
+    assert set(stages(0)) < set(stages(1)) == set(stages(2))
+    assert len(set(stages(2))) == len(stages(2))
+
+
+def test_each_kernel_is_dumped_once(tmp_path: Path) -> None:
+    """For the first variant of the module, not for both."""
+    report, _, dumped = made(tmp_path, dump="schedule_cpu")
+    assert report.program is not None
+    assert len(dumped) == len(report.program.kernels)
+
+
+def test_levels(tmp_path: Path) -> None:
+    code = {}
+    for level in (0, 1, 2):
+        report, _, _ = made(tmp_path, opt_level=level, force=True)
+        assert report.program is not None
+        code[level] = [print_kernel(k) for k in report.program.kernels]
+        assert report.graph_nodes == 4
+    assert code[0] != code[1]
+    assert code[1] != code[2]
+    assert not any("..+4" in kernel for kernel in code[0])
+    assert any("..+4" in kernel for kernel in code[1])
+
+
+def test_nothing_is_written_where_the_options_are_wrong(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--wasm-linker gold"):
+        made(tmp_path, linker="gold")
+    assert not (tmp_path / "out").exists()
+
+
+def test_table_off_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report, _, _ = made(tmp_path)
+    print_report(report, tmp_path / "out")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"two.onnx -> {tmp_path / 'out'}"
+    assert "  output     y[bold]: float32[1x4x2x2]" in lines
+    assert max(len(line) for line in lines[1:-2]) <= PLAIN_WIDTH
+    assert not any("\x1b" in line or line != line.rstrip() for line in lines)
+
+
+def test_many_tensors_are_not_all_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"y{i}" for i in range(9)]
+    proto = model([node("Split", ["x"], names, num_outputs=9)], {"x": [9]}, names, opset=18)
+    onnx.save(proto, tmp_path / "many.onnx")
+    report = build(tmp_path / "many.onnx", tmp_path / "out", Options(), lambda _: None, lambda _: None)
+    print_report(report, tmp_path / "out", stderr=True)
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "y5: float32[1], 3 more" in shown
+
+
+def test_model_without_weights_or_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save(model([], {}, ["c"], {"c": np.float32(3)}), tmp_path / "none.onnx")
+    report = build(tmp_path / "none.onnx", tmp_path / "out", Options(verify=True), lambda _: None, lambda _: None)
+    assert all(c.error == 0 for c in report.comparisons)
+    print_report(report, tmp_path / "out")
+    shown = capsys.readouterr().out
+    assert "  input      none\n" in shown
+    assert "  operators  0 (none); 0 when optimised\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (21_000_000, "21.0 MB"), (3 * 10**9, "3.0 GB")],
+)
+def test_size(count: int, text: str) -> None:
+    assert size(count) == text
