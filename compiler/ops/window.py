@@ -92,14 +92,14 @@ def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int]) -> tuple
         elif auto_pad == "VALID":
             before = after = 0
         free = size + before + after - reach
-        if free < 0:
+        count = (-(-free // stride) if ceil else free // stride) + 1
+        if ceil and (count - 1) * stride >= size + before:
+            count -= 1
+        if count < 1:
             raise call.unsupported(
                 f"its window spans {reach} elements of an axis that has {size + before + after} with padding",
                 "check the input shape",
             )
-        count = (-(-free // stride) if ceil else free // stride) + 1
-        if ceil and (count - 1) * stride >= size + before:
-            count -= 1
         windows.append(Window(size, taps, stride, dilation, before, after, count))
     return tuple(windows)
 

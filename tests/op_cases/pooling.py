@@ -28,6 +28,7 @@ def _common(op: str) -> list[Case]:
         _pool(op, "-ceil", _x(1, 2, 6, 7), [3, 3], strides=[2, 2], ceil_mode=1),
         _pool(op, "-ceil-pads", _x(1, 2, 6, 6), [3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1),
         _pool(op, "-ceil-drops-last", _x(1, 1, 2, 3), [1, 2], strides=[2, 2], ceil_mode=1),
+        _pool(op, "-ceil-beyond", _x(1, 2, 2, 4), [3, 3], strides=[2, 2], ceil_mode=1),
         _pool(op, "-same-upper", _x(1, 2, 5, 6), [3, 2], auto_pad="SAME_UPPER", strides=[2, 2]),
         _pool(op, "-same-lower", _x(1, 2, 5, 6), [3, 2], auto_pad="SAME_LOWER", strides=[2, 2]),
         _pool(op, "-valid", _x(1, 2, 5, 6), [3, 2], auto_pad="VALID"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ...ir.index import affine
-from ...ir.nodes import COMPARISONS, Binary, Expr, For, Load, Node, Select, Stmt, Var
+from ...ir.nodes import COMPARISONS, Binary, Expr, For, Load, Node, Select, Seq, Stmt, Var
 from ...ir.rewrite import walk
 from ...ir.simplify import simplify_stmt
 from .cut import cut
+from .loops import on_loops
 
 
 def partition(stmt: Stmt, candidates: list[Var]) -> Stmt:
@@ -16,13 +17,21 @@ def partition(stmt: Stmt, candidates: list[Var]) -> Stmt:
     the other variables are; the decided guards are then simplified away.
     """
     for var in candidates:
-        loop = next((n for n in walk(stmt) if isinstance(n, For) and n.var is var), None)
-        if loop is None or not loop.parallel:
-            continue
-        points = {p for c in _conditions(loop.body) for p in _thresholds(c, var)}
-        stmt, _ = cut(stmt, var, sorted(points))
-        stmt = simplify_stmt(stmt)
+        if any(isinstance(n, For) and n.var is var for n in walk(stmt)):
+            stmt = simplify_stmt(on_loops(stmt, var, _pieces))
     return stmt
+
+
+def _pieces(loop: For) -> Stmt:
+    """The loop cut in two, and each half again: so the pieces of a long chain of selections lose half of it at each
+    cut, and all of them take time as n log n."""
+    points = {p for c in _conditions(loop.body) for p in _thresholds(c, loop.var) if 0 < p < loop.var.extent}
+    if not loop.parallel or not points:
+        return loop
+    halves, variables = cut(loop, loop.var, [sorted(points)[len(points) // 2]])
+    assert isinstance(halves, Seq)
+    made = [simplify_stmt(half) for half in halves.stmts]
+    return Seq(tuple(_pieces(half) if isinstance(half, For) and half.var in variables else half for half in made))
 
 
 def _conditions(stmt: Stmt) -> set[Expr]:
