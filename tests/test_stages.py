@@ -30,7 +30,9 @@ def sample() -> list[Case]:
     return taken
 
 
-@pytest.mark.parametrize(("number", "case"), enumerate(sample()), ids=lambda v: v.id if isinstance(v, Case) else None)
+@pytest.mark.parametrize(
+    ("number", "case"), [*enumerate(sample())], ids=lambda v: v.id if isinstance(v, Case) else None
+)
 def test_stages(number: int, case: Case) -> None:
     """Odd rows for narrow vectors, even ones for wide."""
     given = feeds(case)
