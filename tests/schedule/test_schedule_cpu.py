@@ -81,6 +81,23 @@ def test_two_convolutions_with_bias_activation_and_residual(seed: int) -> None:
     check(model(nodes, {"x": [1, 3, 3, int(generator.integers(1, 4))]}, ["y"], weights), seed)
 
 
+@pytest.mark.parametrize(("channels", "group"), [(6, 3), (6, 2), (9, 3), (10, 5)])
+def test_groups_of_rounded_channels(channels: int, group: int) -> None:
+    """Rounding up adds a group that is none: it reads no weights beyond the last."""
+    weights = {
+        "u": random((channels, 3, 1, 1)),
+        "v": random((channels, channels // group, 3, 3)),
+        "w": random((2, channels, 1, 1)),
+    }
+    nodes = [
+        node("Conv", ["x", "u"], ["a"]),
+        node("Conv", ["a", "v"], ["b"], group=group, pads=[1] * 4),
+        node("Conv", ["b", "w"], ["y"]),
+    ]
+    proto = model(nodes, {"x": [1, 3, 2, 3]}, ["y"], weights)
+    check_model(proto, TARGETS, work=WORK)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_pooling(seed: int) -> None:
     generator = np.random.default_rng(300 + seed)
