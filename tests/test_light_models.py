@@ -80,9 +80,7 @@ def test_agrees_with_the_reference_output(name: str, target: str) -> None:
     assert_close(compiled.run(feeds), {output.name: expected}, TOLERANCE * min(1, float(expected.max())))
 
 
-@pytest.mark.parametrize(
-    "name", ["densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet"]
-)
+@pytest.mark.parametrize("name", ["inception_v2", "resnet50", "shufflenet", "squeezenet"])
 def test_with_random_weights_agrees_with_onnxruntime(name: str) -> None:
     proto, feeds = load(name)
     proto = randomise(proto)
