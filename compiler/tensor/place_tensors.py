@@ -60,13 +60,16 @@ def place_tensors(
                 owner[g.output] = root
                 last[root] = max(last[root], last.pop(g.output, i))
     roots = list(dict.fromkeys(find(t) for t in (*(t for _, t in tensors.inputs), *(g.output for g in groups))))
+    everything = {*roots, *owner}
+    size: dict[Tensor, int] = {}
+    for t in everything:  # an alias may have its channels rounded up where its owner has not
+        size[find(t)] = max(size.get(find(t), 0), _bytes(t, layouts))
     requests = []
     for t in roots:
         first = 0 if t in inputs else made[t]
-        requests.append(Request(_bytes(t, layouts), first, max(last.get(t, first), first)))
+        requests.append(Request(size[t], first, max(last.get(t, first), first)))
     plan = plan_memory(requests)
     where = dict(zip(roots, plan.offsets, strict=True))
-    everything = {*roots, *owner}
     return Stored({t: find(t) for t in everything}, {t: where[find(t)] for t in everything}, plan.peak)
 
 
