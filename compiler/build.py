@@ -21,6 +21,7 @@ from .ir.nodes import Kernel
 from .ir.printer import print_kernel
 from .pipeline import LOWERING_PASSES, Lowered, compile_for, lower_model
 from .program import Program, check_wasm32
+from .report import printable
 from .target import WASM_PLAIN, WASM_RELAXED, Target
 from .verify import Comparison, Reference, Runnable
 from .wasm.linkers import LINKERS
@@ -107,7 +108,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     """
     options.check()
     check_free(out, force=options.force)
-    report = Report(model.name)
+    report = Report(printable(model.name))
 
     @contextmanager
     def timed(name: str, detail: str = "") -> Iterator[None]:
@@ -128,7 +129,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         graph = run_graph_passes(graph, _graph_passes(options.opt_level), observe)
         report.graph_nodes = len(graph.nodes)
         lowered = lower_model(graph, observe, options.opt_level)
-    _check_size(model.stem, lowered)
+    _check_size(printable(model.stem), lowered)
     modules: dict[str, bytes] = {}
     heap_base = 0
     runnable: list[WasmModel] = []
@@ -154,7 +155,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
             report.comparisons = _verify(model, lowered, runnable, options.opt_level)
     with timed("write"):
         artifact = WasmArtifact(
-            name=model.stem,
+            name=printable(model.stem),
             inputs=program.inputs,
             outputs=program.outputs,
             weights=program.weights,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -32,7 +33,8 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
     """Operators, kernels, sizes, memory, times and files, as a table that is as wide as the terminal."""
     stream = sys.stderr if stderr else sys.stdout
     width = shutil.get_terminal_size().columns if stream.isatty() else PLAIN_WIDTH
-    lines = [f"{report.model} -> {out}", ""]
+    folder = printable(out)
+    lines = [f"{report.model} -> {folder}", ""]
     for label, value in _figures(report):
         first, *more = textwrap.wrap(value, max(width - INDENT, 20), break_on_hyphens=False)
         lines.append("  " + click.style(f"{label:{INDENT - 2}}", bold=True) + first)
@@ -40,7 +42,7 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
     rows = list(_files(report))
     longest = max(len(name) for name, _ in rows)
     lines += ["", *(f"  {name:{longest}}{count:>12}" for name, count in rows), ""]
-    lines += [f"Try it: python3 -m http.server -d {shlex.quote(str(out))}", "and open http://localhost:8000/"]
+    lines += [f"Try it: python3 -m http.server -d {shlex.quote(folder)}", "and open http://localhost:8000/"]
     click.echo("\n".join(lines), err=stderr)
 
 
@@ -50,7 +52,7 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "input", _tensors(program.inputs)
     yield "output", _tensors(program.outputs)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
-    yield "kernels", f"{len(program.kernels)}, launched {len(program.steps)} times in a run"
+    yield "kernels", f"{len(program.kernels)}; launches in a run: {len(program.steps)}"
     yield "weights", size(weights)
     yield "code", ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in report.code_bytes.items())
     yield "memory", f"{size(weights + arena)}: weights, and {size(arena)} for tensors at their peak"
@@ -108,6 +110,11 @@ def write_report(report: Report, path: Path) -> None:
 def _program(report: Report) -> Program:
     assert report.program is not None
     return report.program
+
+
+def printable(path: str | Path) -> str:
+    """A path as text, also where its bytes are no text."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def size(n: int) -> str:

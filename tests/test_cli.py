@@ -235,6 +235,21 @@ def test_same_bytes_from_processes_with_different_hashes(tmp_path: Path) -> None
     assert found[0] == found[1]
 
 
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    """Of the model and of the folder: bytes that are no UTF-8, in a file system that allows them."""
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/net\xff.onnx"))
+    try:
+        onnx.save(network(), odd)
+    except OSError:
+        pytest.skip("this file system wants text")
+    out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/out\xfe"))
+    result = run(odd, "--out", out, *SHAPE, "--report", tmp_path / "report.json")
+    assert result.exit_code == 0, result.output
+    assert "net\ufffd.onnx -> " in result.output
+    assert "<title>net\ufffd</title>" in (out / "index.html").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "report.json").read_text())["model"] == "net\ufffd.onnx"
+
+
 # Bad input
 
 
