@@ -79,8 +79,10 @@ def _tensors(specs: tuple[TensorSpec, ...]) -> str:
 
 def _counts(operators: Counter[str]) -> str:
     common = operators.most_common()
-    rest = sum(n for _, n in common[_SHOWN:])
-    return ", ".join([f"{n} {op}" for op, n in common[:_SHOWN]] + ([f"{rest} others"] if rest else [])) or "none"
+    # One kind more takes no more room by its name.
+    shown = common if len(common) == _SHOWN + 1 else common[:_SHOWN]
+    rest = operators.total() - sum(n for _, n in shown)
+    return ", ".join([f"{n} {op}" for op, n in shown] + ([f"{rest} others"] if rest else [])) or "none"
 
 
 def write_report(report: Report, path: Path) -> None:

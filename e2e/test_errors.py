@@ -165,6 +165,7 @@ BAD_OPTIONS = [
     ("{ worker: 'no' }", "TypeError", "worker: expected true or false, got string"),
     ("{ onProgress: 1 }", "TypeError", "onProgress: expected a function, got number"),
     ("{ bakend: 'wasm' }", "TypeError", 'load has no option "bakend"; it has: backend, threads, worker, onProgress'),
+    ("'./bundle/'", "TypeError", "load expects an object of options, got string"),
 ]
 
 

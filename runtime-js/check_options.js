@@ -8,6 +8,9 @@ const names = ['backend', 'threads', 'worker', 'onProgress'];
  * @param {readonly string[]} backends those of this bundle
  */
 export function checkOptions(options, backends) {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`load expects an object of options, got ${options === null ? 'null' : typeof options}`);
+  }
   for (const name of Object.keys(options)) {
     if (!names.includes(name))
       throw new TypeError(`load has no option ${JSON.stringify(name)}; it has: ${names.join(', ')}`);

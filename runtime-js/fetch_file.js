@@ -18,7 +18,8 @@ export async function fetchFile({ url, bytes, sha256 }, target, onBytes, signal)
   const response = await fetch(url, { signal }).catch((error) => {
     throw new DownloadError('network', `could not fetch ${url}: ${error.message}`);
   });
-  if (!response.ok) throw new DownloadError('http', `the server answered ${response.status} for ${url}`);
+  if (!response.ok)
+    throw new DownloadError('http', `the server answered ${response.status} for ${url}: is the whole bundle there?`);
   const { got, head } = await readInto(response, target, onBytes, url);
   if (isHtml(head, response.headers.get('content-type'))) {
     throw new DownloadError('html', `the server sent HTML for ${url}: is the file there, and is it served as it is?`);

@@ -43,6 +43,7 @@ export interface LoadOptions {
   threads?: number | 'auto';
   /** Default true: run in a dedicated worker, so that the page stays responsive. */
   worker?: boolean;
+  /** Called as files arrive, last with phase 'ready'. */
   onProgress?: (progress: Progress) => void;
 }
 
@@ -64,16 +65,20 @@ export interface Info {
 }
 
 export interface Model {
+  /** Name, dtype and shape of each input, in the model's order. */
   readonly inputs: InputInfo;
+  /** Name, dtype and shape of each output, in the model's order. */
   readonly outputs: OutputInfo;
   readonly backend: 'wasm';
-  /** Calls queue. The arrays given are not changed, those returned are the caller's own. */
+  /** Takes and gives typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are the caller's own. */
   run(inputs: Inputs): Promise<Outputs>;
+  /** How the model runs: backend, threads, sizes. */
   info(): Info;
   /** Frees the memory and ends the worker; pending runs reject. */
   dispose(): Promise<void>;
 }
 
+/** Downloads the files beside model.js, checks them and starts the model; rejects with one of the errors below. */
 export function load(options?: LoadOptions): Promise<Model>;
 
 export class ModelError<Code extends string = string> extends Error {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from pathlib import Path
 
@@ -113,6 +114,17 @@ def test_many_tensors_are_not_all_listed(tmp_path: Path, capsys: pytest.CaptureF
     print_report(report, tmp_path / "out", stderr=True)
     shown = " ".join(capsys.readouterr().err.split())
     assert "y5: float32[1], 3 more" in shown
+
+
+@pytest.mark.parametrize(
+    ("kinds", "end"), [("ABCDEF", "1 E, 1 F)"), ("ABCDEFG", "1 F, 1 G)"), ("ABCDEFGH", "1 F, 2 others)")]
+)
+def test_others_are_more_than_one_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kinds: str, end: str
+) -> None:
+    report, _, _ = made(tmp_path)
+    print_report(dataclasses.replace(report, operators=Counter(kinds)), tmp_path / "out")
+    assert end in " ".join(capsys.readouterr().out.split())
 
 
 def test_model_without_weights_or_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
