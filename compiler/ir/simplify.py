@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..dtypes import BOOL, I32, DType
+from ..dtypes import BOOL, F32, I8, I16, I32, U8, U16, DType, highest, lowest
 from .index import affine, decide
 from .nodes import (
     COMPARISONS,
@@ -108,6 +108,10 @@ def _rule(n: Node) -> Node:
             return Select(c, b, a)
         case Cast(dtype, a) if a.dtype == dtype:
             return a
+        case Cast(dtype, Cast(narrow, a)) if a.dtype == F32 and narrow in (I8, U8, I16, U16) and dtype in (F32, I32):
+            # Through a small integer and back: the same by a clamp, which needs no narrow elements.
+            clamped = Binary("min", Binary("max", Cast(I32, a), _bound(lowest(narrow))), _bound(highest(narrow)))
+            return Cast(dtype, clamped) if dtype != I32 else clamped
         case Cast(dtype, Const(value, source)):
             return _fold(apply_cast(dtype, np.asarray(value, source.numpy)), dtype)
         case Load(buffer, indices, Const(value, _)):
@@ -141,6 +145,10 @@ def _binary(n: Binary, op: str, a: Expr, b: Expr) -> Expr:
 def _fold(value: object, dtype: DType) -> Const:
     item = np.asarray(value).item()
     return Const(bool(item) if dtype == BOOL else item, dtype)
+
+
+def _bound(value: float) -> Const:
+    return Const(int(value))
 
 
 def _zero(dtype: DType) -> int | float | bool:

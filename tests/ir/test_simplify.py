@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernel_checks import assert_same
 from nests import matrix_product, padded_sum
-from webnn_compile.dtypes import BOOL, F32, I8, I32
+from webnn_compile.dtypes import BOOL, F32, I8, I16, I32, U8, U16, DType
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.nodes import (
     Alloc,
@@ -26,6 +26,7 @@ from webnn_compile.ir.nodes import (
     Unary,
     Var,
 )
+from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.simplify import simplify, simplify_expr, simplify_stmt
 
 X, N = Buffer("x", (8,), F32), Buffer("n", (8,), I32)
@@ -123,3 +124,19 @@ def test_a_simplified_kernel_computes_the_same() -> None:
     for extent, window, pad in ((1, 1, 0), (1, 3, 1), (5, 3, 2)):
         kernel = padded_sum(extent, window, pad).kernel
         assert_same(kernel, simplify(kernel), "simplify")
+
+
+@pytest.mark.parametrize("wide", [F32, I32], ids=str)
+@pytest.mark.parametrize("narrow", [I8, U8, I16, U16], ids=str)
+def test_a_small_integer_in_between_becomes_a_clamp(narrow: DType, wide: DType) -> None:
+    before = Cast(wide, Cast(narrow, XI))
+    after = simplify_expr(before)
+    assert not any(isinstance(n, Expr) and n.dtype == narrow for n in walk(after))
+    x = np.array([0.5, -0.5, 300.7, -300.7, 1e9, -1e9, np.inf, np.nan], np.float32)
+    out = Buffer("out", (8,), wide)
+    results = []
+    for e in (before, after):
+        y = np.full(8, 77, wide.numpy)
+        interpret(Kernel("k", (X, out), For(I, Store(out, (I,), e))), [x, y])
+        results.append(y)
+    np.testing.assert_array_equal(*results)
