@@ -1,4 +1,4 @@
-// The types of a compiled model. In a bundle, the part between the marks tells that model's own names, types and shapes.
+// The types of a compiled model.
 
 export type TypedArray =
   | Float32Array
