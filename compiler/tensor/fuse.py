@@ -24,6 +24,11 @@ EPILOGUE_LIMIT = 16
 """Maps between a value and where all that reads it meets again; beyond, the search is given up."""
 
 
+DIVISION_LIMIT = 8
+"""Divisions and remainders in one index beyond which it is not substituted further: a chain of reshapes and transposes
+that do not cancel doubles them at every link, and costs more than a copy."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Group:
     """One kernel to be: `output` = `body` over `axes`, where loads of `anchor` mean the reduction `reduce`.
@@ -61,13 +66,14 @@ class _Plan:
         self.absorbed: dict[Tensor, Tensor] = {}
         self._anchor_of: dict[Tensor, Tensor] = {}
         self._sizes: dict[Buffer, int] = {}
+        self._inlined_bodies: dict[Tensor, tuple[Expr, frozenset[Tensor]]] = {}
         self._order = {t: i for i, t in enumerate(program.tensors)}
         for t in reversed(program.tensors):
             if t.is_reduction:
                 self._extend_epilogue(t)
         for t in program.tensors:
             if t not in self.inlined and t not in self.absorbed and self._may_inline(t):
-                self._inline_into_readers(t)
+                self.inlined.add(t)
 
     def _extend_epilogue(self, anchor: Tensor) -> None:
         """Takes in maps behind the reduction as long as all that reads it meets again in one map (x * sigmoid(x))."""
@@ -116,13 +122,20 @@ class _Plan:
         if t in self.stored or t.is_reduction or t in self._anchor_of or not users:
             return False
         cheap = _is_movement(t.body)
-        return all(self._fits(t, user, cheap, len(users)) for user in users)
+        body = self._inlined_body(t)[0]
+        size = _tree(body)[0]
+        if any(_divisions(i) > DIVISION_LIMIT for x in loads(body) for i in x.indices):
+            return False
+        if not all(self._fits(t, size, user, cheap, len(users)) for user in users):
+            return False
+        self._sizes[t.buffer] = size
+        return True
 
-    def _fits(self, t: Tensor, user: Tensor, cheap: bool, users: int) -> bool:
+    def _fits(self, t: Tensor, size: int, user: Tensor, cheap: bool, users: int) -> bool:
         assert user.body is not None
         sites = [x for x in loads(user.body) if x.buffer is t.buffer]
         reads = len({x.indices for x in sites})
-        if self._size_with(user, t) > BODY_LIMIT:
+        if self._size(user) + size * _tree(user.body)[1][t.buffer] > BODY_LIMIT:
             return False
         if isinstance(user.body, Reduce):
             times = user.buffer.size * _count(user.body.axes)
@@ -133,23 +146,15 @@ class _Plan:
             return True
         return users == 1 and reads == 1 and user.buffer.size <= t.buffer.size
 
-    def _inline_into_readers(self, t: Tensor) -> None:
-        self._sizes[t.buffer] = self._size(t)
-        self.inlined.add(t)
-
     def _size(self, t: Tensor) -> int:
         """Nodes of the body with what was inlined into it so far, as a tree: counted wherever they are read."""
         nodes, sites = _tree(t.body)
         return nodes + sum(n * self._sizes.get(buffer, 0) for buffer, n in sites.items())
 
-    def _size_with(self, user: Tensor, t: Tensor) -> int:
-        """Nodes of the body of `user` if `t` were inlined into it."""
-        return self._size(user) + self._size(t) * _tree(user.body)[1][t.buffer]
-
     def group(self, output: Tensor) -> Group:
         assert output.body is not None
         anchor = output if output.is_reduction else self._anchor_of.get(output)
-        origins: list[Tensor] = []
+        origins: set[Tensor] = set()
         reduction: Reduce | None = None
         if anchor is not None:
             assert isinstance(anchor.body, Reduce)
@@ -157,21 +162,21 @@ class _Plan:
             value = substitute(anchor.body.value, env)
             value = simplify_expr(self._inline(value, origins))
             reduction = Reduce(anchor.body.op, anchor.body.axes, value, anchor.body.init)
-            origins.append(anchor)
+            origins.add(anchor)
         if output is anchor:
             body: Expr = Load(output.buffer, output.axes)
         else:
             body = simplify_expr(self._inline(output.body, origins))
-            origins.append(output)
+            origins.add(output)
         used = {x.buffer for e in (body, reduction) if e is not None for x in loads(e)}
         reads = _materialised(output, used, anchor)
         origin = Origin()
-        for t in sorted(dict.fromkeys(origins), key=lambda t: self._order[t]):
+        for t in sorted(origins, key=lambda t: self._order[t]):
             origin = origin + self.program.origins[t]
         buffer = None if anchor is None else anchor.buffer
         return Group(output, output.axes, body, buffer, reduction, reads, origin)
 
-    def _inline(self, e: Expr, origins: list[Tensor]) -> Expr:
+    def _inline(self, e: Expr, origins: set[Tensor]) -> Expr:
         def rule(n: object) -> Expr | None:
             if not isinstance(n, Load):
                 return None
@@ -180,12 +185,26 @@ class _Plan:
             guard = None if n.guard is None else self._inline(n.guard, origins)
             if t is None or t not in self.inlined:
                 return Load(n.buffer, indices, guard)
-            assert t.body is not None
-            origins.append(t)
-            value = self._inline(substitute(t.body, dict(zip(t.axes, indices, strict=True))), origins)
+            body, behind = self._inlined_body(t)
+            origins.update(behind)
+            value = substitute(body, dict(zip(t.axes, indices, strict=True)))
             return value if guard is None else guarded(guard, value)
 
         return rewrite_top_down(e, rule)
+
+    def _inlined_body(self, t: Tensor) -> tuple[Expr, frozenset[Tensor]]:
+        """The body of `t` with all that is inlined into it, and the tensors it then stands for.
+
+        Asked for only when the tensors before `t` are decided. Simplified at every step: the indices of a chain of
+        reshapes and transposes multiply, and would else reach any size before something cancels.
+        """
+        known = self._inlined_bodies.get(t)
+        if known is None:
+            assert t.body is not None
+            origins = {t}
+            body = simplify_expr(self._inline(t.body, origins))
+            known = self._inlined_bodies[t] = body, frozenset(origins)
+        return known
 
 
 def guarded(guard: Expr, value: Expr) -> Expr:
@@ -278,6 +297,19 @@ def _tree(body: Expr | None) -> tuple[int, Counter[Buffer]]:
 
     assert body is not None
     return go(body)
+
+
+def _divisions(index: Expr) -> int:
+    """How often an expression, as a tree, divides."""
+    done: dict[int, int] = {}
+
+    def go(n: Node) -> int:
+        if id(n) not in done:
+            here = isinstance(n, Binary) and n.op in ("//", "%")
+            done[id(n)] = here + sum(go(c) for c in children(n))
+        return done[id(n)]
+
+    return go(index)
 
 
 def _count(axes: tuple[Var, ...]) -> int:
