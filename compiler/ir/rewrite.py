@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from .nodes import (
     Alloc,
@@ -32,76 +32,85 @@ from .nodes import (
 N = TypeVar("N", Expr, Stmt)
 
 
+def _none(_: Any) -> tuple[Node, ...]:
+    return ()
+
+
+def _operand(n: Any) -> tuple[Node, ...]:
+    return (n.a,)
+
+
+def _base(n: Any) -> tuple[Node, ...]:
+    return (n.base,)
+
+
+def _operands(n: Any) -> tuple[Node, ...]:
+    return n.a, n.b
+
+
+def _body(n: Any) -> tuple[Node, ...]:
+    return (n.body,)
+
+
+_CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
+    Const: _none,
+    Var: _none,
+    Unary: _operand,
+    Cast: _operand,
+    Bitcast: _operand,
+    Splat: _operand,
+    Ramp: _base,
+    Binary: _operands,
+    Select: lambda n: (n.cond, n.a, n.b),
+    Load: lambda n: n.indices if n.guard is None else (*n.indices, n.guard),
+    Reduce: lambda n: (n.value,),
+    For: _body,
+    Alloc: _body,
+    Outline: _body,
+    Store: lambda n: (*n.indices, n.value),
+    Seq: lambda n: n.stmts,
+}
+# A table, not a `match`: half of the compiler's time is spent in walks over trees.
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """The direct sub-nodes, in order of evaluation."""
-    match node:
-        case Const() | Var():
-            return ()
-        case Unary(_, a) | Cast(_, a) | Bitcast(_, a) | Splat(a, _) | Ramp(a, _):
-            return (a,)
-        case Binary(_, a, b):
-            return (a, b)
-        case Select(c, a, b):
-            return (c, a, b)
-        case Load(_, indices, guard):
-            return indices if guard is None else (*indices, guard)
-        case Reduce(_, _, value, _):
-            return (value,)
-        case For(_, body, _, _) | Alloc(_, body) | Outline(body):
-            return (body,)
-        case Store(_, indices, value):
-            return (*indices, value)
-        case Seq(stmts):
-            return stmts
-    raise AssertionError(f"not an IR node: {node!r}")
+    return _CHILDREN[type(node)](node)
 
 
 def map_children(node: Node, f: Callable[[Node], Node]) -> Node:
     """The node with `f` applied to each direct sub-node."""
-    old = children(node)
+    old = _CHILDREN[type(node)](node)
     if not old:
         return node
-    new = tuple([f(c) for c in old])  # a list comprehension recurses in Python alone, however deep
-    if all(a is b for a, b in zip(old, new, strict=True)):
-        return node
-    return with_children(node, new)
+    new = [f(c) for c in old]  # a list comprehension recurses in Python alone, however deep
+    for a, b in zip(old, new, strict=True):
+        if a is not b:
+            return with_children(node, tuple(new))
+    return node
+
+
+_REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
+    Unary: lambda n, c: Unary(n.op, c[0]),
+    Cast: lambda n, c: Cast(n.type, c[0]),
+    Bitcast: lambda n, c: Bitcast(n.type, c[0]),
+    Splat: lambda n, c: Splat(c[0], n.lanes),
+    Ramp: lambda n, c: Ramp(c[0], n.lanes),
+    Binary: lambda n, c: Binary(n.op, c[0], c[1]),
+    Select: lambda _, c: Select(*c),
+    Load: lambda n, c: Load(n.buffer, c) if n.guard is None else Load(n.buffer, c[:-1], c[-1]),
+    Reduce: lambda n, c: Reduce(n.op, n.axes, c[0], n.init),
+    For: lambda n, c: replace(n, body=c[0]),
+    Alloc: lambda n, c: Alloc(n.buffer, c[0]),
+    Outline: lambda _, c: Outline(c[0]),
+    Store: lambda n, c: Store(n.buffer, c[:-1], c[-1]),
+    Seq: lambda _, c: Seq(c),
+}
 
 
 def with_children(node: Node, new: tuple[Node, ...]) -> Node:
     """The node with other sub-nodes, in the order of `children`."""
-    e = cast("tuple[Expr, ...]", new)
-    s = cast("tuple[Stmt, ...]", new)
-    match node:
-        case Unary(op, _):
-            return Unary(op, e[0])
-        case Cast(dtype, _):
-            return Cast(dtype, e[0])
-        case Bitcast(dtype, _):
-            return Bitcast(dtype, e[0])
-        case Splat(_, lanes):
-            return Splat(e[0], lanes)
-        case Ramp(_, lanes):
-            return Ramp(e[0], lanes)
-        case Binary(op, _, _):
-            return Binary(op, e[0], e[1])
-        case Select():
-            return Select(e[0], e[1], e[2])
-        case Load(buffer, indices, guard):
-            n = len(indices)
-            return Load(buffer, e[:n], None if guard is None else e[n])
-        case Reduce(op, axes, _, init):
-            return Reduce(op, axes, e[0], init)
-        case For():
-            return replace(node, body=s[0])
-        case Alloc(buffer, _):
-            return Alloc(buffer, s[0])
-        case Outline():
-            return Outline(s[0])
-        case Store(buffer, indices, _):
-            return Store(buffer, e[:-1], e[-1])
-        case Seq():
-            return Seq(s)
-    raise AssertionError(f"not an IR node with children: {node!r}")
+    return _REBUILD[type(node)](node, new)
 
 
 def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
@@ -143,7 +152,7 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         n = stack.pop()
         yield n
-        for c in reversed(children(n)):
+        for c in reversed(_CHILDREN[type(n)](n)):
             if id(c) not in seen:
                 seen.add(id(c))
                 stack.append(c)
