@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ..errors import InternalError
+from .grid import find_grid
 from .lanes import lanes_of
 from .nodes import (
     Alloc,
+    Barrier,
     Binary,
     Bitcast,
     Buffer,
     Cast,
     Const,
     Expr,
+    Extract,
     For,
+    If,
     Kernel,
     Load,
+    LoopKind,
     Outline,
     Ramp,
     Select,
@@ -30,6 +36,7 @@ from .nodes import (
     Unary,
     Var,
 )
+from .rewrite import walk
 from .scalar_ops import apply_binary, apply_cast, apply_unary
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -62,22 +69,64 @@ class _Run:
             case Seq(stmts):
                 for x in stmts:
                     self.statement(x)
+            case For(_, _, LoopKind.THREAD) if any(isinstance(n, Barrier) for n in walk(s)):
+                self.workgroup(s)
             case For(var, body, _, _):
                 for i in range(var.extent):
                     self.env[var] = i
                     self.statement(body)
             case Alloc(buffer, body):
-                fill = np.nan if buffer.dtype.is_float else 0
-                self.memory[buffer] = np.full(buffer.shape, fill, buffer.dtype.numpy)
+                self.allocate(buffer)
                 self.statement(body)
             case Outline(body):
                 self.statement(body)
+            case If(cond, body):
+                self.known.clear()
+                if self.value(cond):
+                    self.statement(body)
             case Store(buffer, indices, value):
                 self.known.clear()
                 at = self.place(buffer, indices)
                 self.memory[buffer][at] = self.value(value)
             case _:
                 raise AssertionError(f"not a statement: {s!r}")
+
+    def workgroup(self, s: Stmt) -> None:
+        """Invocations that meet at barriers: each runs to its next one in turn."""
+        grid = find_grid(Kernel(self.kernel, (), s))
+        running: list[Iterator[None]] = []
+        for at in product(*(range(v.extent) for v in grid.threads)):
+            thread = _Run(self.kernel, dict(self.memory))
+            thread.env = {**self.env, **dict(zip(grid.threads, at, strict=True))}
+            running.append(thread.steps(grid.body))
+        while running:
+            arrived = [t for t in running if next(t, running) is None]
+            if arrived and len(arrived) < len(running):
+                raise InternalError(f"kernel {self.kernel}: not every invocation arrives at a barrier")
+            running = arrived
+
+    def steps(self, s: Stmt) -> Iterator[None]:
+        """Executes `s`, pausing at each barrier."""
+        match s:
+            case Barrier():
+                yield
+            case Seq(stmts):
+                for x in stmts:
+                    yield from self.steps(x)
+            case For(var, body, _, _):
+                for i in range(var.extent):
+                    self.env[var] = i
+                    yield from self.steps(body)
+            case Alloc(buffer, body):
+                self.allocate(buffer)
+                yield from self.steps(body)
+            case _:
+                self.known.clear()
+                self.statement(s)
+
+    def allocate(self, buffer: Buffer) -> None:
+        fill = np.nan if buffer.dtype.is_float else 0
+        self.memory[buffer] = np.full(buffer.shape, fill, buffer.dtype.numpy)
 
     def value(self, e: Expr) -> Array:
         """The value of a node, computed once per store however often it is shared."""
@@ -106,6 +155,8 @@ class _Run:
                 return np.asarray(self.value(base) + np.arange(lanes, dtype=np.int32))
             case Splat(a, lanes):
                 return np.full(lanes, self.value(a))
+            case Extract(a, lane):
+                return np.asarray(self.value(a)[lane])
             case Load(buffer, indices, guard):
                 if guard is not None and not self.value(guard).all():
                     lanes = max((lanes_of(i) for i in indices), default=1)

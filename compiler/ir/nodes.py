@@ -1,14 +1,14 @@
 """The tensor and loop IR. Its whole grammar:
 
     Kernel = (name, params: Buffer*, body: Stmt, origin: Origin)
-    Buffer = (name, shape, dtype, scope)                     scope = GLOBAL | LOCAL     (identity equality)
+    Buffer = (name, shape, dtype, scope)                     scope = GLOBAL | SHARED | LOCAL     (identity equality)
     Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value)
-           | Alloc(buffer, body) | Seq(stmts) | Outline(body)
+           | Alloc(buffer, body) | Seq(stmts) | Outline(body) | If(cond, body) | Barrier()
     Expr   = Const(value, dtype) | Var(name, extent) | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
-           | Ramp(base, lanes) | Splat(a, lanes)
+           | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)
            | Reduce(op, axes, value)                         (in the body of a Tensor only)
-    kind   = SERIAL | UNROLL | VECTOR
+    kind   = SERIAL | UNROLL | VECTOR | BLOCK | THREAD
 
 Semantics worth knowing:
 - A `Var` is a loop variable: int32, 0 <= var < extent. Variables and buffers compare by identity and print by name.
@@ -18,6 +18,11 @@ Semantics worth knowing:
 - Indices stay multi-dimensional until code is generated; the last index is contiguous.
 - `Outline(body)` means body; it marks a region worth a function of its own where calls are cheap (a browser's
   optimising compiler takes over between calls, not inside a long loop).
+- BLOCK and THREAD loops stand outermost, perfectly nested, blocks before threads, all parallel: on a GPU their
+  iterations are workgroups and the invocations of one. The innermost of each kind is dimension x. `ir/grid.py` reads
+  them. A SHARED buffer is allocated between the two and belongs to a workgroup.
+- `Barrier` waits for every invocation of the workgroup; it stands under no `If` and in no loop whose extent differs
+  from thread to thread.
 - `max(a, b)` is `b if a < b else a` and `min(a, b)` is `b if b < a else a`: one instruction on SIMD targets, and a NaN
   in `a` stays. `//` and `%` round down; `/` on integers truncates.
 """
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
 
 class Scope(Enum):
     GLOBAL = "global"
+    SHARED = "shared"
     LOCAL = "local"
 
 
@@ -43,6 +49,8 @@ class LoopKind(Enum):
     SERIAL = "for"
     UNROLL = "unroll"
     VECTOR = "vector"
+    BLOCK = "block"
+    THREAD = "thread"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -276,6 +284,18 @@ class Splat(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Extract(Expr):
+    """One element of a vector."""
+
+    a: Expr
+    lane: int
+
+    @property
+    def dtype(self) -> DType:
+        return self.a.dtype
+
+
+@dataclass(frozen=True, slots=True)
 class Reduce(Expr):
     """`op` over all values of `axes`, started from `init`. op = sum | prod | max | min.
 
@@ -329,7 +349,20 @@ class Outline:
     body: Stmt
 
 
-Stmt = For | Store | Alloc | Seq | Outline
+@dataclass(frozen=True, slots=True)
+class If:
+    """`body` where `cond`, a scalar bool, holds."""
+
+    cond: Expr
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Every invocation of a workgroup arrives here before any goes on; what they stored is then seen by all."""
+
+
+Stmt = For | Store | Alloc | Seq | Outline | If | Barrier
 Node = Expr | Stmt
 
 

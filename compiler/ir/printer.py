@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from .nodes import (
     Alloc,
+    Barrier,
     Binary,
     Bitcast,
     Buffer,
     Cast,
     Const,
     Expr,
+    Extract,
     For,
+    If,
     Kernel,
     Load,
     LoopKind,
@@ -18,6 +21,7 @@ from .nodes import (
     Outline,
     Ramp,
     Reduce,
+    Scope,
     Select,
     Seq,
     Splat,
@@ -95,6 +99,8 @@ class _Printer:
                 return f"{self.expr(base)}..+{lanes}"
             case Splat(a, lanes):
                 return f"splat{lanes}({self.expr(a)})"
+            case Extract(a, lane):
+                return f"{self.expr(a)}.{lane}"
             case Reduce(op, axes, value, init):
                 over = ", ".join(f"{self.expr(a)}<{a.extent}" for a in axes)
                 return f"{op}[{over}; {self.expr(init)}]({self.expr(value)})"
@@ -110,9 +116,16 @@ class _Printer:
                 target = f"{self.buffer(buffer)}[{', '.join(map(self.expr, indices))}]"
                 return f"{pad}{target} = {self.expr(value)}\n"
             case Alloc(buffer, body):
-                return f"{pad}local {self.buffer(buffer)}: {buffer.dtype}{list(buffer.shape)}\n{self.stmt(body, depth)}"
+                scope = "shared" if buffer.scope is Scope.SHARED else "local"
+                return (
+                    f"{pad}{scope} {self.buffer(buffer)}: {buffer.dtype}{list(buffer.shape)}\n{self.stmt(body, depth)}"
+                )
             case Seq(stmts):
                 return "".join(self.stmt(x, depth) for x in stmts) or f"{pad}nothing\n"
             case Outline(body):
                 return f"{pad}outline:\n{self.stmt(body, depth + 1)}"
+            case If(cond, body):
+                return f"{pad}if {self.expr(cond)}:\n{self.stmt(body, depth + 1)}"
+            case Barrier():
+                return f"{pad}barrier\n"
         raise AssertionError(f"not a statement: {s!r}")

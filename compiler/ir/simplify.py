@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import BOOL, F32, I8, I16, I32, U8, U16, DType, highest, lowest
 from .index import affine, decide
+from .lanes import lanes_of
 from .nodes import (
     COMPARISONS,
     Alloc,
@@ -16,6 +17,7 @@ from .nodes import (
     Const,
     Expr,
     For,
+    If,
     Kernel,
     Load,
     Node,
@@ -27,12 +29,14 @@ from .nodes import (
     Stmt,
     Store,
     Unary,
+    Var,
 )
 from .rewrite import map_children, substitute, walk
 from .scalar_ops import apply_binary, apply_cast, apply_unary
 
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 NOTHING = Seq(())
+ARITHMETIC = frozenset({"+", "-", "*", "//", "%"})
 
 
 def simplify(kernel: Kernel) -> Kernel:
@@ -42,36 +46,48 @@ def simplify(kernel: Kernel) -> Kernel:
 
 
 def simplify_expr(e: Expr) -> Expr:
-    result = _simplify(e)
+    result = _simplify(e, {})
     assert isinstance(result, Expr)
     return result
 
 
 def simplify_stmt(s: Stmt) -> Stmt:
-    result = _simplify(s)
+    result = _simplify(s, {})
     assert not isinstance(result, Expr)
     return result
 
 
-def _simplify(n: Node) -> Node:
+_Done = dict[int, tuple[Node, Node]]
+"""By identity: a node and what became of it, so that what is shared stays shared."""
+
+
+def _simplify(n: Node, done: _Done) -> Node:
+    known = done.get(id(n))
+    if known is None:
+        done[id(n)] = known = n, _simplified(n, done)
+    return known[1]
+
+
+def _simplified(n: Node, done: _Done) -> Node:
     match n:
+        case Const() | Var():
+            return n
         case For(var, body, _, _) if var.extent == 1:
-            return _simplify(substitute(body, {var: Const(0)}))
+            return _simplify(substitute(body, {var: Const(0)}), done)
         case For(var, _, _, _) if var.extent <= 0:
             return NOTHING
-        case Binary() if n.dtype == I32 and n.op in ("+", "-", "*", "//", "%") and _scalar_index(n):
-            leaf = map_children(n, _atoms)
+        case Binary() if n.op in ARITHMETIC and n.dtype == I32 and _scalar_index(n):
+            leaf = map_children(n, lambda c: _atoms(c, done))
             assert isinstance(leaf, Expr)
             return _canonical(leaf)
-    n = map_children(n, _simplify)
-    return _rule(n)
+    return _rule(map_children(n, lambda c: _simplify(c, done)))
 
 
-def _atoms(n: Node) -> Node:
+def _atoms(n: Node, done: _Done) -> Node:
     """Simplifies what an index expression is made of, without canonicalising every level of it."""
-    if isinstance(n, Binary) and n.dtype == I32 and n.op in ("+", "-", "*", "//", "%"):
-        return map_children(n, _atoms)
-    return _simplify(n)
+    if isinstance(n, Binary) and n.op in ARITHMETIC and n.dtype == I32:
+        return map_children(n, lambda c: _atoms(c, done))
+    return _simplify(n, done)
 
 
 def _scalar_index(n: Expr) -> bool:
@@ -90,6 +106,10 @@ def _rule(n: Node) -> Node:
             return _flatten(n, stmts)
         case For(_, Seq(()), _, _) | Alloc(_, Seq(())) | Outline(Seq(())):
             return NOTHING
+        case If(Const(value, _), body):
+            return body if value else NOTHING
+        case If(_, Seq(())):
+            return NOTHING
         case Alloc(buffer, body) if not _uses(body, buffer):
             return body
         case Unary("not", Const(value, dtype)) if dtype == BOOL:
@@ -100,7 +120,7 @@ def _rule(n: Node) -> Node:
             return _fold(apply_unary(op, np.asarray(value, dtype.numpy)), n.dtype)
         case Binary(op, a, b):
             return _binary(n, op, a, b)
-        case Select(Const(value, _), a, b):
+        case Select(Const(value, _) | Splat(Const(value, _), _), a, b):
             return a if value else b
         case Select(_, a, b) if a == b:
             return a
@@ -115,7 +135,7 @@ def _rule(n: Node) -> Node:
         case Cast(dtype, Const(value, source)):
             return _fold(apply_cast(dtype, np.asarray(value, source.numpy)), dtype)
         case Load(buffer, indices, Const(value, _)):
-            return Load(buffer, indices) if value else Const(_zero(buffer.dtype), buffer.dtype)
+            return Load(buffer, indices) if value else _zero(buffer.dtype, lanes_of(n))
     return n
 
 
@@ -151,8 +171,9 @@ def _bound(value: float) -> Const:
     return Const(int(value))
 
 
-def _zero(dtype: DType) -> int | float | bool:
-    return False if dtype == BOOL else 0.0 if dtype.is_float else 0
+def _zero(dtype: DType, lanes: int) -> Expr:
+    zero = Const(False if dtype == BOOL else 0.0 if dtype.is_float else 0, dtype)
+    return Splat(zero, lanes) if lanes > 1 else zero
 
 
 def _flatten(n: Seq, stmts: tuple[Stmt, ...]) -> Stmt:

@@ -13,13 +13,16 @@ from .lanes import lanes_of
 from .nodes import (
     COMPARISONS,
     Alloc,
+    Barrier,
     Binary,
     Bitcast,
     Buffer,
     Cast,
     Const,
     Expr,
+    Extract,
     For,
+    If,
     Kernel,
     Load,
     LoopKind,
@@ -43,6 +46,8 @@ LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc"
 LOWERED_BINARY = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"}) | COMPARISONS
 """The operations that a renderer has to know; lower_math puts everything else together from them."""
 
+GRID = frozenset({LoopKind.BLOCK, LoopKind.THREAD})
+
 LOGIC = frozenset({"and", "or", "xor"})
 
 
@@ -60,12 +65,14 @@ def verify_kernel(kernel: Kernel, after: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What is known at a statement. `always` is False where a guard or a loop without iterations may skip it."""
+    """What is known at a statement. `always` is False where a guard or a loop without iterations may skip it; `top`
+    where nothing but loops over the grid stands around it."""
 
     readable: frozenset[Buffer]
     writable: frozenset[Buffer]
     variables: frozenset[Var] = frozenset()
     always: bool = True
+    top: bool = True
 
 
 def _problems(kernel: Kernel, after: str) -> Iterator[str]:
@@ -90,20 +97,30 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
     match s:
         case Seq(stmts):
             for x in stmts:
-                yield from _statement(x, at)
+                yield from _statement(x, replace(at, top=False))
         case For(var, body, kind, parallel):
             if var in at.variables:
                 yield f"a loop over {var} stands inside a loop over {var}"
+            if kind in GRID and not (parallel and at.top):
+                yield f"a loop over the grid is a reduction or stands inside another statement: {_shown(s)}"
             if kind is LoopKind.VECTOR and not (parallel and _only_stores(body)):
                 yield f"a vector loop is a reduction or holds more than stores: {_shown(s)}"
-            inside = replace(at, variables=at.variables | {var}, always=at.always and var.extent > 0)
+            always = at.always and var.extent > 0
+            inside = replace(at, variables=at.variables | {var}, always=always, top=at.top and kind in GRID)
             yield from _statement(body, inside)
         case Alloc(buffer, body):
-            if buffer.scope is not Scope.LOCAL or buffer in at.readable:
+            if buffer.scope is Scope.GLOBAL or buffer in at.readable:
                 yield f"{buffer!r} is allocated but global, or allocated twice"
             yield from _statement(body, replace(at, readable=at.readable | {buffer}, writable=at.writable | {buffer}))
         case Outline(body):
             yield from _statement(body, at)
+        case If(cond, body):
+            if cond.dtype != BOOL or lanes_of(cond) != 1:
+                yield f"a condition is no scalar bool: {_shown(cond)}"
+            if any(isinstance(n, Barrier) for n in _unique(body)):
+                yield f"a barrier stands under a condition: {_shown(s)}"
+            yield from _expression(cond, at, set())
+            yield from _statement(body, replace(at, always=False))
         case Store(buffer, indices, value):
             if buffer not in at.writable:
                 yield f"stores to {buffer!r}, which is no output and no local buffer"
@@ -153,6 +170,8 @@ def _node(e: Expr, at: _Scope) -> Iterator[str]:
             yield f"a selection by {cond.dtype} of {a.dtype} or {b.dtype}: {_shown(e)}"
         case Bitcast(dtype, a) if dtype.bits != a.dtype.bits:
             yield f"{a.dtype} read as the bits of {dtype}: {_shown(e)}"
+        case Extract(a, lane) if not 0 <= lane < lanes_of(a):
+            yield f"there is no such lane: {_shown(e)}"
         case Ramp(a, _) | Splat(a, _) if lanes_of(a) != 1:
             yield f"a vector of vectors: {_shown(e)}"
         case Load(buffer, _, guard):
@@ -240,9 +259,9 @@ def _a_float16_conversion(n: Node) -> bool:
 
 
 LOWERED: dict[str, Callable[[Node], bool]] = {
-    "unroll_loops": _an_unroll_loop,
     "flatten_indices": _an_access_by_several_indices,
     "vectorize_loops": _a_vector_loop,
+    "unroll_loops": _an_unroll_loop,
     "lower_math": _a_function_without_an_instruction,
     "lower_float16": _a_float16_conversion,
 }

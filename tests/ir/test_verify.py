@@ -162,9 +162,9 @@ def test_constants_are_not_written() -> None:
 
 
 STAGES: dict[str, tuple[Stmt, str]] = {
-    "unroll_loops": (For(J, Store(Y, (J,), ONE), LoopKind.UNROLL), "an unroll loop is left"),
     "flatten_indices": (For(I, Store(LOCAL, (), XI)), "an access by several indices is left"),
     "vectorize_loops": (For(J, Store(Y, (J,), ONE), LoopKind.VECTOR), "a vector loop is left"),
+    "unroll_loops": (For(J, Store(Y, (J,), ONE), LoopKind.UNROLL), "an unroll loop is left"),
     "lower_math": (of(Unary("exp", XI)), "a function without an instruction is left: exp"),
     "lower_float16": (of(Cast(F32, Cast(F16, XI))), "a float16 conversion is left"),
 }
