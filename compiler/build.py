@@ -138,7 +138,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         with timed("schedule", detail):
             # What is dumped is the first variant alone.
             program = compile_for(lowered, target, _quiet if modules else observe, options.opt_level)
-        if report.program is not None and program.weights != report.program.weights:
+        if report.program is not None and _constants(program) != _constants(report.program):
             raise InternalError("compile_for: the two variants of the module want their weights in different layouts")
         with timed("generate code", detail):
             if options.dump == "llvm" and not modules:
@@ -163,9 +163,14 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
             heap_base=heap_base,
             arena_bytes=program.arena,
             kernels=tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.steps),
+            prepared_bytes=program.prepared,
         )
         report.files = write_bundle(artifact, out, force=options.force)
     return report
+
+
+def _constants(program: Program) -> tuple[bytes, int]:
+    return program.weights, program.prepared
 
 
 def _quiet(_: str, __: Graph | Kernel) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from .graph.ir import Graph
 from .graph.lower_graph import lower_graph
@@ -16,7 +17,8 @@ from .passes.lower_float16 import lower_float16
 from .passes.lower_math import lower_math
 from .passes.unroll_loops import unroll_loops
 from .passes.vectorize_loops import vectorize_loops
-from .program import Program, Slot, Step, TensorSpec
+from .plan_memory import aligned
+from .program import Program, Region, Slot, Step, TensorSpec
 from .recursion import deep_recursion
 from .schedule.schedule_cpu import schedule_cpu
 from .target import Target
@@ -32,14 +34,15 @@ from .tensor.program import TensorProgram
 KernelPass = Callable[[Kernel], Kernel]
 
 LOWERING_PASSES: tuple[KernelPass, ...] = (
-    unroll_loops,
-    simplify,
     flatten_indices,
     vectorize_loops,
+    unroll_loops,
+    simplify,
     lower_math,
     lower_float16,
 )
-"""From a scheduled kernel to one that the LLVM renderer takes."""
+"""From a scheduled kernel to one that the LLVM renderer takes. Unrolled loops multiply what later passes see, so what can
+be done once for all their iterations comes before."""
 
 Observer = Callable[[str, "Graph | Kernel"], None]
 """Told of each result: the name of the pass, and what it made."""
@@ -51,7 +54,10 @@ def _ignore(_: str, __: Graph | Kernel) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A model as naive kernels, before anything depends on a target. `kernels` belong to `groups` one by one."""
+    """A model as naive kernels, before anything depends on a target. `kernels` belong to `groups` one by one.
+
+    `prepared` are the groups of what is computed at load: their kernels are built for the layouts that a target wants.
+    """
 
     name: str
     tensors: TensorProgram
@@ -59,6 +65,7 @@ class Lowered:
     kernels: tuple[Kernel, ...]
     layouts: Mapping[Tensor, Layout]
     stored: Stored
+    prepared: Mapping[Tensor, Group]
 
 
 @deep_recursion()
@@ -67,10 +74,16 @@ def lower_model(graph: Graph, observe: Observer = _ignore, opt_level: int = 2) -
 
     Below `opt_level` 2 every tensor lies row-major.
     """
-    tensors = lower_graph(graph)
+    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level)
+
+
+def lower_tensors(name: str, tensors: TensorProgram, observe: Observer = _ignore, opt_level: int = 2) -> Lowered:
+    """Tensors become groups, groups naive kernels with a place for each result."""
     if opt_level >= 2:
         tensors = add_relayouts(tensors)
-    groups = fuse(tensors)
+    fused = fuse(tensors)
+    groups = tuple(g for g in fused if not g.output.prepared)
+    prepared = {g.output: g for g in fused if g.output.prepared}
     layouts = choose_layout(tensors, groups) if opt_level >= 2 else row_major(tensors, groups)
     fixed = {t for _, t in tensors.inputs}
     aliases = find_aliases(groups, layouts, fixed)
@@ -80,41 +93,31 @@ def lower_model(graph: Graph, observe: Observer = _ignore, opt_level: int = 2) -
         kernels.append(build_kernel(_kernel_name(g), g, layouts))
         observe("build_kernel", kernels[-1])
     stored = place_tensors(tensors, groups, layouts, aliases)
-    return Lowered(graph.name, tensors, groups, tuple(kernels), layouts, stored)
+    return Lowered(name, tensors, groups, tuple(kernels), layouts, stored, prepared)
 
 
 @deep_recursion()
 def compile_for(model: Lowered, target: Target, observe: Observer = _ignore, opt_level: int = 2) -> Program:
     """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists steps."""
-    shared: dict[str, int] = {}
-    kernels: list[Kernel] = []
-    params: list[tuple[Buffer, ...]] = []
-    weights = _Weights()
-    steps: list[Step] = []
-    for group, naive in zip(model.groups, model.kernels, strict=True):
-        key = print_kernel(naive, named=False)
-        if key not in shared:
-            scheduled = schedule_cpu(naive, target) if opt_level else naive
-            observe("schedule_cpu", scheduled)
-            shared[key] = len(kernels)
-            params.append(scheduled.params)
-            kernels.append(lower_kernel(scheduled, observe))
-        at = shared[key]
-        arguments = []
-        for tensor, buffer in zip((*group.reads, group.output), params[at], strict=True):
-            if tensor.data is not None:
-                assert buffer.layout is not None
-                arguments.append(Slot(True, weights.add(tensor, buffer.layout)))
-            else:
-                arguments.append(Slot(False, model.stored.offset[tensor]))
-        steps.append(Step(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops))
+    launches = _Launches(model, target, observe, opt_level)
+    steps = tuple(launches.step(g, k) for g, k in zip(model.groups, model.kernels, strict=True))
 
     def spec(name: str, t: Tensor) -> TensorSpec:
         return TensorSpec(name, t.dtype, t.shape, model.stored.offset[t])
 
     inputs = tuple(spec(name, t) for name, t in model.tensors.inputs)
     outputs = tuple(spec(name, t) for name, t in model.tensors.outputs)
-    return Program(model.name, tuple(kernels), tuple(steps), inputs, outputs, weights.blob(), model.stored.peak)
+    return Program(
+        name=model.name,
+        kernels=tuple(launches.kernels),
+        steps=steps,
+        inputs=inputs,
+        outputs=outputs,
+        weights=launches.weights.blob(),
+        arena=model.stored.peak,
+        prepare=tuple(launches.prepare),
+        prepared=launches.prepared,
+    )
 
 
 def lower_kernel(kernel: Kernel, observe: Observer = _ignore) -> Kernel:
@@ -128,6 +131,59 @@ def lower_kernel(kernel: Kernel, observe: Observer = _ignore) -> Kernel:
 def _kernel_name(g: Group) -> str:
     words = "_".join(dict.fromkeys(op.lower() for op in g.origin.ops)) or "copy"
     return "".join(c if c.isalnum() else "_" for c in words)[:48]
+
+
+class _Launches:
+    """Kernels, each different from the others, and where the arguments of their launches lie."""
+
+    def __init__(self, model: Lowered, target: Target, observe: Observer, opt_level: int) -> None:
+        self._model, self._target, self._observe, self._opt_level = model, target, observe, opt_level
+        self._shared: dict[str, int] = {}
+        self._params: list[tuple[Buffer, ...]] = []
+        self._placed: dict[tuple[Tensor, Layout], Slot] = {}
+        self.kernels: list[Kernel] = []
+        self.weights = _Weights()
+        self.prepare: list[Step] = []
+        self.prepared = 0
+
+    def step(self, group: Group, naive: Kernel, output: Slot | None = None) -> Step:
+        """The launch of a group's kernel, with `output` in the arena unless given."""
+        at = self._kernel(naive)
+        *reads, result = self._params[at]
+        arguments = [self._slot(t, b) for t, b in zip(group.reads, reads, strict=True)]
+        arguments.append(output or self._slot(group.output, result))
+        return Step(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops)
+
+    def _kernel(self, naive: Kernel) -> int:
+        key = print_kernel(naive, named=False)
+        if key not in self._shared:
+            scheduled = schedule_cpu(naive, self._target) if self._opt_level else naive
+            self._observe("schedule_cpu", scheduled)
+            self._shared[key] = len(self.kernels)
+            self._params.append(scheduled.params)
+            self.kernels.append(lower_kernel(scheduled, self._observe))
+        return self._shared[key]
+
+    def _slot(self, tensor: Tensor, buffer: Buffer) -> Slot:
+        if not tensor.is_constant:
+            return Slot(Region.ARENA, self._model.stored.offset[tensor])
+        assert buffer.layout is not None
+        if tensor.data is not None:
+            return Slot(Region.WEIGHTS, self.weights.add(tensor, buffer.layout))
+        return self._prepare(tensor, buffer.layout)
+
+    def _prepare(self, tensor: Tensor, layout: Layout) -> Slot:
+        """Where `tensor` lies in `layout` after loading; its kernel is built for just that layout."""
+        key = (tensor, layout)
+        if key not in self._placed:
+            group = self._model.prepared[tensor]
+            slot = Slot(Region.PREPARED, self.prepared)
+            self._placed[key] = slot
+            self.prepared += aligned(prod(layout.physical_shape) * tensor.dtype.bytes)
+            naive = build_kernel(_kernel_name(group), group, {tensor: layout})
+            self._observe("build_kernel", naive)
+            self.prepare.append(self.step(group, naive, slot))
+        return self._placed[key]
 
 
 class _Weights:

@@ -38,7 +38,7 @@ def plan_memory(requests: list[Request]) -> Plan:
     peak = 0
     for i in order:
         r = requests[i]
-        size = _aligned(r.size)
+        size = aligned(r.size)
         at = 0
         for start, end, other in sorted(placed, key=lambda p: p[:2]):
             if not r.meets(other):
@@ -55,8 +55,9 @@ def plan_memory(requests: list[Request]) -> Plan:
 def lower_bound(requests: list[Request]) -> int:
     """The most bytes that live at any one step: no plan needs less."""
     steps = {r.first for r in requests}
-    return max((sum(_aligned(r.size) for r in requests if r.first <= s <= r.last) for s in steps), default=0)
+    return max((sum(aligned(r.size) for r in requests if r.first <= s <= r.last) for s in steps), default=0)
 
 
-def _aligned(size: int) -> int:
+def aligned(size: int) -> int:
+    """`size` bytes, and what is left of the last cache line."""
     return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from math import prod
 
 import numpy as np
@@ -33,11 +34,19 @@ class TensorSpec:
         return self.length * self.dtype.bytes
 
 
+class Region(Enum):
+    """Memory by what fills it: the bundle's file, `prepare` at load, the inputs and every run."""
+
+    WEIGHTS = "weights"
+    PREPARED = "prepared"
+    ARENA = "arena"
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An argument of a kernel: `offset` bytes into the weights or into the arena."""
+    """An argument of a kernel: `offset` bytes into a region."""
 
-    constant: bool
+    region: Region
     offset: int
 
 
@@ -56,7 +65,10 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Program:
     """`kernels` are lowered for one target and each different from the others; `steps` run in order. `arena` is the
-    number of bytes for inputs, outputs and everything between."""
+    number of bytes for inputs, outputs and everything between.
+
+    The steps `prepare` run once, at load: from the weights they fill the `prepared` bytes, which are read like weights.
+    """
 
     name: str
     kernels: tuple[Kernel, ...]
@@ -65,6 +77,8 @@ class Program:
     outputs: tuple[TensorSpec, ...]
     weights: bytes
     arena: int
+    prepare: tuple[Step, ...] = ()
+    prepared: int = 0
 
 
 WASM32_BYTES = 2**32

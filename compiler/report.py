@@ -48,14 +48,16 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
 
 def _figures(report: Report) -> Iterable[tuple[str, str]]:
     program = _program(report)
-    weights, arena = len(program.weights), program.arena
+    weights, prepared, arena = len(program.weights), program.prepared, program.arena
     yield "input", _tensors(program.inputs)
     yield "output", _tensors(program.outputs)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
     yield "kernels", f"{len(program.kernels)}; launches in a run: {len(program.steps)}"
     yield "weights", size(weights)
     yield "code", ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in report.code_bytes.items())
-    yield "memory", f"{size(weights + arena)}: weights, and {size(arena)} for tensors at their peak"
+    transformed = f", {size(prepared)} of weights transformed at load" if prepared else ""
+    total = size(weights + prepared + arena)
+    yield "memory", f"{total}: weights{transformed}, and {size(arena)} for tensors at their peak"
     phases = ", ".join(f"{name} {s:.2f}" for name, s in report.seconds.items())
     yield "time", f"{sum(report.seconds.values()):.1f} s: {phases}"
     for c in report.comparisons:
@@ -95,7 +97,12 @@ def write_report(report: Report, path: Path) -> None:
         "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops} for s in program.steps],
         "inputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in program.inputs],
         "outputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in program.outputs],
-        "bytes": {"weights": len(program.weights), "arena": program.arena, "code": report.code_bytes},
+        "bytes": {
+            "weights": len(program.weights),
+            "prepared": program.prepared,
+            "arena": program.arena,
+            "code": report.code_bytes,
+        },
         "seconds": report.seconds,
         "verified": [
             {"backend": c.backend, "output": c.output, "error": c.error, "tolerance": c.tolerance}

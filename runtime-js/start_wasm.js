@@ -17,6 +17,10 @@ import { fetchFile } from './fetch_file.js';
  * @property {readonly TensorSpec[]} outputs
  */
 /**
+ * @typedef {{ prepare?: Entry, run: Entry }} Exports `prepare` is called once, before the first run
+ * @typedef {(weights: number, arena: number) => void} Entry
+ */
+/**
  * @typedef {object} Session
  * @property {(inputs: TypedArray[]) => TypedArray[]} run in the order of the plan's inputs and outputs
  */
@@ -29,8 +33,9 @@ import { fetchFile } from './fetch_file.js';
 export async function startWasm(plan, onProgress) {
   const memory = allocate(plan.memory.pages);
   const instance = await WebAssembly.instantiate(await download(plan, memory, onProgress), { env: { memory } });
-  const compute = /** @type {(weights: number, arena: number) => void} */ (instance.exports.run);
+  const { prepare, run: compute } = /** @type {Exports} */ (instance.exports);
   const { weights, arena } = plan.memory;
+  prepare?.(weights, arena);
   /** @type {RunError | undefined} */
   let broken;
   return {

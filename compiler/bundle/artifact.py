@@ -25,7 +25,9 @@ class WasmArtifact:
     """A compiled model. `modules` has a wasm binary for each of VARIANTS (or one of them).
 
     A module imports `env.memory`, keeps its stack and static data below `heap_base` (bytes) and exports
-    `run(weights: i32, arena: i32)`, both byte addresses. `arena_bytes` holds inputs, outputs and intermediates.
+    `run(weights: i32, arena: i32)`, both byte addresses. `arena_bytes` holds inputs, outputs and intermediates. Where
+    it exports `prepare`, of the same signature, that is called once, before the first run, and fills `prepared_bytes`
+    behind the weights.
     """
 
     name: str
@@ -36,3 +38,4 @@ class WasmArtifact:
     heap_base: int
     arena_bytes: int
     kernels: tuple[KernelInfo, ...]
+    prepared_bytes: int = 0

@@ -21,11 +21,12 @@ class MemoryLayout:
 
 
 def place_memory(artifact: WasmArtifact) -> MemoryLayout:
-    """[stack, static data | weights | arena], each 64-byte aligned. InputError above wasm32's 4 GiB."""
+    """[stack, static data | weights, prepared | arena], each 64-byte aligned. InputError above wasm32's 4 GiB."""
     weights = _align(artifact.heap_base)
-    arena = _align(weights + len(artifact.weights))
+    constant = len(artifact.weights) + artifact.prepared_bytes
+    arena = _align(weights + constant)
     end = arena + artifact.arena_bytes
-    check_wasm32(artifact.name, weights, len(artifact.weights), end - weights - len(artifact.weights))
+    check_wasm32(artifact.name, weights, constant, end - weights - constant)
     pages = max(1, -(-end // PAGE))
     return MemoryLayout(weights, arena, pages)
 

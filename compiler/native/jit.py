@@ -45,7 +45,7 @@ def header() -> str:
 class JitModule:
     """Machine code of one LLVM module; lives as long as this object."""
 
-    def __init__(self, llvm_ir: str, function: str) -> None:
+    def __init__(self, llvm_ir: str) -> None:
         """Raises InternalError where LLVM refuses the text."""
         machine = _machine()
         with ExitStack() as owned:
@@ -60,12 +60,11 @@ class JitModule:
             # The garbage collector would free context and engine in any order, and LLVM crash.
             weakref.finalize(self, owned.pop_all().close)
         self._engine.finalize_object()
-        address = self._engine.get_function_address(function)
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
 
-    def run(self, weights: int, arena: int) -> None:
-        """Calls the function with two addresses; the interpreter lock is released meanwhile."""
-        self._run(weights, arena)
+    def call(self, function: str, weights: int, arena: int) -> None:
+        """Calls a function with two addresses; the interpreter lock is released meanwhile."""
+        address = self._engine.get_function_address(function)
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)(weights, arena)
 
 
 def _simplify(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:

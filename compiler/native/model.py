@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..codegen.llvm_module import LlvmModule
-from ..codegen.render_host import ENTRY, render_host
+from ..codegen.render_host import ENTRY, PREPARE, render_host
 from ..program import Program, check_inputs, read_tensor, write_tensor
 from .jit import JitModule, header
 
@@ -24,19 +24,21 @@ class NativeModel:
         module = LlvmModule()
         render_host(program, module)
         self.program = program
-        self._code = JitModule(module.text(header()), ENTRY)
-        self._weights = _aligned(len(program.weights))
+        self._code = JitModule(module.text(header()))
+        self._weights = _aligned(len(program.weights) + program.prepared)
         self._weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         self._arena = _aligned(program.arena)
         # Whatever is read before it is written shows as NaN.
         self._arena[:] = 0xFF
+        if program.prepare:
+            self._code.call(PREPARE, _address(self._weights), _address(self._arena))
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
         check_inputs(self.program.inputs, inputs)
         for spec in self.program.inputs:
             write_tensor(self._arena, spec, inputs[spec.name])
-        self._code.run(_address(self._weights), _address(self._arena))
+        self._code.call(ENTRY, _address(self._weights), _address(self._arena))
         return {s.name: read_tensor(self._arena, s) for s in self.program.outputs}
 
 

@@ -21,7 +21,7 @@ def find_aliases(
         if not isinstance(g.body, Load) or g.reduce is not None or g.body.guard is not None:
             continue
         source = next((t for t in g.reads if t.buffer is g.body.buffer), None)
-        if source is None or source.data is not None or source in fixed or source.dtype != g.output.dtype:
+        if source is None or source.is_constant or source in fixed or source.dtype != g.output.dtype:
             continue
         there, here = layouts[source], layouts[g.output]
         padded = any(lo or hi for lo, hi in (*there.pad, *here.pad))

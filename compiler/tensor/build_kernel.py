@@ -68,16 +68,17 @@ def _place_reads(
     env: dict[Var, Expr] = {v: loops[d] for d, v in enumerate(group.axes)}
     body = substitute(group.body, env)
     reduction = None if group.reduce is None else substitute(group.reduce.value, env)
-    last = layouts[group.output].order[-1] if layouts[group.output].order else None
+    here = layouts[group.output]
+    last = here.block[0] if here.block else here.order[-1] if here.order else None
     placed: dict[Buffer, Layout] = {}
     buffers: dict[Buffer, Buffer] = {}
     for t in group.reads:
-        if t.data is None:
+        if not t.is_constant:
             placed[t.buffer] = layouts[t]
         else:
             wide = loops[last] if last is not None else None
             placed[t.buffer] = _constant_layout(t, wide, [e for e in (body, reduction) if e is not None])
-        buffers[t.buffer] = placed[t.buffer].buffer(t.name, t.dtype, constant=t.data is not None)
+        buffers[t.buffer] = placed[t.buffer].buffer(t.name, t.dtype, constant=t.is_constant)
 
     def rule(n: object) -> Expr | None:
         if isinstance(n, Load) and n.buffer in placed:

@@ -26,10 +26,10 @@ BORDER_LIMIT = 8
 def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tensor, ...], t: Tensor) -> bool:
     """Same rank, spatial axis d moving index d, and no other operand but weights: the product of two computed tensors
     is a matrix product, which looks alike but wants its operands as they are."""
-    if t.data is not None or t.rank != len(axes) or t.rank < 3 or t.dtype != F32:
+    if t.is_constant or t.rank != len(axes) or t.rank < 3 or t.dtype != F32:
         return False
     sites = list(loads(reduction.value))
-    constant = {r.buffer for r in reads if r.data is not None}
+    constant = {r.buffer for r in reads if r.is_constant}
     if any(x.buffer is not t.buffer and x.buffer not in constant for x in sites):
         return False
     if len({x.indices for x in sites if x.buffer is t.buffer}) > 1:  # the product of a tensor with itself
@@ -111,7 +111,7 @@ def _borders(groups: tuple[Group, ...]) -> dict[Tensor, tuple[tuple[int, int], .
         by_buffer = {t.buffer: t for t in g.reads}
         for x in loads(g.reduce.value):
             t = by_buffer.get(x.buffer)
-            if t is None or x.guard is None or t.data is not None or not guard_is_bounds(x):
+            if t is None or x.guard is None or t.is_constant or not guard_is_bounds(x):
                 continue
             reach = [reach_of(i, n) for i, n in zip(x.indices[2:], t.shape[2:], strict=True)]
             if any(r is None or max(r) > BORDER_LIMIT for r in reach):

@@ -57,7 +57,7 @@ class _Plan:
     def __init__(self, program: TensorProgram) -> None:
         self.program = program
         self.by_buffer = {t.buffer: t for t in program.tensors}
-        self.stored = {t for _, t in program.outputs} | program.stored
+        self.stored = {t for _, t in program.outputs} | program.stored | {t for t in program.tensors if t.prepared}
         self.readers: dict[Tensor, list[Tensor]] = {}
         for t in program.tensors:
             for r in t.reads:

@@ -47,7 +47,7 @@ def place_tensors(
     last: dict[Tensor, int] = {}
     for i, g in enumerate(groups):
         for t in g.reads:
-            if t.data is None:
+            if not t.is_constant:
                 last[find(t)] = i
     for t in outputs:
         last[find(t)] = end
@@ -77,7 +77,7 @@ def _overwritable(g: Group, layouts: Mapping[Tensor, Layout]) -> Tensor | None:
     """What the group reads only at the very element that it writes, in the same layout: the result may replace it."""
     here = layouts[g.output]
     for t in g.reads:
-        if t.data is not None or t.dtype != g.output.dtype or layouts[t] != here:
+        if t.is_constant or t.dtype != g.output.dtype or layouts[t] != here:
             continue
         inside = () if g.reduce is None else tuple(x for x in loads(g.reduce.value) if x.buffer is t.buffer)
         sites = [x for x in loads(g.body) if x.buffer is t.buffer]

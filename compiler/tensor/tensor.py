@@ -20,13 +20,23 @@ from ..ir.rewrite import loads
 @dataclass(frozen=True, eq=False, slots=True)
 class Tensor:
     """`buffer` gives name, shape and dtype; `axes` are the variables of `body`, one per dimension; `reads` are the
-    tensors whose buffers the body loads. Compares by identity."""
+    tensors whose buffers the body loads. Compares by identity.
+
+    A `prepared` tensor has a body over constants and other prepared tensors alone; it is computed once, when the model
+    is loaded, in the layout that each of its readers asks for.
+    """
 
     buffer: Buffer
     axes: tuple[Var, ...] = ()
     body: Expr | None = None
     reads: tuple[Tensor, ...] = ()
     data: np.ndarray | None = None
+    prepared: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether its elements are the same in every run."""
+        return self.data is not None or self.prepared
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..codegen.llvm_module import LlvmModule
-from ..codegen.render_host import ENTRY, render_host
+from ..codegen.render_host import ENTRY, PREPARE, entries, render_host
 from ..program import Program, check_inputs, check_wasm32, read_tensor, write_tensor
 from .emit import HEADER, emit_object
 from .execute import WasmInstance
@@ -27,8 +27,8 @@ def render_module(program: Program) -> str:
 
 
 def build_module(program: Program, *, relaxed: bool, linker: str = "builtin") -> Linked:
-    """The wasm module of a program: exports `run(weights, arena)`, imports `env.memory`."""
-    return link(emit_object(render_module(program), relaxed=relaxed), [ENTRY], linker=linker)
+    """The wasm module of a program: exports `run(weights, arena)` and perhaps `prepare`, imports `env.memory`."""
+    return link(emit_object(render_module(program), relaxed=relaxed), entries(program), linker=linker)
 
 
 class WasmModel:
@@ -37,15 +37,18 @@ class WasmModel:
     def __init__(self, program: Program, linked: Linked, *, relaxed: bool) -> None:
         self.backend = "wasm-relaxed" if relaxed else "wasm"
         self.program = program
-        check_wasm32(program.name, linked.heap_base + ALIGN, len(program.weights), program.arena)
+        weights = len(program.weights) + program.prepared
+        check_wasm32(program.name, linked.heap_base + ALIGN, weights, program.arena)
         self._weights = linked.heap_base
-        self._arena = -(-(self._weights + len(program.weights)) // ALIGN) * ALIGN
+        self._arena = -(-(self._weights + weights) // ALIGN) * ALIGN
         pages = -(-(self._arena + program.arena) // PAGE)
         self._instance = WasmInstance(linked.module, pages=max(pages, 1), relaxed=relaxed)
         memory = self._instance.memory
         memory[self._weights : self._weights + len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         # Whatever is read before it is written shows as NaN.
         memory[self._arena :] = 0xFF
+        if program.prepare:
+            self._instance.call(PREPARE, self._weights, self._arena)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""

@@ -31,7 +31,7 @@ from webnn_compile.ir.verify import LOWERED_BINARY, LOWERED_UNARY
 from webnn_compile.native.model import NativeModel
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS
 from webnn_compile.pipeline import lower_kernel
-from webnn_compile.program import Program, Slot, Step, TensorSpec
+from webnn_compile.program import Program, Region, Slot, Step, TensorSpec
 
 
 def run_natively(kernel: Kernel, arrays: list[Array]) -> list[Array]:
@@ -39,7 +39,7 @@ def run_natively(kernel: Kernel, arrays: list[Array]) -> list[Array]:
     specs, slots, end = [], [], 0
     for n, b in enumerate(kernel.params):
         specs.append(TensorSpec(f"p{n}", b.dtype, b.shape, end))
-        slots.append(Slot(False, end))
+        slots.append(Slot(Region.ARENA, end))
         end += -(-b.size * b.dtype.bytes // 64) * 64
     count = len(kernel.params) - kernel.outputs
     step = Step(0, kernel.name, tuple(slots), (), ())
