@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.layout import Layout
-from webnn_compile.ir.nodes import Alloc, Buffer, Const, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
+from webnn_compile.ir.nodes import Alloc, Binary, Buffer, Const, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
+from webnn_compile.ir.rewrite import rewrite
 
 ZERO = Const(0.0, F32)
 
@@ -47,6 +48,22 @@ def matrix_product(rows: int, columns: int, depth: int) -> Nest:
     inner = Seq((Store(acc, (), ZERO), For(k, update, parallel=False), Store(c, (i, j), Load(acc, ()))))
     body = For(i, For(j, Alloc(acc, inner)))
     return Nest(Kernel("matrix_product", (a, b, c), body), {"i": i, "j": j, "k": k})
+
+
+def biased_product(rows: int, columns: int, depth: int, *, both: bool = False) -> Nest:
+    """`matrix_product` with c[i, j] = max(bias[j] + acc, 0) at its end; with `both` times acc."""
+    nest = matrix_product(rows, columns, depth)
+    bias = Layout.row_major((columns,)).buffer("bias", F32, constant=True)
+
+    def end(n: object) -> Store | None:
+        match n:
+            case Store(buffer, indices, acc) if buffer.scope is Scope.GLOBAL:
+                value = Binary("max", Load(bias, (nest["j"],)) + acc, ZERO)
+                return Store(buffer, indices, value * acc if both else value)
+        return None
+
+    a, b, c = nest.kernel.params
+    return Nest(Kernel("biased_product", (a, b, bias, c), rewrite(nest.body, end)), nest.loops)
 
 
 def padded_sum(extent: int, window: int, pad: int) -> Nest:

@@ -13,7 +13,7 @@ from .nest import Pointwise, Reduction, match_nest
 from .rules.contraction import find_roles, schedule_contraction
 from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
-from .steps import split
+from .steps import preload, split
 
 
 def schedule_cpu(kernel: Kernel, target: Target) -> Kernel:
@@ -35,7 +35,7 @@ def _schedule(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
         return schedule_pointwise(stmt, target), {}
     if not isinstance(nest, Reduction):
         return stmt, {}
-    stmt = _split_groups(stmt, nest)
+    stmt = preload(_split_groups(stmt, nest))
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     if find_roles(nest) is not None:

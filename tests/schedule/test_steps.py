@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_checks import assert_same, scheduled
-from nests import ZERO, Nest, matrix_product, padded_sum, pointwise
+from nests import ZERO, Nest, biased_product, matrix_product, padded_sum, pointwise
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.layout import Layout
-from webnn_compile.ir.nodes import Alloc, For, Kernel, Load, LoopKind, Outline, Stmt, Store, Var
+from webnn_compile.ir.nodes import Alloc, For, Kernel, Load, LoopKind, Outline, Scope, Stmt, Store, Var
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.simplify import simplify_stmt
 from webnn_compile.schedule.steps import (
@@ -20,6 +20,7 @@ from webnn_compile.schedule.steps import (
     outline,
     pack,
     partition,
+    preload,
     reorder,
     rfactor,
     segments,
@@ -178,6 +179,20 @@ def test_pack(depth: int, columns: int, width: int, turned: bool) -> None:
     body, new = pack(nest.body, old, layout)
     assert new.shape == layout.physical_shape
     assert_same(nest.kernel, scheduled(nest.kernel, body, {old: new}), "pack")
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 4))
+def test_preload(rows: int, columns: int, depth: int) -> None:
+    nest = biased_product(rows, columns, depth)
+    body = preload(nest.body)
+    starts = [n for n in walk(body) if isinstance(n, Store) and n.buffer.scope is Scope.LOCAL]
+    assert isinstance(starts[0].value, Load)
+    check(nest, body, "preload", REASSOCIATED)
+
+
+def test_preload_leaves_a_sum_that_is_used_without_the_bias() -> None:
+    nest = biased_product(2, 2, 2, both=True)
+    assert preload(nest.body) is nest.body
 
 
 def test_outline() -> None:

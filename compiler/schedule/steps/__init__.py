@@ -9,6 +9,7 @@ from .fuse import fuse
 from .outline import outline
 from .pack import pack
 from .partition import partition
+from .preload import preload
 from .reorder import reorder
 from .rfactor import rfactor
 from .sink import sink
@@ -22,6 +23,7 @@ __all__ = [
     "outline",
     "pack",
     "partition",
+    "preload",
     "reorder",
     "rfactor",
     "segments",
