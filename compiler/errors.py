@@ -17,6 +17,10 @@ class UnsupportedError(WebnnCompileError):
     """The model asks for something that this compiler does not do: names node, operator, reason, and a way out."""
 
 
+class CannotExpress(UnsupportedError):
+    """A target cannot say what a kernel computes (float64 in a shader, say); the message is the reason."""
+
+
 class ScheduleError(Exception):
     """A schedule step that is not legal here; a search skips it, a rule tries its next choice."""
 

@@ -1,0 +1,146 @@
+"""A model compiled for a GPU, apart from its API: kernels as source text, the memory they share, launches in order.
+
+    load:  create storages (zeroed), upload constants, launch `prepare`, drop the storages that only it used
+    run:   upload inputs, carry out `steps`, download outputs
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .dtypes import DType
+from .program import TensorSpec
+
+Access = Literal["read", "write"]
+Extents = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the elements of a physical shape lie in a 2-D array texture of four components a texel.
+
+    `tile` = 0, flat: linear element e is component e % 4 of texel t = e // 4, at x = t % 2048, y = t // 2048 % 2048,
+    layer t // 2**22. `tile` = L > 0, an image: with c the last axis, w the one before it (extent W) and h all others
+    folded, component c % 4 of the texel at x = c // 4 * ceil(W / L) + w // L, y = h, layer w % L.
+    """
+
+    width: int
+    height: int
+    layers: int
+    tile: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Device memory. `bytes` of a buffer, or of all texels of the texture `placement` describes; `dtype` is one of
+    float32, int32, uint32. `prepare_only`: not needed after `prepare`."""
+
+    bytes: int
+    dtype: DType
+    placement: Placement | None = None
+    prepare_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceValue:
+    """A tensor on the device: `shape` is physical, its elements lie linearly or as the storage's placement says.
+    `dtype` is the model's; what lies on the device is the storage's 32-bit type."""
+
+    name: str
+    storage: int
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A binding of a kernel, in the order of its parameters; `dtype` is what the shader sees."""
+
+    dtype: DType
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKernel:
+    """`source` is one shader with entry point `main`. `grid` is workgroups (WebGPU), or width, height and layers of
+    the texels that a draw covers (WebGL). `flops` and `bytes` of one launch are for reports and profiles."""
+
+    name: str
+    source: str
+    params: tuple[Param, ...]
+    grid: Extents
+    flops: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """`arguments` are indices of values, one per parameter. `nodes` and `ops` are the ONNX nodes it covers."""
+
+    kernel: int
+    name: str
+    arguments: tuple[int, ...]
+    nodes: tuple[str, ...] = ()
+    ops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """Steps `first` to `last` (excluded) of the host's program run in wasm: values in `reads` come from the device
+    before, those in `writes` go to it after; `offsets` in bytes into the host's arena, reads first. `reason` says why
+    not on the device."""
+
+    first: int
+    last: int
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    offsets: tuple[int, ...]
+    name: str
+    nodes: tuple[str, ...]
+    ops: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """`bytes` of the bundle's weights from `offset` on, elements of `dtype`, go into `value` at load."""
+
+    value: int
+    offset: int
+    bytes: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output of the model: its specification (offset unused) and the value that holds it, row-major."""
+
+    spec: TensorSpec
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProgram:
+    """`backend` is "webgpu" or "webgl"."""
+
+    backend: str
+    name: str
+    kernels: tuple[DeviceKernel, ...]
+    storages: tuple[Storage, ...]
+    values: tuple[DeviceValue, ...]
+    constants: tuple[Constant, ...]
+    prepare: tuple[Launch, ...]
+    steps: tuple[Launch | HostCall, ...]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    @property
+    def crossings(self) -> int:
+        """How often a run waits for the device to hand values to the host, its outputs not counted."""
+        return sum(1 for s in self.steps if isinstance(s, HostCall) and s.reads)
+
+    @property
+    def bytes(self) -> int:
+        """Device memory after load."""
+        return sum(s.bytes for s in self.storages if not s.prepare_only)
