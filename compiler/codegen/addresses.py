@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir.index import affine
-from ..ir.nodes import Buffer, Expr, Load, Node, Ramp, Scope, Store, Var
-from ..ir.rewrite import free_vars, loads, walk
+from ..ir.nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Ramp, Scope, Seq, Store, Var
+from ..ir.rewrite import children, free_vars, loads, walk
 
 Items = frozenset[tuple[Expr, int]]
 """Atoms of an element offset with their coefficients."""
@@ -37,13 +38,34 @@ def address(access: Load | Store) -> Address:
     return Address(access.buffer, frozenset(form.terms), form.constant)
 
 
-def global_addresses(node: Node) -> list[Address]:
-    """Those of all global accesses below `node`, in order, each once."""
-    found: dict[Address, None] = {}
-    for n in walk(node):
-        if isinstance(n, Load | Store) and n.buffer.scope is Scope.GLOBAL:
-            found[address(n)] = None
-    return list(found)
+class Addresses:
+    """The addresses of accesses and of what lies below statements, each found once while one function is written."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, tuple[Load | Store, Address]] = {}
+        self._below: dict[int, tuple[Node, tuple[Address, ...]]] = {}
+
+    def of(self, access: Load | Store) -> Address:
+        known = self._of.get(id(access))
+        if known is None:
+            self._of[id(access)] = known = access, address(access)
+        return known[1]
+
+    def below(self, node: Node) -> tuple[Address, ...]:
+        """Those of all global accesses below `node`, in order, each once."""
+        known = self._below.get(id(node))
+        if known is None:
+            self._below[id(node)] = known = node, tuple(dict.fromkeys(self._find(node)))
+        return known[1]
+
+    def _find(self, node: Node) -> Iterator[Address]:
+        if isinstance(node, For | Alloc | Seq | Outline | If):
+            for part in children(node):
+                yield from self.below(part)
+        else:
+            for n in walk(node):
+                if isinstance(n, Load | Store) and n.buffer.scope is Scope.GLOBAL:
+                    yield self.of(n)
 
 
 def affine_terms(access: Load | Store) -> tuple[tuple[Expr, int], ...]:

@@ -25,7 +25,7 @@ from ..ir.nodes import (
     Var,
 )
 from ..ir.rewrite import free_vars, rewrite_top_down
-from .addresses import Items, address, affine_terms, global_addresses
+from .addresses import Addresses, Items, affine_terms
 from .llvm_expression import ExpressionWriter, Pointers
 from .llvm_module import LlvmModule
 from .llvm_types import memory_type
@@ -48,6 +48,7 @@ class FunctionWriter(ExpressionWriter):
         self.pointers = pointers
         self.variables = variables
         self.entry: list[str] = []
+        self.addresses = Addresses()
 
     def text(self, params: list[str]) -> str:
         head = f"define internal void @@({', '.join(params)}) noinline #0 {{\nentry:"
@@ -79,7 +80,7 @@ class FunctionWriter(ExpressionWriter):
         """Counts up; the pointers that the loop advances are phis beside the counter."""
         bound = frozenset(self.variables)
         inside = bound | {loop.var}
-        forms = dict.fromkeys((a.buffer, a.within(inside), a.within(bound)) for a in global_addresses(loop.body))
+        forms = dict.fromkeys((a.buffer, a.within(inside), a.within(bound)) for a in self.addresses.below(loop.body))
         head, done, before = self.label("loop"), self.label("done"), self.block
         saved_pointers, saved_variables = dict(self.pointers), dict(self.variables)
         moving: list[tuple[str, str, int]] = []
@@ -155,7 +156,7 @@ class FunctionWriter(ExpressionWriter):
 
     def place(self, access: Load | Store) -> str:
         """The pointer of an access to global memory."""
-        a = address(access)
+        a = self.addresses.of(access)
         known = a.within(frozenset(self.variables))
         base = self.pointer(a.buffer, known)
         return self.offset(base, a.buffer, a.items - known, a.constant)
@@ -165,7 +166,7 @@ class FunctionWriter(ExpressionWriter):
         and of the outer variables that it needs as numbers; equal regions become one function."""
         bound = frozenset(self.variables)
         groups: dict[tuple[Buffer, Items, Items], int] = {}
-        for a in global_addresses(body):
+        for a in self.addresses.below(body):
             outer = a.within(bound)
             key = (a.buffer, outer, a.items - outer)
             groups[key] = min(groups.get(key, a.constant), a.constant)
@@ -177,7 +178,7 @@ class FunctionWriter(ExpressionWriter):
             pointers[stand_in, frozenset()] = f"%p{len(arguments)}"
             arguments.append(f"ptr {self.offset(self.pointer(buffer, outer), buffer, frozenset(), least)}")
             stand_ins[buffer, outer | inner] = (stand_in, inner, least)
-        region = _rebase(body, stand_ins)
+        region = _rebase(body, stand_ins, self.addresses)
         needed = free_vars(region)
         variables: dict[Var, str] = {}
         for v, name in self.variables.items():
@@ -191,11 +192,11 @@ class FunctionWriter(ExpressionWriter):
         self.emit(f"call void @{name}({', '.join(arguments)})")
 
 
-def _rebase(body: Stmt, stand_ins: dict[tuple[Buffer, Items], tuple[Buffer, Items, int]]) -> Stmt:
+def _rebase(body: Stmt, stand_ins: dict[tuple[Buffer, Items], tuple[Buffer, Items, int]], addresses: Addresses) -> Stmt:
     """The region with its accesses relative to the pointers that it is called with."""
 
     def index(access: Load | Store) -> tuple[Buffer, Expr]:
-        a = address(access)
+        a = addresses.of(access)
         stand_in, inner, least = stand_ins[a.buffer, a.items]
         terms = tuple(t for t in affine_terms(access) if t in inner)
         flat = _swap(Affine(terms, a.constant - least).to_expr())

@@ -77,6 +77,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Seq: lambda n: n.stmts,
 }
 # A table, not a `match`: half of the compiler's time is spent in walks over trees.
+_LEAVES = frozenset(kind for kind, get in _CHILDREN.items() if get is _none)
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -131,7 +132,7 @@ def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
     def go(n: Node) -> Node:
         result = done.get(id(n))
         if result is None:
-            rebuilt = map_children(n, go)
+            rebuilt = map_children(n, go) if type(n) not in _LEAVES else n
             changed = rule(rebuilt)
             result = done[id(n)] = rebuilt if changed is None else changed
         return result
@@ -147,7 +148,9 @@ def rewrite_top_down(node: N, rule: Callable[[Node], Node | None]) -> N:
         result = done.get(id(n))
         if result is None:
             changed = rule(n)
-            result = done[id(n)] = map_children(n, go) if changed is None else changed
+            if changed is None:
+                changed = map_children(n, go) if type(n) not in _LEAVES else n
+            result = done[id(n)] = changed
         return result
 
     return cast(N, go(node))
@@ -160,6 +163,8 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         n = stack.pop()
         yield n
+        if type(n) in _LEAVES:
+            continue
         for c in reversed(_CHILDREN[type(n)](n)):
             if id(c) not in seen:
                 seen.add(id(c))
