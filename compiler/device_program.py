@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from .dtypes import DType
+from .ir.layout import LayoutPolicy
+from .ir.nodes import Buffer, Kernel
 from .program import TensorSpec
 
 Access = Literal["read", "write"]
@@ -29,6 +32,10 @@ class Placement:
     height: int
     layers: int
     tile: int = 0
+
+
+Places = Mapping[int, Placement | None]
+"""By value: None where it lies in a buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +151,37 @@ class DeviceProgram:
     def bytes(self) -> int:
         """Device memory after load."""
         return sum(s.bytes for s in self.storages if not s.prepare_only)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledKernel:
+    """What a GPU backend makes of one naive kernel: `params` are its buffers, in which constants may have got another
+    layout, and `placements` where each lies in a texture (None in a buffer)."""
+
+    kernel: DeviceKernel
+    params: tuple[Buffer, ...]
+    placements: tuple[Placement | None, ...]
+
+
+class DeviceBackend(Protocol):
+    """A shader language with its schedules. Backends know kernels only, nothing of models."""
+
+    @property
+    def name(self) -> str:
+        """ "webgpu" or "webgl"."""
+        ...
+
+    @property
+    def layouts(self) -> LayoutPolicy: ...
+
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
+        """Where each value lies, by its number: `arguments[i]` are the values of `kernels[i]`'s parameters, -1 for a
+        constant. Values in `fixed` lie flat: they come from or go to memory outside."""
+        ...
+
+    def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
+        """`placements` are of the parameters; None for a constant: its place is for the backend to choose.
+
+        Raises CannotExpress with the reason where the language cannot say what the kernel computes.
+        """
+        ...

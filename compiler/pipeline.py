@@ -8,7 +8,7 @@ from math import prod
 
 from .graph.ir import Graph
 from .graph.lower_graph import lower_graph
-from .ir.layout import Layout
+from .ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
 from .ir.nodes import Buffer, Kernel
 from .ir.printer import print_kernel
 from .ir.simplify import simplify
@@ -64,15 +64,18 @@ class Lowered:
     groups: tuple[Group, ...]
     kernels: tuple[Kernel, ...]
     layouts: Mapping[Tensor, Layout]
+    aliases: Mapping[Tensor, Tensor]
     stored: Stored
     prepared: Mapping[Tensor, Group]
 
 
 @deep_recursion()
-def lower_model(graph: Graph, observe: Observer = _ignore, opt_level: int = 2) -> Lowered:
+def lower_model(
+    graph: Graph, observe: Observer = _ignore, opt_level: int = 2, policy: LayoutPolicy = CPU_LAYOUTS
+) -> Lowered:
     """Operators become tensors, tensors groups, groups naive kernels with a place for each result.
 
-    Below `opt_level` 2 every tensor lies row-major.
+    `policy` is what the family of targets wants of layouts. Below `opt_level` 2 every tensor lies row-major.
     """
     return lower_tensors(graph.name, lower_graph(graph), observe, opt_level)
 
@@ -84,13 +87,15 @@ def lower_tensors(name: str, tensors: TensorProgram, observe: Observer = _ignore
     fused = fuse(tensors)
     groups = tuple(g for g in fused if not g.output.prepared)
     prepared = {g.output: g for g in fused if g.output.prepared}
-    layouts = choose_layout(tensors, groups) if opt_level >= 2 else row_major(tensors, groups)
+    layouts = choose_layout(tensors, groups, policy) if opt_level >= 2 else row_major(tensors, groups)
     fixed = {t for _, t in tensors.inputs}
     aliases = find_aliases(groups, layouts, fixed)
+    if not policy.linear:
+        aliases = {t: o for t, o in aliases.items() if layouts[t].physical_shape == layouts[o].physical_shape}
     groups = tuple(g for g in groups if g.output not in aliases)
     kernels = []
     for g in groups:
-        kernels.append(build_kernel(_kernel_name(g), g, layouts))
+        kernels.append(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders))
         observe("build_kernel", kernels[-1])
     stored = place_tensors(tensors, groups, layouts, aliases)
     return Lowered(name, tensors, groups, tuple(kernels), layouts, stored, prepared)
@@ -128,7 +133,7 @@ def lower_kernel(kernel: Kernel, observe: Observer = _ignore) -> Kernel:
     return kernel
 
 
-def _kernel_name(g: Group) -> str:
+def kernel_name(g: Group) -> str:
     words = "_".join(dict.fromkeys(op.lower() for op in g.origin.ops)) or "copy"
     return "".join(c if c.isalnum() else "_" for c in words)[:48]
 

@@ -22,6 +22,22 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
+class LayoutPolicy:
+    """What a target wants of its tensors' layouts. `borders`: zeros around what convolutions read; `few_channels`:
+    even fewer than four channels are rounded up to four; `fill_borders`: a kernel writes the border of its result each
+    time (elsewhere it is zero from the start and stays so); `linear`: memory is one line of elements, so that a tensor
+    may lie in another's memory in another shape."""
+
+    borders: bool = True
+    few_channels: bool = False
+    fill_borders: bool = True
+    linear: bool = True
+
+
+CPU_LAYOUTS = LayoutPolicy()
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """`pad`, `align` are per logical axis; `block` = (axis, factor) or None."""
 

@@ -29,9 +29,10 @@ from .fuse import Group
 from .tensor import Tensor
 
 
-def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout]) -> Kernel:
+def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout], *, fill_border: bool = True) -> Kernel:
     """Parameters: what the group reads, in order, then its output. Loops follow the output's layout, outermost first;
-    reduction loops stand inside them around an accumulator. The border of the output, if any, is filled with zeros."""
+    reduction loops stand inside them around an accumulator. The border of the output, if any, is filled with zeros,
+    unless it is known to hold them."""
     layout = layouts[group.output]
     loops = _axes(group, layout, rounded=True)
     reads, values = _place_reads(group, layouts, loops)
@@ -46,7 +47,8 @@ def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout]) -> K
         store = _reduction_loops(group, body, reduction, out, target)
     for axis in reversed(layout.order):
         store = For(loops[axis], store)
-    kernel = Kernel(name, (*reads, out), Seq((*_fill_border(out, layout), store)), group.origin)
+    fills = _fill_border(out, layout) if fill_border else ()
+    kernel = Kernel(name, (*reads, out), Seq((*fills, store)), group.origin)
     return simplify(kernel)
 
 

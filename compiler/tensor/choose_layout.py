@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..dtypes import F32
 from ..ir.index import affine, range_of
-from ..ir.layout import Layout
+from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
 from ..ir.nodes import Binary, Const, Expr, Load, Reduce, Unary, Var
 from ..ir.rewrite import free_vars, loads
 from .fuse import Group
@@ -51,7 +51,9 @@ def _mentions(e: Expr, v: Var) -> bool:
     return v in free_vars(e)
 
 
-def choose_layout(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Tensor, Layout]:
+def choose_layout(
+    program: TensorProgram, groups: tuple[Group, ...], policy: LayoutPolicy = CPU_LAYOUTS
+) -> dict[Tensor, Layout]:
     """The layout of every graph input and group output; constants lie row-major until a schedule packs them."""
     fixed = {t for _, t in (*program.inputs, *program.outputs)}
     last: set[Tensor] = set()
@@ -62,12 +64,15 @@ def choose_layout(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Ten
         if spatial:
             last.update(spatial)
             last.add(g.output)
+        last.update(t for t in g.reads if t.buffer in program.channels_last)
+        if g.anchor in program.channels_last:
+            last.add(g.output)
     _spread(groups, last)
     layouts = row_major(program, groups)
-    borders = _borders(groups)
+    borders = _borders(groups) if policy.borders else {}
     for t in last - fixed:
         if t.rank >= 3 and t.dtype == F32:
-            align = CHANNEL_ALIGN if t.shape[1] >= CHANNEL_ALIGN else 1
+            align = CHANNEL_ALIGN if policy.few_channels or t.shape[1] >= CHANNEL_ALIGN else 1
             layouts[t] = Layout.channels_last(t.shape, align=align, pad=borders.get(t))
     return layouts
 
