@@ -202,6 +202,21 @@ def test_a_contraction_has_vector_columns_in_a_function_of_its_own() -> None:
     assert lanes == {4}
 
 
+@pytest.mark.parametrize(("height", "width"), [(7, 7), (6, 6), (4, 13)])
+def test_lines_of_a_narrow_image_share_tiles(height: int, width: int) -> None:
+    """Tiles are full but for the last of a band, whatever the width; the results are NumPy's."""
+    weights = random((8, 3, 3, 3))
+    shape = [1, 3, height, width]
+    proto = model([node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])], {"x": shape}, ["y"], {"w": weights})
+    check_model(proto, [NARROW], work=10**6)
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    _, stages = next(s for s in stages_of(lowered, NARROW) if s[0].reduce is not None)
+    tiles = [n for n in walk(stages[1][1].body) if isinstance(n, For) and n.kind is LoopKind.UNROLL and n.parallel]
+    rows = [n.var.extent for n in tiles if any(isinstance(x, Outline) for x in walk(n.body))]
+    row_by_row = height * -(-width // NARROW.tile_rows(2))
+    assert 0 < sum(rows) < row_by_row
+
+
 def test_tiles_fit_the_registers() -> None:
     for target in TARGETS:
         for vectors in (1, 2, 3):

@@ -26,6 +26,10 @@ STAYS_IN_CACHE = 16384
 """Bytes: half of a usual first-level data cache."""
 
 
+FLAT_ROWS = 64
+"""Rows of narrow images that are tiled together, at most: each tile of them is code of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Roles:
     """Which loop runs over columns, which over rows (None for a single row), and the operand that columns move."""
@@ -73,7 +77,9 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
     assert isinstance(nest, Reduction)
     roles = find_roles(nest)
     assert roles is not None
-    rows = roles.row.extent if roles.row is not None else 1
+    line = _line_loop(nest, roles)
+    together = _lines_together(line, roles, target)
+    rows = together * (roles.row.extent if roles.row is not None else 1)
     vectors = _tile_vectors(rows, -(-roles.column.extent // target.lanes))
     width = vectors * target.lanes
     over = _order_reduction(nest, roles)
@@ -93,12 +99,50 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
     if len(order) > 1:
         stmt = reorder(stmt, order)
     stmt, columns = split(stmt, roles.column, segments(roles.column.extent, width))
-    if roles.row is not None:
+    if line is not None and together > 1:
+        stmt = _tile_flat(stmt, line, roles, together, tile_rows)
+    elif roles.row is not None:
         stmt, tiles = split(stmt, roles.row, segments(rows, tile_rows, balanced=True))
         for _, inner in tiles:
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     stmt = _sink_columns(stmt, columns, target)
     return simplify_stmt(outline(stmt)), packed
+
+
+def _line_loop(nest: Reduction, roles: Roles) -> Var | None:
+    """The loop that will stand around the rows, if it moves A alone, too: the lines of an image."""
+    others = [v for v in nest.loops if v not in (roles.column, roles.row)]
+    if not others or roles.row is None or others[-1] in free_vars(roles.b):
+        return None
+    return others[-1] if any(others[-1] in free_vars(x) for x in loads(roles.a)) else None
+
+
+def _lines_together(line: Var | None, roles: Roles, target: Target) -> int:
+    """How many lines of a narrow image share tiles, so that fewer of them are narrower than the registers allow."""
+    if line is None or roles.row is None:
+        return 1
+    width, tile_rows = roles.row.extent, target.tile_rows(min(2, -(-roles.column.extent // target.lanes)))
+
+    def tiles(together: int) -> int:
+        whole, rest = divmod(line.extent, together)
+        return whole * -(-together * width // tile_rows) + -(-rest * width // tile_rows)
+
+    fitting = range(1, max(1, min(line.extent, FLAT_ROWS // width)) + 1)
+    best = min(fitting, key=tiles)
+    return best if tiles(best) <= 0.95 * tiles(1) else 1
+
+
+def _tile_flat(stmt: Stmt, line: Var, roles: Roles, together: int, tile_rows: int) -> Stmt:
+    """Tiles of rows counted through `together` lines. Each stands at a place of its own, where what divides a row
+    number into line and column is known: so all tiles are written out, each with its own offsets."""
+    assert roles.row is not None
+    stmt, bands = split(stmt, line, segments(line.extent, together))
+    for _, lines in bands:
+        stmt, flat = fuse(stmt, lines, roles.row)
+        stmt, tiles = split(stmt, flat, segments(flat.extent, tile_rows, balanced=True))
+        for outer, inner in tiles:
+            stmt = tag(tag(sink(stmt, inner), inner, LoopKind.UNROLL), outer, LoopKind.UNROLL)
+    return stmt
 
 
 def _panels_outside(nest: Reduction, roles: Roles, width: int, tile_rows: int) -> bool:

@@ -23,7 +23,7 @@ def preload(stmt: Stmt) -> Stmt:
                 bias = _added(end.value, acc)
                 if bias is None:
                     return None
-                value = _without(end.value, acc, bias)
+                value = _replace(end.value, acc, bias, Load(acc, ()))
                 return Alloc(acc, Seq((Store(acc, at, bias), middle, Store(end.buffer, end.indices, value))))
         return None
 
@@ -44,7 +44,7 @@ def _added(value: Expr, acc: Buffer) -> Load | None:
     for n in walk(value):
         bias = _addend(n, acc)
         if bias is not None:
-            rest = rewrite_top_down(value, lambda x: Const(0.0, acc.dtype) if _addend(x, acc) == bias else None)
+            rest = _replace(value, acc, bias, Const(0.0, acc.dtype))
             return bias if all(x.buffer is not acc for x in loads(rest)) else None
     return None
 
@@ -58,5 +58,5 @@ def _addend(n: object, acc: Buffer) -> Load | None:
     return None
 
 
-def _without(value: Expr, acc: Buffer, bias: Load) -> Expr:
-    return rewrite_top_down(value, lambda x: Load(acc, ()) if _addend(x, acc) == bias else None)
+def _replace(value: Expr, acc: Buffer, bias: Load, by: Expr) -> Expr:
+    return rewrite_top_down(value, lambda x: by if _addend(x, acc) == bias else None)
