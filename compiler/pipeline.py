@@ -77,10 +77,16 @@ def lower_model(
 
     `policy` is what the family of targets wants of layouts. Below `opt_level` 2 every tensor lies row-major.
     """
-    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level)
+    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy)
 
 
-def lower_tensors(name: str, tensors: TensorProgram, observe: Observer = _ignore, opt_level: int = 2) -> Lowered:
+def lower_tensors(
+    name: str,
+    tensors: TensorProgram,
+    observe: Observer = _ignore,
+    opt_level: int = 2,
+    policy: LayoutPolicy = CPU_LAYOUTS,
+) -> Lowered:
     """Tensors become groups, groups naive kernels with a place for each result."""
     if opt_level >= 2:
         tensors = add_relayouts(tensors)
@@ -98,7 +104,7 @@ def lower_tensors(name: str, tensors: TensorProgram, observe: Observer = _ignore
         kernels.append(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders))
         observe("build_kernel", kernels[-1])
     stored = place_tensors(tensors, groups, layouts, aliases)
-    return Lowered(name, tensors, groups, tuple(kernels), layouts, stored, prepared)
+    return Lowered(name, tensors, groups, tuple(kernels), layouts, aliases, stored, prepared)
 
 
 @deep_recursion()
@@ -185,7 +191,7 @@ class _Launches:
             slot = Slot(Region.PREPARED, self.prepared)
             self._placed[key] = slot
             self.prepared += aligned(prod(layout.physical_shape) * tensor.dtype.bytes)
-            naive = build_kernel(_kernel_name(group), group, {tensor: layout})
+            naive = build_kernel(kernel_name(group), group, {tensor: layout})
             self._observe("build_kernel", naive)
             self.prepare.append(self.step(group, naive, slot))
         return self._placed[key]
