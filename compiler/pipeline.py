@@ -30,6 +30,7 @@ from .tensor.choose_layout import choose_layout, row_major
 from .tensor.fuse import Group, fuse
 from .tensor.place_tensors import Stored, place_tensors
 from .tensor.program import TensorProgram
+from .weights import Weights
 
 KernelPass = Callable[[Kernel], Kernel]
 
@@ -108,9 +109,18 @@ def lower_tensors(
 
 
 @deep_recursion()
-def compile_for(model: Lowered, target: Target, observe: Observer = _ignore, opt_level: int = 2) -> Program:
-    """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists steps."""
-    launches = _Launches(model, target, observe, opt_level)
+def compile_for(
+    model: Lowered,
+    target: Target,
+    observe: Observer = _ignore,
+    opt_level: int = 2,
+    weights: Weights | None = None,
+) -> Program:
+    """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists steps.
+
+    Programs of one model for several targets may share `weights`.
+    """
+    launches = _Launches(model, target, weights or Weights(), observe, opt_level)
     steps = tuple(launches.step(g, k) for g, k in zip(model.groups, model.kernels, strict=True))
 
     def spec(name: str, t: Tensor) -> TensorSpec:
@@ -147,13 +157,13 @@ def kernel_name(g: Group) -> str:
 class _Launches:
     """Kernels, each different from the others, and where the arguments of their launches lie."""
 
-    def __init__(self, model: Lowered, target: Target, observe: Observer, opt_level: int) -> None:
+    def __init__(self, model: Lowered, target: Target, weights: Weights, observe: Observer, opt_level: int) -> None:
         self._model, self._target, self._observe, self._opt_level = model, target, observe, opt_level
         self._shared: dict[str, int] = {}
         self._params: list[tuple[Buffer, ...]] = []
         self._placed: dict[tuple[Tensor, Layout], Slot] = {}
         self.kernels: list[Kernel] = []
-        self.weights = _Weights()
+        self.weights = weights
         self.prepare: list[Step] = []
         self.prepared = 0
 
@@ -195,26 +205,3 @@ class _Launches:
             self._observe("build_kernel", naive)
             self.prepare.append(self.step(group, naive, slot))
         return self._placed[key]
-
-
-class _Weights:
-    """The constants, packed, each (tensor, layout) once."""
-
-    def __init__(self) -> None:
-        self._offsets: dict[tuple[Tensor, Layout], int] = {}
-        self._parts: list[bytes] = []
-        self._size = 0
-
-    def add(self, tensor: Tensor, layout: Layout) -> int:
-        key = (tensor, layout)
-        if key not in self._offsets:
-            assert tensor.data is not None
-            data = layout.pack(tensor.data).tobytes()
-            data += bytes(-len(data) % 64)
-            self._offsets[key] = self._size
-            self._parts.append(data)
-            self._size += len(data)
-        return self._offsets[key]
-
-    def blob(self) -> bytes:
-        return b"".join(self._parts)

@@ -32,7 +32,8 @@ ALLOWED: dict[str, set[str]] = {
     "native": CORE | {"codegen"},
     "bundle": {"errors", "dtypes", "program"},
     "verify": {"errors", "program"},
-    "pipeline": CORE | {"graph", "tensor", "schedule", "passes"},
+    "weights": BASE | {"ir", "tensor"},
+    "pipeline": CORE | {"graph", "tensor", "schedule", "passes", "weights"},
 }
 """What each part may import besides itself. Parts that are not listed stand above: nothing here imports them."""
 
