@@ -53,7 +53,7 @@ def test_more_threads_run_as_one_and_info_says_why(page: Page, site: Site) -> No
     )
     for info in infos["value"]:
         assert info["threads"] == 1
-        assert info["threadsReason"] == "the kernels of this bundle run on one thread"
+        assert info["threadsReason"] == "no loop of this model is worth more than one thread"
 
 
 @pytest.mark.parametrize("worker", [True, False])

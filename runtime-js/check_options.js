@@ -1,7 +1,7 @@
 // The options of `load`, with their defaults.
 import { UnsupportedError } from './errors.js';
 
-const names = ['backend', 'threads', 'worker', 'onProgress'];
+const names = ['backend', 'threads', 'worker', 'warmup', 'onProgress'];
 
 /**
  * @param {import('./model.js').LoadOptions} options
@@ -15,7 +15,7 @@ export function checkOptions(options, backends) {
     if (!names.includes(name))
       throw new TypeError(`load has no option ${JSON.stringify(name)}; it has: ${names.join(', ')}`);
   }
-  const { backend = 'auto', threads = 1, worker = true, onProgress = () => {} } = options;
+  const { backend = 'auto', threads = 1, worker = true, warmup = false, onProgress = () => {} } = options;
   if (backend !== 'auto' && !backends.includes(backend)) {
     const have = backends.join(', ');
     throw new UnsupportedError(
@@ -27,7 +27,8 @@ export function checkOptions(options, backends) {
     throw new RangeError(`threads: expected 'auto' or a whole number from 1, got ${String(threads)}`);
   }
   if (typeof worker !== 'boolean') throw new TypeError(`worker: expected true or false, got ${typeof worker}`);
+  if (typeof warmup !== 'boolean') throw new TypeError(`warmup: expected true or false, got ${typeof warmup}`);
   if (typeof onProgress !== 'function')
     throw new TypeError(`onProgress: expected a function, got ${typeof onProgress}`);
-  return { threads, worker, onProgress };
+  return { threads, worker, warmup, onProgress };
 }

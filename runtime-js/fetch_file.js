@@ -9,7 +9,7 @@ export const canHash = () => globalThis.crypto?.subtle !== undefined;
 /**
  * Fills `target` (exactly `spec.bytes` long) with the file.
  * @param {FileSpec} spec
- * @param {Uint8Array<ArrayBuffer>} target
+ * @param {Uint8Array} target
  * @param {(bytes: number) => void} onBytes called with the size of each piece as it arrives
  * @param {AbortSignal} [signal]
  * @throws {DownloadError | IntegrityError}
@@ -31,7 +31,7 @@ export async function fetchFile({ url, bytes, sha256 }, target, onBytes, signal)
       `${url} is not the file that was compiled: expected ${bytes} bytes, got ${much}`,
     );
   }
-  if (canHash() && hex(await crypto.subtle.digest('SHA-256', target)) !== sha256) {
+  if (canHash() && hex(await crypto.subtle.digest('SHA-256', unshared(target))) !== sha256) {
     throw new IntegrityError('altered', `${url} is not the file that was compiled: its sha256 is not ${sha256}`);
   }
 }
@@ -70,6 +70,13 @@ function isHtml(head, type) {
   const text = new TextDecoder().decode(head).trimStart().toLowerCase();
   return /^<(!doctype html|html)/.test(text) || (text.startsWith('<') && !!type?.includes('text/html'));
 }
+
+/**
+ * Shared memory is not hashed: a copy is.
+ * @param {Uint8Array} bytes
+ */
+const unshared = (bytes) =>
+  bytes.buffer instanceof ArrayBuffer ? /** @type {Uint8Array<ArrayBuffer>} */ (bytes) : bytes.slice();
 
 /** @param {ArrayBuffer} buffer */
 const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -19,7 +19,7 @@ const ABI = 1;
  * @property {TensorSpec[]} outputs
  * @property {number} kernels
  * @property {{ pages: number, weights: number, arena: number }} memory
- * @property {Record<string, import('./fetch_file.js').FileSpec>} modules by variant
+ * @property {Record<string, import('./start_wasm.js').WasmPlan['module']>} modules by variant
  * @property {(import('./fetch_file.js').FileSpec & { offset: number })[]} weights
  */
 
@@ -35,7 +35,7 @@ export async function load(manifest, options = {}) {
       `model.js has bundle format ${manifest.abi}, these runtime files have ${ABI}: compile again`,
     );
   }
-  const { threads, worker, onProgress } = checkOptions(options, ['wasm']);
+  const { threads, worker, warmup, onProgress } = checkOptions(options, ['wasm']);
   // A fault of the caller's own function is reported as such and spoils no load.
   /** @param {import('./model.js').Progress} progress */
   const notify = (progress) => {
@@ -46,29 +46,28 @@ export async function load(manifest, options = {}) {
     }
   };
   const variant = pickVariant(Object.keys(manifest.modules));
-  const module = /** @type {import('./fetch_file.js').FileSpec} */ (manifest.modules[variant]);
+  const module = /** @type {import('./start_wasm.js').WasmPlan['module']} */ (manifest.modules[variant]);
   const { memory, weights, inputs, outputs } = manifest;
-  const plan = { module, weights, memory, inputs, outputs };
+  const plan = { module, weights, memory, inputs, outputs, threads, warmup };
   const inWorker = worker && typeof Worker === 'function';
   const weightBytes = weights.reduce((sum, shard) => sum + shard.bytes, 0);
+  const session = inWorker ? await startWorker(plan, notify) : inline(await startWasm(plan, notify));
   /** @type {import('./model.js').Info} */
   const info = {
     name: manifest.name,
     backend: 'wasm',
     variant,
-    threads: 1,
-    threadsReason: threads === 1 ? 'one was asked for' : 'the kernels of this bundle run on one thread',
+    threads: session.facts.threads,
+    threadsReason: session.facts.threadsReason,
     worker: inWorker,
     integrity: canHash()
       ? 'sha256'
       : 'length only: crypto.subtle is missing (the page is not served over https or localhost)',
     weightBytes,
-    memoryBytes: memory.pages * 65536,
+    memoryBytes: session.facts.memoryBytes,
     kernels: manifest.kernels,
     abi: ABI,
   };
-
-  const session = inWorker ? await startWorker(plan, notify) : inline(await startWasm(plan, notify));
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
 
   const names = outputs.map((spec) => spec.name);
@@ -96,12 +95,14 @@ const publish = ({ name, dtype, shape }) => Object.freeze({ name, dtype, shape: 
  */
 function inline(session) {
   return {
+    facts: /** @type {import('./start_wasm.js').Session} */ (session).facts,
     /** @param {TypedArray[]} inputs */
     run(inputs) {
       if (!session) throw new RunError('disposed', 'the model was disposed of');
       return session.run(inputs);
     },
     dispose() {
+      session?.dispose();
       session = undefined;
     },
   };

@@ -39,10 +39,15 @@ export interface Progress {
 export interface LoadOptions {
   /** 'auto', the default, takes the first backend of the bundle that the browser can run. */
   backend?: 'auto' | 'wasm';
-  /** Default 1. `info()` says how many are used, and why. */
+  /**
+   * Default 1. 'auto' takes half of the browser's logical processors, at most 8, and both where there are two. More than
+   * one needs a page that is cross-origin isolated; `info()` says how many are used, and why. Results do not depend on it.
+   */
   threads?: number | 'auto';
   /** Default true: run in a dedicated worker, so that the page stays responsive. */
   worker?: boolean;
+  /** Default false: run once on zeros before `load` resolves, so that the first run is as fast as later ones. */
+  warmup?: boolean;
   /** Called as files arrive, last with phase 'ready'. */
   onProgress?: (progress: Progress) => void;
 }
@@ -58,6 +63,7 @@ export interface Info {
   /** How the downloaded files were checked. */
   integrity: string;
   weightBytes: number;
+  /** All of the WebAssembly memory. */
   memoryBytes: number;
   kernels: number;
   /** The format of the bundle. */

@@ -2,6 +2,8 @@
 import { elementOf, lengthOf, typedArray } from './dtypes.js';
 import { RunError, UnsupportedError } from './errors.js';
 import { fetchFile } from './fetch_file.js';
+import { createControl, parallelFor } from './pool.js';
+import { countThreads, STACK_BYTES, startThreads } from './start_threads.js';
 
 /** @typedef {import('./fetch_file.js').FileSpec} FileSpec */
 /** @typedef {FileSpec & { offset: number }} Shard `offset`: bytes into the weights */
@@ -10,20 +12,37 @@ import { fetchFile } from './fetch_file.js';
 /** @typedef {import('./model.js').TensorInfo & { offset: number }} TensorSpec `offset`: bytes into the arena */
 /**
  * @typedef {object} WasmPlan What the worker needs to know.
- * @property {FileSpec} module
+ * @property {FileSpec & { shared?: number }} module `shared`: the byte that says whether its memory is shared
  * @property {Shard[]} weights
  * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
  * @property {readonly TensorSpec[]} inputs
  * @property {readonly TensorSpec[]} outputs
+ * @property {number | 'auto'} threads
+ * @property {boolean} warmup
  */
 /**
- * @typedef {{ prepare?: Entry, run: Entry }} Exports `prepare` is called once, before the first run
+ * @typedef {object} Exports `prepare` is called once, before the first run.
+ * @property {Entry} [prepare]
+ * @property {Entry} run
+ * @property {import('./pool.js').Chunk} chunk
+ * @property {WebAssembly.Global} __stack_pointer
  * @typedef {(weights: number, arena: number) => void} Entry
  */
 /**
- * @typedef {object} Session
- * @property {(inputs: TypedArray[]) => TypedArray[]} run in the order of the plan's inputs and outputs
+ * @typedef {object} Facts What is known once the model has started.
+ * @property {number} threads
+ * @property {string} threadsReason
+ * @property {number} memoryBytes
  */
+/**
+ * @typedef {object} Session
+ * @property {Facts} facts
+ * @property {(inputs: ArrayBufferView[]) => TypedArray[]} run in the order of the plan's inputs and outputs
+ * @property {() => void} dispose ends its threads
+ */
+
+const PAGE = 65536;
+const SHARED_LIMITS = 3; // of a module's memory; 1 where it is not shared
 
 /**
  * @param {WasmPlan} plan
@@ -31,39 +50,83 @@ import { fetchFile } from './fetch_file.js';
  * @returns {Promise<Session>}
  */
 export async function startWasm(plan, onProgress) {
-  const memory = allocate(plan.memory.pages);
-  const instance = await WebAssembly.instantiate(await download(plan, memory, onProgress), { env: { memory } });
-  const { prepare, run: compute } = /** @type {Exports} */ (instance.exports);
+  const { memory, threads, reason } = allocate(plan);
+  const pool = threads > 1 ? startThreads(threads - 1) : undefined;
+  const facts = { threads, threadsReason: reason, memoryBytes: memory.buffer.byteLength };
+  const start = async (/** @type {WebAssembly.Module} */ module) => {
+    /** @type {import('./pool.js').ParallelFor} */
+    let fork = (body, args, extent) => exports.chunk(body, args, 0, extent);
+    /** @type {import('./pool.js').ParallelFor} */
+    const parallel_for = (body, args, extent, least) => fork(body, args, extent, least);
+    const instance = await WebAssembly.instantiate(module, { env: { memory, parallel_for } });
+    const exports = /** @type {Exports} */ (instance.exports);
+    if (!pool) return exports;
+    const control = createControl();
+    try {
+      await pool.join(module, memory, control, plan.memory.pages * PAGE);
+      fork = parallelFor(control, threads, exports.chunk);
+    } catch (error) {
+      pool.dispose();
+      facts.threads = 1;
+      facts.threadsReason = `a worker did not start: ${/** @type {Error} */ (error).message}`;
+    }
+    return exports;
+  };
+  try {
+    const exports = await download(plan, memory, start, onProgress);
+    exports.prepare?.(plan.memory.weights, plan.memory.arena);
+    // Inputs are zeros still, which are valid for every model.
+    if (plan.warmup) exports.run(plan.memory.weights, plan.memory.arena);
+    return { facts, run: runner(plan, memory, exports.run), dispose: () => pool?.dispose() };
+  } catch (error) {
+    pool?.dispose();
+    throw error;
+  }
+}
+
+/**
+ * @param {WasmPlan} plan
+ * @param {WebAssembly.Memory} memory
+ * @param {Entry} compute
+ * @returns {Session['run']}
+ */
+function runner(plan, memory, compute) {
   const { weights, arena } = plan.memory;
-  prepare?.(weights, arena);
   /** @type {RunError | undefined} */
   let broken;
-  return {
-    run(inputs) {
-      if (broken) throw broken;
-      plan.inputs.forEach((spec, i) => {
-        write(memory.buffer, arena + spec.offset, spec, /** @type {TypedArray} */ (inputs[i]));
-      });
-      try {
-        compute(weights, arena);
-      } catch (error) {
-        // A trap leaves the stack pointer and the memory as they were in mid-run.
-        broken = new RunError(
-          'trap',
-          `the compiled model stopped: ${/** @type {Error} */ (error).message}; load it again`,
-        );
-        throw broken;
-      }
-      return plan.outputs.map((spec) => read(memory.buffer, arena + spec.offset, spec));
-    },
+  return (inputs) => {
+    if (broken) throw broken;
+    plan.inputs.forEach((spec, i) => {
+      write(memory.buffer, arena + spec.offset, spec, /** @type {ArrayBufferView} */ (inputs[i]));
+    });
+    try {
+      compute(weights, arena);
+    } catch (error) {
+      // A trap leaves the stack pointer and the memory as they were in mid-run.
+      broken = new RunError(
+        'trap',
+        `the compiled model stopped: ${/** @type {Error} */ (error).message}; load it again`,
+      );
+      throw broken;
+    }
+    return plan.outputs.map((spec) => read(memory.buffer, arena + spec.offset, spec));
   };
 }
 
-/** @param {number} pages */
-function allocate(pages) {
+/**
+ * The memory, and how many threads it is for: shared memory may be refused where the other kind is not.
+ * @param {WasmPlan} plan
+ * @returns {{ memory: WebAssembly.Memory, threads: number, reason: string }}
+ */
+function allocate(plan) {
+  const { threads, reason } = countThreads(plan.threads, plan.module.shared !== undefined);
+  const pages = plan.memory.pages + ((threads - 1) * STACK_BYTES) / PAGE;
   try {
-    return new WebAssembly.Memory({ initial: pages, maximum: pages });
+    // A small maximum: some systems set all of it aside.
+    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: threads > 1 });
+    return { memory, threads, reason };
   } catch (error) {
+    if (threads > 1) return { ...allocate({ ...plan, threads: 1 }), reason: `no shared memory: ${error}` };
     const size = `${Math.ceil(pages / 16)} MiB`;
     throw new UnsupportedError(
       'memory',
@@ -73,17 +136,18 @@ function allocate(pages) {
 }
 
 /**
- * Both downloads at once; when one file fails, the others are given up.
+ * Code and weights at once; `start` runs while the weights arrive. When one file fails, the others are given up.
  * @param {WasmPlan} plan
  * @param {WebAssembly.Memory} memory
+ * @param {(module: WebAssembly.Module) => Promise<Exports>} start
  * @param {(progress: Progress) => void} onProgress
  */
-async function download(plan, memory, onProgress) {
+async function download(plan, memory, start, onProgress) {
   const code = new Uint8Array(plan.module.bytes);
   const place = (/** @type {Shard} */ { offset, bytes }) =>
     new Uint8Array(memory.buffer, plan.memory.weights + offset, bytes);
   const abort = new AbortController();
-  /** @type {(phase: 'code' | 'weights', files: [FileSpec, Uint8Array<ArrayBuffer>][]) => Promise<unknown>} */
+  /** @type {(phase: 'code' | 'weights', files: [FileSpec, Uint8Array][]) => Promise<unknown>} */
   const fetchAll = (phase, files) => {
     const total = files.reduce((sum, [{ bytes }]) => sum + bytes, 0);
     let loaded = 0;
@@ -94,15 +158,16 @@ async function download(plan, memory, onProgress) {
     return Promise.all(files.map(([file, target]) => fetchFile(file, target, onBytes, abort.signal)));
   };
   try {
-    const module = fetchAll('code', [[plan.module, code]]).then(() => compile(code, plan.module.url));
-    await Promise.all([
-      module,
+    const [exports] = await Promise.all([
+      fetchAll('code', [[plan.module, code]])
+        .then(() => compile(code, plan, memory))
+        .then(start),
       fetchAll(
         'weights',
         plan.weights.map((shard) => [shard, place(shard)]),
       ),
     ]);
-    return await module;
+    return exports;
   } catch (error) {
     abort.abort();
     throw error;
@@ -111,9 +176,11 @@ async function download(plan, memory, onProgress) {
 
 /**
  * @param {Uint8Array<ArrayBuffer>} code
- * @param {string} url
+ * @param {WasmPlan} plan
+ * @param {WebAssembly.Memory} memory
  */
-async function compile(code, url) {
+async function compile(code, { module: { url, shared } }, memory) {
+  if (shared !== undefined && !(memory.buffer instanceof ArrayBuffer)) code[shared] = SHARED_LIMITS;
   return WebAssembly.compile(code).catch((error) => {
     const hint = "a Content-Security-Policy needs script-src 'wasm-unsafe-eval'";
     throw new UnsupportedError('compile', `the browser refused to compile ${url} (${hint}): ${error.message}`);
@@ -121,10 +188,10 @@ async function compile(code, url) {
 }
 
 /**
- * @param {ArrayBuffer} buffer
+ * @param {ArrayBufferLike} buffer
  * @param {number} address
  * @param {TensorSpec} spec
- * @param {TypedArray} value
+ * @param {ArrayBufferView} value
  */
 function write(buffer, address, { dtype }, value) {
   const target = new Uint8Array(buffer, address, value.byteLength);
@@ -134,10 +201,12 @@ function write(buffer, address, { dtype }, value) {
 }
 
 /**
- * @param {ArrayBuffer} buffer
+ * A copy, never of shared memory.
+ * @param {ArrayBufferLike} buffer
  * @param {number} address
  * @param {TensorSpec} spec
  */
 function read(buffer, address, { dtype, shape }) {
-  return typedArray(dtype, buffer.slice(address, address + lengthOf(shape) * elementOf(dtype).bytes));
+  const copy = new Uint8Array(new Uint8Array(buffer, address, lengthOf(shape) * elementOf(dtype).bytes));
+  return typedArray(dtype, copy.buffer);
 }

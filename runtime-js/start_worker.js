@@ -1,4 +1,5 @@
-// The page's side of the worker: a session whose runs are answered by messages.
+// The page's side of the worker: a session whose runs are answered by messages. Nothing large is cloned: inputs are
+// copied into a buffer that goes to the worker and comes back, outputs are handed over.
 import { RunError, unpackError, WorkerError } from './errors.js';
 
 /** @typedef {import('./model.js').TypedArray} TypedArray */
@@ -13,6 +14,8 @@ export async function startWorker(plan, onProgress) {
   /** @type {Map<number, Waiting>} the runs without an answer */
   const waiting = new Map();
   let runs = 0;
+  /** @type {ArrayBuffer | undefined} kept from the last run */
+  let spare;
   /** @type {Error | undefined} */
   let ended;
 
@@ -31,7 +34,8 @@ export async function startWorker(plan, onProgress) {
     return call;
   };
 
-  await new Promise((/** @type {(value?: undefined) => void} */ resolve, reject) => {
+  /** @type {import('./start_wasm.js').Facts} */
+  const facts = await new Promise((resolve, reject) => {
     /** @param {Error} error */
     const fail = (error) => {
       end(error);
@@ -41,10 +45,12 @@ export async function startWorker(plan, onProgress) {
     /** @param {MessageEvent<import('./worker.js').Reply>} event */
     worker.onmessage = ({ data }) => {
       if ('progress' in data) onProgress(data.progress);
-      else if ('outputs' in data) take(data.run).resolve(data.outputs);
-      else if ('started' in data) {
+      else if ('outputs' in data) {
+        spare = data.bytes;
+        take(data.run).resolve(data.outputs);
+      } else if ('started' in data) {
         started = true;
-        resolve();
+        resolve(data.started);
       } else if (data.run === undefined) fail(unpackError(data.failed));
       else take(data.run).reject(unpackError(data.failed));
     };
@@ -59,6 +65,7 @@ export async function startWorker(plan, onProgress) {
   });
 
   return {
+    facts,
     /**
      * @param {TypedArray[]} inputs
      * @returns {Promise<TypedArray[]>}
@@ -66,7 +73,9 @@ export async function startWorker(plan, onProgress) {
     run: (inputs) =>
       new Promise((resolve, reject) => {
         if (ended) throw ended;
-        worker.postMessage({ run: runs, inputs: inputs.map(compact) });
+        const bytes = pack(inputs, spare);
+        spare = undefined;
+        worker.postMessage({ run: runs, bytes }, [bytes]);
         waiting.set(runs++, { resolve, reject });
       }),
     dispose: () => end(new RunError('disposed', 'the model was disposed of')),
@@ -93,8 +102,16 @@ function noStart({ message }) {
 }
 
 /**
- * A view of a part of a buffer would be sent with all of it, and shared memory would not be copied at all.
- * @param {TypedArray} array
+ * All inputs one after the other, in `spare` where there is one.
+ * @param {TypedArray[]} inputs
+ * @param {ArrayBuffer | undefined} spare
  */
-const compact = (array) =>
-  array.buffer instanceof ArrayBuffer && array.byteLength === array.buffer.byteLength ? array : array.slice();
+function pack(inputs, spare) {
+  const target = new Uint8Array(spare ?? new ArrayBuffer(inputs.reduce((sum, { byteLength }) => sum + byteLength, 0)));
+  let end = 0;
+  for (const { buffer, byteOffset, byteLength } of inputs) {
+    target.set(new Uint8Array(buffer, byteOffset, byteLength), end);
+    end += byteLength;
+  }
+  return target.buffer;
+}

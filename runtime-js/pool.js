@@ -1,0 +1,125 @@
+// Fork and join over shared memory. The loop's chunks are taken by whoever is free, so that a thread which the system
+// holds up delays nobody; a thread that has not woken is not waited for.
+
+// Words of the control block, those that several threads write on cache lines of their own.
+const TICKET = 0; // number of the loop, and the next chunk to take in the low byte
+const LEFT = 16; // chunks not done
+const SLEEPERS = 32;
+const FAILED = 48;
+const BODY = 64; // of the loop: function, arguments, iterations, iterations of a chunk, chunks
+const ARGUMENTS = 65;
+const EXTENT = 66;
+const GRAIN = 67;
+const CHUNKS = 68;
+const BYTES = 320;
+
+const CLOSED = 255; // no loop has so many chunks
+const LOOPS = 1 << 24; // then their numbers begin again
+const CHUNKS_PER_THREAD = 4;
+const SPINS = 2000; // about as long as it takes to wake a thread
+
+/** @typedef {(body: number, args: number, begin: number, end: number) => void} Chunk iterations of a loop's body */
+/** @typedef {(body: number, args: number, extent: number, least: number) => void} ParallelFor */
+
+export const createControl = () => {
+  const control = new Int32Array(new SharedArrayBuffer(BYTES));
+  control[TICKET] = CLOSED;
+  return control;
+};
+
+/**
+ * What compiled code calls for a loop of `extent` iterations, of which `least` are worth a thread's while.
+ * @param {Int32Array} control
+ * @param {number} threads
+ * @param {Chunk} chunk
+ * @returns {ParallelFor}
+ */
+export function parallelFor(control, threads, chunk) {
+  const most = Math.min(threads * CHUNKS_PER_THREAD, CLOSED - 1);
+  let loop = 0;
+  return (body, args, extent, least) => {
+    const grain = Math.max(least, Math.ceil(extent / most));
+    const chunks = Math.ceil(extent / grain);
+    if (chunks < 2) {
+      chunk(body, args, 0, extent);
+      return;
+    }
+    // While the ticket is closed nobody takes a chunk by a description that is half written.
+    Atomics.store(control, TICKET, (loop << 8) | CLOSED);
+    loop = (loop + 1) % LOOPS;
+    Atomics.store(control, BODY, body);
+    Atomics.store(control, ARGUMENTS, args);
+    Atomics.store(control, EXTENT, extent);
+    Atomics.store(control, GRAIN, grain);
+    Atomics.store(control, CHUNKS, chunks);
+    Atomics.store(control, LEFT, chunks);
+    Atomics.store(control, TICKET, loop << 8);
+    if (Atomics.load(control, SLEEPERS) > 0) Atomics.notify(control, TICKET);
+    takeChunks(control, chunk);
+    waitForOthers(control);
+    if (Atomics.load(control, FAILED)) throw new Error('one of its threads failed');
+  };
+}
+
+/**
+ * A thread of the pool: never returns.
+ * @param {Int32Array} control
+ * @param {Chunk} chunk
+ */
+export function serve(control, chunk) {
+  for (;;) {
+    try {
+      waitForLoop(control, takeChunks(control, chunk));
+    } catch {
+      // Told to the others by FAILED; what is left of the loop goes on.
+    }
+  }
+}
+
+/**
+ * Takes chunks until there are none.
+ * @param {Int32Array} control
+ * @param {Chunk} chunk
+ * @returns {number} the ticket without a chunk
+ */
+function takeChunks(control, chunk) {
+  for (;;) {
+    const ticket = Atomics.load(control, TICKET);
+    const next = ticket & 0xff;
+    const body = Atomics.load(control, BODY);
+    const args = Atomics.load(control, ARGUMENTS);
+    const extent = Atomics.load(control, EXTENT);
+    const grain = Atomics.load(control, GRAIN);
+    if (next >= Atomics.load(control, CHUNKS)) return ticket;
+    // Where the ticket is still the same, so was the loop: it does not end before its last chunk is done.
+    if (Atomics.compareExchange(control, TICKET, ticket, ticket + 1) !== ticket) continue;
+    try {
+      chunk(body, args, next * grain, Math.min(extent, (next + 1) * grain));
+    } catch (error) {
+      Atomics.store(control, FAILED, 1);
+      throw error;
+    } finally {
+      if (Atomics.sub(control, LEFT, 1) === 1) Atomics.notify(control, LEFT);
+    }
+  }
+}
+
+/** @param {Int32Array} control */
+function waitForOthers(control) {
+  for (let turn = 0; turn < SPINS; turn++) if (Atomics.load(control, LEFT) === 0) return;
+  for (let left = Atomics.load(control, LEFT); left > 0; left = Atomics.load(control, LEFT)) {
+    Atomics.wait(control, LEFT, left);
+  }
+}
+
+/**
+ * Returns once the ticket is another.
+ * @param {Int32Array} control
+ * @param {number} ticket
+ */
+function waitForLoop(control, ticket) {
+  for (let turn = 0; turn < SPINS; turn++) if (Atomics.load(control, TICKET) !== ticket) return;
+  Atomics.add(control, SLEEPERS, 1);
+  Atomics.wait(control, TICKET, ticket);
+  Atomics.sub(control, SLEEPERS, 1);
+}
