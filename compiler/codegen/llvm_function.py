@@ -34,17 +34,16 @@ from .llvm_types import memory_type
 def render_kernel(kernel: Kernel, module: LlvmModule) -> str:
     """Adds the kernel's functions to `module`; returns the name of the one that takes its parameters, as pointers."""
     names = {p: f"%p{i}" for i, p in enumerate(kernel.params)}
-    f = FunctionWriter(module, kernel.name, {(p, frozenset()): n for p, n in names.items()}, {})
+    f = FunctionWriter(module, {(p, frozenset()): n for p, n in names.items()}, {})
     f.statement(kernel.body)
-    return module.add(kernel.name, f.text([f"ptr {n}" for n in names.values()]))
+    return module.add("kernel", f.text([f"ptr {n}" for n in names.values()]))
 
 
 class FunctionWriter(ExpressionWriter):
     """One LLVM function in the making. `pointers` maps (buffer, items) to what points there."""
 
-    def __init__(self, module: LlvmModule, name: str, pointers: Pointers, variables: dict[Var, str]) -> None:
+    def __init__(self, module: LlvmModule, pointers: Pointers, variables: dict[Var, str]) -> None:
         super().__init__(module)
-        self.name = name
         self.pointers = pointers
         self.variables = variables
         self.entry: list[str] = []
@@ -186,9 +185,9 @@ class FunctionWriter(ExpressionWriter):
                 variables[v] = f"%n{len(variables)}"
                 arguments.append(f"i32 {name}")
         params = [f"ptr {p}" for p in pointers.values()] + [f"i32 {n}" for n in variables.values()]
-        f = FunctionWriter(self.module, f"{self.name}_tile", pointers, variables)
+        f = FunctionWriter(self.module, pointers, variables)
         f.statement(region)
-        name = self.module.add(f.name, f.text(params))
+        name = self.module.add("tile", f.text(params))
         self.emit(f"call void @{name}({', '.join(arguments)})")
 
 

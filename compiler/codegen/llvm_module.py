@@ -1,29 +1,60 @@
-"""An LLVM module as text: functions shared by content, intrinsics declared as they are used."""
+"""LLVM IR as text: functions known by their content, intrinsics declared as they are used."""
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
+from typing import Any
+
+_DIGITS = 16
+"""Hexadecimal digits in a function's name: 64 bits tell functions apart."""
+
 
 class LlvmModule:
-    """Collects function texts. A function is written with `@@` for its own name."""
+    """Collects function texts. A function is written with `@@` for its own name.
+
+    An internal function's name is made of its text, so that equal functions are one, whichever kernel they are of and
+    whichever build wrote them.
+    """
 
     def __init__(self) -> None:
         self._functions: dict[str, str] = {}
-        self._texts: list[str] = []
         self._declarations: dict[str, None] = {}
 
     def add(self, name: str, text: str, *, internal: bool = True) -> str:
-        """The name of the function with this text: an earlier one if it was added before."""
-        if internal and text in self._functions:
-            return self._functions[text]
-        unique = f"{name}" if not internal else f"{name}_{len(self._texts)}"
-        self._functions[text] = unique
-        self._texts.append(text.replace("@@", f"@{unique}"))
+        """The name of the function with this text; where it is internal, `name` says what kind of function it is."""
+        unique = f"{name}_{sha256(text.encode()).hexdigest()[:_DIGITS]}" if internal else name
+        self._functions.setdefault(unique, text.replace("@@", f"@{unique}"))
         return unique
 
     def declare(self, signature: str) -> None:
         """An external function or intrinsic, `declare` line without the word."""
         self._declarations[f"declare {signature}"] = None
 
+    def merge(self, other: LlvmModule) -> None:
+        """Adds what `other` has collected."""
+        self._declarations.update(other._declarations)
+        for name, text in other._functions.items():
+            self._functions.setdefault(name, text)
+
+    @property
+    def last(self) -> str:
+        """The name of the function added last: of a kernel's functions the one that its launches call."""
+        return next(reversed(self._functions))
+
     def text(self, header: str) -> str:
         """The whole module behind `header` (target triple and data layout)."""
-        return "\n".join([header, *sorted(self._declarations), *self._texts, "attributes #0 = { nounwind }", ""])
+        functions = self._functions.values()
+        return "\n".join([header, *sorted(self._declarations), *functions, "attributes #0 = { nounwind }", ""])
+
+    def to_json(self) -> str:
+        return json.dumps({"declarations": list(self._declarations), "functions": self._functions})
+
+    @staticmethod
+    def from_json(text: str) -> LlvmModule:
+        """The inverse of `to_json`; KeyError, TypeError or ValueError where `text` is not what that wrote."""
+        data: Any = json.loads(text)
+        module = LlvmModule()
+        module._declarations = dict.fromkeys(data["declarations"])
+        module._functions = dict(data["functions"])
+        return module

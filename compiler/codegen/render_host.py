@@ -39,7 +39,7 @@ def _render(steps: Sequence[Step], names: Sequence[str], weights: int) -> str:
             pointer = f"%a{len(lines)}"
             lines.append(f"  {pointer} = getelementptr inbounds i8, ptr {_place(slot, weights)}")
             arguments.append(f"ptr {pointer}")
-        lines.append(f"  call void @{names[step.kernel]}({', '.join(arguments)})")
+        lines.append(f"  call void @{names[step.kernel]}({', '.join(arguments)})  ; {step.name}")
     body = "\n".join(lines)
     return f"define void @@(ptr %weights, ptr %arena) #0 {{\nentry:\n{body}\n  ret void\n}}"
 

@@ -1,4 +1,4 @@
-define internal void @bools_0(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
+define internal void @kernel_16736e8ff8eee078(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
 entry:
   br label %loop1
 loop1:

@@ -1,7 +1,7 @@
 declare i32 @llvm.fptosi.sat.i32.f32(float)
 declare i8 @llvm.fptosi.sat.i8.f32(float)
 declare i8 @llvm.fptoui.sat.i8.f32(float)
-define internal void @casts_0(ptr %p0, ptr %p1, ptr %p2, ptr %p3, ptr %p4, ptr %p5, ptr %p6) noinline #0 {
+define internal void @kernel_059f8629eaf77793(ptr %p0, ptr %p1, ptr %p2, ptr %p3, ptr %p4, ptr %p5, ptr %p6) noinline #0 {
 entry:
   br label %loop1
 loop1:

@@ -1,4 +1,4 @@
-define internal void @contraction_tile_tile_0(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
+define internal void @tile_c44f8c6f41b2ee96(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
 entry:
   %local1 = alloca [8 x float], align 16
   store <4 x float> <float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000>, ptr %local1, align 4
@@ -42,7 +42,7 @@ done4:
   store <4 x float> %v31, ptr %v32, align 4
   ret void
 }
-define internal void @contraction_tile_tile_1(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
+define internal void @tile_ac13449582eb17ea(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
 entry:
   %local1 = alloca [6 x float], align 16
   store float 0x0000000000000000, ptr %local1, align 4
@@ -144,14 +144,14 @@ done8:
   store float %v77, ptr %v78, align 4
   ret void
 }
-define internal void @contraction_tile_2(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
+define internal void @kernel_7c9330773dd5ae35(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
 entry:
   br label %loop1
 loop1:
   %i5 = phi i32 [ 0, %entry ], [ %v6, %loop1 ]
   %at3 = phi ptr [ %p0, %entry ], [ %v7, %loop1 ]
   %at4 = phi ptr [ %p2, %entry ], [ %v8, %loop1 ]
-  call void @contraction_tile_tile_0(ptr %at3, ptr %p1, ptr %at4)
+  call void @tile_c44f8c6f41b2ee96(ptr %at3, ptr %p1, ptr %at4)
   %v6 = add nuw nsw i32 %i5, 1
   %v7 = getelementptr inbounds i8, ptr %at3, i32 40
   %v8 = getelementptr inbounds i8, ptr %at4, i32 56
@@ -165,7 +165,7 @@ loop10:
   %at13 = phi ptr [ %p2, %done2 ], [ %v19, %loop10 ]
   %v15 = getelementptr inbounds nuw i8, ptr %p1, i32 80
   %v16 = getelementptr inbounds nuw i8, ptr %at13, i32 16
-  call void @contraction_tile_tile_1(ptr %at12, ptr %v15, ptr %v16)
+  call void @tile_ac13449582eb17ea(ptr %at12, ptr %v15, ptr %v16)
   %v17 = add nuw nsw i32 %i14, 1
   %v18 = getelementptr inbounds i8, ptr %at12, i32 40
   %v19 = getelementptr inbounds i8, ptr %at13, i32 56

@@ -1,4 +1,4 @@
-define internal void @fused_loops_0(ptr %p0, ptr %p1) noinline #0 {
+define internal void @kernel_2221e89849d682ce(ptr %p0, ptr %p1) noinline #0 {
 entry:
   br label %loop1
 loop1:

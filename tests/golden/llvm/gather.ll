@@ -1,4 +1,4 @@
-define internal void @gather_0(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
+define internal void @kernel_f2b7fa62734df55a(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
 entry:
   br label %loop1
 loop1:

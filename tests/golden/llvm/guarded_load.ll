@@ -1,4 +1,4 @@
-define internal void @guarded_load_0(ptr %p0, ptr %p1) noinline #0 {
+define internal void @kernel_2cff427cbd6ec407(ptr %p0, ptr %p1) noinline #0 {
 entry:
   %local11 = alloca [1 x float], align 16
   br label %loop1

@@ -1,4 +1,4 @@
-define internal void @nested_index_0(ptr %p0, ptr %p1) noinline #0 {
+define internal void @kernel_0b651c7166defe0a(ptr %p0, ptr %p1) noinline #0 {
 entry:
   br label %loop1
 loop1:

@@ -1,4 +1,4 @@
-define internal void @partitioned_border_0(ptr %p0, ptr %p1) noinline #0 {
+define internal void @kernel_9c9a483d3a7b5d8d(ptr %p0, ptr %p1) noinline #0 {
 entry:
   %local6 = alloca [1 x float], align 16
   %local31 = alloca [1 x float], align 16

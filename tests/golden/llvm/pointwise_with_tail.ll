@@ -1,4 +1,4 @@
-define internal void @pointwise_with_tail_0(ptr %p0, ptr %p1) noinline #0 {
+define internal void @kernel_d1588f1d6596da30(ptr %p0, ptr %p1) noinline #0 {
 entry:
   br label %loop1
 loop1:

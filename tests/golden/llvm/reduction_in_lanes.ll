@@ -1,4 +1,4 @@
-define internal void @reduction_in_lanes_tile_0(ptr %p0, ptr %p1, ptr %p2, ptr %p3, ptr %p4) noinline #0 {
+define internal void @tile_b23124c17e51e1e5(ptr %p0, ptr %p1, ptr %p2, ptr %p3, ptr %p4) noinline #0 {
 entry:
   %local1 = alloca [1 x float], align 16
   %local2 = alloca [4 x float], align 16
@@ -61,11 +61,11 @@ done33:
   store float %v46, ptr %p4, align 4
   ret void
 }
-define internal void @reduction_in_lanes_1(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
+define internal void @kernel_92298d63226af1d1(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
 entry:
   %v1 = getelementptr inbounds nuw i8, ptr %p0, i32 32
   %v2 = getelementptr inbounds nuw i8, ptr %p1, i32 32
-  call void @reduction_in_lanes_tile_0(ptr %p0, ptr %p1, ptr %v1, ptr %v2, ptr %p2)
+  call void @tile_b23124c17e51e1e5(ptr %p0, ptr %p1, ptr %v1, ptr %v2, ptr %p2)
   ret void
 }
 attributes #0 = { nounwind }

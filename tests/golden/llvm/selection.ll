@@ -1,4 +1,4 @@
-define internal void @selection_0(ptr %p0, ptr %p1) noinline #0 {
+define internal void @kernel_41dbed57a87c71a9(ptr %p0, ptr %p1) noinline #0 {
 entry:
   %v1 = load <4 x float>, ptr %p0, align 4
   %v2 = fcmp olt <4 x float> <float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000>, %v1
