@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
+from .cache import Cache, key_of
 from .graph.ir import Graph
 from .graph.lower_graph import lower_graph
 from .ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
-from .ir.nodes import Buffer, Kernel
-from .ir.printer import print_kernel
+from .ir.nodes import Kernel
 from .ir.simplify import simplify
+from .lazy_kernels import Layouts, LazyKernels, describe, layouts_from_bytes, layouts_to_bytes
 from .passes.flatten_indices import flatten_indices
 from .passes.lower_float16 import lower_float16
 from .passes.lower_math import lower_math
@@ -30,6 +32,7 @@ from .tensor.choose_layout import choose_layout, row_major
 from .tensor.fuse import Group, fuse
 from .tensor.place_tensors import Stored, place_tensors
 from .tensor.program import TensorProgram
+from .tensor.use_winograd import Choice, Rewritten, use_winograd
 from .weights import Weights
 
 KernelPass = Callable[[Kernel], Kernel]
@@ -49,7 +52,7 @@ Observer = Callable[[str, "Graph | Kernel"], None]
 """Told of each result: the name of the pass, and what it made."""
 
 
-def _ignore(_: str, __: Graph | Kernel) -> None:
+def ignore(_: str, __: Graph | Kernel) -> None:
     return None
 
 
@@ -58,6 +61,7 @@ class Lowered:
     """A model as naive kernels, before anything depends on a target. `kernels` belong to `groups` one by one.
 
     `prepared` are the groups of what is computed at load: their kernels are built for the layouts that a target wants.
+    `rewritten` are the convolutions that Winograd's algorithm computes.
     """
 
     name: str
@@ -68,29 +72,39 @@ class Lowered:
     aliases: Mapping[Tensor, Tensor]
     stored: Stored
     prepared: Mapping[Tensor, Group]
+    rewritten: tuple[Rewritten, ...] = ()
 
 
 @deep_recursion()
 def lower_model(
-    graph: Graph, observe: Observer = _ignore, opt_level: int = 2, policy: LayoutPolicy = CPU_LAYOUTS
+    graph: Graph,
+    observe: Observer = ignore,
+    opt_level: int = 2,
+    policy: LayoutPolicy = CPU_LAYOUTS,
+    choose: Choice | None = None,
 ) -> Lowered:
     """Operators become tensors, tensors groups, groups naive kernels with a place for each result.
 
-    `policy` is what the family of targets wants of layouts. Below `opt_level` 2 every tensor lies row-major.
+    `policy` is what the family of targets wants of layouts. Below `opt_level` 2 every tensor lies row-major. `choose`
+    picks the convolutions to compute by Winograd's algorithm.
     """
-    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy)
+    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy, choose)
 
 
 def lower_tensors(
     name: str,
     tensors: TensorProgram,
-    observe: Observer = _ignore,
+    observe: Observer = ignore,
     opt_level: int = 2,
     policy: LayoutPolicy = CPU_LAYOUTS,
+    choose: Choice | None = None,
 ) -> Lowered:
     """Tensors become groups, groups naive kernels with a place for each result."""
+    rewritten: tuple[Rewritten, ...] = ()
     if opt_level >= 2:
         tensors = add_relayouts(tensors)
+        if choose is not None:
+            tensors, rewritten = use_winograd(tensors, choose)
     fused = fuse(tensors)
     groups = tuple(g for g in fused if not g.output.prepared)
     prepared = {g.output: g for g in fused if g.output.prepared}
@@ -105,22 +119,23 @@ def lower_tensors(
         kernels.append(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders))
         observe("build_kernel", kernels[-1])
     stored = place_tensors(tensors, groups, layouts, aliases)
-    return Lowered(name, tensors, groups, tuple(kernels), layouts, aliases, stored, prepared)
+    return Lowered(name, tensors, groups, tuple(kernels), layouts, aliases, stored, prepared, rewritten)
 
 
 @deep_recursion()
 def compile_for(
     model: Lowered,
     target: Target,
-    observe: Observer = _ignore,
+    observe: Observer = ignore,
     opt_level: int = 2,
     weights: Weights | None = None,
+    known: Cache | None = None,
 ) -> Program:
     """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists steps.
 
-    Programs of one model for several targets may share `weights`.
+    Programs of one model for several targets may share `weights`. What `known` has of earlier builds is not done again.
     """
-    launches = _Launches(model, target, weights or Weights(), observe, opt_level)
+    launches = _Launches(model, target, weights or Weights(), observe, opt_level, known or Cache(None))
     steps = tuple(launches.step(g, k) for g, k in zip(model.groups, model.kernels, strict=True))
 
     def spec(name: str, t: Tensor) -> TensorSpec:
@@ -130,7 +145,8 @@ def compile_for(
     outputs = tuple(spec(name, t) for name, t in model.tensors.outputs)
     return Program(
         name=model.name,
-        kernels=tuple(launches.kernels),
+        kernels=LazyKernels(launches.makers),
+        keys=tuple(launches.keys),
         steps=steps,
         inputs=inputs,
         outputs=outputs,
@@ -141,7 +157,7 @@ def compile_for(
     )
 
 
-def lower_kernel(kernel: Kernel, observe: Observer = _ignore) -> Kernel:
+def lower_kernel(kernel: Kernel, observe: Observer = ignore) -> Kernel:
     """The lowering passes, in order."""
     for run in LOWERING_PASSES:
         kernel = run(kernel)
@@ -157,12 +173,16 @@ def kernel_name(g: Group) -> str:
 class _Launches:
     """Kernels, each different from the others, and where the arguments of their launches lie."""
 
-    def __init__(self, model: Lowered, target: Target, weights: Weights, observe: Observer, opt_level: int) -> None:
+    def __init__(
+        self, model: Lowered, target: Target, weights: Weights, observe: Observer, opt_level: int, known: Cache
+    ) -> None:
         self._model, self._target, self._observe, self._opt_level = model, target, observe, opt_level
+        self._cache = known
         self._shared: dict[str, int] = {}
-        self._params: list[tuple[Buffer, ...]] = []
+        self._layouts: list[Layouts] = []
         self._placed: dict[tuple[Tensor, Layout], Slot] = {}
-        self.kernels: list[Kernel] = []
+        self.makers: list[Callable[[], Kernel]] = []
+        self.keys: list[str] = []
         self.weights = weights
         self.prepare: list[Step] = []
         self.prepared = 0
@@ -170,28 +190,42 @@ class _Launches:
     def step(self, group: Group, naive: Kernel, output: Slot | None = None) -> Step:
         """The launch of a group's kernel, with `output` in the arena unless given."""
         at = self._kernel(naive)
-        *reads, result = self._params[at]
-        arguments = [self._slot(t, b) for t, b in zip(group.reads, reads, strict=True)]
+        *reads, result = self._layouts[at]
+        arguments = [self._slot(t, layout) for t, layout in zip(group.reads, reads, strict=True)]
         arguments.append(output or self._slot(group.output, result))
         return Step(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops)
 
     def _kernel(self, naive: Kernel) -> int:
-        key = print_kernel(naive, named=False)
-        if key not in self._shared:
-            scheduled = schedule_cpu(naive, self._target) if self._opt_level else naive
-            self._observe("schedule_cpu", scheduled)
-            self._shared[key] = len(self.kernels)
-            self._params.append(scheduled.params)
-            self.kernels.append(lower_kernel(scheduled, self._observe))
-        return self._shared[key]
+        """The number of the kernel; its code, where it is known from earlier, needs no kernel but its layouts."""
+        text = describe(naive)
+        if text in self._shared:
+            return self._shared[text]
+        key = key_of(text, self._target, self._opt_level)
+        make = cache(lambda: self._make(naive))
+        known = self._cache.get("layouts", key)
+        if known is None:
+            layouts: Layouts = tuple(b.layout for b in make().params)
+            self._cache.put("layouts", key, layouts_to_bytes(layouts))
+        else:
+            layouts = layouts_from_bytes(known)
+        self._layouts.append(layouts)
+        self.makers.append(make)
+        self.keys.append(key)
+        self._shared[text] = len(self._shared)
+        return self._shared[text]
 
-    def _slot(self, tensor: Tensor, buffer: Buffer) -> Slot:
+    def _make(self, naive: Kernel) -> Kernel:
+        scheduled = schedule_cpu(naive, self._target) if self._opt_level else naive
+        self._observe("schedule_cpu", scheduled)
+        return lower_kernel(scheduled, self._observe)
+
+    def _slot(self, tensor: Tensor, layout: Layout | None) -> Slot:
         if not tensor.is_constant:
             return Slot(Region.ARENA, self._model.stored.offset[tensor])
-        assert buffer.layout is not None
+        assert layout is not None
         if tensor.data is not None:
-            return Slot(Region.WEIGHTS, self.weights.add(tensor, buffer.layout))
-        return self._prepare(tensor, buffer.layout)
+            return Slot(Region.WEIGHTS, self.weights.add(tensor, layout))
+        return self._prepare(tensor, layout)
 
     def _prepare(self, tensor: Tensor, layout: Layout) -> Slot:
         """Where `tensor` lies in `layout` after loading; its kernel is built for just that layout."""

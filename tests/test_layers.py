@@ -13,6 +13,7 @@ COMPILER = ROOT / "compiler"
 
 BASE = {"errors", "dtypes", "target", "recursion"}
 CORE = BASE | {"program", "plan_memory", "ir"}
+DEVICE = CORE | {"device_program"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "dtypes": set(),
@@ -32,8 +33,12 @@ ALLOWED: dict[str, set[str]] = {
     "native": CORE | {"codegen"},
     "bundle": {"errors", "dtypes", "program"},
     "verify": {"errors", "program"},
+    "device_program": BASE | {"ir", "program"},
+    "plan_storages": set(),
     "weights": BASE | {"ir", "tensor"},
+    "device_model": BASE | {"program", "device_program"},
     "pipeline": CORE | {"graph", "tensor", "schedule", "passes", "weights"},
+    "device_pipeline": DEVICE | {"tensor", "pipeline", "plan_storages", "weights"},
 }
 """What each part may import besides itself. Parts that are not listed stand above: nothing here imports them."""
 

@@ -1,0 +1,110 @@
+"""Runs a device program from Python: what the JavaScript runtime does in a page, for tests and `--verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Protocol
+
+import numpy as np
+
+from .device_program import DeviceProgram, DeviceValue, HostCall, Launch, Placement, Port, Storage
+from .dtypes import BOOL, F16, I64, DType
+from .errors import InputError, InternalError
+from .program import check_inputs
+
+Array = np.ndarray
+
+
+class Device(Protocol):
+    """A GPU API, or what stands for one. Memory goes by the index of its storage, kernels by theirs."""
+
+    def allocate(self, storages: Sequence[Storage]) -> None:
+        """Creates all storages, zeroed."""
+        ...
+
+    def release(self, storage: int) -> None: ...
+
+    def write(self, storage: int, data: Array) -> None:
+        """`data`, of the storage's dtype and flat: linear elements of a buffer or texels of a texture, from the start."""
+        ...
+
+    def read(self, storage: int) -> Array:
+        """All of a storage, flat: elements, or texels by layer, row, column, component."""
+        ...
+
+    def launch(self, kernel: int, storages: Sequence[int]) -> None: ...
+
+
+class DeviceModel:
+    """A device program on a device, called like a NativeModel."""
+
+    def __init__(self, program: DeviceProgram, weights: bytes, device: Device) -> None:
+        self.backend = program.backend
+        self.program = program
+        self._device = device
+        device.allocate(program.storages)
+        for c in program.constants:
+            data = np.frombuffer(weights, c.dtype.numpy, c.bytes // c.dtype.bytes, c.offset)
+            self._write(c.value, data, "a constant")
+        for step in program.prepare:
+            self._launch(step)
+        for i, s in enumerate(program.storages):
+            if s.prepare_only:
+                device.release(i)
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Outputs by name. Raises InputError for a missing, unexpected or misshapen input, and for an int64 element
+        that does not fit the device's int32."""
+        check_inputs(tuple(p.spec for p in self.program.inputs), inputs)
+        for p in self.program.inputs:
+            self._write(p.value, inputs[p.spec.name], f"input {p.spec.name!r}")
+        for step in self.program.steps:
+            if isinstance(step, HostCall):
+                raise InternalError(f"{self.backend}: {step.name} needs a host")
+            self._launch(step)
+        return {p.spec.name: self._output(p) for p in self.program.outputs}
+
+    def _launch(self, step: Launch) -> None:
+        values = self.program.values
+        self._device.launch(step.kernel, [values[a].storage for a in step.arguments])
+
+    def _write(self, value: int, data: Array, what: str) -> None:
+        v = self.program.values[value]
+        self._device.write(v.storage, to_device(data, v.dtype, self.program.storages[v.storage].dtype, what))
+
+    def _output(self, port: Port) -> Array:
+        v = self.program.values[port.value]
+        storage = self.program.storages[v.storage]
+        elements = linear(self._device.read(v.storage), v, storage.placement)
+        return from_device(elements, v.dtype).reshape(port.spec.shape)
+
+
+def to_device(data: Array, dtype: DType, device: DType, what: str) -> Array:
+    """Elements of the model's `dtype` as the device's 32-bit type holds them."""
+    if dtype == I64 and data.size and not (-(2**31) <= int(data.min()) and int(data.max()) < 2**31):
+        raise InputError(f"{what} has an element beyond int32, which the device cannot hold")
+    return np.ascontiguousarray(data, device.numpy).reshape(-1)
+
+
+def from_device(elements: Array, dtype: DType) -> Array:
+    """The inverse of `to_device`."""
+    if dtype == BOOL:
+        return elements != 0
+    with np.errstate(over="ignore" if dtype == F16 else "warn"):
+        return elements.astype(dtype.numpy)
+
+
+def linear(stored: Array, value: DeviceValue, placement: Placement | None) -> Array:
+    """The elements of a value in the linear order of its physical shape."""
+    count = prod(value.shape)
+    if placement is None or not placement.tile:
+        return stored[:count]
+    *outer, width, last = (1, 1, *value.shape)
+    texels = stored.reshape(placement.layers, placement.height, placement.width, 4)
+    columns = -(-width // placement.tile)
+    rows, channels = prod(outer), -(-last // 4)
+    image = texels[:, :rows, : channels * columns].reshape(placement.layers, rows, channels, columns, 4)
+    # (w % L, h, c / 4, w / L, c % 4) -> (h, w / L, w % L, c / 4, c % 4)
+    ordered = image.transpose(1, 3, 0, 2, 4).reshape(rows, columns * placement.layers, channels * 4)
+    return np.asarray(ordered[:, :width, :last]).reshape(-1)

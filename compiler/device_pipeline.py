@@ -1,0 +1,244 @@
+"""From naive kernels to a program for a GPU: kernels compiled once each, values in storages, constants in place."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from math import prod
+
+from .device_program import (
+    CompiledKernel,
+    Constant,
+    DeviceBackend,
+    DeviceProgram,
+    DeviceValue,
+    Launch,
+    Placement,
+    Places,
+    Port,
+    Storage,
+)
+from .dtypes import F32, I32, U32, DType
+from .ir.construct import all_of
+from .ir.layout import Layout
+from .ir.nodes import Expr, For, Kernel, Load, Stmt, Store, Var
+from .ir.printer import print_kernel
+from .ir.simplify import simplify
+from .pipeline import Lowered, Observer, ignore, kernel_name
+from .plan_storages import Need, plan_storages
+from .program import TensorSpec
+from .recursion import deep_recursion
+from .tensor import Tensor
+from .tensor.build_kernel import build_kernel
+from .tensor.fuse import Group
+from .weights import Weights
+
+FLAT_WIDTH = 2048
+"""Texels in a row of a flat texture: the smallest MAX_TEXTURE_SIZE that WebGL 2 allows."""
+
+
+@deep_recursion()
+def compile_for_device(
+    model: Lowered, backend: DeviceBackend, weights: Weights, observe: Observer = ignore
+) -> DeviceProgram:
+    """The program of `model`, which was lowered by the backend's layout policy. Constants are added to `weights`
+    unless they are there; one that lies there in another layout is repacked on the device, once, at load."""
+    return _Compiler(model, backend, weights, observe).program()
+
+
+class _Compiler:
+    """Values are numbered: first those of the model's tensors, then constants as kernels want them."""
+
+    def __init__(self, model: Lowered, backend: DeviceBackend, weights: Weights, observe: Observer) -> None:
+        self._model, self._backend, self._weights, self._observe = model, backend, weights, observe
+        self._numbers: dict[Tensor, int] = {}
+        for t in (*(t for _, t in model.tensors.inputs), *(g.output for g in model.groups), *model.aliases):
+            self._numbers.setdefault(t, len(self._numbers))
+        self._roots = {t: _owner(t, model.aliases) for t in self._numbers}
+        self._places: Places = {}
+        self._constants: dict[tuple[Tensor, Layout, Placement | None], int] = {}
+        self._shipped: dict[tuple[Tensor, Layout], int] = {}
+        self._compiled: dict[Hashable, int] = {}
+        self._kernels: list[CompiledKernel] = []
+        self._values: list[DeviceValue] = []
+        self._storages: list[Storage] = []
+        self._uploads: list[Constant] = []
+        self._prepare: list[Launch] = []
+
+    def program(self) -> DeviceProgram:
+        m = self._model
+        fixed = {self._root(t) for _, t in (*m.tensors.inputs, *m.tensors.outputs)}
+        arguments = [[self._root(t) for t in (*g.reads, g.output)] for g in m.groups]
+        self._places = self._backend.place(m.kernels, arguments, fixed)
+        self._place_values()
+        steps = [self._launch(g, k) for g, k in zip(m.groups, m.kernels, strict=True)]
+        return DeviceProgram(
+            backend=self._backend.name,
+            name=m.name,
+            kernels=tuple(k.kernel for k in self._kernels),
+            storages=tuple(self._storages),
+            values=tuple(self._values),
+            constants=tuple(self._uploads),
+            prepare=tuple(self._prepare),
+            steps=tuple(steps),
+            inputs=tuple(self._port(name, t) for name, t in m.tensors.inputs),
+            outputs=tuple(self._port(name, t) for name, t in m.tensors.outputs),
+        )
+
+    def _root(self, t: Tensor) -> int:
+        """The number of whose memory `t` lies in, -1 for a constant."""
+        return -1 if t.is_constant else self._numbers[self._roots[t]]
+
+    def _place(self, t: Tensor) -> Placement | None:
+        return self._places.get(self._root(t))
+
+    def _port(self, name: str, t: Tensor) -> Port:
+        return Port(TensorSpec(name, t.dtype, t.shape, 0), self._numbers[t])
+
+    def _place_values(self) -> None:
+        """Storages of all that a run computes. An alias lies where its owner does."""
+        m, roots = self._model, self._roots
+        first: dict[Tensor, int] = {t: -1 for _, t in m.tensors.inputs}
+        first.update({g.output: i for i, g in enumerate(m.groups)})
+        last = dict(first)
+        for i, g in enumerate(m.groups):
+            last.update({roots[t]: i for t in g.reads if not t.is_constant})
+        last.update({roots[t]: len(m.groups) for _, t in m.tensors.outputs})
+        needs: dict[Tensor, Need] = {}
+        for t, root in roots.items():
+            place = self._place(root)
+            size = max(_bytes(self._shape(t), place), needs[root].size if root in needs else 0)
+            needs[root] = Need(size, first[root], last[root], self._kind(root, place))
+        chosen, sizes = plan_storages(list(needs.values()))
+        where = dict(zip(needs, chosen, strict=True))
+        for s, size in enumerate(sizes):
+            t = next(t for t in needs if where[t] == s)
+            self._storages.append(Storage(size, device_dtype(t.dtype), self._place(t)))
+        for t, root in roots.items():
+            self._values.append(DeviceValue(t.name, where[root], t.dtype, self._shape(t)))
+
+    def _shape(self, t: Tensor) -> tuple[int, ...]:
+        return self._model.layouts[t].physical_shape
+
+    def _kind(self, t: Tensor, place: Placement | None) -> Hashable:
+        """What may share a storage: a border of zeros is written once, at creation, so only equal layouts keep it."""
+        layout = self._model.layouts[t]
+        border = layout if any(lo or hi for lo, hi in layout.pad) else None
+        return (border, place, device_dtype(t.dtype) if place else None)
+
+    def _launch(self, group: Group, naive: Kernel) -> Launch:
+        tensors = (*group.reads, group.output)
+        at = self._kernel(naive, tuple(self._place(t) for t in tensors))
+        made = self._kernels[at]
+        arguments = [
+            self._constant(t, _layout(b), place) if t.is_constant else self._numbers[t]
+            for t, b, place in zip(tensors, made.params, made.placements, strict=True)
+        ]
+        return Launch(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops)
+
+    def _kernel(self, naive: Kernel, placements: tuple[Placement | None, ...]) -> int:
+        key = (print_kernel(naive, named=False), placements)
+        if key not in self._compiled:
+            self._compiled[key] = len(self._kernels)
+            self._kernels.append(self._backend.compile_kernel(naive, placements))
+        return self._compiled[key]
+
+    def _constant(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
+        """The value that holds constant `t` in `layout` at `place`, made at load."""
+        key = (t, layout, place)
+        if key not in self._constants:
+            if t.data is None:
+                self._constants[key] = self._prepared(t, layout, place)
+            else:
+                there, offset = self._weights.find(t, layout)
+                if there == layout and (place is None or not place.tile):
+                    self._constants[key] = self._upload(t, layout, offset, prepare_only=False)
+                else:
+                    self._constants[key] = self._repack(t, there, offset, layout, place)
+        return self._constants[key]
+
+    def _upload(self, t: Tensor, layout: Layout, offset: int, *, prepare_only: bool) -> int:
+        shape = layout.physical_shape
+        place = flat_placement(prod(shape)) if self._backend.name == "webgl" else None
+        value = self._new_value(t, shape, place, prepare_only=prepare_only)
+        self._uploads.append(Constant(value, offset, prod(shape) * t.dtype.bytes, t.dtype))
+        return value
+
+    def _repack(self, t: Tensor, there: Layout, offset: int, layout: Layout, place: Placement | None) -> int:
+        """One upload serves every layout that is wanted of a constant."""
+        if (t, there) not in self._shipped:
+            self._shipped[t, there] = self._upload(t, there, offset, prepare_only=True)
+        source = self._shipped[t, there]
+        naive = repack_kernel(t, there, layout)
+        value = self._new_value(t, layout.physical_shape, place, prepare_only=False)
+        at = self._kernel(naive, (self._storages[self._values[source].storage].placement, place))
+        self._prepare.append(Launch(at, naive.name, (source, value)))
+        return value
+
+    def _prepared(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
+        """A tensor computed at load from constants alone."""
+        group = self._model.prepared[t]
+        value = self._new_value(t, layout.physical_shape, place, prepare_only=False)
+        naive = build_kernel(kernel_name(group), group, {t: layout})
+        at = self._kernel(naive, (*(None for _ in group.reads), place))
+        made = self._kernels[at]
+        arguments = [
+            self._constant(r, _layout(b), p)
+            for r, b, p in zip(group.reads, made.params[:-1], made.placements[:-1], strict=True)
+        ]
+        self._prepare.append(Launch(at, naive.name, (*arguments, value), group.origin.nodes, group.origin.ops))
+        return value
+
+    def _new_value(self, t: Tensor, shape: tuple[int, ...], place: Placement | None, *, prepare_only: bool) -> int:
+        self._storages.append(Storage(_bytes(shape, place), device_dtype(t.dtype), place, prepare_only))
+        self._values.append(DeviceValue(t.name, len(self._storages) - 1, t.dtype, shape))
+        return len(self._values) - 1
+
+
+def repack_kernel(t: Tensor, there: Layout, wanted: Layout) -> Kernel:
+    """Copies a constant from one layout to another; what padding and rounding up add is zero."""
+    source = there.buffer("shipped", t.dtype)
+    target = wanted.buffer("packed", t.dtype)
+    loops = tuple(Var(f"i{d}", n) for d, n in enumerate(target.shape))
+    logical = wanted.logical(loops)
+    inside = [
+        c
+        for axis, (i, n) in enumerate(zip(logical, wanted.shape, strict=True))
+        for c in ((i >= 0, i < n) if wanted.extent(axis) != n else ())
+    ]
+    value: Expr = Load(source, there.index(logical), all_of(*inside) if inside else None)
+    body: Stmt = Store(target, loops, value)
+    for v in reversed(loops):
+        body = For(v, body)
+    return simplify(Kernel("repack", (source, target), body))
+
+
+def device_dtype(dtype: DType) -> DType:
+    """The 32-bit type in which a device holds elements."""
+    if dtype.is_float:
+        return F32
+    return U32 if dtype == U32 else I32
+
+
+def flat_placement(elements: int) -> Placement:
+    """The texture in which `elements` lie one after the other."""
+    texels = max(1, -(-elements // 4))
+    rows = -(-texels // FLAT_WIDTH)
+    return Placement(min(texels, FLAT_WIDTH), min(rows, FLAT_WIDTH), -(-rows // FLAT_WIDTH))
+
+
+def _layout(b: object) -> Layout:
+    layout = getattr(b, "layout", None)
+    assert isinstance(layout, Layout)
+    return layout
+
+
+def _owner(t: Tensor, aliases: Mapping[Tensor, Tensor]) -> Tensor:
+    while t in aliases:
+        t = aliases[t]
+    return t
+
+
+def _bytes(shape: tuple[int, ...], place: Placement | None) -> int:
+    if place is not None:
+        return place.width * place.height * place.layers * 16
+    return max(16, -(-prod(shape) // 4) * 16)
