@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
@@ -67,11 +67,12 @@ class Program:
     """`kernels` are lowered for one target and each different from the others; `steps` run in order. `arena` is the
     number of bytes for inputs, outputs and everything between.
 
-    The steps `prepare` run once, at load: from the weights they fill the `prepared` bytes, which are read like weights.
+    `keys` say what each kernel's code depends on, for a cache; none means that nothing of it is kept. The steps
+    `prepare` run once, at load: from the weights they fill the `prepared` bytes, which are read like weights.
     """
 
     name: str
-    kernels: tuple[Kernel, ...]
+    kernels: Sequence[Kernel]
     steps: tuple[Step, ...]
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
@@ -79,6 +80,7 @@ class Program:
     arena: int
     prepare: tuple[Step, ...] = ()
     prepared: int = 0
+    keys: tuple[str, ...] = ()
 
 
 WASM32_BYTES = 2**32

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..cache import Cache
 from ..program import Program, Region, Slot, Step
 from ..recursion import deep_recursion
 from .llvm_function import render_kernel
 from .llvm_module import LlvmModule
+
+CODE = "llvm"
+"""The kind of cache entry that a kernel's functions are."""
 
 ENTRY = "run"
 PREPARE = "prepare"
 
 
 @deep_recursion()
-def render_host(program: Program, module: LlvmModule) -> None:
+def render_host(program: Program, module: LlvmModule, known: Cache | None = None) -> None:
     """Adds the kernels and `void run(ptr weights, ptr arena)`, which calls them in order; beside it the function
     `prepare` of the same signature, where the program has anything to prepare.
 
-    What is prepared lies behind the weights, which are a multiple of 64 bytes.
+    What is prepared lies behind the weights, which are a multiple of 64 bytes. Kernels that `known` has the code of are
+    not rendered.
     """
-    names = [render_kernel(k, module) for k in program.kernels]
+    names = []
+    for number in range(len(program.kernels)):
+        part = _kernel_code(program, number, known)
+        module.merge(part)
+        names.append(part.last)
     for entry in entries(program):
         steps = program.steps if entry == ENTRY else program.prepare
         module.add(entry, _render(steps, names, len(program.weights)), internal=False)
@@ -29,6 +38,19 @@ def render_host(program: Program, module: LlvmModule) -> None:
 def entries(program: Program) -> list[str]:
     """The functions that a program's module exports."""
     return [ENTRY, PREPARE] if program.prepare else [ENTRY]
+
+
+def _kernel_code(program: Program, number: int, known: Cache | None) -> LlvmModule:
+    """The functions of one kernel; the last is the one to call."""
+    key = program.keys[number] if program.keys and known is not None else None
+    found = known.get(CODE, key) if known is not None and key is not None else None
+    if found is not None:
+        return LlvmModule.from_json(found.decode())
+    part = LlvmModule()
+    render_kernel(program.kernels[number], part)
+    if known is not None and key is not None:
+        known.put(CODE, key, part.to_json().encode())
+    return part
 
 
 def _render(steps: Sequence[Step], names: Sequence[str], weights: int) -> str:

@@ -1,0 +1,61 @@
+"""A program's kernels, lowered when somebody looks at them: never, where a cache knows their code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple
+from typing import Any, overload
+
+from .ir.layout import Layout
+from .ir.nodes import Kernel
+from .ir.printer import print_kernel
+from .recursion import deep_recursion
+
+
+class LazyKernels(Sequence[Kernel]):
+    """The results of functions, each called once at most."""
+
+    def __init__(self, makers: Iterable[Callable[[], Kernel]]) -> None:
+        self._makers = tuple(makers)
+        self._made: dict[int, Kernel] = {}
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    @overload
+    def __getitem__(self, at: int) -> Kernel: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Kernel]: ...
+
+    def __getitem__(self, at: int | slice) -> Kernel | Sequence[Kernel]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(len(self))[at]]
+        number = range(len(self))[at]
+        if number not in self._made:
+            with deep_recursion():
+                self._made[number] = self._makers[number]()
+        return self._made[number]
+
+
+def describe(naive: Kernel) -> str:
+    """All that the code of a naive kernel depends on besides its target, as text."""
+    layouts = [b.layout for b in naive.params]
+    return f"{print_kernel(naive, named=False)}{layouts}"
+
+
+Layouts = tuple[Layout | None, ...]
+"""Of a kernel's parameters, as its schedule wants them."""
+
+
+def layouts_to_bytes(layouts: Layouts) -> bytes:
+    return json.dumps([None if x is None else astuple(x) for x in layouts]).encode()
+
+
+def layouts_from_bytes(data: bytes) -> Layouts:
+    return tuple(None if x is None else Layout(*map(_tuples, x)) for x in json.loads(data))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
