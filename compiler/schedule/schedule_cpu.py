@@ -13,6 +13,7 @@ from .nest import Pointwise, Reduction, match_nest
 from .rules.contraction import find_roles, schedule_contraction
 from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
+from .rules.transform import is_transform, schedule_transform
 from .steps import preload, split
 
 
@@ -35,6 +36,8 @@ def _schedule(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
         return schedule_pointwise(stmt, target), {}
     if not isinstance(nest, Reduction):
         return stmt, {}
+    if is_transform(nest):
+        return schedule_transform(stmt, target), {}
     stmt = preload(_split_groups(stmt, nest))
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)

@@ -10,6 +10,7 @@ image streams; the rows, where the weights are small.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ...dtypes import F32
 from ...ir.index import affine, flat_offset
@@ -91,11 +92,12 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
         stmt, new = pack(stmt, roles.b.buffer, layout)
         packed[roles.b.buffer] = new
     stmt = _merge_reduction(simplify_stmt(stmt))
-    others = [v for v in nest.loops if v not in (roles.column, roles.row)]
+    batch = _batch(nest, roles)
+    others = [v for v in nest.loops if v not in (roles.column, roles.row, *batch)]
     row = [] if roles.row is None else [roles.row]
     tile_rows = target.tile_rows(vectors)
     panels_outside = _panels_outside(nest, roles, width, tile_rows)
-    order = [roles.column, *others, *row] if panels_outside else [*others, *row, roles.column]
+    order = [*batch, *([roles.column, *others, *row] if panels_outside else [*others, *row, roles.column])]
     if len(order) > 1:
         stmt = reorder(stmt, order)
     stmt, columns = split(stmt, roles.column, segments(roles.column.extent, width))
@@ -107,6 +109,12 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     stmt = _sink_columns(stmt, columns, target)
     return simplify_stmt(outline(stmt)), packed
+
+
+def _batch(nest: Reduction, roles: Roles) -> list[Var]:
+    """Loops that move both operands: each of their iterations is a product of its own."""
+    of_a = frozenset().union(*(free_vars(x) for x in loads(roles.a)))
+    return [v for v in nest.loops if v in of_a and v in free_vars(roles.b)]
 
 
 def _line_loop(nest: Reduction, roles: Roles) -> Var | None:
@@ -150,12 +158,10 @@ def _panels_outside(nest: Reduction, roles: Roles, width: int, tile_rows: int) -
 
     The operand that is read again and again costs its bytes each time, unless it stays in the first-level cache.
     """
-    a = sum(x.buffer.size for x in loads(roles.a)) * F32.bytes
-    b = roles.b.buffer.size * F32.bytes
-    rows = 1
-    for v in nest.loops:
-        if v is not roles.column and v not in free_vars(roles.b):
-            rows *= v.extent
+    products = prod(v.extent for v in _batch(nest, roles))
+    a = sum(x.buffer.size for x in loads(roles.a)) * F32.bytes // products
+    b = roles.b.buffer.size * F32.bytes // products
+    rows = prod(v.extent for v in nest.loops if v is not roles.column and v not in free_vars(roles.b))
     again_a = 0 if a <= STAYS_IN_CACHE else a * -(-roles.column.extent // width)
     again_b = 0 if b <= STAYS_IN_CACHE else b * -(-rows // tile_rows)
     return again_a <= again_b

@@ -1,0 +1,55 @@
+"""Which tensors are convolutions that other algorithms compute too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..dtypes import F32
+from ..ir.index import affine
+from ..ir.nodes import Binary, Load, Reduce
+from .choose_layout import guard_is_bounds
+from .tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """y[n, o, h, w] = sum over c, a, b of x[n, c, h + a - top, w + b - left] * weights[o, c, a, b]; x is zero outside."""
+
+    x: Tensor
+    weights: Tensor
+    top: int
+    left: int
+
+
+def match_convolution(t: Tensor) -> Convolution | None:
+    """The two-dimensional convolution of unit strides and one group, with constant weights, that `t` is."""
+    reduce = t.body
+    if not isinstance(reduce, Reduce) or reduce.op != "sum" or reduce.init.value or t.dtype != F32 or t.rank != 4:
+        return None
+    value = reduce.value
+    if not isinstance(value, Binary) or value.op != "*" or len(reduce.axes) != 3:
+        return None
+    constants = {r.buffer: r for r in t.reads if r.data is not None}
+    computed = {r.buffer: r for r in t.reads if not r.is_constant}
+    for a, b in ((value.a, value.b), (value.b, value.a)):
+        if isinstance(a, Load) and isinstance(b, Load) and a.buffer in computed and b.buffer in constants:
+            return _match(t, reduce, a, b, computed[a.buffer], constants[b.buffer])
+    return None
+
+
+def _match(t: Tensor, reduce: Reduce, read: Load, weight: Load, x: Tensor, w: Tensor) -> Convolution | None:
+    batch, filter_, *positions = t.axes
+    channel, *taps = reduce.axes
+    if x.rank != 4 or weight.guard is not None or weight.indices != (filter_, channel, *taps):
+        return None
+    if x.shape[1] != channel.extent or affine(read.indices[0]) != affine(batch) or read.indices[1] != channel:
+        return None
+    if read.guard is not None and not guard_is_bounds(read):
+        return None
+    before = []
+    for index, position, tap in zip(read.indices[2:], positions, taps, strict=True):
+        offset = affine(index) + affine(position).scale(-1) + affine(tap).scale(-1)
+        if offset.terms or offset.constant > 0:
+            return None
+        before.append(-offset.constant)
+    return Convolution(x, w, before[0], before[1])

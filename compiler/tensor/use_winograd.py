@@ -1,0 +1,144 @@
+"""Convolutions by Winograd's algorithm: fewer products of larger matrices, between linear transforms of small tiles.
+
+    windows[i, j, n, th, tw, c]  = sum over a, b of B'[i, a] B'[j, b] x[n, c, m th + a - top, m tw + b - left]
+    filters[i, j, o, c]          = sum over a, b of G[i, a] G[j, b] w[o, c, a, b]             (prepared at load)
+    products[i, j, n, th, tw, o] = sum over c of windows[i, j, n, th, tw, c] filters[i, j, o, c]
+    y[n, o, h, w]                = sum over i, j of A'[h % m, i] A'[w % m, j] products[i, j, n, h // m, w // m, o]
+
+All four are ordinary tensors: the last takes in bias, residual and activation as any reduction does, the third is a
+contraction like others. The matrices stand in the bodies as selections by index, so that a schedule can read them off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..dtypes import F32
+from ..ir.nodes import Const, Expr, Origin, Select
+from ..ir.simplify import simplify_expr
+from .match_convolution import Convolution, match_convolution
+from .program import TensorProgram
+from .tensor import Tensor, compute, reduce
+from .winograd_matrices import winograd
+
+Array = np.ndarray
+Choice = Callable[[Tensor, Convolution], int | None]
+"""The edge m of the output tiles by which a convolution is to be computed; None: as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A convolution, and the tensors that take its place, in order; the last of them is the result."""
+
+    tile: int
+    convolution: Tensor
+    tensors: tuple[Tensor, ...]
+
+
+def use_winograd(program: TensorProgram, choose: Choice) -> tuple[TensorProgram, tuple[Rewritten, ...]]:
+    """The program with the convolutions that `choose` picks computed by tiles, and what was rewritten."""
+    done: dict[Tensor, Tensor] = {}
+    tensors: list[Tensor] = []
+    origins = dict(program.origins)
+    rewritten: list[Rewritten] = []
+    channels_last = set(program.channels_last)
+    for t in program.tensors:
+        reads = tuple(done.get(r, r) for r in t.reads)
+        now = t if reads == t.reads else replace(t, reads=reads)
+        found = match_convolution(now)
+        tile = choose(now, found) if found is not None else None
+        if found is None or tile is None:
+            tensors.append(now)
+        else:
+            made = by_tiles(now, found, tile)
+            names = program.origins[t].nodes
+            for part, op in zip(made, ("WinogradInput", "WinogradWeights", "WinogradProducts"), strict=False):
+                origins[part] = Origin(names, (op,) * len(names))
+            tensors += made
+            rewritten.append(Rewritten(tile, now, made))
+            now = made[-1]
+            channels_last |= {found.x.buffer, now.buffer}
+        if now is not t:
+            done[t] = now
+            origins[now] = origins.pop(t)
+    if not rewritten:
+        return program, ()
+    outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
+    stored = frozenset(done.get(t, t) for t in program.stored)
+    made_program = TensorProgram(
+        program.inputs, outputs, tuple(tensors), origins, stored, channels_last=frozenset(channels_last)
+    )
+    return made_program, tuple(rewritten)
+
+
+def by_tiles(t: Tensor, conv: Convolution, m: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """windows, filters, products and the result, which keeps the buffer of `t`, for output tiles of m x m."""
+    matrices, n = winograd(m), m + 2
+    x, w = conv.x, conv.weights
+    batch, filters, height, width = t.shape
+    rows, columns, channels = -(-height // m), -(-width // m), x.shape[1]
+
+    def window(i: Expr, j: Expr, b: Expr, th: Expr, tw: Expr, c: Expr) -> Expr:
+        def term(a: Expr, d: Expr) -> Expr:
+            element = _read_inside(x, [b, c, th * m + a - conv.top, tw * m + d - conv.left])
+            return entry(matrices.input, i, a) * (entry(matrices.input, j, d) * element)
+
+        return reduce("sum", (n, n), term)
+
+    def filter_(i: Expr, j: Expr, o: Expr, c: Expr) -> Expr:
+        def term(a: Expr, d: Expr) -> Expr:
+            return entry(matrices.weights, i, a) * (entry(matrices.weights, j, d) * w.read([o, c, a, d]))
+
+        return reduce("sum", (3, 3), term)
+
+    windows = compute(f"{t.name}.windows", (n, n, batch, rows, columns, channels), (x,), window)
+    made = compute(f"{t.name}.filters", (n, n, filters, channels), (w,), filter_)
+    transformed = replace(made, prepared=True)
+
+    def product(i: Expr, j: Expr, b: Expr, th: Expr, tw: Expr, o: Expr) -> Expr:
+        return reduce("sum", (channels,), lambda c: windows[i, j, b, th, tw, c] * transformed[i, j, o, c])
+
+    shape = (n, n, batch, rows, columns, filters)
+    products = compute(f"{t.name}.products", shape, (windows, transformed), product)
+
+    def result(b: Expr, o: Expr, h: Expr, v: Expr) -> Expr:
+        def term(i: Expr, j: Expr) -> Expr:
+            element = products[i, j, b, h // m, v // m, o]
+            return entry(matrices.output, h % m, i) * (entry(matrices.output, v % m, j) * element)
+
+        return reduce("sum", (n, n), term)
+
+    y = compute(t.name, t.shape, (products,), result)
+    return windows, transformed, products, Tensor(t.buffer, y.axes, y.body, y.reads)
+
+
+def entry(matrix: Array, row: Expr, column: Expr) -> Expr:
+    """matrix[row, column] as selections, float32."""
+    rows = [_pick([Const(float(np.float32(x)), F32) for x in line], column) for line in matrix]
+    return simplify_expr(_pick(rows, row))
+
+
+def _pick(values: list[Expr], index: Expr) -> Expr:
+    """values[index], found by halves."""
+    if len(values) == 1:
+        return values[0]
+
+    def between(low: int, high: int) -> Expr:
+        if high - low == 1:
+            return values[low]
+        middle = (low + high) // 2
+        return Select(index < middle, between(low, middle), between(middle, high))
+
+    return between(0, len(values))
+
+
+def _read_inside(x: Tensor, index: list[Expr]) -> Expr:
+    """The element at `index`, zero where that lies outside in one of the spatial axes."""
+    guard: Expr | None = None
+    for i, extent in zip(index[2:], x.shape[2:], strict=True):
+        inside = (Const(0) <= i) & (i < extent)
+        guard = inside if guard is None else guard & inside
+    return simplify_expr(x.read(index, guard))
