@@ -16,12 +16,13 @@ def softmax(call: Call) -> Tensor:
     """exp(x - max) / sum(exp(x - max))."""
     x, axes = call.input(0), _axes(call)
     highest, total = _max_and_sum(call, x, axes)
+    inverse = compute(f"{call.name}.inverse", total.shape, (total,), lambda *i: 1 / total[i])
 
     def body(*i: Expr) -> Expr:
         own = without(i, axes)
-        return unary("exp", x[i] - highest[own]) / total[own]
+        return unary("exp", x[i] - highest[own]) * inverse[own]
 
-    return compute(call.name, x.shape, (x, highest, total), body)
+    return compute(call.name, x.shape, (x, highest, inverse), body)
 
 
 def log_softmax(call: Call) -> Tensor:

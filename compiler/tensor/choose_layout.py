@@ -13,6 +13,7 @@ from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
 from ..ir.nodes import Binary, Const, Expr, Load, Reduce, Unary, Var
 from ..ir.rewrite import free_vars, loads
 from .fuse import Group
+from .order_columns import order_columns
 from .program import TensorProgram
 from .tensor import Tensor
 
@@ -74,6 +75,7 @@ def choose_layout(
         if t.rank >= 3 and t.dtype == F32:
             align = CHANNEL_ALIGN if policy.few_channels or t.shape[1] >= CHANNEL_ALIGN else 1
             layouts[t] = Layout.channels_last(t.shape, align=align, pad=borders.get(t))
+    layouts.update(order_columns(groups, layouts, fixed))
     return layouts
 
 

@@ -165,3 +165,28 @@ def test_kernels_that_differ_in_channels_alone_pack_their_own_weights() -> None:
         node("Add", ["c", "d"], ["y"]),
     ]
     check_model(model(nodes, {"x": [1, 4, 4, 4]}, ["y"], weights), work=100_000)
+
+
+def attention_scores(*, shared: bool = False) -> onnx.ModelProto:
+    """q k^T, both projected from x; with `shared`, k is an output as well."""
+    weights = {"wq": random((8, 8)), "wk": random((8, 8), 1)}
+    nodes = [
+        node("MatMul", ["x", "wq"], ["q"]),
+        node("MatMul", ["x", "wk"], ["k"]),
+        node("Transpose", ["k"], ["t"], perm=[0, 2, 1]),
+        node("MatMul", ["q", "t"], ["y"]),
+    ]
+    return model(nodes, {"x": [2, 6, 8]}, ["y", "k"] if shared else ["y"], weights)
+
+
+def test_what_a_product_reads_transposed_is_stored_so() -> None:
+    proto = attention_scores()
+    low = lowered(proto)
+    assert [low.layouts[g.output].order for g in low.groups] == [(0, 1, 2), (0, 2, 1), (0, 1, 2)]
+    check_model(proto)
+
+
+def test_a_transposed_operand_that_others_read_stays_as_it_is() -> None:
+    proto = attention_scores(shared=True)
+    assert all(layout.is_row_major for layout in lowered(proto).layouts.values())
+    check_model(proto)
