@@ -1,0 +1,65 @@
+"""Where a kernel's local and shared buffers lie: in variables, or in arrays of scalars or of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...ir.index import affine
+from ...ir.nodes import Binary, Buffer, Const, Expr, Load, Ramp, Scope, Store
+
+VECTOR = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """`parts` variables, or elements of an array, of `lanes` scalars each."""
+
+    buffer: Buffer
+    lanes: int
+    parts: int
+    is_array: bool
+
+    def part(self, access: Load | Store) -> int:
+        """Which variable the access is to."""
+        base = base_of(access)
+        assert isinstance(base, Const)
+        return int(base.value) // self.lanes
+
+    def lane(self, access: Load | Store) -> int | None:
+        """Which lane of a variable; None for all of it."""
+        base = base_of(access)
+        assert isinstance(base, Const)
+        if self.lanes == 1 or isinstance(access.indices[0], Ramp):
+            return None
+        return int(base.value) % self.lanes
+
+    def address(self, access: Load | Store) -> tuple[Expr, ...]:
+        """Indices into the array: of the part, and of the lane where a scalar lies in a vector."""
+        base = base_of(access)
+        if self.lanes == 1:
+            return (base,)
+        if isinstance(access.indices[0], Ramp):
+            return (affine(base // self.lanes).to_expr(),)
+        return Binary("shr", base, Const(2)), Binary("and", base, Const(3))
+
+
+def base_of(access: Load | Store) -> Expr:
+    """The first element of an access to a buffer of one dimension."""
+    (index,) = access.indices
+    return index.base if isinstance(index, Ramp) else index
+
+
+def place_local(buffer: Buffer, accesses: Iterable[Load | Store]) -> Local:
+    """Variables where every access is to a known element, vectors where vectors are loaded or stored whole."""
+    found = list(accesses)
+    ramps = [a for a in found if isinstance(a.indices[0], Ramp)]
+    whole = bool(ramps) and buffer.size % VECTOR == 0 and all(_aligned(base_of(a)) for a in ramps)
+    lanes = VECTOR if whole else 1
+    known = all(isinstance(base_of(a), Const) for a in found) and (whole or not ramps)
+    return Local(buffer, lanes, buffer.size // lanes, buffer.scope is Scope.SHARED or not known)
+
+
+def _aligned(base: Expr) -> bool:
+    form = affine(base)
+    return form.constant % VECTOR == 0 and all(c % VECTOR == 0 for _, c in form.terms)

@@ -1,0 +1,280 @@
+"""Value numbering: expressions that compute the same become one value, and blocks know how often they use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+from ...dtypes import BOOL, I32
+from ...ir.index import affine
+from ...ir.nodes import (
+    Alloc,
+    Barrier,
+    Binary,
+    Bitcast,
+    Buffer,
+    Cast,
+    Const,
+    Expr,
+    Extract,
+    For,
+    If,
+    Load,
+    Outline,
+    Ramp,
+    Scope,
+    Select,
+    Seq,
+    Splat,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+from ...ir.rewrite import children, walk
+from .dialect import Dialect
+from .locals import Local, place_local
+
+ARITHMETIC = Unary | Binary | Select | Cast | Bitcast
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """What `node` computes at some point of a kernel. `operands` are its sub-expressions, of a load its address;
+    `depth` is that of the innermost block that it depends on."""
+
+    node: Expr
+    operands: tuple[Value, ...]
+    depth: int
+    pure: bool
+    name: str | None = None
+
+    @property
+    def trivial(self) -> bool:
+        """Not worth a name: a constant, a variable, the same in all lanes, one lane."""
+        match self.node:
+            case Const() | Var() | Ramp() | Splat() | Extract():
+                return True
+            case Load(buffer, _, _):
+                return not self.operands and buffer.scope is Scope.LOCAL
+        return False
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Statements that run one after the other, and how often they use each value."""
+
+    items: list[Item] = field(default_factory=list)
+    uses: dict[Value, int] = field(default_factory=dict)
+    waiting: dict[Value, None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    local: Local
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    store: Store
+    address: tuple[Value, ...]
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Looped:
+    """`before` is computed ahead of the loop."""
+
+    var: Var
+    body: Block
+    before: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    cond: Value
+    body: Block
+    before: tuple[Value, ...]
+
+
+Item = Declared | Stored | Looped | Guarded | Barrier
+
+
+class Numbering:
+    """Numbers the statements of one kernel. `variables` are known from outside (the grid's)."""
+
+    def __init__(self, dialect: Dialect, variables: Mapping[Var, str]) -> None:
+        self._dialect = dialect
+        self.locals: dict[Buffer, Local] = {}
+        self._depths = dict.fromkeys(variables, 0)
+        self._values: dict[object, Value] = {}
+        self._versions: dict[tuple[Buffer, int], tuple[int, int]] = {}
+        self._fresh = count(1)
+        self._open: list[Block] = []
+        self._seen: dict[int, tuple[Expr, Value]] = {}  # keeps what it knows by identity alive
+
+    def block(self, stmt: Stmt) -> Block:
+        """The statements below `stmt`, one level deeper than what is being numbered."""
+        made = Block()
+        self._open.append(made)
+        self._statement(stmt)
+        self._open.pop()
+        return made
+
+    def place(self, buffer: Buffer, around: Stmt) -> Local:
+        """Decides where a local or shared buffer lies, from every access below `around`."""
+        accesses = (n for n in walk(around) if isinstance(n, Load | Store) and n.buffer is buffer)
+        return self.locals.setdefault(buffer, place_local(buffer, accesses))
+
+    def _statement(self, s: Stmt) -> None:
+        block = self._open[-1]
+        match s:
+            case Seq(stmts):
+                for x in stmts:
+                    self._statement(x)
+            case Outline(body):
+                self._statement(body)
+            case Alloc(buffer, body):
+                block.items.append(Declared(self.place(buffer, s)))
+                self._statement(body)
+            case Store():
+                self._seen = {}
+                value = self._number(s.value)
+                address = self._address(s)
+                for v in (*address, value):
+                    self._count(v, len(self._open) - 1)
+                block.items.append(Stored(s, address, value))
+                self._write(s.buffer, self._part(s))
+            case For(var, body, _, _):
+                self._depths[var] = len(self._open)
+                body_block = self._inner(body)
+                block.items.append(Looped(var, body_block, self._waiting(block)))
+            case If(cond, body):
+                self._seen = {}
+                test = self._number(cond)
+                self._count(test, len(self._open) - 1)
+                body_block = self._inner(body)
+                block.items.append(Guarded(test, body_block, self._waiting(block)))
+            case Barrier():
+                block.items.append(s)
+                for buffer in self.locals:
+                    if buffer.scope is Scope.SHARED:
+                        self._write(buffer, 0)
+            case _:
+                raise AssertionError(f"not lowered: {s!r}")
+
+    def _inner(self, body: Stmt) -> Block:
+        """The block of a loop or condition: what it stores is not known where it begins, nor behind it."""
+        stored = {n.buffer for n in walk(body) if isinstance(n, Store)}
+        again = {k for k in self._versions if k[0] in stored} | {(b, 0) for b in stored}
+        for buffer, part in again:
+            self._versions[buffer, part] = next(self._fresh), len(self._open)
+        made = self.block(body)
+        for buffer, part in {k for k in self._versions if k[0] in stored}:
+            self._write(buffer, part)
+        return made
+
+    def _waiting(self, block: Block) -> tuple[Value, ...]:
+        found = tuple(block.waiting)
+        block.waiting = {}
+        return found
+
+    def _write(self, buffer: Buffer, part: int) -> None:
+        self._versions[buffer, part] = next(self._fresh), len(self._open) - 1
+
+    def _part(self, access: Load | Store) -> int:
+        local = self.locals.get(access.buffer)
+        return 0 if local is None or local.is_array else local.part(access)
+
+    def _address(self, access: Load | Store) -> tuple[Value, ...]:
+        local = self.locals.get(access.buffer)
+        indices: tuple[Expr, ...] = ()
+        if local is None:
+            indices = self._dialect.address(access)
+        elif local.is_array:
+            indices = local.address(access)
+        return tuple(self._number(self._in_order(i)) for i in indices)
+
+    def _in_order(self, index: Expr) -> Expr:
+        """The terms of a sum by the depth of their loops: what stays the same for longest is added up first."""
+        form = affine(index)
+        if not form.terms:
+            return Const(form.constant)
+        terms = sorted(form.terms, key=lambda t: self._number(t[0]).depth)
+        return type(form)(tuple(terms), form.constant).to_expr()
+
+    def _number(self, e: Expr) -> Value:
+        known = self._seen.get(id(e))
+        if known is None:
+            known = self._seen[id(e)] = e, self._intern(e)
+        return known[1]
+
+    def _intern(self, e: Expr) -> Value:
+        version, depth, pure = 0, 0, isinstance(e, Const | Var | ARITHMETIC)
+        if isinstance(e, Load):
+            assert e.guard is None
+            part = self._part(e)
+            operands = self._address(e)
+            version, depth = self._versions.get((e.buffer, part), (0, 0))
+        else:
+            operands = tuple(self._number(c) for c in children(e) if isinstance(c, Expr))
+        if isinstance(e, Var):
+            depth = self._depths[e]
+        key = (*self._label(e), version, *map(id, operands))
+        found = self._values.get(key)
+        if found is None:
+            depth = max((depth, *(o.depth for o in operands)))
+            pure = pure and e.dtype in (I32, BOOL) and all(o.pure for o in operands)
+            found = self._values[key] = Value(e, operands, depth, pure)
+        return found
+
+    def _label(self, e: Expr) -> tuple[object, ...]:
+        match e:
+            case Const(value, dtype):
+                return "const", repr(value), dtype
+            case Var():
+                return "var", e
+            case Unary(op, _):
+                return "unary", op
+            case Binary(op, _, _):
+                return "binary", op
+            case Cast(dtype, _):
+                return "cast", dtype
+            case Bitcast(dtype, _):
+                return "bitcast", dtype
+            case Splat(_, lanes):
+                return "splat", lanes
+            case Ramp(_, lanes):
+                return "ramp", lanes
+            case Extract(_, lane):
+                return "extract", lane
+            case Select():
+                return ("select",)
+            case Load(buffer, indices, _):
+                local = self.locals.get(buffer)
+                wide = bool(indices) and isinstance(indices[-1], Ramp)
+                if local is not None and not local.is_array:
+                    return "variable", buffer, self._part(e), local.lane(e)
+                return "load", buffer, wide
+        raise AssertionError(f"not lowered: {e!r}")
+
+    def _count(self, v: Value, depth: int) -> None:
+        """One more use of `v` in the block at `depth`, or further out where it can be computed there."""
+        if v.pure and not v.trivial and v.depth < depth:
+            depth = v.depth
+            self._open[depth].waiting[v] = None
+        uses = self._open[depth].uses
+        known = uses.get(v, 0)
+        uses[v] = known + 1
+        if not known or v.trivial:
+            for o in v.operands:
+                self._count(o, depth)
+
+
+def below(block: Block) -> Iterator[Item]:
+    """Every item of a block and of those inside it."""
+    for item in block.items:
+        yield item
+        if isinstance(item, Looped | Guarded):
+            yield from below(item.body)
