@@ -30,6 +30,10 @@ from .llvm_expression import ExpressionWriter, Pointers
 from .llvm_module import LlvmModule
 from .llvm_types import memory_type
 
+PARALLEL_FOR = "parallel_for"
+"""`void parallel_for(ptr body, ptr arguments, i32 extent)` of the target calls `body(arguments, begin, end)` for chunks
+that make up 0 .. extent, on any threads in any order, and returns when all are done."""
+
 
 def render_kernel(kernel: Kernel, module: LlvmModule) -> str:
     """Adds the kernel's functions to `module`; returns the name of the one that takes its parameters, as pointers."""
@@ -70,13 +74,16 @@ class FunctionWriter(ExpressionWriter):
                 self.statement(body)
             case For(_, _, LoopKind.SERIAL, _):
                 self.loop(s)
+            case For(_, _, LoopKind.CORE, _):
+                self.share(s)
             case Outline(body):
                 self.call(body)
             case _:
                 raise AssertionError(f"not lowered: {s!r}")
 
-    def loop(self, loop: For) -> None:
-        """Counts up; the pointers that the loop advances are phis beside the counter."""
+    def loop(self, loop: For, begin: str = "0", end: str = "") -> None:
+        """Counts up, from `begin` to `end` where they are given (which are then not equal); the pointers that the loop
+        advances are phis beside the counter."""
         bound = frozenset(self.variables)
         inside = bound | {loop.var}
         forms = dict.fromkeys((a.buffer, a.within(inside), a.within(bound)) for a in self.addresses.below(loop.body))
@@ -98,7 +105,8 @@ class FunctionWriter(ExpressionWriter):
                 advanced = frozenset({*outside, (loop.var, step)})
                 if (buffer, advanced) not in self.pointers:
                     self.pointers[buffer, advanced] = self.fresh("at")
-                    moving.append((self.pointers[buffer, advanced], start, step * buffer.dtype.bytes))
+                    size = step * buffer.dtype.bytes
+                    moving.append((self.pointers[buffer, advanced], self.advance(start, begin, size), size))
                 place = self.pointers[buffer, advanced]
                 if advanced != now:
                     late.append((buffer, now, place))
@@ -118,9 +126,9 @@ class FunctionWriter(ExpressionWriter):
         self.statement(loop.body)
         following = self.instruction(f"add nuw nsw i32 {counter}, 1")
         nexts = [self.instruction(f"getelementptr inbounds i8, ptr {p}, i32 {step}") for p, _, step in moving]
-        end = self.instruction(f"icmp eq i32 {following}, {loop.var.extent}")
-        self.emit(f"br i1 {end}, label %{done}, label %{head}")
-        phis = [f"  {counter} = phi i32 [ 0, %{before} ], [ {following}, %{self.block} ]"]
+        last = self.instruction(f"icmp eq i32 {following}, {end or loop.var.extent}")
+        self.emit(f"br i1 {last}, label %{done}, label %{head}")
+        phis = [f"  {counter} = phi i32 [ {begin}, %{before} ], [ {following}, %{self.block} ]"]
         for (p, start, _), n in zip(moving, nexts, strict=True):
             phis.append(f"  {p} = phi ptr [ {start}, %{before} ], [ {n}, %{self.block} ]")
         self.lines[slot] = "\n".join(phis)
@@ -141,13 +149,18 @@ class FunctionWriter(ExpressionWriter):
         """base + items + constant elements."""
         size = buffer.dtype.bytes
         for atom, c in sorted(items, key=lambda item: self._rank(*item)):
-            value = self.value(atom)
-            scaled = value if c * size == 1 else self.instruction(f"mul nsw i32 {value}, {c * size}")
-            base = self.instruction(f"getelementptr inbounds i8, ptr {base}, i32 {scaled}")
+            base = self.advance(base, self.value(atom), c * size)
         if constant:
             nuw = "nuw " if constant > 0 else ""
             base = self.instruction(f"getelementptr inbounds {nuw}i8, ptr {base}, i32 {constant * size}")
         return base
+
+    def advance(self, base: str, count: str, size: int) -> str:
+        """base + count * size bytes."""
+        if count == "0":
+            return base
+        scaled = count if size == 1 else self.instruction(f"mul nsw i32 {count}, {size}")
+        return self.instruction(f"getelementptr inbounds i8, ptr {base}, i32 {scaled}")
 
     def _rank(self, atom: Expr, coefficient: int) -> tuple[int, str, list[str]]:
         """An order that does not depend on identities, so that equal input gives equal text."""
@@ -159,6 +172,24 @@ class FunctionWriter(ExpressionWriter):
         known = a.within(frozenset(self.variables))
         base = self.pointer(a.buffer, known)
         return self.offset(base, a.buffer, a.items - known, a.constant)
+
+    def share(self, loop: For) -> None:
+        """The loop as a function `(arguments, begin, end)`, which `parallel_for` calls for chunks of the iterations;
+        the arguments are pointers to the buffers, in memory."""
+        buffers = list(dict.fromkeys(a.buffer for a in self.addresses.below(loop.body)))
+        kind = f"[{len(buffers)} x ptr]"
+        f = FunctionWriter(self.module, {}, {})
+        slot = self.fresh("arguments")
+        self.entry.append(f"  {slot} = alloca {kind}, align 16")
+        for i, b in enumerate(buffers):
+            inner = f.instruction(f"getelementptr inbounds {kind}, ptr %arguments, i32 0, i32 {i}")
+            f.pointers[b, frozenset()] = f.instruction(f"load ptr, ptr {inner}")
+            place = self.instruction(f"getelementptr inbounds {kind}, ptr {slot}, i32 0, i32 {i}")
+            self.emit(f"store ptr {self.pointers[b, frozenset()]}, ptr {place}")
+        f.loop(loop, "%begin", "%end")
+        self.module.declare(f"void @{PARALLEL_FOR}(ptr, ptr, i32)")
+        name = self.module.add("cores", f.text(["ptr %arguments", "i32 %begin", "i32 %end"]))
+        self.emit(f"call void @{PARALLEL_FOR}(ptr @{name}, ptr {slot}, i32 {loop.var.extent})")
 
     def call(self, body: Stmt) -> None:
         """The region as a function of pointers to what it touches (outer variables and least constants already added)

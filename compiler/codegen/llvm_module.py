@@ -31,6 +31,10 @@ class LlvmModule:
         """An external function or intrinsic, `declare` line without the word."""
         self._declarations[f"declare {signature}"] = None
 
+    def calls(self, name: str) -> bool:
+        """Whether the external function `name` was declared."""
+        return any(f"@{name}(" in d for d in self._declarations)
+
     def merge(self, other: LlvmModule) -> None:
         """Adds what `other` has collected."""
         self._declarations.update(other._declarations)
@@ -44,8 +48,8 @@ class LlvmModule:
 
     def text(self, header: str) -> str:
         """The whole module behind `header` (target triple and data layout)."""
-        functions = self._functions.values()
-        return "\n".join([header, *sorted(self._declarations), *functions, "attributes #0 = { nounwind }", ""])
+        outside = [d for d in sorted(self._declarations) if not any(f"@{name}(" in d for name in self._functions)]
+        return "\n".join([header, *outside, *self._functions.values(), "attributes #0 = { nounwind }", ""])
 
     def to_json(self) -> str:
         return json.dumps({"declarations": list(self._declarations), "functions": self._functions})

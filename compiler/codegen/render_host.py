@@ -36,7 +36,7 @@ def render_host(program: Program, module: LlvmModule, known: Cache | None = None
 
 
 def entries(program: Program) -> list[str]:
-    """The functions that a program's module exports."""
+    """The functions that a program's module exports, both called with the addresses of weights and arena."""
     return [ENTRY, PREPARE] if program.prepare else [ENTRY]
 
 

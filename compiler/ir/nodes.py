@@ -8,7 +8,7 @@
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)
            | Reduce(op, axes, value)                         (in the body of a Tensor only)
-    kind   = SERIAL | UNROLL | VECTOR | BLOCK | THREAD
+    kind   = SERIAL | UNROLL | VECTOR | CORE | BLOCK | THREAD
 
 Semantics worth knowing:
 - A `Var` is a loop variable: int32, 0 <= var < extent. Variables and buffers compare by identity and print by name.
@@ -18,6 +18,7 @@ Semantics worth knowing:
 - Indices stay multi-dimensional until code is generated; the last index is contiguous.
 - `Outline(body)` means body; it marks a region worth a function of its own where calls are cheap (a browser's
   optimising compiler takes over between calls, not inside a long loop).
+- A CORE loop stands in no other statement but a `Seq`: the cores of a CPU share its iterations.
 - BLOCK and THREAD loops stand outermost, perfectly nested, blocks before threads, all parallel: on a GPU their
   iterations are workgroups and the invocations of one. The innermost of each kind is dimension x. `ir/grid.py` reads
   them. A SHARED buffer is allocated between the two and belongs to a workgroup.
@@ -49,6 +50,7 @@ class LoopKind(Enum):
     SERIAL = "for"
     UNROLL = "unroll"
     VECTOR = "vector"
+    CORE = "core"
     BLOCK = "block"
     THREAD = "thread"
 

@@ -66,13 +66,14 @@ def verify_kernel(kernel: Kernel, after: str) -> None:
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """What is known at a statement. `always` is False where a guard or a loop without iterations may skip it; `top`
-    where nothing but loops over the grid stands around it."""
+    where nothing but loops over the grid stands around it, `outermost` where nothing but sequences does."""
 
     readable: frozenset[Buffer]
     writable: frozenset[Buffer]
     variables: frozenset[Var] = frozenset()
     always: bool = True
     top: bool = True
+    outermost: bool = True
 
 
 def _problems(kernel: Kernel, after: str) -> Iterator[str]:
@@ -103,24 +104,29 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
                 yield f"a loop over {var} stands inside a loop over {var}"
             if kind in GRID and not (parallel and at.top):
                 yield f"a loop over the grid is a reduction or stands inside another statement: {_shown(s)}"
+            if kind is LoopKind.CORE and not (parallel and at.outermost):
+                yield f"a loop for several cores is a reduction or stands inside another statement: {_shown(s)}"
             if kind is LoopKind.VECTOR and not (parallel and _only_stores(body)):
                 yield f"a vector loop is a reduction or holds more than stores: {_shown(s)}"
             always = at.always and var.extent > 0
-            inside = replace(at, variables=at.variables | {var}, always=always, top=at.top and kind in GRID)
+            inside = replace(
+                at, variables=at.variables | {var}, always=always, top=at.top and kind in GRID, outermost=False
+            )
             yield from _statement(body, inside)
         case Alloc(buffer, body):
             if buffer.scope is Scope.GLOBAL or buffer in at.readable:
                 yield f"{buffer!r} is allocated but global, or allocated twice"
-            yield from _statement(body, replace(at, readable=at.readable | {buffer}, writable=at.writable | {buffer}))
+            readable, writable = at.readable | {buffer}, at.writable | {buffer}
+            yield from _statement(body, replace(at, readable=readable, writable=writable, outermost=False))
         case Outline(body):
-            yield from _statement(body, at)
+            yield from _statement(body, replace(at, outermost=False))
         case If(cond, body):
             if cond.dtype != BOOL or lanes_of(cond) != 1:
                 yield f"a condition is no scalar bool: {_shown(cond)}"
             if any(isinstance(n, Barrier) for n in _unique(body)):
                 yield f"a barrier stands under a condition: {_shown(s)}"
             yield from _expression(cond, at, set())
-            yield from _statement(body, replace(at, always=False))
+            yield from _statement(body, replace(at, always=False, outermost=False))
         case Store(buffer, indices, value):
             if buffer not in at.writable:
                 yield f"stores to {buffer!r}, which is no output and no local buffer"

@@ -7,24 +7,29 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..cache import Cache
+from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, render_host
 from ..program import Program, check_inputs, read_tensor, write_tensor
 from .jit import JitModule, header
+from .threads import define_parallel_for
 
 Array = np.ndarray
 
 
 class NativeModel:
-    """`run` is not reentrant: the arena belongs to the model."""
+    """`run` is not reentrant: the arena belongs to the model. Results do not depend on the number of `threads`."""
 
     backend = "native"
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, threads: int = 1, known: Cache | None = None) -> None:
         module = LlvmModule()
-        render_host(program, module)
+        render_host(program, module, known)
+        if module.calls(PARALLEL_FOR):
+            define_parallel_for(module, threads)
         self.program = program
-        self._code = JitModule(module.text(header()))
+        self._code = JitModule(module.text(header()), known)
         self._weights = _aligned(len(program.weights) + program.prepared)
         self._weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         self._arena = _aligned(program.arena)

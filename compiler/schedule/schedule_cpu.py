@@ -11,6 +11,7 @@ from ..ir.simplify import simplify_stmt
 from ..target import Target
 from .nest import Pointwise, Reduction, match_nest
 from .rules.contraction import find_roles, schedule_contraction
+from .rules.cores import schedule_cores
 from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
 from .rules.transform import is_transform, schedule_transform
@@ -18,7 +19,8 @@ from .steps import preload, split
 
 
 def schedule_cpu(kernel: Kernel, target: Target) -> Kernel:
-    """A kernel of naive nests becomes one of tiles and vectors; its constants may get other layouts."""
+    """A kernel of naive nests becomes one of tiles and vectors; its constants may get other layouts, and cores share
+    its large loops."""
     stmts = kernel.body.stmts if isinstance(kernel.body, Seq) else (kernel.body,)
     done: list[Stmt] = []
     packed: dict[Buffer, Buffer] = {}
@@ -27,7 +29,7 @@ def schedule_cpu(kernel: Kernel, target: Target) -> Kernel:
         done.append(made)
         packed.update(swapped)
     params = tuple(packed.get(p, p) for p in kernel.params)
-    return replace(kernel, params=params, body=simplify_stmt(Seq(tuple(done))))
+    return replace(kernel, params=params, body=schedule_cores(simplify_stmt(Seq(tuple(done)))))
 
 
 def _schedule(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:

@@ -73,6 +73,25 @@ def memory_import(module: str, field: str, heap_base: int, shared_pages: int | N
     return name(module) + name(field) + bytes([EXTERN_MEMORY]) + limits
 
 
+UNSHARED_LIMITS, SHARED_LIMITS = 1, 3
+"""The flags of a memory that has a maximum; they are all in which a module for threads differs from one without."""
+
+
+def limits_at(module: bytes) -> int:
+    """The byte with the flags of the imported memory; InternalError where there is none."""
+    reader = Reader(module, "module")
+    reader.take(len(MAGIC))
+    while reader.byte() != IMPORT:
+        reader.take(reader.uleb())
+    reader.uleb()
+    for _ in range(reader.uleb()):
+        reader.name(), reader.name()
+        if reader.byte() == EXTERN_MEMORY:
+            return reader.position
+        reader.uleb()
+    raise reader.fail("no imported memory")
+
+
 def section(number: int, body: bytes) -> bytes:
     return bytes([number]) + uleb(len(body)) + body
 

@@ -60,7 +60,7 @@ class WasmInstance:
 
         kind, name = wanted.type, wanted.name or ""
         if isinstance(kind, wasmtime.MemoryType):
-            self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(wasmtime.Limits(pages, None)))
+            self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(wasmtime.Limits(pages, pages)))
             return self._memory
         if isinstance(kind, wasmtime.FuncType) and name in functions:
             return wasmtime.Func(self._store, kind, functions[name])

@@ -45,10 +45,12 @@ _LEB_BYTES = 5  # of a relocatable LEB128, padded
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A finished module, and the first address that it leaves to its owner."""
+    """A finished module, and the first address that it leaves to its owner. `shared_at` is the byte to change where its
+    memory is to be shared after all."""
 
     module: bytes
     heap_base: int
+    shared_at: int | None = None
 
 
 def finalise(

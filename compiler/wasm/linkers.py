@@ -72,7 +72,7 @@ def _emcc(exports: Sequence[str], stack_bytes: int, shared_pages: int | None, ma
     settings = [
         "IMPORTED_MEMORY=1",
         f"TOTAL_STACK={stack_bytes}",
-        f"INITIAL_MEMORY={max_pages * binary.PAGE_BYTES}",
+        f"INITIAL_MEMORY={min(max_pages, 16384) * binary.PAGE_BYTES}",
         "ERROR_ON_UNDEFINED_SYMBOLS=0",
         "WARN_ON_UNDEFINED_SYMBOLS=0",
         "EXPORTED_FUNCTIONS=" + ",".join("_" + e for e in exports),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from ..cache import Cache
+from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, entries, render_host
 from ..program import Program, check_inputs, check_wasm32, read_tensor, write_tensor
+from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
 from .emit import HEADER, emit_object
 from .execute import WasmInstance
 from .linkers import Linked, link
@@ -17,18 +21,48 @@ Array = np.ndarray
 
 PAGE = 65536
 ALIGN = 64
+MAX_PAGES = 65536
+
+CHUNK = "chunk"
+_CHUNK = """define void @@(ptr %body, ptr %arguments, i32 %begin, i32 %end) #0 {
+entry:
+  call void %body(ptr %arguments, i32 %begin, i32 %end)
+  ret void
+}"""
+"""How `parallel_for`, which is imported, calls a loop's body."""
 
 
 def render_module(program: Program) -> str:
     """The LLVM IR of a program for wasm32."""
+    return _render(program, None).text(HEADER)
+
+
+def _render(program: Program, known: Cache | None) -> LlvmModule:
     module = LlvmModule()
-    render_host(program, module)
-    return module.text(HEADER)
+    render_host(program, module, known)
+    if module.calls(PARALLEL_FOR):
+        module.add(CHUNK, _CHUNK, internal=False)
+    return module
 
 
-def build_module(program: Program, *, relaxed: bool, linker: str = "builtin") -> Linked:
-    """The wasm module of a program: exports `run(weights, arena)` and perhaps `prepare`, imports `env.memory`."""
-    return link(emit_object(render_module(program), relaxed=relaxed), entries(program), linker=linker)
+def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", known: Cache | None = None) -> Linked:
+    """The wasm module of a program: exports `run(weights, arena)` and perhaps `prepare`, imports `env.memory`.
+
+    Where the program has loops for several cores, it also imports `env.parallel_for(body, arguments, extent)`, exports
+    `chunk(body, arguments, begin, end)` and its stack pointer. SHARED_LIMITS at the byte `shared_at` then makes it a
+    module for threads, each with an instance of its own.
+    """
+    rendered = _render(program, known)
+    shared = rendered.calls(PARALLEL_FOR)
+    code = emit_object(rendered.text(HEADER), relaxed=relaxed, threads=shared, known=known)
+    if not shared:
+        return link(code, entries(program), linker=linker)
+    linked = link(code, [*entries(program), CHUNK], linker=linker, shared=True, max_pages=MAX_PAGES)
+    module = bytearray(linked.module)
+    at = limits_at(linked.module)
+    assert module[at] == SHARED_LIMITS
+    module[at] = UNSHARED_LIMITS
+    return replace(linked, module=bytes(module), shared_at=at)
 
 
 class WasmModel:
@@ -42,7 +76,8 @@ class WasmModel:
         self._weights = linked.heap_base
         self._arena = -(-(self._weights + weights) // ALIGN) * ALIGN
         pages = -(-(self._arena + program.arena) // PAGE)
-        self._instance = WasmInstance(linked.module, pages=max(pages, 1), relaxed=relaxed)
+        functions = {PARALLEL_FOR: self._one_thread}
+        self._instance = WasmInstance(linked.module, pages=max(pages, 1), relaxed=relaxed, imports=functions)
         memory = self._instance.memory
         memory[self._weights : self._weights + len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         # Whatever is read before it is written shows as NaN.
@@ -58,3 +93,6 @@ class WasmModel:
             write_tensor(arena, spec, inputs[spec.name])
         self._instance.call(ENTRY, self._weights, self._arena)
         return {s.name: read_tensor(arena, s) for s in self.program.outputs}
+
+    def _one_thread(self, body: int, arguments: int, extent: int) -> None:
+        self._instance.call(CHUNK, body, arguments, 0, extent)

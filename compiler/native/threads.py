@@ -1,0 +1,118 @@
+"""`parallel_for` on the host CPU: a team of threads takes a loop's chunks one by one."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from ..codegen.llvm_function import PARALLEL_FOR
+from ..codegen.llvm_module import LlvmModule
+
+CHUNKS_PER_THREAD = 4
+_FORK = "webnn_compile_fork"
+_TEAM = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_Fork = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
+
+_SERIAL = """define internal void @@(ptr %body, ptr %arguments, i32 %extent) #0 {
+entry:
+  call void %body(ptr %arguments, i32 0, i32 %extent)
+  ret void
+}"""
+
+# A loop: body, arguments, extent, iterations of a chunk, first iteration that nobody has taken.
+_LOOP = "{ ptr, ptr, i32, i32, i32 }"
+
+_TEAMWORK = f"""define internal void @@(ptr %loop) #0 {{
+entry:
+  %body = load ptr, ptr %loop
+  %at1 = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 1
+  %arguments = load ptr, ptr %at1
+  %at2 = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 2
+  %extent = load i32, ptr %at2
+  %at3 = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 3
+  %grain = load i32, ptr %at3
+  %next = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 4
+  br label %take
+take:
+  %begin = atomicrmw add ptr %next, i32 %grain seq_cst
+  %left = icmp ult i32 %begin, %extent
+  br i1 %left, label %work, label %done
+work:
+  %full = add i32 %begin, %grain
+  %short = icmp ult i32 %extent, %full
+  %end = select i1 %short, i32 %extent, i32 %full
+  call void %body(ptr %arguments, i32 %begin, i32 %end)
+  br label %take
+done:
+  ret void
+}}"""
+
+
+def define_parallel_for(module: LlvmModule, threads: int) -> None:
+    """Adds `parallel_for` for so many threads: those of OpenMP's runtime where the system has it, else Python's."""
+    if threads == 1:
+        module.add(PARALLEL_FOR, _SERIAL, internal=False)
+        return
+    _bind_fork()
+    team = module.add("team", _TEAMWORK)
+    chunks = threads * CHUNKS_PER_THREAD
+    module.declare(f"void @{_FORK}(ptr, ptr, i32, i32)")
+    stores = "\n".join(
+        f"  %at{i} = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 {i}\n  store {kind} {value}, ptr %at{i}"
+        for i, (kind, value) in enumerate(
+            [("ptr", "%body"), ("ptr", "%arguments"), ("i32", "%extent"), ("i32", "%grain"), ("i32", "0")]
+        )
+    )
+    text = f"""define internal void @@(ptr %body, ptr %arguments, i32 %extent) #0 {{
+entry:
+  %loop = alloca {_LOOP}, align 16
+  %more = add i32 %extent, {chunks - 1}
+  %grain = udiv i32 %more, {chunks}
+{stores}
+  call void @{_FORK}(ptr @{team}, ptr %loop, i32 {threads}, i32 0)
+  ret void
+}}"""
+    module.add(PARALLEL_FOR, text, internal=False)
+
+
+@cache
+def _bind_fork() -> None:
+    """Binds the symbol to OpenMP's `GOMP_parallel(function, data, threads, flags)`, or to one that does the same."""
+    llvm.add_symbol(_FORK, _openmp() or _python())
+
+
+def _openmp() -> int | None:
+    """The address of GOMP_parallel, None where there is no libgomp."""
+    name = ctypes.util.find_library("gomp")
+    if name is None:
+        return None
+    try:
+        function = ctypes.CDLL(name).GOMP_parallel
+    except (OSError, AttributeError):
+        return None
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+def _python() -> int | None:
+    """The same by a pool of Python's threads: foreign functions run without the interpreter's lock."""
+    return ctypes.cast(_FORK_IN_PYTHON, ctypes.c_void_p).value
+
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+def _fork_in_python(function: int, data: int, threads: int, _: int) -> None:
+    team = _TEAM(function)
+    pool = _pools.get(threads)
+    if pool is None:
+        pool = _pools[threads] = ThreadPoolExecutor(threads - 1, "webnn-compile")
+    others = [pool.submit(team, data) for _ in range(threads - 1)]
+    team(data)
+    wait(others)
+
+
+_FORK_IN_PYTHON = _Fork(_fork_in_python)
