@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .bundle import KernelInfo, WasmArtifact, WrittenFile, check_free, write_bundle
 from .errors import InputError, InternalError
@@ -23,9 +24,13 @@ from .pipeline import LOWERING_PASSES, Lowered, compile_for, lower_model
 from .program import Program, check_wasm32
 from .report import printable
 from .target import WASM_PLAIN, WASM_RELAXED, Target
-from .verify import Comparison, Reference, Runnable
+from .tensor.choose_tile import choose_tile
+from .verify import FAST_MATH_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
 from .wasm.linkers import LINKERS
 from .wasm.model import WasmModel, build_module, render_module
+
+if TYPE_CHECKING:
+    from .measure_layer import LayerError
 
 TARGETS = ("wasm",)
 
@@ -53,6 +58,7 @@ class Options:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     targets: tuple[str, ...] = TARGETS
     opt_level: int = 2
+    fast_math: bool = True
     verify: bool = False
     dump: str | None = None
     linker: str = "builtin"
@@ -94,6 +100,7 @@ class Report:
     program: Program | None = None
     code_bytes: dict[str, int] = field(default_factory=dict)
     comparisons: list[Comparison] = field(default_factory=list)
+    layers: list[LayerError] = field(default_factory=list)
     files: list[WrittenFile] = field(default_factory=list)
 
 
@@ -128,7 +135,8 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     with timed("optimise"):
         graph = run_graph_passes(graph, _graph_passes(options.opt_level), observe)
         report.graph_nodes = len(graph.nodes)
-        lowered = lower_model(graph, observe, options.opt_level)
+        choose = choose_tile if options.fast_math else None
+        lowered = lower_model(graph, observe, options.opt_level, choose=choose)
     _check_size(printable(model.stem), lowered)
     modules: dict[str, bytes] = {}
     heap_base = 0
@@ -153,6 +161,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     if options.verify:
         with timed("verify"):
             report.comparisons = _verify(model, lowered, runnable, options.opt_level)
+            report.layers = _measure(lowered)
     with timed("write"):
         artifact = WasmArtifact(
             name=printable(model.stem),
@@ -179,8 +188,14 @@ def _quiet(_: str, __: Graph | Kernel) -> None:
 
 def _check_size(name: str, lowered: Lowered) -> None:
     """InputError for a model too large for wasm32, before code is generated for it."""
-    constants = {t: t.data.nbytes for g in lowered.groups for t in g.reads if t.data is not None}
+    constants = {t: t.buffer.size * t.dtype.bytes for g in lowered.groups for t in g.reads if t.is_constant}
     check_wasm32(name, 0, sum(constants.values()), lowered.stored.peak)
+
+
+def _measure(lowered: Lowered) -> list[LayerError]:
+    from .measure_layer import measure_layer
+
+    return [measure_layer(r) for r in lowered.rewritten]
 
 
 def _verify(model: Path, lowered: Lowered, variants: list[WasmModel], opt_level: int) -> list[Comparison]:
@@ -188,7 +203,8 @@ def _verify(model: Path, lowered: Lowered, variants: list[WasmModel], opt_level:
     from .native.jit import host_target
     from .native.model import NativeModel
 
-    reference = Reference(model, variants[0].program.inputs)
+    tolerance = FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE
+    reference = Reference(model, variants[0].program.inputs, tolerance)
     native = NativeModel(compile_for(lowered, host_target(), opt_level=opt_level))
     models: list[Runnable] = [native, *variants]
     found = [reference.compare(m) for m in models]

@@ -69,6 +69,13 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     help="0: naive loops. 1: graph passes and schedules, all tensors row-major. 2: channels-last layouts too.",
 )
 @click.option(
+    "--fast-math",
+    type=click.Choice(["on", "off"]),
+    default="on",
+    show_default=True,
+    help="off: no convolution by Winograd's algorithm, which is faster and rounds otherwise.",
+)
+@click.option(
     "--verify", is_flag=True, help="Compare with onnxruntime on random inputs before writing (extra [verify])."
 )
 @click.option(
@@ -90,6 +97,7 @@ def main(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     targets: str,
     opt_level: int,
+    fast_math: str,
     verify: bool,
     dump: str | None,
     report: Path | None,
@@ -114,6 +122,7 @@ def main(
             shapes=_shapes(shapes),
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
             opt_level=opt_level,
+            fast_math=fast_math == "on",
             verify=verify,
             dump=_stage(dump),
             linker=wasm_linker,

@@ -10,6 +10,7 @@ from .errors import InputError
 from .frontends.onnx import import_model
 from .graph.passes import run_graph_passes
 from .pipeline import compile_for, lower_model
+from .tensor.choose_tile import choose_tile
 
 if TYPE_CHECKING:
     import onnx
@@ -24,15 +25,18 @@ def compile(
     model: str | Path | bytes | onnx.ModelProto,
     target: str = "native",
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    *,
+    fast_math: bool = True,
 ) -> NativeModel | WasmModel:
     """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), or "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`). `shapes` fixes
-    free dimensions. Raises InputError and UnsupportedError.
+    free dimensions. `fast_math` allows algorithms that round otherwise than the model's own operators, for
+    convolutions up to 1e-3 of the largest result. Raises InputError and UnsupportedError.
     """
     if target not in TARGETS:
         raise InputError(f"target {target!r} is not known; choose one of {', '.join(TARGETS)}")
-    lowered = lower_model(run_graph_passes(import_model(model, shapes)))
+    lowered = lower_model(run_graph_passes(import_model(model, shapes)), choose=choose_tile if fast_math else None)
     if target == "native":
         from .native.jit import host_target
         from .native.model import NativeModel

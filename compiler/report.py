@@ -62,6 +62,9 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "time", f"{sum(report.seconds.values()):.1f} s: {phases}"
     for c in report.comparisons:
         yield "verified", f"{c.backend}: largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
+    if report.layers:
+        errors = ", ".join(f"{e.node} {e.error:.1e} ({e.direct:.1e})" for e in report.layers)
+        yield "winograd", f"error of each convolution by tiles (and of the direct one), against float64: {errors}"
 
 
 def _files(report: Report) -> Iterable[tuple[str, str]]:
@@ -108,6 +111,7 @@ def write_report(report: Report, path: Path) -> None:
             {"backend": c.backend, "output": c.output, "error": c.error, "tolerance": c.tolerance}
             for c in report.comparisons
         ],
+        "winograd": [{"node": e.node, "tile": e.tile, "error": e.error, "direct": e.direct} for e in report.layers],
         "files": [{"name": f.name, "bytes": f.bytes, "kind": f.kind} for f in report.files],
     }
     try:

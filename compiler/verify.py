@@ -17,6 +17,8 @@ Array = np.ndarray
 
 TOLERANCE = 1e-4
 """Largest error allowed, relative to max(1, largest magnitude of the reference)."""
+FAST_MATH_TOLERANCE = 1e-3
+"""The same where convolutions are computed by Winograd's algorithm."""
 CONDITION = 4
 """So many times the reference's own doubt is allowed too: far from what it was trained on, or where it is quantised, a
 network may amplify any rounding beyond TOLERANCE."""
@@ -51,8 +53,8 @@ class Reference:
     Its doubt is what changes in its outputs where it optimises and every float input is the next larger one.
     """
 
-    def __init__(self, model: Path, inputs: tuple[TensorSpec, ...]) -> None:
-        """Raises InputError where onnxruntime is missing or refuses the model."""
+    def __init__(self, model: Path, inputs: tuple[TensorSpec, ...], tolerance: float = TOLERANCE) -> None:
+        """`tolerance` where there is no doubt. Raises InputError where onnxruntime is missing or refuses the model."""
         try:
             import onnxruntime
         except ImportError:
@@ -68,7 +70,7 @@ class Reference:
             raise InputError(f"--verify: onnxruntime cannot run {model.name}: {error}") from None
         self.outputs = exact
         doubt = max(largest_error(doubtful[name], value) for name, value in exact.items())
-        self._tolerance = min(max(TOLERANCE, CONDITION * doubt), 1.0)
+        self._tolerance = min(max(tolerance, CONDITION * doubt), 1.0)
 
     def compare(self, model: Runnable) -> Comparison:
         """Runs `model` on the same inputs."""

@@ -13,7 +13,7 @@ from .tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """y[n, o, h, w] = sum over c, a, b of x[n, c, h + a - top, w + b - left] * weights[o, c, a, b]; x is zero outside."""
+    """y[n, o, h, w] = sum over c, a, b of x[n, c, h + a - top, w + b - left] * weights[o, c, a, b]; x is 0 outside."""
 
     x: Tensor
     weights: Tensor
