@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .cache import open_cache
 from .errors import InputError
 from .frontends.onnx import import_model
 from .graph.passes import run_graph_passes
@@ -27,24 +28,30 @@ def compile(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     *,
     fast_math: bool = True,
+    cache: bool = True,
 ) -> NativeModel | WasmModel:
     """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), or "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`). `shapes` fixes
     free dimensions. `fast_math` allows algorithms that round otherwise than the model's own operators, for
-    convolutions up to 1e-3 of the largest result. Raises InputError and UnsupportedError.
+    convolutions up to 1e-3 of the largest result. With `cache`, kernels of earlier calls come from the user's cache
+    folder. Raises InputError and UnsupportedError.
     """
     if target not in TARGETS:
         raise InputError(f"target {target!r} is not known; choose one of {', '.join(TARGETS)}")
     lowered = lower_model(run_graph_passes(import_model(model, shapes)), choose=choose_tile if fast_math else None)
+    known = open_cache(enabled=cache)
     if target == "native":
         from .native.jit import host_target
         from .native.model import NativeModel
 
-        return NativeModel(compile_for(lowered, host_target()))
-    from .target import WASM_PLAIN, WASM_RELAXED
-    from .wasm.model import WasmModel, build_module
+        made: NativeModel | WasmModel = NativeModel(compile_for(lowered, host_target(), known=known), known=known)
+    else:
+        from .target import WASM_PLAIN, WASM_RELAXED
+        from .wasm.model import WasmModel, build_module
 
-    relaxed = target == "wasm-relaxed"
-    program = compile_for(lowered, WASM_RELAXED if relaxed else WASM_PLAIN)
-    return WasmModel(program, build_module(program, relaxed=relaxed), relaxed=relaxed)
+        relaxed = target == "wasm-relaxed"
+        program = compile_for(lowered, WASM_RELAXED if relaxed else WASM_PLAIN, known=known)
+        made = WasmModel(program, build_module(program, relaxed=relaxed, known=known), relaxed=relaxed)
+    known.trim()
+    return made

@@ -7,8 +7,10 @@ import weakref
 from contextlib import ExitStack
 from functools import cache
 
+import llvmlite
 import llvmlite.binding as llvm
 
+from ..cache import Cache, key_of
 from ..errors import InternalError
 from ..target import Target
 
@@ -45,26 +47,45 @@ def header() -> str:
 class JitModule:
     """Machine code of one LLVM module; lives as long as this object."""
 
-    def __init__(self, llvm_ir: str) -> None:
-        """Raises InternalError where LLVM refuses the text."""
-        machine = _machine()
+    def __init__(self, llvm_ir: str, known: Cache | None = None) -> None:
+        """Compiles unless `known` has the object from an earlier build. InternalError where LLVM refuses the text."""
+        compiled = llvm.ObjectFileRef.from_data(_object(llvm_ir, known or Cache(None)))
         with ExitStack() as owned:
             context = owned.enter_context(llvm.create_context())
-            try:
-                module = owned.enter_context(llvm.parse_assembly(llvm_ir, context))
-                module.verify()
-            except RuntimeError as error:
-                raise InternalError(f"native: LLVM refuses the generated code: {str(error).strip()}") from None
-            _simplify(module, machine)
-            self._engine = owned.enter_context(llvm.create_mcjit_compiler(module, machine))
+            empty = owned.enter_context(llvm.parse_assembly("", context))
+            self._engine = owned.enter_context(llvm.create_mcjit_compiler(empty, _machine()))
             # The garbage collector would free context and engine in any order, and LLVM crash.
             weakref.finalize(self, owned.pop_all().close)
+        self._engine.add_object_file(compiled)
         self._engine.finalize_object()
 
     def call(self, function: str, weights: int, arena: int) -> None:
         """Calls a function with two addresses; the interpreter lock is released meanwhile."""
         address = self._engine.get_function_address(function)
         ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)(weights, arena)
+
+
+def _object(llvm_ir: str, known: Cache) -> bytes:
+    key = key_of(llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), llvm_ir)
+    data = known.get("object", key)
+    if data is None:
+        data = _emit(llvm_ir)
+        known.put("object", key, data)
+    return data
+
+
+def _emit(llvm_ir: str) -> bytes:
+    machine = _machine()
+    with ExitStack() as owned:
+        context = owned.enter_context(llvm.create_context())
+        try:
+            module = owned.enter_context(llvm.parse_assembly(llvm_ir, context))
+            module.verify()
+        except RuntimeError as error:
+            raise InternalError(f"native: LLVM refuses the generated code: {str(error).strip()}") from None
+        _simplify(module, machine)
+        data: bytes = machine.emit_object(module)
+    return data
 
 
 def _simplify(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:

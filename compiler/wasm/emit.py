@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 
+import llvmlite
 import llvmlite.binding as llvm
 
+from ..cache import Cache, key_of
 from ..errors import InternalError
 
 TRIPLE = "wasm32-unknown-unknown"
@@ -21,14 +23,25 @@ BASE_FEATURES = ("+simd128", "+bulk-memory", "+nontrapping-fptoint", "+sign-ext"
 _OPTIONS_LOCK = threading.Lock()
 
 
-def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False) -> bytes:
-    """Verifies, optimises and compiles one module of LLVM IR.
+def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, known: Cache | None = None) -> bytes:
+    """Verifies, optimises and compiles one module of LLVM IR, unless `known` has the object from an earlier build.
 
     `relaxed` allows relaxed SIMD (a contracted multiply and add becomes one instruction), `threads` atomics. Equal IR
     gives equal bytes. InternalError where LLVM refuses the IR.
     """
-    _initialise_llvm()
     features = [*BASE_FEATURES, *(["+relaxed-simd"] if relaxed else []), *(["+atomics"] if threads else [])]
+    if known is None:
+        return _emit(llvm_ir, features)
+    key = key_of(llvmlite.__version__, TRIPLE, features, llvm_ir)
+    data = known.get("object", key)
+    if data is None:
+        data = _emit(llvm_ir, features)
+        known.put("object", key, data)
+    return data
+
+
+def _emit(llvm_ir: str, features: Sequence[str]) -> bytes:
+    _initialise_llvm()
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
         cpu="generic", features=",".join(features), opt=3, reloc="static"
     )
