@@ -1,0 +1,69 @@
+"""What an accumulator may hold, from its start and the steps that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..ir.index import Range
+from ..ir.nodes import Alloc, Binary, Buffer, Expr, For, Kernel, Load, Node, Store
+from ..ir.rewrite import children, walk
+from .value_ranges import INT32, Ranges, limits, union, within
+
+
+def with_accumulators(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Ranges:
+    """`ranges`, and what the local buffers of the reductions in a naive kernel may hold."""
+    found = dict(ranges)
+    for s in walk(kernel.body):
+        if isinstance(s, Alloc) and s.buffer.dtype.is_int:
+            found[s.buffer] = _accumulated(s, Ranges(found))
+    return Ranges(found)
+
+
+def _accumulated(alloc: Alloc, known: Ranges) -> Range:
+    """From all stores to the buffer: a start that does not read it, and steps `acc = acc op value`."""
+    buffer = alloc.buffer
+    most = limits(buffer.dtype)
+    start: Range | None = None
+    steps: list[tuple[str, Range, int]] = []
+    for store, trips in _stores(alloc.body, buffer, 1):
+        if not _reads(store.value, buffer):
+            r = known.of(store.value)
+            start = r if start is None else union(start, r)
+            continue
+        match store.value:
+            case Binary(op, Load(b, _, None), value) if b is buffer and not _reads(value, buffer):
+                steps.append((op, known.of(value), trips))
+            case _:
+                return most
+    if start is None:
+        return most
+    low, high = start
+    for op, (least, greatest), trips in steps:
+        match op:
+            case "+":
+                low, high = low + trips * min(0, least), high + trips * max(0, greatest)
+            case "max" | "min" if trips and _starts_beyond(op, start) and len(steps) == 1:
+                # The start, below (above) every value, is never seen once a value came.
+                low, high = least, greatest
+            case "max" | "min":
+                low, high = union((low, high), (least, greatest))
+            case _:
+                return most
+    return (low, high) if within((low, high), most) else most
+
+
+def _starts_beyond(op: str, start: Range) -> bool:
+    return start[1] < INT32[0] if op == "max" else start[0] > INT32[1]
+
+
+def _stores(s: Node, buffer: Buffer, trips: int) -> Iterator[tuple[Store, int]]:
+    """The stores to `buffer`, each with how often the loops inside `s` repeat it."""
+    if isinstance(s, Store) and s.buffer is buffer:
+        yield s, trips
+    for c in children(s):
+        if not isinstance(c, Expr):
+            yield from _stores(c, buffer, trips * s.var.extent if isinstance(s, For) else trips)
+
+
+def _reads(e: Expr, buffer: Buffer) -> bool:
+    return any(isinstance(n, Load) and n.buffer is buffer for n in walk(e))
