@@ -1,0 +1,244 @@
+"""Winograd's algorithm: its matrices, which convolutions it takes, and that every target computes the same by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from onnx_models import assert_close, model, node, onnxruntime_results, random
+from webnn_compile.build import Options, build
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.ir import Graph
+from webnn_compile.graph.lower_graph import lower_graph
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.nodes import Kernel
+from webnn_compile.ir.verify import verify_kernel
+from webnn_compile.measure_layer import convolve, measure_layer
+from webnn_compile.native.jit import host_target
+from webnn_compile.native.model import NativeModel
+from webnn_compile.pipeline import Lowered, compile_for, lower_model
+from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
+from webnn_compile.tensor.choose_tile import choose_tile
+from webnn_compile.tensor.evaluate import evaluate
+from webnn_compile.tensor.match_convolution import match_convolution
+from webnn_compile.tensor.use_winograd import Choice, use_winograd
+from webnn_compile.tensor.winograd_matrices import POINTS, winograd
+from webnn_compile.wasm.model import WasmModel, build_module
+
+TOLERANCE = {2: 1e-5, 4: 1e-4}
+"""By the tile's edge, relative to the largest result."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Input (batch, channels, height, width) and filters of a convolution; `tail` is what follows it."""
+
+    shape: tuple[int, int, int, int]
+    filters: int
+    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    tail: str = "bias relu"
+
+    @property
+    def proto(self) -> onnx.ModelProto:
+        weights = {"w": random((self.filters, self.shape[1], 3, 3), 1) / 10, "b": random((self.filters,), 2)}
+        nodes = [node("Conv", ["x", "w", *(["b"] if "bias" in self.tail else [])], ["c"], pads=self.pads, name="conv")]
+        outputs = ["c"]
+        if "relu" in self.tail:
+            nodes.append(node("Relu", ["c"], ["r"], name="relu"))
+            outputs = ["r"]
+        if "residual" in self.tail:
+            nodes += [node("Add", ["r", "x"], ["s"], name="add"), node("Relu", ["s"], ["y"], name="last")]
+            outputs = ["y"]
+        if "two" in self.tail:
+            nodes += [node("Exp", ["r"], ["e"], name="exp"), node("Sigmoid", ["r"], ["g"], name="sigmoid")]
+            outputs = ["e", "g"]
+        if "again" in self.tail:
+            weights["w2"] = random((self.filters, self.filters, 3, 3), 3) / 10
+            nodes.append(node("Conv", ["r", "w2"], ["y"], pads=(1, 1, 1, 1), name="conv2"))
+            outputs = ["y"]
+        return model(nodes, {"x": self.shape}, outputs, weights)
+
+
+CASES = (
+    Case((1, 16, 12, 16), 16),
+    Case((1, 16, 14, 14), 16, tail="bias relu residual"),
+    Case((2, 12, 7, 7), 20, tail="bias relu again"),
+    Case((1, 9, 11, 5), 7, tail="bias relu two"),
+    Case((3, 5, 8, 9), 6, pads=(0, 0, 0, 0), tail=""),
+    Case((1, 8, 6, 10), 24, pads=(0, 1, 2, 0), tail="relu"),
+    Case((1, 33, 3, 3), 17),
+    Case((1, 4, 1, 1), 4),
+    Case((2, 8, 2, 13), 8, pads=(2, 2, 2, 2), tail="bias"),
+)
+TARGETS = {"native": host_target(), "wasm": WASM_PLAIN, "wasm-relaxed": WASM_RELAXED}
+
+
+def always(tile: int) -> Choice:
+    return lambda t, conv: tile
+
+
+def verify(stage: str, result: Graph | Kernel) -> None:
+    if isinstance(result, Kernel):
+        verify_kernel(result, stage)
+
+
+def lower(proto: onnx.ModelProto, choose: Choice | None) -> Lowered:
+    return lower_model(run_graph_passes(import_model(proto)), verify, choose=choose)
+
+
+def run(lowered: Lowered, target: str, feeds: dict[str, Any]) -> dict[str, Any]:
+    program = compile_for(lowered, TARGETS[target], verify)
+    if target == "native":
+        return NativeModel(program).run(feeds)
+    relaxed = target == "wasm-relaxed"
+    return WasmModel(program, build_module(program, relaxed=relaxed), relaxed=relaxed).run(feeds)
+
+
+def only_convolution(proto: onnx.ModelProto) -> object:
+    """What is matched in a model of one node."""
+    tensors = lower_graph(import_model(proto)).tensors
+    return next((found for t in tensors if (found := match_convolution(t)) is not None), None)
+
+
+@pytest.mark.parametrize("m", POINTS)
+def test_the_matrices_compute_a_correlation(m: int) -> None:
+    rng = np.random.default_rng(m)
+    matrices = winograd(m)
+    filter_, data = rng.standard_normal(3), rng.standard_normal(m + 2)
+    result = matrices.output @ ((matrices.weights @ filter_) * (matrices.input @ data))
+    np.testing.assert_allclose(result, np.correlate(data, filter_, "valid"), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", POINTS)
+def test_input_and_output_matrices_are_exact_in_float32(m: int) -> None:
+    for matrix in (winograd(m).input, winograd(m).output):
+        np.testing.assert_array_equal(matrix, matrix.astype(np.float32))
+
+
+@pytest.mark.parametrize("m", POINTS)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_tensors_mean_the_same(case: Case, m: int) -> None:
+    program = lower_graph(import_model(case.proto))
+    rewritten, layers = use_winograd(program, always(m))
+    assert len(layers) == (2 if "again" in case.tail else 1)
+    feeds = {program.inputs[0][1]: random(case.shape, 5)}
+    for (_, before), (_, after) in zip(program.outputs, rewritten.outputs, strict=True):
+        want = evaluate(before, feeds)
+        np.testing.assert_allclose(evaluate(after, feeds), want, rtol=0, atol=1e-4 * max(1.0, np.abs(want).max()))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("m", POINTS)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_target_computes_by_tiles(case: Case, m: int, target: str) -> None:
+    lowered = lower(case.proto, always(m))
+    assert {layer.tile for layer in lowered.rewritten} == {m}
+    feeds = {"x": random(case.shape, 5)}
+    assert_close(run(lowered, target, feeds), onnxruntime_results(case.proto, feeds), TOLERANCE[m])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_random_shapes(target: str) -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(4):
+        batch, channels, height, width, filters = (int(rng.integers(1, n)) for n in (3, 40, 20, 20, 40))
+        pads = tuple(int(p) for p in rng.integers(0, 3, 4))
+        shape = (batch, channels, max(height, 3), max(width, 3))
+        case = Case(shape, filters, (pads[0], pads[1], pads[2], pads[3]))
+        m = int(rng.choice(list(POINTS)))
+        feeds = {"x": random(shape, 5)}
+        got = run(lower(case.proto, always(m)), target, feeds)
+        assert_close(got, onnxruntime_results(case.proto, feeds), TOLERANCE[m])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "weights"),
+    [
+        ({"strides": (2, 2)}, (8, 8, 3, 3)),
+        ({"dilations": (2, 2)}, (8, 8, 3, 3)),
+        ({"group": 2}, (8, 4, 3, 3)),
+        ({"group": 8}, (8, 1, 3, 3)),
+        ({"strides": (1, 2)}, (8, 8, 3, 3)),
+    ],
+)
+def test_other_convolutions_are_left_alone(attributes: dict[str, Any], weights: tuple[int, ...]) -> None:
+    nodes = [node("Conv", ["x", "w"], ["y"], name="conv", **attributes)]
+    assert only_convolution(model(nodes, {"x": [1, 8, 12, 12]}, ["y"], {"w": random(weights)})) is None
+
+
+def test_weights_that_are_computed_are_left_alone() -> None:
+    nodes = [node("Conv", ["x", "w"], ["y"], name="conv")]
+    assert only_convolution(model(nodes, {"x": [1, 8, 12, 12], "w": [8, 8, 3, 3]}, ["y"])) is None
+
+
+@pytest.mark.parametrize(
+    ("case", "tile"),
+    [
+        (Case((1, 64, 56, 56), 64), 4),
+        (Case((1, 128, 28, 28), 128), 4),
+        (Case((1, 256, 14, 14), 256), 4),
+        (Case((1, 512, 7, 7), 512), 4),
+        (Case((1, 64, 2, 2), 64), None),
+        (Case((1, 3, 56, 56), 64), None),
+        (Case((1, 64, 56, 56), 3), None),
+        (Case((1, 64, 1, 1), 64), None),
+    ],
+    ids=str,
+)
+def test_the_choice(case: Case, tile: int | None) -> None:
+    lowered = lower(case.proto, choose_tile)
+    assert [layer.tile for layer in lowered.rewritten] == ([] if tile is None else [tile])
+
+
+def test_filters_of_another_size_are_computed_directly() -> None:
+    nodes = [node("Conv", ["x", "w"], ["y"], pads=(2, 2, 2, 2), name="conv")]
+    proto = model(nodes, {"x": [1, 64, 28, 28]}, ["y"], {"w": random((64, 64, 5, 5))})
+    assert lower(proto, choose_tile).rewritten == ()
+
+
+def test_without_fast_math_nothing_is_rewritten(tmp_path: Path) -> None:
+    proto = Case((1, 64, 28, 28), 64).proto
+    path = tmp_path / "model.onnx"
+    onnx.save(proto, path)
+    feeds = {"x": random((1, 64, 28, 28), 5)}
+    fast, exact = (webnn_compile.compile(path, fast_math=on) for on in (True, False))
+    assert fast.program.prepare
+    assert not exact.program.prepare
+    assert not np.array_equal(fast.run(feeds)["r"], exact.run(feeds)["r"])
+    built = {on: build(path, tmp_path / str(on), Options(fast_math=on), str, str) for on in (True, False)}
+    assert {on: bool(r.program and r.program.prepare) for on, r in built.items()} == {True: True, False: False}
+
+
+def test_what_is_prepared_is_the_same_at_every_load() -> None:
+    proto = Case((1, 16, 14, 14), 16).proto
+    program = compile_for(lower(proto, always(4)), host_target())
+    feeds = {"x": random((1, 16, 14, 14), 5)}
+    first, second = (NativeModel(program) for _ in range(2))
+    results = [m.run(feeds)["r"] for m in (first, second, first)]
+    assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
+    relaxed = compile_for(lower(proto, always(4)), WASM_RELAXED)
+    plain = compile_for(lower(proto, always(4)), WASM_PLAIN)
+    assert (relaxed.prepared, relaxed.weights) == (plain.prepared, plain.weights)
+
+
+def test_the_error_of_a_layer() -> None:
+    lowered = lower(Case((1, 64, 14, 14), 64).proto, always(4))
+    (layer,) = lowered.rewritten
+    found = measure_layer(layer)
+    assert (found.node, found.tile) == ("conv", 4)
+    assert 0 < found.direct < found.error < 1e-5
+
+
+def test_the_reference_of_an_error_is_the_convolution() -> None:
+    case = Case((2, 5, 6, 7), 4, pads=(0, 1, 2, 0), tail="")
+    t = next(t for t in lower_graph(import_model(case.proto)).tensors if match_convolution(t))
+    found = match_convolution(t)
+    assert found is not None
+    x = random(case.shape, 5)
+    want = onnxruntime_results(case.proto, {"x": x})["c"]
+    np.testing.assert_allclose(convolve(x, found, t.shape), want, rtol=0, atol=1e-5)
