@@ -19,7 +19,7 @@ const CHUNKS_PER_THREAD = 4;
 const SPINS = 2000; // about as long as it takes to wake a thread
 
 /** @typedef {(body: number, args: number, begin: number, end: number) => void} Chunk iterations of a loop's body */
-/** @typedef {(body: number, args: number, extent: number, least: number) => void} ParallelFor */
+/** @typedef {(body: number, args: number, extent: number) => void} ParallelFor */
 
 export const createControl = () => {
   const control = new Int32Array(new SharedArrayBuffer(BYTES));
@@ -28,7 +28,7 @@ export const createControl = () => {
 };
 
 /**
- * What compiled code calls for a loop of `extent` iterations, of which `least` are worth a thread's while.
+ * What compiled code calls for a loop of `extent` iterations.
  * @param {Int32Array} control
  * @param {number} threads
  * @param {Chunk} chunk
@@ -37,8 +37,8 @@ export const createControl = () => {
 export function parallelFor(control, threads, chunk) {
   const most = Math.min(threads * CHUNKS_PER_THREAD, CLOSED - 1);
   let loop = 0;
-  return (body, args, extent, least) => {
-    const grain = Math.max(least, Math.ceil(extent / most));
+  return (body, args, extent) => {
+    const grain = Math.ceil(extent / most);
     const chunks = Math.ceil(extent / grain);
     if (chunks < 2) {
       chunk(body, args, 0, extent);
