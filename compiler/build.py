@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .bundle import KernelInfo, WasmArtifact, WrittenFile, check_free, write_bundle
+from .bundle import Artifact, KernelInfo, WasmArtifact, WrittenFile, check_free, write_bundle
+from .cache import Cache, open_cache
 from .errors import InputError, InternalError
 from .frontends.onnx import import_model
 from .graph.convert_float16 import convert_float16
@@ -63,6 +64,7 @@ class Options:
     dump: str | None = None
     linker: str = "builtin"
     force: bool = False
+    cache: bool = True
     report: Path | None = None
 
     def check(self) -> None:
@@ -94,6 +96,7 @@ class Report:
     `seconds` are by phase, `code_bytes` by variant."""
 
     model: str
+    cache: Cache
     seconds: dict[str, float] = field(default_factory=dict)
     operators: Counter[str] = field(default_factory=Counter)
     graph_nodes: int = 0
@@ -115,7 +118,9 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     """
     options.check()
     check_free(out, force=options.force)
-    report = Report(printable(model.name))
+    # What is dumped has to be made.
+    known = open_cache(enabled=options.cache and options.dump is None)
+    report = Report(printable(model.name), cache=known)
 
     @contextmanager
     def timed(name: str, detail: str = "") -> Iterator[None]:
@@ -145,13 +150,13 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         detail = f"{variant} SIMD"
         with timed("schedule", detail):
             # What is dumped is the first variant alone.
-            program = compile_for(lowered, target, _quiet if modules else observe, options.opt_level)
+            program = compile_for(lowered, target, _quiet if modules else observe, options.opt_level, known=known)
         if report.program is not None and _constants(program) != _constants(report.program):
             raise InternalError("compile_for: the two variants of the module want their weights in different layouts")
         with timed("generate code", detail):
             if options.dump == "llvm" and not modules:
                 emit(render_module(program))
-            linked = build_module(program, relaxed=variant == "relaxed", linker=options.linker)
+            linked = build_module(program, relaxed=variant == "relaxed", linker=options.linker, known=known)
         report.program = program
         modules[variant] = linked.module
         heap_base = max(heap_base, linked.heap_base)
@@ -160,21 +165,19 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
             runnable.append(WasmModel(program, linked, relaxed=variant == "relaxed"))
     if options.verify:
         with timed("verify"):
-            report.comparisons = _verify(model, lowered, runnable, options.opt_level)
+            report.comparisons = _verify(model, lowered, runnable, options.opt_level, known)
             report.layers = _measure(lowered)
     with timed("write"):
-        artifact = WasmArtifact(
-            name=printable(model.stem),
-            inputs=program.inputs,
-            outputs=program.outputs,
-            weights=program.weights,
+        wasm = WasmArtifact(
             modules=modules,
             heap_base=heap_base,
             arena_bytes=program.arena,
             kernels=tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.steps),
             prepared_bytes=program.prepared,
         )
+        artifact = Artifact(printable(model.stem), program.inputs, program.outputs, program.weights, (wasm,))
         report.files = write_bundle(artifact, out, force=options.force)
+        known.trim()
     return report
 
 
@@ -198,14 +201,14 @@ def _measure(lowered: Lowered) -> list[LayerError]:
     return [measure_layer(r) for r in lowered.rewritten]
 
 
-def _verify(model: Path, lowered: Lowered, variants: list[WasmModel], opt_level: int) -> list[Comparison]:
+def _verify(model: Path, lowered: Lowered, variants: list[WasmModel], opt_level: int, known: Cache) -> list[Comparison]:
     """Native and both variants against onnxruntime. InternalError where one is off: no such bundle is written."""
     from .native.jit import host_target
     from .native.model import NativeModel
 
     tolerance = FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE
     reference = Reference(model, variants[0].program.inputs, tolerance)
-    native = NativeModel(compile_for(lowered, host_target(), opt_level=opt_level))
+    native = NativeModel(compile_for(lowered, host_target(), opt_level=opt_level, known=known), known=known)
     models: list[Runnable] = [native, *variants]
     found = [reference.compare(m) for m in models]
     wrong = [c for c in found if not c.ok]

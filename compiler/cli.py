@@ -89,6 +89,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
 @click.option("--force", is_flag=True, help="Replace a bundle that is already there.")
+@click.option("--no-cache", is_flag=True, help="Compile every kernel anew, and keep none for the next time.")
 @click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 @click.version_option(__version__)
 def main(
@@ -103,6 +104,7 @@ def main(
     report: Path | None,
     wasm_linker: str,
     force: bool,
+    no_cache: bool,
     debug: bool,
 ) -> None:
     """Compile MODEL (an ONNX file) into a folder that any web server can host.
@@ -127,6 +129,7 @@ def main(
             dump=_stage(dump),
             linker=wasm_linker,
             force=force,
+            cache=not no_cache,
             report=report,
         )
         with progress:

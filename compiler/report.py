@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .cache import Cache
 from .errors import InputError
 from .program import Program, TensorSpec
 
@@ -60,11 +61,19 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "memory", f"{total}: weights{transformed}, and {size(arena)} for tensors at their peak"
     phases = ", ".join(f"{name} {s:.2f}" for name, s in report.seconds.items())
     yield "time", f"{sum(report.seconds.values()):.1f} s: {phases}"
+    yield "cache", _cache(report.cache)
     for c in report.comparisons:
         yield "verified", f"{c.backend}: largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
     if report.layers:
         errors = ", ".join(f"{e.node} {e.error:.1e} ({e.direct:.1e})" for e in report.layers)
         yield "winograd", f"error of each convolution by tiles (and of the direct one), against float64: {errors}"
+
+
+def _cache(cache: Cache) -> str:
+    if cache.folder is None:
+        return "off"
+    found = f"{cache.hits} of {cache.hits + cache.misses} pieces of code were known, in {printable(cache.folder)}"
+    return found if cache.note is None else f"{found}; {cache.note}"
 
 
 def _files(report: Report) -> Iterable[tuple[str, str]]:
@@ -107,6 +116,12 @@ def write_report(report: Report, path: Path) -> None:
             "code": report.code_bytes,
         },
         "seconds": report.seconds,
+        "cache": {
+            "folder": None if report.cache.folder is None else printable(report.cache.folder),
+            "hits": report.cache.hits,
+            "misses": report.cache.misses,
+            "note": report.cache.note,
+        },
         "verified": [
             {"backend": c.backend, "output": c.output, "error": c.error, "tolerance": c.tolerance}
             for c in report.comparisons

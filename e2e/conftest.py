@@ -14,6 +14,13 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from server import Site, serve
 from tiny_artifact import tiny_artifact
 from webnn_compile.bundle import write_bundle
+from webnn_compile.cache import FOLDER_VARIABLE
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The user's cache of compiled kernels is neither read nor written."""
+    os.environ[FOLDER_VARIABLE] = str(tmp_path_factory.mktemp("kernels"))
 
 
 @pytest.fixture(scope="session")

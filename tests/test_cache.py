@@ -1,0 +1,297 @@
+"""The cache of compiled kernels: what it holds, what it survives, and that nobody can tell whether it was used."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from click.testing import CliRunner
+from onnx_models import model, node, random
+from webnn_compile import cache as cache_module
+from webnn_compile.build import Options, Report, build
+from webnn_compile.cache import FOLDER_VARIABLE, Cache, compiler_sources, key_of, open_cache
+from webnn_compile.cli import main
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.ir.layout import Layout
+from webnn_compile.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
+from webnn_compile.pipeline import compile_for, lower_model
+from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache's folder of this test alone; it is not there yet."""
+    path = tmp_path / "cache"
+    monkeypatch.setenv(FOLDER_VARIABLE, str(path))
+    return path
+
+
+def entries(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.is_file())
+
+
+def two_convolutions(folder: Path) -> Path:
+    nodes = [node("Conv", ["x", "k"], ["c"], "first"), node("Softmax", ["c"], ["s"]), node("Conv", ["s", "k2"], ["y"])]
+    weights = {"k": random((16, 3, 3, 3)), "k2": random((5, 16, 3, 3), 1)}
+    folder.mkdir(exist_ok=True)
+    onnx.save(model(nodes, {"x": [1, 3, 12, 12]}, ["y"], weights), folder / "two.onnx")
+    return folder / "two.onnx"
+
+
+def bundle(tmp_path: Path, name: str, **options: bool) -> tuple[Report, dict[str, bytes]]:
+    """A build's report, and the files that it wrote."""
+    out = tmp_path / name
+    report = build(two_convolutions(tmp_path), out, Options(**options), lambda _: None, lambda _: None)
+    return report, {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+
+
+def test_the_same_bytes_with_and_without(folder: Path, tmp_path: Path) -> None:
+    without, expected = bundle(tmp_path, "without", cache=False)
+    assert without.cache.folder is None
+    assert not folder.exists()
+    cold, first = bundle(tmp_path, "cold")
+    assert (cold.cache.hits, cold.cache.folder) == (0, folder)
+    assert cold.cache.misses == len(entries(folder)) > 6
+    warm, second = bundle(tmp_path, "warm")
+    assert (warm.cache.hits, warm.cache.misses) == (cold.cache.misses, 0)
+    assert expected == first == second
+
+
+def test_a_warm_build_lowers_no_kernel(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle(tmp_path, "cold")
+    refuse: Callable[..., None] = lambda *_: pytest.fail("a kernel is lowered")  # noqa: E731
+    monkeypatch.setattr("webnn_compile.pipeline.schedule_cpu", refuse)
+    monkeypatch.setattr("webnn_compile.pipeline.lower_kernel", refuse)
+    monkeypatch.setattr("webnn_compile.wasm.emit._emit", refuse)
+    bundle(tmp_path, "warm")
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "wasm-relaxed"])
+def test_compile_uses_it(target: str, folder: Path, tmp_path: Path) -> None:
+    file = two_convolutions(tmp_path)
+    x = {"x": np.random.default_rng(0).standard_normal((1, 3, 12, 12)).astype(np.float32)}
+    expected = webnn_compile.compile(file, target, cache=False).run(x)["y"]
+    assert not folder.exists()
+    for _ in range(2):
+        np.testing.assert_array_equal(webnn_compile.compile(file, target).run(x)["y"], expected)
+    assert entries(folder)
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "truncated": lambda data: data[: len(data) // 2],
+    "empty": lambda _: b"",
+    "flipped": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "of another version": lambda data: data.replace(b"cache 1", b"cache 2"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_entry_is_written_anew(damage: str, folder: Path, tmp_path: Path) -> None:
+    _, expected = bundle(tmp_path, "cold")
+    whole = {p: p.read_bytes() for p in entries(folder)}
+    for path, data in whole.items():
+        path.write_bytes(DAMAGE[damage](data))
+    report, files = bundle(tmp_path, "again")
+    assert report.cache.hits == 0
+    assert files == expected
+    assert {p: p.read_bytes() for p in entries(folder)} == whole
+
+
+def test_an_entry_in_the_place_of_another_is_not_taken(folder: Path) -> None:
+    store = Cache(folder)
+    store.put("code", "a", b"of a")
+    store.put("code", "b", b"of b")
+    one, other = entries(folder)
+    shutil.copy(one, other)
+    fresh = Cache(folder)
+    assert sorted([fresh.get("code", "a") or b"", fresh.get("code", "b") or b""])[0] == b""
+
+
+def test_kinds_and_keys_are_apart(folder: Path) -> None:
+    store = Cache(folder)
+    store.put("code", "k", b"1")
+    store.put("object", "k", b"2")
+    fresh = Cache(folder)
+    assert (fresh.get("code", "k"), fresh.get("object", "k"), fresh.get("code", "l")) == (b"1", b"2", None)
+    assert (fresh.hits, fresh.misses) == (2, 1)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file" / "cache"))
+    report, files = bundle(tmp_path, "out")
+    assert files
+    assert report.cache.note is not None
+    assert f"nothing is written to {tmp_path / 'file' / 'cache'}: " in report.cache.note
+
+
+def test_a_folder_that_is_only_read(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, expected = bundle(tmp_path, "cold")
+    for path in entries(folder)[::2]:
+        path.unlink()
+
+    def refuse(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    report, files = bundle(tmp_path, "warm")
+    assert files == expected
+    assert report.cache.hits
+    assert report.cache.misses
+    assert report.cache.note == f"nothing is written to {folder}: Permission denied"
+
+
+def test_a_write_that_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    store = Cache(folder)
+    store.put("code", "k", b"data")
+    store.put("code", "l", b"data")
+    assert entries(folder) == []
+    assert store.note == f"nothing is written to {folder}: No space left on device"
+    assert store.get("code", "k") == b"data"  # for as long as this process lasts
+
+
+def test_what_was_not_used_for_longest_goes_first(folder: Path) -> None:
+    random_bytes = np.random.default_rng(0).bytes
+    store = Cache(folder, limit_bytes=10_000)
+    for n in range(12):
+        store.put("code", str(n), random_bytes(1000))
+    for n in range(12):
+        day = 1_000_000_000 + 86_400 * n
+        os.utime(store._path(f"code-{n}"), (day, day))
+    assert Cache(folder).get("code", "0") is not None  # marks it as used just now
+    (folder / "00").mkdir(exist_ok=True)
+    litter = folder / "00" / "old.unfinished"
+    litter.write_bytes(b"")
+    os.utime(litter, (0, 0))
+    store.trim()
+    left = [n for n in range(12) if Cache(folder).get("code", str(n)) is not None]
+    assert left == [0, 6, 7, 8, 9, 10, 11]
+    assert not litter.exists()
+
+
+def test_a_folder_below_its_limit_keeps_everything(folder: Path) -> None:
+    store = Cache(folder)
+    store.put("code", "k", b"data")
+    store.trim()
+    assert len(entries(folder)) == 1
+
+
+def test_the_key_depends_on_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered = lower_model(import_model(two_convolutions(tmp_path)))
+    keys = set(compile_for(lowered, WASM_PLAIN).keys)
+    assert len(keys) >= 3
+    changed = [
+        compile_for(lowered, WASM_RELAXED),
+        compile_for(lowered, replace(WASM_PLAIN, registers=12)),
+        compile_for(lowered, WASM_PLAIN, opt_level=1),
+    ]
+    monkeypatch.setattr(cache_module, "compiler_sources", lambda: "another version")
+    changed.append(compile_for(lowered, WASM_PLAIN))
+    for program in changed:
+        assert len(program.keys) == len(keys)
+        assert not keys & set(program.keys)
+
+
+def test_a_changed_source_file_changes_the_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("cache.py", "other.py"):
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "cache.py"))
+    versions = []
+    for text in ("a = 1", "a = 2", ""):
+        (tmp_path / "other.py").write_text(text)
+        compiler_sources.cache_clear()
+        versions.append(compiler_sources())
+    (tmp_path / "other.py").rename(tmp_path / "renamed.py")
+    compiler_sources.cache_clear()
+    versions.append(compiler_sources())
+    compiler_sources.cache_clear()
+    assert len(set(versions)) == 4
+
+
+def test_parts_of_a_key_do_not_run_together() -> None:
+    assert key_of("ab", "c") != key_of("a", "bc")
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from webnn_compile.build import Options, build
+build(Path(sys.argv[1]), Path(sys.argv[2]), Options(), lambda _: None, lambda _: None)
+"""
+
+
+def test_two_processes_at_once(folder: Path, tmp_path: Path) -> None:
+    _, expected = bundle(tmp_path, "without", cache=False)
+    file = two_convolutions(tmp_path)
+    outs = [tmp_path / "one", tmp_path / "two"]
+    running = [subprocess.Popen([sys.executable, "-c", BUILD, file, out], stderr=subprocess.PIPE) for out in outs]
+    for process in running:
+        _, errors = process.communicate(timeout=100)
+        assert process.returncode == 0, errors.decode()
+    for out in outs:
+        assert {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()} == expected
+    assert not [p for p in entries(folder) if p.suffix == ".unfinished"]
+    report, _ = bundle(tmp_path, "after")
+    assert report.cache.misses == 0
+
+
+def test_no_cache(folder: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, [str(two_convolutions(tmp_path)), "--out", str(tmp_path / "out"), "--no-cache"])
+    assert done.exit_code == 0, done.output
+    assert "cache      off" in done.output
+    assert not folder.exists()
+
+
+def test_the_report_says_what_was_known(folder: Path, tmp_path: Path) -> None:
+    outputs = []
+    for name in ("cold", "warm"):
+        given = [str(two_convolutions(tmp_path)), "--out", str(tmp_path / name), "--report", str(tmp_path / "r.json")]
+        outputs.append(CliRunner().invoke(main, given).output)
+    pieces = len(entries(folder))
+    assert f"0 of {pieces} pieces of code were known" in " ".join(outputs[0].split())
+    assert f"{pieces} of {pieces} pieces of code were known" in " ".join(outputs[1].split())
+    assert f'"hits": {pieces}' in (tmp_path / "r.json").read_text()
+
+
+def test_the_usual_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(FOLDER_VARIABLE)
+    found = open_cache().folder
+    assert found is not None
+    assert found.name == "webnn-compile" or found.parent.name == "webnn-compile"
+    assert open_cache(enabled=False).folder is None
+
+
+def test_layouts_keep_their_fields() -> None:
+    panels = Layout((4, 3, 2), (0, 2, 1), ((0, 0), (1, 1), (0, 0)), (1, 4, 1), (0, 8))
+    given = (None, panels, Layout.row_major((2, 2)))
+    assert layouts_from_bytes(layouts_to_bytes(given)) == given
+
+
+def test_kernels_are_made_when_looked_at(tmp_path: Path) -> None:
+    program = compile_for(lower_model(import_model(two_convolutions(tmp_path))), WASM_PLAIN)
+    made = list(program.kernels)
+    calls: list[int] = []
+
+    def maker(n: int) -> Callable[[], object]:
+        return lambda: calls.append(n) or made[n]
+
+    lazy = LazyKernels([maker(n) for n in range(3)])  # type: ignore[misc]
+    assert (len(lazy), calls) == (3, [])
+    assert lazy[-1] is made[2]
+    assert list(lazy[1:]) == made[1:3]
+    assert calls == [2, 1]
+    with pytest.raises(IndexError):
+        lazy[3]
