@@ -144,6 +144,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         lowered = lower_model(graph, observe, options.opt_level, choose=choose)
     _check_size(printable(model.stem), lowered)
     modules: dict[str, bytes] = {}
+    shared_at: dict[str, int] = {}
     heap_base = 0
     runnable: list[WasmModel] = []
     for variant, target in VARIANTS:
@@ -159,6 +160,8 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
             linked = build_module(program, relaxed=variant == "relaxed", linker=options.linker, known=known)
         report.program = program
         modules[variant] = linked.module
+        if linked.shared_at is not None:
+            shared_at[variant] = linked.shared_at
         heap_base = max(heap_base, linked.heap_base)
         report.code_bytes[variant] = len(linked.module)
         if options.verify:
@@ -174,6 +177,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
             arena_bytes=program.arena,
             kernels=tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.steps),
             prepared_bytes=program.prepared,
+            shared_at=shared_at,
         )
         artifact = Artifact(printable(model.stem), program.inputs, program.outputs, program.weights, (wasm,))
         report.files = write_bundle(artifact, out, force=options.force)
