@@ -1,7 +1,7 @@
 """A model compiled for a GPU, apart from its API: kernels as source text, the memory they share, launches in order.
 
-    load:  create storages (zeroed), upload constants, launch `prepare`, drop the storages that only it used
-    run:   upload inputs, carry out `steps`, download outputs
+load:  create storages (zeroed), upload constants, launch `prepare`, drop the storages that only it used
+run:   upload inputs, carry out `steps`, download outputs
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ class Placement:
 
     `tile` = 0, flat: linear element e is component e % 4 of texel t = e // 4, at x = t % 2048, y = t // 2048 % 2048,
     layer t // 2**22. `tile` = L > 0, an image: with c the last axis, w the one before it (extent W) and h all others
-    folded, component c % 4 of the texel at x = c // 4 * ceil(W / L) + w // L, y = h, layer w % L.
+    folded, component c % 4 of the texel at x = c // 4 * ceil(W / L) + w // L, y = h, layer w % L. A `tall` image has
+    its channels below each other, not side by side: x = w // L, y = h * ceil(C / 4) + c // 4.
     """
 
     width: int
     height: int
     layers: int
     tile: int = 0
+    tall: bool = False
 
 
 Places = Mapping[int, Placement | None]

@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..ir.index import flat_offset
-from ..ir.nodes import Alloc, Buffer, Expr, Kernel, Load, Stmt, Store
+from ..ir.nodes import Alloc, Buffer, Expr, Kernel, Load, Scope, Stmt, Store
 from ..ir.rewrite import rewrite
 
 
 def flatten_indices(kernel: Kernel) -> Kernel:
     """x[i, j]   ->   x[4*i + j]"""
+    return _flatten(kernel, frozenset(Scope))
+
+
+def flatten_locals(kernel: Kernel) -> Kernel:
+    """The same for buffers that are no parameters."""
+    return _flatten(kernel, frozenset((Scope.LOCAL, Scope.SHARED)))
+
+
+def _flatten(kernel: Kernel, scopes: frozenset[Scope]) -> Kernel:
     flat: dict[Buffer, Buffer] = {}
 
     def line(b: Buffer) -> Buffer:
@@ -23,13 +32,14 @@ def flatten_indices(kernel: Kernel) -> Kernel:
 
     def rule(n: object) -> Expr | Stmt | None:
         match n:
-            case Load(b, indices, guard):
+            case Load(b, indices, guard) if b.scope in scopes:
                 return Load(line(b), index(b, indices), guard)
-            case Store(b, indices, value):
+            case Store(b, indices, value) if b.scope in scopes:
                 return Store(line(b), index(b, indices), value)
-            case Alloc(b, body):
+            case Alloc(b, body) if b.scope in scopes:
                 return Alloc(line(b), body)
         return None
 
     body = rewrite(kernel.body, rule)
-    return replace(kernel, params=tuple(line(b) for b in kernel.params), body=body)
+    params = tuple(line(b) if b.scope in scopes else b for b in kernel.params)
+    return replace(kernel, params=params, body=body)

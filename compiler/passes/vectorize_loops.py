@@ -34,7 +34,8 @@ class _NotContiguous(Exception):
 def vectorize_loops(kernel: Kernel) -> Kernel:
     """for v < 4 vector: y[i + v] = x[i + v] * w[0]   ->   y[i..+4] = x[i..+4] * splat4(w[0])
 
-    Indices must be flat. A loop with an access that is neither contiguous nor uniform is written out lane by lane.
+    The last index may move with the loop. A loop with an access that is neither contiguous nor uniform is written out
+    lane by lane.
     """
 
     def rule(n: object) -> Stmt | None:
@@ -52,19 +53,24 @@ def _statement(s: Stmt, v: Var) -> Stmt:
     match s:
         case Seq(stmts):
             return Seq(tuple(_statement(x, v) for x in stmts))
-        case Store(buffer, (index,), value):
-            at = _address(index, v)
-            if isinstance(at, Ramp):
-                return Store(buffer, (at,), _vector(value, v))
+        case Store(buffer, (*_, _) as indices, value):
+            at = _address(indices, v)
+            if isinstance(at[-1], Ramp):
+                return Store(buffer, at, _vector(value, v))
     raise _NotContiguous
 
 
-def _address(index: Expr, v: Var) -> Expr:
+def _address(indices: tuple[Expr, ...], v: Var) -> tuple[Expr, ...]:
+    if not indices:
+        return indices
+    *outer, index = indices
     form = affine(index)
     step = form.coefficient(v)
     if any(v in free_vars(a) for a, _ in form.terms if a != v) or step not in (0, 1):
         raise _NotContiguous
-    return Ramp(form.without(v).to_expr(), v.extent) if step else index
+    if any(v in free_vars(i) for i in outer):
+        raise _NotContiguous
+    return (*outer, Ramp(form.without(v).to_expr(), v.extent)) if step else indices
 
 
 def _vector(e: Expr, v: Var) -> Expr:
@@ -90,10 +96,10 @@ def _vector(e: Expr, v: Var) -> Expr:
                 return Cast(dtype, go(a))
             case Bitcast(dtype, a):
                 return Bitcast(dtype, go(a))
-            case Load(buffer, (index,), guard) if guard is None or v not in free_vars(guard):
-                at = _address(index, v)
-                load = Load(buffer, (at,), guard)
-                return load if isinstance(at, Ramp) else Splat(load, v.extent)
+            case Load(buffer, indices, guard) if guard is None or v not in free_vars(guard):
+                at = _address(indices, v)
+                load = Load(buffer, at, guard)
+                return load if at and isinstance(at[-1], Ramp) else Splat(load, v.extent)
         raise _NotContiguous
 
     return go(e)

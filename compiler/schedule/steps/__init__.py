@@ -5,8 +5,11 @@ step on such a loop acts on every copy.
 """
 
 from .cut import cut
+from .extend import extend
 from .fuse import fuse
+from .hoist_guards import hoist_guards
 from .outline import outline
+from .overlap import overlap
 from .pack import pack
 from .partition import partition
 from .preload import preload
@@ -14,13 +17,17 @@ from .reorder import reorder
 from .rfactor import rfactor
 from .sink import sink
 from .split import NARROWEST_VECTOR, segments, split, vector_segments
+from .spread import spread
 from .tag import tag, vectorise
 
 __all__ = [
     "NARROWEST_VECTOR",
     "cut",
+    "extend",
     "fuse",
+    "hoist_guards",
     "outline",
+    "overlap",
     "pack",
     "partition",
     "preload",
@@ -29,6 +36,7 @@ __all__ = [
     "segments",
     "sink",
     "split",
+    "spread",
     "tag",
     "vector_segments",
     "vectorise",

@@ -1,0 +1,76 @@
+"""WebGL 2 as a backend of device programs: values to textures, kernels to shaders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from ..device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
+from ..dtypes import F32, I32, U32, DType
+from ..errors import CannotExpress
+from ..ir.layout import LayoutPolicy
+from ..ir.nodes import Buffer, Kernel
+from ..schedule.rules.fragment_constants import order_constants
+from ..schedule.schedule_fragment import schedule_fragment
+from .lower import lower_fragment
+from .render import render
+from .textures import TILE, grow, place_flat, place_image, use_textures
+
+UNITS = 16
+"""Textures that a shader reads at most (MAX_TEXTURE_IMAGE_UNITS)."""
+
+LAYERS = 256
+"""Layers of a texture at most (MAX_ARRAY_TEXTURE_LAYERS)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebGl:
+    """Values in textures of four 32-bit elements a texel. There are no borders of zeros: a fragment writes whole tiles
+    of pixels, which borders would shift out of step."""
+
+    name: str = "webgl"
+    layouts: LayoutPolicy = LayoutPolicy(borders=False, fill_borders=False, linear=False)  # noqa: RUF009
+
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
+        """Images where that fits, lines of elements elsewhere."""
+        places: dict[int, Placement | None] = {}
+        for kernel, values in zip(kernels, arguments, strict=True):
+            for b, value in zip(kernel.params, values, strict=True):
+                if value >= 0 and value not in places:
+                    image = None if value in fixed else place_image(b.shape)
+                    places[value] = image or place_flat(b.size)
+        return places
+
+    def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
+        """The shader of a kernel. Constants lie as the reduction reads them, in images where that fits."""
+        kernel = order_constants(naive)
+        places = {
+            b: p or place_image(b.shape) or place_flat(b.size) for b, p in zip(kernel.params, placements, strict=True)
+        }
+        _check(kernel, places)
+        out = kernel.params[-1]
+        grown = {b: grow(b, p, line=b is out) for b, p in places.items()}
+        scheduled = schedule_fragment(kernel, places[out].tile, grown)
+        textured = use_textures(scheduled, {grown[b]: p for b, p in places.items()})
+        source = render(lower_fragment(textured))
+        place = places[out]
+        made = DeviceKernel(
+            naive.name,
+            source,
+            tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
+            (place.width, place.height, place.layers),
+        )
+        return CompiledKernel(made, kernel.params, tuple(places[b] for b in kernel.params))
+
+
+def _check(kernel: Kernel, places: dict[Buffer, Placement]) -> None:
+    """CannotExpress for what textures and shaders do not have."""
+    wrong: set[DType] = {b.dtype for b in kernel.params} - {F32, I32, U32}
+    if wrong:
+        raise CannotExpress(f"it has elements of {', '.join(sorted(d.name for d in wrong))}, which textures have not")
+    if len(kernel.params) - 1 > UNITS:
+        raise CannotExpress(f"it reads {len(kernel.params) - 1} tensors, and a shader at most {UNITS} textures")
+    if places[kernel.params[-1]].layers > TILE:
+        raise CannotExpress("its result is larger than the textures that one draw can write")
+    if any(p.layers > LAYERS for p in places.values()):
+        raise CannotExpress("a tensor is larger than a texture can be")

@@ -1,0 +1,145 @@
+"""Runs kernels of the webgl backend through OpenGL ES 3.0, whose shading language is WebGL 2's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import byref, c_uint
+
+import numpy as np
+
+from ..device_program import DeviceKernel, Placement, Storage
+from ..dtypes import F32, I32, U32, DType
+from ..errors import InternalError
+from .gles import (
+    COLOR_ATTACHMENT0,
+    FRAMEBUFFER,
+    FRAMEBUFFER_COMPLETE,
+    TEXTURE0,
+    TEXTURE_2D_ARRAY,
+    TRIANGLES,
+    context,
+)
+
+Array = np.ndarray
+
+VERTEX = """#version 300 es
+void main() { gl_Position = vec4(float((gl_VertexID & 1) * 4 - 1), float((gl_VertexID & 2) * 2 - 1), 0.0, 1.0); }
+"""
+"""One triangle that covers the viewport."""
+
+# Internal format, format, type: RGBA32F, RGBA32I, RGBA32UI.
+FORMATS: dict[DType, tuple[int, int, int]] = {
+    F32: (0x8814, 0x1908, 0x1406),
+    I32: (0x8D82, 0x8D99, 0x1404),
+    U32: (0x8D7C, 0x8D99, 0x1405),
+}
+
+
+class GlesDevice:
+    """A `device_model.Device`. Textures hold `fill` at first, NaN or 77 for tests that look for what was never
+    written."""
+
+    def __init__(self, kernels: Sequence[DeviceKernel], *, poison: bool = False) -> None:
+        self._gl = context()
+        self._kernels = kernels
+        self._programs: dict[int, int] = {}
+        self._poison = poison
+        self._storages: list[Storage] = []
+        self._textures: list[int] = []
+        self._targets: dict[tuple[int, int], int] = {}
+
+    def allocate(self, storages: Sequence[Storage]) -> None:
+        self._storages = list(storages)
+        for s in storages:
+            place = _placement(s)
+            texture = self._gl.generate("Textures")
+            self._textures.append(texture)
+            self._gl.glActiveTexture(TEXTURE0)
+            self._gl.glBindTexture(TEXTURE_2D_ARRAY, texture)
+            for name, value in ((0x2801, 0x2600), (0x2800, 0x2600), (0x2802, 0x812F), (0x2803, 0x812F)):
+                self._gl.glTexParameteri(TEXTURE_2D_ARRAY, name, value)  # nearest, clamped to the edge
+            size = place.width, place.height, place.layers
+            self._gl.glTexStorage3D(TEXTURE_2D_ARRAY, 1, FORMATS[s.dtype][0], *size)
+            fill = (np.nan if s.dtype.is_float else 77) if self._poison else 0
+            self.write(len(self._textures) - 1, np.full(s.bytes // 4, fill, s.dtype.numpy))
+
+    def release(self, storage: int) -> None:
+        self._gl.glDeleteTextures(1, byref(c_uint(self._textures[storage])))
+        self._textures[storage] = 0
+
+    def write(self, storage: int, data: Array) -> None:
+        s = self._storages[storage]
+        place = _placement(s)
+        whole = np.zeros(place.width * place.height * place.layers * 4, s.dtype.numpy)
+        whole[: data.size] = data
+        _, layout, kind = FORMATS[s.dtype]
+        self._gl.glActiveTexture(TEXTURE0)
+        self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._textures[storage])
+        size = place.width, place.height, place.layers
+        self._gl.glTexSubImage3D(TEXTURE_2D_ARRAY, 0, 0, 0, 0, *size, layout, kind, whole.ctypes.data)
+
+    def read(self, storage: int) -> Array:
+        s = self._storages[storage]
+        place = _placement(s)
+        result = np.empty((place.layers, place.height, place.width, 4), s.dtype.numpy)
+        _, layout, kind = FORMATS[s.dtype]
+        for layer in range(place.layers):
+            self._gl.glBindFramebuffer(FRAMEBUFFER, self._target(storage, 1, layer))
+            self._gl.glReadBuffer(COLOR_ATTACHMENT0)
+            part = result[layer]
+            self._gl.glReadPixels(0, 0, place.width, place.height, layout, kind, part.ctypes.data)
+        self._check("reading back")
+        return result.reshape(-1)
+
+    def launch(self, kernel: int, storages: Sequence[int]) -> None:
+        k = self._kernels[kernel]
+        program = self._program(kernel)
+        width, height, layers = k.grid
+        *reads, out = storages
+        self._gl.glUseProgram(program)
+        for unit, storage in enumerate(reads):
+            self._gl.glActiveTexture(TEXTURE0 + unit)
+            self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._textures[storage])
+        self._gl.glBindFramebuffer(FRAMEBUFFER, self._target(out, layers, 0))
+        self._gl.glViewport(0, 0, width, height)
+        self._gl.glDrawArrays(TRIANGLES, 0, 3)
+        self._check(f"kernel {k.name}")
+
+    def finish(self) -> None:
+        """Waits until everything is done."""
+        self._gl.glFinish()
+
+    def _program(self, kernel: int) -> int:
+        if kernel not in self._programs:
+            k = self._kernels[kernel]
+            program = self._programs[kernel] = self._gl.link(VERTEX, k.source)
+            self._gl.glUseProgram(program)
+            for unit in range(len(k.params) - 1):
+                place = self._gl.glGetUniformLocation(program, f"p{unit}".encode())
+                self._gl.glUniform1i(place, unit)
+        return self._programs[kernel]
+
+    def _target(self, storage: int, layers: int, first: int) -> int:
+        """A framebuffer of `layers` layers of a storage's texture."""
+        key = self._textures[storage], layers * 1000 + first
+        if key not in self._targets:
+            made = self._targets[key] = self._gl.generate("Framebuffers")
+            self._gl.glBindFramebuffer(FRAMEBUFFER, made)
+            places = [COLOR_ATTACHMENT0 + i for i in range(layers)]
+            for i, place in enumerate(places):
+                self._gl.glFramebufferTextureLayer(FRAMEBUFFER, place, self._textures[storage], 0, first + i)
+            self._gl.glDrawBuffers(layers, (c_uint * layers)(*places))
+            status = self._gl.glCheckFramebufferStatus(FRAMEBUFFER)
+            if status != FRAMEBUFFER_COMPLETE:
+                raise InternalError(f"webgl: a texture cannot be drawn to (status {status:#x})")
+        return self._targets[key]
+
+    def _check(self, what: str) -> None:
+        error = self._gl.glGetError()
+        if error:
+            raise InternalError(f"webgl: {what}: OpenGL error {error:#x}")
+
+
+def _placement(s: Storage) -> Placement:
+    assert s.placement is not None
+    return s.placement

@@ -1,0 +1,90 @@
+"""A lowered kernel over textures as one fragment shader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..codegen.source import Writer
+from ..errors import InternalError
+from ..ir.grid import find_grid
+from ..ir.index import affine
+from ..ir.nodes import Expr, Kernel, Load, Scope, Store, Var
+from ..ir.rewrite import walk
+from .dialect import HELPERS, SAMPLERS, VECTORS, Glsl
+
+
+def render(kernel: Kernel) -> str:
+    """Uniforms `p0`, `p1`, ... are the textures read, in the order of parameters; output `o0`, `o1`, ... is layer 0, 1,
+    ... of the texture written."""
+    grid = find_grid(kernel)
+    *reads, out = kernel.params
+    layers = out.shape[0]
+    names = {b: f"p{i}" for i, b in enumerate(reads)}
+    variables = {v: f"{v.name}_f" for v in grid.blocks}
+    dialect = Glsl(names)
+    body = Writer(dialect, variables).write(grid.body)
+    place = own_texel(kernel)
+    head = ["#version 300 es", "precision highp float;", "precision highp int;"]
+    head += [f"precision highp {s};" for s in sorted({SAMPLERS[b.dtype] for b in reads})]
+    head += [f"uniform {SAMPLERS[b.dtype]} {names[b]};" for b in reads]
+    head += [f"layout(location = {i}) out {VECTORS[out.dtype]} o{i};" for i in range(layers)]
+    head += [HELPERS[name] for name in HELPERS if name in dialect.used]
+    lines = [*_decode("x", place.column, variables), *_decode("y", place.row, variables)]
+    # What lies behind the end of a line of elements is stored, too: not left open.
+    start = [f"  o{i} = {VECTORS[out.dtype]}(0);" for i in range(layers)]
+    return "\n".join([*head, "void main() {", *lines, *start, *body, "}\n"])
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTexel:
+    """Which grid variables make up a fragment's coordinates: (variable, how far it moves them), smallest first."""
+
+    column: tuple[tuple[Var, int], ...]
+    row: tuple[tuple[Var, int], ...]
+
+
+def own_texel(kernel: Kernel) -> OwnTexel:
+    """The grammar of a fragment: InternalError unless every store is to a known layer of one texel, whose coordinates
+    are made up of the variables of the grid, each used once, so that no two fragments share a texel."""
+    grid = find_grid(kernel)
+    stores = [n for n in walk(kernel.body) if isinstance(n, Store) and n.buffer.scope is Scope.GLOBAL]
+    found = {tuple(_digits(i, kernel) for i in s.indices[1:3]) for s in stores}
+    if len(found) != 1 or grid.threads or grid.shared:
+        raise InternalError(f"kernel {kernel.name}: its fragments store at {len(found)} places")
+    row, column = found.pop()
+    used = [v for v, _ in (*row, *column)]
+    if len(set(used)) < len(used) or set(used) != {v for v in grid.blocks if v.extent > 1}:
+        raise InternalError(f"kernel {kernel.name}: its fragments share texels")
+    return OwnTexel(column, row)
+
+
+def _digits(index: Expr, kernel: Kernel) -> tuple[tuple[Var, int], ...]:
+    """An index as a number in mixed radix, of which the variables are the digits."""
+    form = affine(index)
+    digits: list[tuple[Var, int]] = []
+    size = 1
+    for atom, factor in sorted(form.terms, key=lambda term: term[1]):
+        if not isinstance(atom, Var) or factor != size:
+            raise InternalError(f"kernel {kernel.name}: its fragments store elsewhere than at their own place")
+        digits.append((atom, factor))
+        size *= atom.extent
+    if form.constant:
+        raise InternalError(f"kernel {kernel.name}: its fragments store beside their own place")
+    return tuple(digits)
+
+
+def _decode(axis: str, digits: tuple[tuple[Var, int], ...], names: dict[Var, str]) -> list[str]:
+    lines = []
+    for place, (v, factor) in enumerate(digits):
+        text = f"int(gl_FragCoord.{axis})"
+        if factor > 1:
+            text = f"{text} / {factor}"
+        if place < len(digits) - 1:
+            text = f"{text} % {v.extent}"
+        lines.append(f"  int {names[v]} = {text};")
+    return lines
+
+
+def reads_of(kernel: Kernel) -> set[str]:
+    """Names of the parameters that are loaded."""
+    return {n.buffer.name for n in walk(kernel.body) if isinstance(n, Load)}

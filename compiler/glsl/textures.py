@@ -1,0 +1,96 @@
+"""Tensors in textures: which place each takes, and the coordinates of an element there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from ..device_program import Placement
+from ..ir.index import affine, flat_offset
+from ..ir.nodes import Buffer, Const, Expr, Kernel, Load, Stmt, Store
+from ..ir.rewrite import rewrite
+
+TEXEL = 4
+SIZE = 2048
+"""Width and height that every WebGL 2 device has (MAX_TEXTURE_SIZE)."""
+
+TILE = 4
+"""Neighbouring pixels that one fragment writes: every device draws into four layers at once (MAX_DRAW_BUFFERS)."""
+
+SHARED_FETCHES = 14
+"""About as many texels as a fragment fetches whatever its tile: weights, and the ends of a window's rows."""
+
+
+def place_flat(elements: int) -> Placement:
+    """A line of elements."""
+    texels = max(1, -(-elements // TEXEL))
+    rows = -(-texels // SIZE)
+    return Placement(min(texels, SIZE), min(rows, SIZE), -(-rows // SIZE))
+
+
+def place_image(shape: tuple[int, ...]) -> Placement | None:
+    """An image of the two last axes of a physical shape, channels side by side or one below the other; None where it
+    does not fit, or has so few channels that texels would be mostly empty."""
+    if not shape or shape[-1] < TEXEL - 1:
+        return None
+    *outer, width, channels = (1, *shape) if len(shape) == 1 else shape
+    tile = best_tile(width)
+    columns, groups, rows = -(-width // tile), -(-channels // TEXEL), prod(outer)
+    if columns * groups <= SIZE and rows <= SIZE:
+        return Placement(columns * groups, rows, tile, tile)
+    if columns <= SIZE and rows * groups <= SIZE:
+        return Placement(columns, rows * groups, tile, tile, tall=True)
+    return None
+
+
+def best_tile(width: int) -> int:
+    """The tile by which a row takes the fewest fetches: large, but little of the last one left over."""
+    return min(range(min(TILE, width), 0, -1), key=lambda t: -(-width // t) * (t + SHARED_FETCHES))
+
+
+def grow(buffer: Buffer, place: Placement, *, line: bool) -> Buffer:
+    """The buffer as large as its texture: an image of whole tiles and texels, with `line` a line of whole rows."""
+    if place.tile:
+        *outer, width, channels = (1, *buffer.shape) if len(buffer.shape) == 1 else buffer.shape
+        shape = (*outer, -(-width // place.tile) * place.tile, -(-channels // TEXEL) * TEXEL)[-len(buffer.shape) :]
+    elif line:
+        shape = (place.width * place.height * place.layers * TEXEL,)
+    else:
+        return buffer
+    return replace(buffer, shape=shape, layout=None)
+
+
+def use_textures(kernel: Kernel, places: dict[Buffer, Placement]) -> Kernel:
+    """x[h, w, c]   ->   x[layer, row, column, component], where `places` says that they lie"""
+    made = {b: replace(b, shape=(p.layers, p.height, p.width, TEXEL), layout=None) for b, p in places.items()}
+
+    def rule(n: object) -> Expr | Stmt | None:
+        match n:
+            case Load(b, indices, guard) if b in made:
+                return Load(made[b], coordinates(places[b], b.shape, indices), guard)
+            case Store(b, indices, value) if b in made:
+                return Store(made[b], coordinates(places[b], b.shape, indices), value)
+        return None
+
+    body = rewrite(kernel.body, rule)
+    return replace(kernel, body=body, params=tuple(made[p] for p in kernel.params))
+
+
+def coordinates(place: Placement, shape: tuple[int, ...], indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Layer, row, column and component of an element."""
+    if not place.tile:
+        e = flat_offset(shape, indices).to_expr()
+        layer = e // (SIZE * SIZE * TEXEL) if place.layers > 1 else Const(0)
+        row = e // (SIZE * TEXEL) % SIZE if place.layers > 1 else e // (SIZE * TEXEL)
+        return _canonical(layer, row if place.height > 1 else Const(0), e // TEXEL % SIZE, e % TEXEL)
+    *outer, w, c = (Const(0), *indices) if len(indices) == 1 else indices
+    row = flat_offset(shape[:-2], tuple(outer)).to_expr()
+    group, column = c // TEXEL, w // place.tile
+    if place.tall:
+        return _canonical(w % place.tile, row * (-(-shape[-1] // TEXEL)) + group, column, c % TEXEL)
+    columns = place.width // -(-shape[-1] // TEXEL)
+    return _canonical(w % place.tile, row, group * columns + column, c % TEXEL)
+
+
+def _canonical(*indices: Expr) -> tuple[Expr, ...]:
+    return tuple(affine(i).to_expr() for i in indices)

@@ -1,0 +1,113 @@
+"""Reductions in a fragment: which of their loops are written out, so that texels are fetched once for all that needs
+their four elements.
+
+A loop along the elements of a texel goes in steps of four. Loops over a window are written out as far as the fetches of
+one round stay few: a window's columns share texels among the pixels of a tile, its rows do not, but then there is one
+loop less. More than about 64 fetches in a row no longer pay: they wait for registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ...dtypes import I32
+from ...ir.index import affine
+from ...ir.nodes import Binary, Cast, Const, Expr, Load, LoopKind, Scope, Select, Stmt, Var
+from ...ir.rewrite import free_vars, loads
+from ...ir.scalar_ops import apply_binary
+from ...ir.simplify import simplify_stmt
+from ..nest import Reduction, match_nest
+from ..steps import reorder, segments, split, tag
+
+TEXEL = 4
+FETCHES = 48
+"""Texels fetched in one round at most, where a loop could be kept instead."""
+
+Array = np.ndarray
+
+
+def schedule_fragment_reduction(stmt: Stmt, tiles: Sequence[Var]) -> Stmt:
+    """The reduction without its parallel loops; `tiles` are those that will be written out inside."""
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    if not nest.over:
+        return stmt
+    run = _along_texels(nest)
+    sites = [x for x in loads(nest.value) if x.buffer.scope is Scope.GLOBAL]
+    round_ = [*tiles, *([Var("step", min(TEXEL, run.extent))] if run is not None else [])]
+    written: list[Var] = []
+    free = [v for v in nest.over if v is not run]
+    while free:
+        best = min(free, key=lambda v: _fetches(sites, [*round_, *written, v], run) / v.extent)
+        if _fetches(sites, [*round_, *written, best], run) > FETCHES:
+            break
+        written.append(best)
+        free.remove(best)
+    order = [*free, *([run] if run is not None else []), *(v for v in nest.over if v in written)]
+    if len(order) > 1:
+        stmt = reorder(stmt, order)
+    for v in written:
+        stmt = tag(stmt, v, LoopKind.UNROLL)
+    if run is not None:
+        stmt, parts = split(stmt, run, segments(run.extent, TEXEL))
+        for _, inner in parts:
+            stmt = tag(stmt, inner, LoopKind.UNROLL)
+    return simplify_stmt(stmt)
+
+
+def _along_texels(nest: Reduction) -> Var | None:
+    """The loop that runs along the last axis of most operands; else one that runs along the pixels of a tile."""
+    for axis in (-1, -2):
+        score = dict.fromkeys(nest.over, 0)
+        for x in loads(nest.value):
+            if x.buffer.scope is Scope.GLOBAL and len(x.indices) >= -axis:
+                form = affine(x.indices[axis])
+                for v in nest.over:
+                    score[v] += form.coefficient(v) == 1
+        best = max(nest.over, key=lambda v: (score[v], v.extent))
+        if score[best] and (axis == -1 or best.extent >= 2 * TEXEL):
+            return best
+    return None
+
+
+def _fetches(sites: list[Load], variables: list[Var], run: Var | None) -> int:
+    """How many texels are fetched when the loops over `variables` are written out, the variable of `run` in steps."""
+    axes = np.indices([v.extent for v in variables], np.int32).reshape(len(variables), -1)
+    env: dict[Var, Array] = dict(zip(variables, axes, strict=True))
+    if run is not None:
+        step = next((v for v in variables if v.name == "step"), None)
+        if step is not None:
+            env[run] = env[step]
+    total = 0
+    for x in sites:
+        found = [_values(i, env) for i in x.indices]
+        if any(f is None for f in found):
+            total += prod(v.extent for v in variables if v in free_vars(x))
+            continue
+        rows = [np.broadcast_to(f, axes.shape[1:]) for f in found if f is not None]
+        if rows:
+            rows[-1] = rows[-1] // TEXEL
+            total += len(np.unique(np.stack(rows), axis=1).T)
+        else:
+            total += 1
+    return total
+
+
+def _values(e: Expr, env: dict[Var, Array]) -> Array | None:
+    """What an index is for all values of the variables of `env`, others zero; None where memory decides."""
+    match e:
+        case Const(value, _):
+            return np.asarray(value, np.int32)
+        case Var():
+            return env.get(e, np.zeros((), np.int32))
+        case Binary(op, a, b) if e.dtype == I32:
+            x, y = _values(a, env), _values(b, env)
+            return None if x is None or y is None else apply_binary(op, x, y)
+        case Cast(_, a):
+            return _values(a, env)
+        case Select(_, a, _):
+            return _values(a, env)
+    return None

@@ -1,0 +1,175 @@
+"""The schedule of fragment shaders: which fragment computes which elements of a kernel's result, and in what order.
+
+A result lies in texels of four elements, and a fragment writes texels at its own place only: one of each layer of the
+result's texture. So its work is a tile of neighbouring elements, `tile` along the last axis but one, by four along the
+last. Speed follows the number of texels fetched per multiplication (software rasterisers and GPUs alike: a fetch takes
+the place of 4 to 16 of them), and a tile shares its fetches: of 8 pixels, a 3x3 convolution fetches 0.06 texels per
+multiplication where one pixel takes 0.31.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import prod
+
+from ..errors import InternalError
+from ..ir.index import affine, range_of
+from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
+from ..ir.rewrite import free_vars, replace_buffers, rewrite, substitute, walk
+from ..ir.simplify import simplify_stmt
+from .nest import Reduction, match_nest
+from .rules.fragment_reduction import schedule_fragment_reduction
+from .steps import hoist_guards, sink
+
+TEXEL = 4
+"""Elements of a texel."""
+
+ROW = 2048
+"""Texels in a row of a texture in which a result lies as one line of elements."""
+
+
+def schedule_fragment(kernel: Kernel, tile: int, grown: Mapping[Buffer, Buffer]) -> Kernel:
+    """A naive kernel becomes loops over a grid of fragments around a tile; parameters become those of `grown`.
+
+    `grown` has the last axis of each buffer rounded up to texels and the one before to whole tiles; what lies there is
+    never used. With `tile` 0 the result is one line of elements, whole rows of texels long.
+    """
+    loops, inner = _peel(kernel.body)
+    store = _store(inner, kernel)
+    out = grown[kernel.params[-1]]
+    grid, tiles, place = _image(out, tile) if tile else _line(store.buffer)
+    inner = substitute(inner, _invert(store, loops, place, kernel))
+    inner = _grow(inner, kernel, grown, place)
+    if isinstance(match_nest(inner), Reduction):
+        inner = schedule_fragment_reduction(inner, tiles)
+    for v in reversed(tiles):
+        inner = For(v, inner)
+    for v in tiles:
+        inner = sink(inner, v)
+    inner = hoist_guards(_tag(inner, tiles))
+    if not tile:
+        inner, grid = _in_rows(inner, grid[0])
+    for v in grid:
+        inner = For(v, inner, LoopKind.BLOCK)
+    params = tuple(grown.get(p, p) for p in kernel.params)
+    return replace(kernel, params=params, body=simplify_stmt(inner))
+
+
+def _peel(stmt: Stmt) -> tuple[list[Var], Stmt]:
+    loops: list[Var] = []
+    while isinstance(stmt, For) and stmt.parallel:
+        loops.append(stmt.var)
+        stmt = stmt.body
+    return loops, stmt
+
+
+def _store(inner: Stmt, kernel: Kernel) -> Store:
+    stores = [n for n in walk(inner) if isinstance(n, Store) and n.buffer.scope is Scope.GLOBAL]
+    if len(stores) != 1 or kernel.outputs != 1:
+        raise InternalError(f"kernel {kernel.name}: {len(stores)} nests or results, where fragments take one")
+    return stores[0]
+
+
+def _image(out: Buffer, tile: int) -> tuple[list[Var], list[Var], tuple[Expr, ...]]:
+    """Grid (x innermost, first), tile loops, and the element as indices of the result: all axes but the last two are
+    one dimension of the grid."""
+    *outer, width, last = (1, *out.shape) if len(out.shape) == 1 else out.shape
+    x, y, z = Var("x", width // tile), Var("y", prod(outer)), Var("z", last // TEXEL)
+    pixel, lane = Var("pixel", tile), Var("lane", TEXEL)
+    place = (*_unfold(y, tuple(outer)), x * tile + pixel, z * TEXEL + lane)
+    return [x, y, z], [pixel, lane], place[-len(out.shape) :]
+
+
+def _line(old: Buffer) -> tuple[list[Var], list[Var], tuple[Expr, ...]]:
+    """The like for a line of elements, with one grid variable for all texels; the place is followed by indices in terms
+    of the result's own axes."""
+    texel, lane = Var("texel", max(1, -(-old.size // TEXEL))), Var("lane", TEXEL)
+    element = texel * TEXEL + lane
+    return [texel], [lane], (element, *_unfold(element, old.shape))
+
+
+def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, list[Var]]:
+    """for texel < 3000: S(texel)   ->   for y < 2: for x < 2048: if 2048*y + x < 3000: S(2048*y + x)
+
+    The statement, and the variables of its grid. Layers of a texture beyond the first are written out.
+    """
+    rows = -(-texel.extent // ROW)
+    layers = -(-rows // ROW)
+    x, y, layer = Var("x", min(texel.extent, ROW)), Var("y", min(rows, ROW)), Var("layer", layers)
+    at = (layer * ROW + y) * ROW + x
+    stmt = substitute(stmt, {texel: at})
+    if layers * y.extent * x.extent > texel.extent:
+        stmt = If(at < texel.extent, stmt)
+    return (For(layer, stmt, LoopKind.UNROLL) if layers > 1 else substitute(stmt, {layer: Const(0)})), [x, y]
+
+
+def _unfold(line: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
+    """Indices of the `line`-th element of `shape`; the outermost one that moves is beyond its extent where `line` is."""
+    found: list[Expr] = []
+    stride = prod(shape)
+    outermost = True
+    for extent in shape:
+        stride //= extent
+        index = affine(line // stride) if extent > 1 else affine(Const(0))
+        found.append((index if outermost else affine(index.to_expr() % extent)).to_expr())
+        outermost = outermost and extent == 1
+    return tuple(found)
+
+
+def _invert(store: Store, loops: list[Var], place: tuple[Expr, ...], kernel: Kernel) -> dict[Var, Expr]:
+    """The loop variables at the element of the result that lies at `place`."""
+    at = place[-len(store.indices) :] if store.indices else ()
+    env: dict[Var, Expr] = {}
+    for v in loops:
+        for d, index in enumerate(store.indices):
+            form = affine(index)
+            if form.coefficient(v) == 1 and form.variables_only and len(form.terms) == 1 and not form.constant:
+                env[v] = at[d]
+            elif isinstance(index, Binary) and index.op == "//" and affine(index.a) == affine(v):
+                assert isinstance(index.b, Const)
+                env[v] = at[d] * int(index.b.value) + at[-1]
+        if v not in env:
+            raise InternalError(f"kernel {kernel.name}: no axis of the result runs with loop {v.name}")
+    return env
+
+
+def _grow(inner: Stmt, kernel: Kernel, grown: Mapping[Buffer, Buffer], place: tuple[Expr, ...]) -> Stmt:
+    """Reads stay inside their buffers where the result was rounded up; a guard is taken to keep what it mentions."""
+    inner = rewrite(inner, lambda n: _inside(n, grown) if isinstance(n, Load) else None)
+    out, new = kernel.params[-1], grown[kernel.params[-1]]
+    indices = place[: len(new.shape)]
+
+    def rule(n: object) -> Stmt | None:
+        return Store(new, indices, n.value) if isinstance(n, Store) and n.buffer is out else None
+
+    return simplify_stmt(replace_buffers(rewrite(inner, rule), grown))
+
+
+def _inside(x: Load, grown: Mapping[Buffer, Buffer]) -> Expr | None:
+    if x.buffer.scope is not Scope.GLOBAL:
+        return None
+    room = grown.get(x.buffer, x.buffer).shape
+    guarded = free_vars(x.guard) if x.guard is not None else frozenset()
+    indices = list(x.indices)
+    for d, (index, extent) in enumerate(zip(x.indices, x.buffer.shape, strict=True)):
+        found = range_of(index)
+        if found is None or free_vars(index) & guarded:
+            continue
+        if found[0] < 0:
+            index = Binary("max", index, Const(0))
+        if found[1] >= room[d]:
+            index = Binary("min", index, Const(extent - 1))
+        indices[d] = index
+    return Load(x.buffer, tuple(indices), x.guard)
+
+
+def _tag(stmt: Stmt, tiles: list[Var]) -> Stmt:
+    """Tiles are written out, the elements of a texel are a vector."""
+
+    def rule(n: object) -> Stmt | None:
+        if isinstance(n, For) and n.var in tiles:
+            return replace(n, kind=LoopKind.VECTOR if n.var is tiles[-1] else LoopKind.UNROLL)
+        return None
+
+    return rewrite(stmt, rule)
