@@ -113,16 +113,17 @@ def exp(x: Num) -> Num:
 
 
 def log(x: Num) -> Num:
-    """1 ulp; -inf at 0, NaN below, subnormals included."""
-    tiny = x < 1.17549435e-38
-    scaled = tiny.where(x * 8388608.0, x, x)
+    """1 ulp; -inf at 0, NaN below, subnormals included: asked of the bits, since devices take subnormals for zero."""
+    whole = x.bits(I32)
+    tiny = whole < 0x00800000
+    scaled = Num(Select(tiny.e, whole.cast(F32).e, x.e), x.lanes)  # a subnormal as a multiple of 2**-149
     bits = scaled.bits(I32)
     e = bits.op("shr", 23).op("and", 255) - 126
     m = bits.op("and", 0x007FFFFF).op("or", 0x3F000000).bits(F32)
     small = m < 0.707106781186547524
     e = Num(Select(small.e, (e - 1).e, e.e), x.lanes)
     f = small.where(m + m, m, m) - 1.0
-    n = e.cast(F32) - tiny.where(23.0, 0.0, x)
+    n = e.cast(F32) - tiny.where(149.0, 0.0, x)
     z = f * f
     p = polynomial(
         f,
@@ -141,10 +142,9 @@ def log(x: Num) -> Num:
     y = z * -0.5 + y
     y = f + y
     y = n * 0.693359375 + y
-    y = x.eq(float("inf")).where(float("inf"), y, x)
-    y = x.eq(0.0).where(float("-inf"), y, x)
-    bad = Num(Unary("not", Binary("<=", x.of(0.0).e, x.e)), x.lanes)  # negative or NaN
-    return bad.where(float("nan"), y, x)
+    y = (whole < 0x7F800000).where(y, x, x)  # infinity and NaN
+    y = (whole < 0).where(float("nan"), y, x)
+    return whole.op("and", 0x7FFFFFFF).eq(0).where(float("-inf"), y, x)
 
 
 def tanh(x: Num) -> Num:
@@ -203,23 +203,23 @@ def _cosine(r: Num) -> Num:
     return polynomial(z, 2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2) * z * z + z * -0.5 + 1.0
 
 
-def _trigonometric(x: Num, shift: int) -> Num:
-    r, k = _quadrant(x)
-    k = k + shift
+def sine_in_quadrant(r: Num, k: Num) -> Num:
+    """sin(k * pi/2 + r) for |r| <= pi/4."""
     swap = k.op("and", 1).eq(1)
-    y = Num(Select(swap.e, _cosine(r).e, _sine(r).e), x.lanes)
+    y = Num(Select(swap.e, _cosine(r).e, _sine(r).e), r.lanes)
     negative = k.op("and", 2).eq(2)
-    return negative.where(y * -1.0, y, x)
+    return negative.where(y * -1.0, y, r)
 
 
 def sin(x: Num) -> Num:
     """2 ulp for |x| < 1e8."""
-    return _trigonometric(x, 0)
+    return sine_in_quadrant(*_quadrant(x))
 
 
 def cos(x: Num) -> Num:
     """2 ulp for |x| < 1e8."""
-    return _trigonometric(x, 1)
+    r, k = _quadrant(x)
+    return sine_in_quadrant(r, k + 1)
 
 
 def tan(x: Num) -> Num:

@@ -15,15 +15,15 @@ def merge_equal(node: N) -> N:
     known: dict[tuple[Any, ...], Expr] = {}
 
     def rule(n: Node) -> Expr | None:
-        label: tuple[Any, ...] | None = _label(n)
+        label = _label(n)
         if label is None or not isinstance(n, Expr):
             return None
-        return known.setdefault((type(n), *label, *(id(c) for c in children(n))), n)
+        return known.setdefault((type(n), label, tuple(id(c) for c in children(n))), n)
 
     return rewrite(node, rule)
 
 
-def _label(n: Node) -> tuple[Any, ...] | None:
+def _label(n: Node) -> Any:
     """What tells an expression from others of its kind over the same operands; None for those that are left alone."""
     match n:
         case Const(value, dtype):

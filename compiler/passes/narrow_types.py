@@ -33,7 +33,7 @@ from ..ir.nodes import (
 )
 from ..ir.rewrite import map_children, walk
 from .accumulator_ranges import with_accumulators
-from .float_bits import round_to_half
+from .float_bits import round_to_half, size_bits
 from .merge_equal import merge_equal
 from .value_ranges import INT32, ROUNDING, Ranges, limits, within
 
@@ -200,7 +200,7 @@ class _Narrower:
         source = a.dtype
         if to == BOOL:
             x = self._value(a, known)
-            return x if source == BOOL else x.ne(0)
+            return x if source == BOOL else (size_bits(x) if source.is_float else x).ne(0)
         if to == F16:
             return self._expr(a, known) if source == F16 else round_to_half(self._value(a, known).cast(F32))
         if to.is_float or source == BOOL:
