@@ -27,25 +27,29 @@ def compile(
     target: str = "native",
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     *,
+    threads: int = 1,
     fast_math: bool = True,
     cache: bool = True,
 ) -> NativeModel | WasmModel:
     """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), or "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`). `shapes` fixes
-    free dimensions. `fast_math` allows algorithms that round otherwise than the model's own operators, for
+    free dimensions. The target "native" runs on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise than the model's own operators, for
     convolutions up to 1e-3 of the largest result. With `cache`, kernels of earlier calls come from the user's cache
     folder. Raises InputError and UnsupportedError.
     """
     if target not in TARGETS:
         raise InputError(f"target {target!r} is not known; choose one of {', '.join(TARGETS)}")
+    if threads < 1 or (threads > 1 and target != "native"):
+        raise InputError(f"threads={threads}: give 1 or more for the target native, 1 for the others")
     lowered = lower_model(run_graph_passes(import_model(model, shapes)), choose=choose_tile if fast_math else None)
     known = open_cache(enabled=cache)
     if target == "native":
         from .native.jit import host_target
         from .native.model import NativeModel
 
-        made: NativeModel | WasmModel = NativeModel(compile_for(lowered, host_target(), known=known), known=known)
+        program = compile_for(lowered, host_target(), known=known)
+        made: NativeModel | WasmModel = NativeModel(program, threads, known)
     else:
         from .target import WASM_PLAIN, WASM_RELAXED
         from .wasm.model import WasmModel, build_module

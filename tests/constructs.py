@@ -125,6 +125,13 @@ def nested_index() -> Kernel:
     return Kernel("nested_index", (x, y), For(i, For(j, Store(y, (i, j), Load(x, (i, j // 3))))))
 
 
+def core_loop() -> Kernel:
+    """A loop that cores share: a function of arguments in memory, begin and end."""
+    nest = pointwise(6, 4)
+    body = tag(nest.body, nest["i"], LoopKind.CORE)
+    return _kernel("core_loop", nest.kernel, vectorise(body, nest["j"], 4))
+
+
 def _kernel(name: str, like: Kernel, body: Stmt) -> Kernel:
     return Kernel(name, like.params, simplify_stmt(body))
 
@@ -143,6 +150,7 @@ CONSTRUCTS: dict[str, Callable[[], Kernel]] = {
         gather,
         bools,
         nested_index,
+        core_loop,
     )
 }
 

@@ -1,0 +1,118 @@
+"""One thread and several: the same results bit for bit, by OpenMP's threads and by Python's."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from onnx_models import assert_close, model, node, onnxruntime_results, random
+from random_models import random_model
+from webnn_compile import InputError
+from webnn_compile.codegen.llvm_module import LlvmModule
+from webnn_compile.ir.nodes import For, LoopKind
+from webnn_compile.ir.rewrite import walk
+from webnn_compile.native import threads as native_threads
+from webnn_compile.native.jit import JitModule, header
+from webnn_compile.schedule.rules import cores
+
+TESTS = Path(__file__).resolve().parent.parent
+
+
+def network() -> onnx.ModelProto:
+    """Convolutions, pooling and a product, each large enough to be shared."""
+    nodes = [
+        node("Conv", ["x", "w1"], ["a"], pads=[1, 1, 1, 1]),
+        node("Relu", ["a"], ["b"]),
+        node("MaxPool", ["b"], ["c"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", ["c", "w2"], ["d"], pads=[1, 1, 1, 1]),
+        node("Sigmoid", ["d"], ["e"]),
+        node("GlobalAveragePool", ["e"], ["f"]),
+        node("Flatten", ["f"], ["g"]),
+        node("Gemm", ["g", "w3"], ["y"]),
+    ]
+    weights = {"w1": random((32, 3, 3, 3)), "w2": random((48, 32, 3, 3)), "w3": random((48, 1000))}
+    return model(nodes, {"x": [1, 3, 64, 64]}, ["y", "e"], weights)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_results_are_the_same_bit_for_bit(threads: int) -> None:
+    proto = network()
+    feeds = {"x": random((1, 3, 64, 64))}
+    alone = webnn_compile.compile(proto).run(feeds)
+    assert_close(alone, onnxruntime_results(proto, feeds), 1e-3)
+    shared = webnn_compile.compile(proto, threads=threads)
+    for _ in range(20):
+        again = shared.run(feeds)
+        assert all(np.array_equal(alone[name], again[name]) for name in alone)
+
+
+def test_python_threads_do_the_same() -> None:
+    """In a process of its own, which has no OpenMP: symbols are bound once."""
+    script = (
+        "import ctypes.util; ctypes.util.find_library = lambda name: None\n"
+        "import numpy as np, webnn_compile\n"
+        "from native.test_threads import network, random\n"
+        "from webnn_compile.native import threads\n"
+        "feeds = {'x': random((1, 3, 64, 64))}\n"
+        "alone, shared = (webnn_compile.compile(network(), threads=n).run(feeds) for n in (1, 3))\n"
+        "assert all(np.array_equal(alone[name], shared[name]) for name in alone)\n"
+        "assert list(threads._pools) == [3]\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=120)
+
+
+@pytest.mark.parametrize("extent", [1, 2, 7, 8, 9, 100])
+def test_every_iteration_is_done_once(extent: int) -> None:
+    """The body adds one to each of its elements."""
+    module = LlvmModule()
+    body = """define internal void @@(ptr %counts, i32 %begin, i32 %end) #0 {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ %begin, %entry ], [ %next, %loop ]
+  %at = getelementptr inbounds i32, ptr %counts, i32 %i
+  %old = load i32, ptr %at
+  %new = add i32 %old, 1
+  store i32 %new, ptr %at
+  %next = add i32 %i, 1
+  %done = icmp eq i32 %next, %end
+  br i1 %done, label %out, label %loop
+out:
+  ret void
+}"""
+    name = module.add("body", body)
+    native_threads.define_parallel_for(module, 3)
+    call = f"  call void @parallel_for(ptr @{name}, ptr %weights, i32 {extent})"
+    module.add("run", f"define void @@(ptr %weights, ptr %arena) #0 {{\n{call}\n  ret void\n}}", internal=False)
+    code = JitModule(module.text(header()))
+    counts = (ctypes.c_int32 * (extent + 1))()
+    for _ in range(50):
+        code.call("run", ctypes.addressof(counts), 0)
+    assert list(counts) == [50] * extent + [0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_models_with_every_loop_shared(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    proto = random_model(seed)
+    alone = webnn_compile.compile(proto, cache=False)
+    monkeypatch.setattr(cores, "WORTH", 0.0)
+    shared = webnn_compile.compile(proto, threads=3, cache=False)
+    assert any(isinstance(n, For) and n.kind is LoopKind.CORE for k in shared.program.kernels for n in walk(k.body))
+    feeds = {t.name: random(t.shape) for t in alone.program.inputs}
+    for _ in range(5):
+        again = shared.run(feeds)
+        assert all(np.array_equal(a, again[name], equal_nan=True) for name, a in alone.run(feeds).items())
+
+
+@pytest.mark.parametrize(("target", "threads"), [("native", 0), ("wasm", 2), ("native", -1)])
+def test_wrong_numbers_of_threads(target: str, threads: int) -> None:
+    with pytest.raises(InputError, match=f"threads={threads}: give 1 or more for the target native, 1 for the others"):
+        webnn_compile.compile(network(), target, threads=threads)
