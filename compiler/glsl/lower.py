@@ -51,6 +51,20 @@ def fetch_texels(kernel: Kernel) -> Kernel:
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
+def fetch_texels(kernel: Kernel) -> Kernel:
+    """x[layer, row, column, 2]   ->   x[layer, row, column, 0..+4].z"""
+
+    def rule(n: Node) -> Expr | None:
+        match n:
+            case Load(buffer, (layer, row, column, Const(component, _)), guard):
+                texel = Load(buffer, (layer, row, column, Ramp(Const(0), 4)), guard)
+                return Extract(texel, int(component))
+        return None
+
+    body = rewrite(kernel.body, rule)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
 FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     simplify,
     flatten_locals,
@@ -67,20 +81,6 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
 
 def lower_fragment(kernel: Kernel) -> Kernel:
     """The passes, in order."""
-    for run in def fetch_texels(kernel: Kernel) -> Kernel:
-    """x[layer, row, column, 2]   ->   x[layer, row, column, 0..+4].z"""
-
-    def rule(n: Node) -> Expr | None:
-        match n:
-            case Load(buffer, (layer, row, column, Const(component, _)), guard):
-                texel = Load(buffer, (layer, row, column, Ramp(Const(0), 4)), guard)
-                return Extract(texel, int(component))
-        return None
-
-    body = rewrite(kernel.body, rule)
-    return kernel if body is kernel.body else replace(kernel, body=body)
-
-
-FRAGMENT_PASSES:
+    for run in FRAGMENT_PASSES:
         kernel = run(kernel)
     return kernel

@@ -105,7 +105,7 @@ def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, list[Var]]:
 
 
 def _unfold(line: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
-    """Indices of the `line`-th element of `shape`; the outermost one that moves is beyond its extent where `line` is."""
+    """Indices of the `line`-th element of `shape`; the outermost that moves goes beyond its extent where `line` does."""
     found: list[Expr] = []
     stride = prod(shape)
     outermost = True
