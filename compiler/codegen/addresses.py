@@ -28,6 +28,8 @@ class Address:
 
 def is_known(atom: Expr, bound: frozenset[Var]) -> bool:
     """Whether an atom can be computed once where `bound` are known (what is loaded may change, so it cannot)."""
+    if isinstance(atom, Var):
+        return atom in bound
     return free_vars(atom) <= bound and not any(True for _ in loads(atom))
 
 

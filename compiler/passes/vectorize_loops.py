@@ -15,6 +15,7 @@ from ..ir.nodes import (
     Kernel,
     Load,
     LoopKind,
+    Node,
     Ramp,
     Select,
     Seq,
@@ -24,7 +25,7 @@ from ..ir.nodes import (
     Unary,
     Var,
 )
-from ..ir.rewrite import free_vars, rewrite, substitute
+from ..ir.rewrite import children, free_vars, rewrite, substitute
 
 
 class _NotContiguous(Exception):
@@ -76,10 +77,16 @@ def _address(indices: tuple[Expr, ...], v: Var) -> tuple[Expr, ...]:
 def _vector(e: Expr, v: Var) -> Expr:
     """`e` for all lanes at once."""
     done: dict[int, Expr] = {}
+    varying: dict[int, bool] = {}
+
+    def varies(x: Node) -> bool:
+        if id(x) not in varying:
+            varying[id(x)] = x is v or any([varies(c) for c in children(x)])
+        return varying[id(x)]
 
     def go(x: Expr) -> Expr:
         if id(x) not in done:
-            done[id(x)] = widen(x) if v in free_vars(x) else Splat(x, v.extent)
+            done[id(x)] = widen(x) if varies(x) else Splat(x, v.extent)
         return done[id(x)]
 
     def widen(x: Expr) -> Expr:
