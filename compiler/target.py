@@ -24,3 +24,23 @@ class Target:
 # V8 and SpiderMonkey leave 15 of x86-64's 16 vector registers; what is legal here also fits Arm's 32.
 WASM_PLAIN = Target("wasm", lanes=4, registers=14, fused=False)
 WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuTarget:
+    """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
+    `workgroups` how many there may be in one dimension; `busy` the number of invocations below which the hardware idles:
+    tiles shrink before it is undercut. `shared_tiles`: operands of products are staged in shared memory."""
+
+    name: str
+    storage_buffers: int = 8
+    workgroup_bytes: int = 16384
+    invocations: int = 256
+    binding_bytes: int = 134217728
+    workgroups: int = 65535
+    busy: int = 256
+    shared_tiles: bool = False
+
+
+# The limits that every WebGPU implementation grants without being asked.
+WEBGPU = GpuTarget("webgpu")

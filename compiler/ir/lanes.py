@@ -13,7 +13,7 @@ def lanes_of(e: Expr) -> int:
                 return lanes
             case Unary(_, a) | Binary(_, a, _) | Select(_, a, _) | Cast(_, a) | Bitcast(_, a):
                 e = a
-            case Load(_, (index,), _):
+            case Load(_, (*_, index), _):
                 e = index
             case _:
                 return 1

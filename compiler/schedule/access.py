@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..dtypes import BOOL, F32, I32
 from ..ir.index import Affine, flat_offset
-from ..ir.nodes import Binary, Buffer, Expr, Load, Node, Scope, Select, Store, Var
+from ..ir.nodes import Binary, Buffer, Expr, If, Load, Node, Scope, Select, Store, Var
 from ..ir.rewrite import children, free_vars, walk
 
 
@@ -40,6 +40,8 @@ def vectorisable(node: Node, var: Var) -> bool:
     """Whether a loop over `var` can run in SIMD lanes: 32-bit elements, each access contiguous or uniform in `var`,
     guards, gathered indices and integer divisions uniform."""
     for n in walk(node):
+        if isinstance(n, If):
+            return False
         if isinstance(n, Load):
             if n.guard is not None and _varies(n.guard, var):
                 return False

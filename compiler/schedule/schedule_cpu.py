@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.index import affine
-from ..ir.nodes import Binary, Buffer, Const, Kernel, Seq, Stmt, Var
-from ..ir.rewrite import walk
+from ..ir.nodes import Buffer, Kernel, Seq, Stmt
 from ..ir.simplify import simplify_stmt
 from ..target import Target
 from .nest import Pointwise, Reduction, match_nest
@@ -15,7 +13,8 @@ from .rules.cores import schedule_cores
 from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
 from .rules.transform import is_transform, schedule_transform
-from .steps import preload, split
+from .split_groups import split_groups
+from .steps import preload
 
 
 def schedule_cpu(kernel: Kernel, target: Target) -> Kernel:
@@ -40,26 +39,9 @@ def _schedule(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
         return stmt, {}
     if is_transform(nest):
         return schedule_transform(stmt, target), {}
-    stmt = preload(_split_groups(stmt, nest))
+    stmt = preload(split_groups(stmt, nest))
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     if find_roles(nest) is not None:
         return schedule_contraction(stmt, target)
     return schedule_reduction(stmt, target), {}
-
-
-def _split_groups(stmt: Stmt, nest: Reduction) -> Stmt:
-    """A channel loop of which the value uses `channel // size` (a grouped convolution) becomes groups x channels."""
-    for v in nest.loops:
-        size = _divisor(nest, v)
-        if size is not None and v.extent % size == 0 and v.extent > size:
-            stmt, _ = split(stmt, v, [(v.extent // size, size)])
-            return simplify_stmt(stmt)
-    return stmt
-
-
-def _divisor(nest: Reduction, v: Var) -> int | None:
-    for n in walk(nest.value):
-        if isinstance(n, Binary) and n.op == "//" and isinstance(n.b, Const) and affine(n.a) == affine(v):
-            return int(n.b.value)
-    return None

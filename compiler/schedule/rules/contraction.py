@@ -73,7 +73,7 @@ def _step(access: Load | Store, var: Var) -> int | None:
 
 def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
     """The tiled nest, and the constant that was packed with what takes its place."""
-    stmt = _merge_rows(stmt)
+    stmt = merge_rows(stmt)
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     roles = find_roles(nest)
@@ -83,12 +83,12 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
     rows = together * (roles.row.extent if roles.row is not None else 1)
     vectors = _tile_vectors(rows, -(-roles.column.extent // target.lanes))
     width = vectors * target.lanes
-    over = _order_reduction(nest, roles)
+    over = order_reduction(nest, roles)
     if len(over) > 1:
         stmt = reorder(stmt, over)
     packed: dict[Buffer, Buffer] = {}
     if roles.b.buffer.constant:
-        layout = _panels(roles.b, roles.column, over, width)
+        layout = panels_of(roles.b, roles.column, over, width)
         stmt, new = pack(stmt, roles.b.buffer, layout)
         packed[roles.b.buffer] = new
     stmt = _merge_reduction(simplify_stmt(stmt))
@@ -183,7 +183,7 @@ def _tile_vectors(rows: int, available: int) -> int:
     return max(1, min(wanted, available))
 
 
-def _merge_rows(stmt: Stmt) -> Stmt:
+def merge_rows(stmt: Stmt) -> Stmt:
     """Fuses row loops that walk through memory as one (1x1 convolutions, batches of matrix rows)."""
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
@@ -198,11 +198,11 @@ def _merge_rows(stmt: Stmt) -> Stmt:
             continue
         if contiguous(stmt, outer, inner):
             stmt, _ = fuse(stmt, outer, inner)
-            return _merge_rows(simplify_stmt(stmt))
+            return merge_rows(simplify_stmt(stmt))
     return stmt
 
 
-def _order_reduction(nest: Reduction, roles: Roles) -> list[Var]:
+def order_reduction(nest: Reduction, roles: Roles) -> list[Var]:
     """Reduction loops so that A is read with falling strides: kernel rows, kernel columns, channels."""
 
     def stride(v: Var) -> int:
@@ -212,7 +212,7 @@ def _order_reduction(nest: Reduction, roles: Roles) -> list[Var]:
     return sorted(nest.over, key=lambda v: -stride(v))
 
 
-def _panels(b: Load, column: Var, over: list[Var], width: int) -> Layout:
+def panels_of(b: Load, column: Var, over: list[Var], width: int) -> Layout:
     """The constant in panels of `width` columns; inside a panel its reduction dimensions in the order of the loops."""
     old = b.buffer.layout
     assert old is not None

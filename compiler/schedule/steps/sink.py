@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir.nodes import Alloc, Buffer, Expr, For, Load, Outline, Seq, Stmt, Store, Var
-from ...ir.rewrite import rewrite
+from ...ir.nodes import Alloc, Buffer, Expr, For, If, Load, Outline, Seq, Stmt, Store, Var
+from ...ir.rewrite import free_vars, rewrite
 from .loops import illegal, on_loops
 
 
@@ -34,12 +34,14 @@ def _push(loop: For, s: Stmt, wide: dict[Buffer, Buffer]) -> Stmt:
         case Alloc(buffer, body):
             grown = Buffer(buffer.name, (*buffer.shape, loop.var.extent), buffer.dtype, buffer.scope)
             return Alloc(grown, _push(loop, body, {**wide, buffer: grown}))
-        case Store():
+        case If(cond, body) if loop.var not in free_vars(cond):
+            return If(cond, _push(loop, body, wide))
+        case Store() | If():
             return For(loop.var, _widen(s, loop.var, wide), loop.kind, loop.parallel)
     raise AssertionError(f"not a statement: {s!r}")
 
 
-def _widen(s: Store, var: Var, wide: dict[Buffer, Buffer]) -> Stmt:
+def _widen(s: Store | If, var: Var, wide: dict[Buffer, Buffer]) -> Stmt:
     def rule(n: object) -> Expr | Stmt | None:
         match n:
             case Load(buffer, indices, guard) if buffer in wide:

@@ -1,0 +1,21 @@
+"""max and min of floats as selections: what shader languages say of NaN is not what this IR says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ir.nodes import Binary, Expr, Kernel, Select
+from ..ir.rewrite import rewrite
+
+
+def expand_extremes(kernel: Kernel) -> Kernel:
+    """max(a, b)   ->   select(a < b, b, a)          (floats)"""
+
+    def rule(n: object) -> Expr | None:
+        match n:
+            case Binary("max" | "min" as op, a, b) if a.dtype.is_float:
+                return Select(Binary("<", a, b) if op == "max" else Binary("<", b, a), b, a)
+        return None
+
+    body = rewrite(kernel.body, rule)
+    return kernel if body is kernel.body else replace(kernel, body=body)

@@ -1,0 +1,44 @@
+"""Conversions of floats to integers that GPUs leave open: out of range, and of NaN."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..dtypes import I32, U32
+from ..ir.lanes import lanes_of
+from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Select, Splat
+from ..ir.rewrite import rewrite
+
+
+def saturate_casts(kernel: Kernel) -> Kernel:
+    """int32(x)   ->   select(x == x, select(2147483648 <= x, 2147483647, int32(clamp(x))), 0)
+
+    The clamp is to what float32 has between the bounds.
+    """
+
+    def rule(n: object) -> Expr | None:
+        match n:
+            case Cast(to, a) if a.dtype.is_float and to in (I32, U32):
+                return _saturated(n, a)
+        return None
+
+    body = rewrite(kernel.body, rule)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _saturated(cast: Cast, a: Expr) -> Expr:
+    to, lanes = cast.type, lanes_of(a)
+
+    def like(value: float) -> Expr:
+        c = Const(float(value), a.dtype)
+        return Splat(c, lanes) if lanes > 1 else c
+
+    def whole(value: int) -> Expr:
+        c = Const(value, to)
+        return Splat(c, lanes) if lanes > 1 else c
+
+    low, beyond = (-(2.0**31), 2.0**31) if to == I32 else (0.0, 2.0**32)
+    highest = beyond - (128 if to == I32 else 256)
+    clamped = Binary("min", Binary("max", a, like(low)), like(highest))
+    result: Expr = Select(Binary("<=", like(beyond), a), whole(int(beyond) - 1), Cast(to, clamped))
+    return Select(Binary("==", a, a), result, whole(0))

@@ -1,0 +1,66 @@
+"""Guarded loads become selections: what a GPU does without a branch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..dtypes import BOOL, DType
+from ..ir.lanes import lanes_of
+from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Ramp, Select, Splat
+from ..ir.rewrite import map_children
+
+
+def select_guarded(kernel: Kernel) -> Kernel:
+    """x[i] if g   ->   select(g, x[select(g, i, 0)], 0)
+
+    Every load then touches memory, at a place that is inside the buffer: also those that the index of a guarded load
+    makes, which stand under its guard.
+    """
+    rewritten = _Guards()
+    body = rewritten.node(kernel.body, None)
+    assert not isinstance(body, Expr)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+class _Guards:
+    """Rewrites what is shared once for each guard that it stands under."""
+
+    def __init__(self) -> None:
+        self._done: dict[tuple[int, int], tuple[Expr | None, Node]] = {}
+
+    def node(self, n: Node, guard: Expr | None) -> Node:
+        key = id(n), id(guard)
+        if key not in self._done:
+            made = self._load(n, guard) if isinstance(n, Load) else map_children(n, lambda c: self.node(c, guard))
+            self._done[key] = guard, made  # holds the guard: its identity is in the key
+        return self._done[key][1]
+
+    def _expr(self, e: Expr, guard: Expr | None) -> Expr:
+        made = self.node(e, guard)
+        assert isinstance(made, Expr)
+        return made
+
+    def _load(self, n: Load, outer: Expr | None) -> Expr:
+        test = outer
+        if n.guard is not None:
+            own = self._expr(n.guard, outer)
+            test = own if outer is None else Binary("and", outer, own)
+        if test is None:
+            return Load(n.buffer, tuple(self._expr(i, None) for i in n.indices))
+        load = Load(n.buffer, tuple(_first_unless(test, self._expr(i, test)) for i in n.indices))
+        lanes = lanes_of(load)
+        zero = _zero(n.dtype)
+        if lanes > 1:
+            return Select(Splat(test, lanes), load, Splat(zero, lanes))
+        return Select(test, load, zero)
+
+
+def _first_unless(test: Expr, index: Expr) -> Expr:
+    """The index where `test` holds, else the buffer's first."""
+    if isinstance(index, Ramp):
+        return Ramp(_first_unless(test, index.base), index.lanes)
+    return index if isinstance(index, Const) else Select(test, index, Const(0))
+
+
+def _zero(dtype: DType) -> Const:
+    return Const(False if dtype == BOOL else 0.0 if dtype.is_float else 0, dtype)

@@ -1,0 +1,40 @@
+"""The schedule for compute shaders: each kernel's nest is spread over invocations by the rule of its shape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ir.nodes import Buffer, Kernel, Stmt
+from ..ir.simplify import simplify_stmt
+from ..target import GpuTarget
+from .nest import Pointwise, Reduction, match_nest
+from .rules.contraction import find_roles
+from .rules.simt_contraction import simt_contraction
+from .rules.simt_pointwise import simt_pointwise
+from .rules.simt_reduction import simt_reduction
+from .split_groups import split_groups
+from .steps import preload
+
+
+def schedule_simt(kernel: Kernel, target: GpuTarget) -> Kernel:
+    """A kernel of a naive nest becomes what one invocation does; its constants may get other layouts.
+
+    A kernel that is no nest runs in a single invocation.
+    """
+    body, packed = _schedule(kernel.body, target)
+    params = tuple(packed.get(p, p) for p in kernel.params)
+    return replace(kernel, params=params, body=simplify_stmt(body))
+
+
+def _schedule(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]]:
+    nest = match_nest(stmt)
+    if isinstance(nest, Pointwise):
+        return simt_pointwise(stmt), {}
+    if not isinstance(nest, Reduction):
+        return stmt, {}
+    stmt = preload(split_groups(stmt, nest))
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    if find_roles(nest) is not None:
+        return simt_contraction(stmt, target)
+    return simt_reduction(stmt, target.busy), {}

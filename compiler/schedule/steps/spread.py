@@ -1,0 +1,40 @@
+"""spread: the outermost loops become a GPU's grid."""
+
+from __future__ import annotations
+
+from ...errors import ScheduleError
+from ...ir.construct import all_of
+from ...ir.nodes import Expr, For, If, LoopKind, Stmt, Var
+from ...ir.rewrite import substitute
+
+
+def spread(stmt: Stmt, threads: list[int]) -> Stmt:
+    """for i < 10: for j < 8: S(i, j)          (threads = [4, 8])
+    ->  for ib < 3 block: for jb < 1 block: for it < 4 thread: for jt < 8 thread: if 4*ib + it < 10: S(4*ib + it, jt)
+
+    One outer loop per number, the last becoming dimension x. The loops must be parallel and nested without anything
+    between. The condition is left out where the threads divide the loop.
+    """
+    loops: list[Var] = []
+    body = stmt
+    while len(loops) < len(threads):
+        if not isinstance(body, For) or not body.parallel:
+            raise ScheduleError(f"spread: {len(loops)} parallel loops stand outermost, {len(threads)} are needed")
+        loops.append(body.var)
+        body = body.body
+    blocks = [Var(f"{v.name}b", -(-v.extent // n)) for v, n in zip(loops, threads, strict=True)]
+    inside = [Var(f"{v.name}t", n) for v, n in zip(loops, threads, strict=True)]
+    env: dict[Var, Expr] = {}
+    conditions = []
+    for v, b, t in zip(loops, blocks, inside, strict=True):
+        env[v] = b * t.extent + t
+        if v.extent % t.extent:
+            conditions.append(env[v] < v.extent)
+    body = substitute(body, env)
+    if conditions:
+        body = If(all_of(*conditions), body)
+    for v in reversed(inside):
+        body = For(v, body, LoopKind.THREAD)
+    for v in reversed(blocks):
+        body = For(v, body, LoopKind.BLOCK)
+    return body

@@ -1,0 +1,42 @@
+"""The WebGPU backend: from a naive kernel to a compute shader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from math import prod
+
+from ..device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
+from ..ir.grid import find_grid
+from ..ir.layout import LayoutPolicy
+from ..ir.nodes import Kernel
+from ..passes.count_work import count_work
+from ..schedule.schedule_simt import schedule_simt
+from ..target import WEBGPU, GpuTarget
+from .check_limits import check_limits
+from .fit_grid import fit_grid
+from .lower import lower
+from .render import render
+
+
+class WebGpu:
+    """Values lie in buffers, in linear order; a border of zeros is there from the start and never written."""
+
+    name = "webgpu"
+    layouts = LayoutPolicy(few_channels=True, fill_borders=False)
+
+    def __init__(self, target: GpuTarget = WEBGPU) -> None:
+        self._target = target
+
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
+        return {}
+
+    def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
+        scheduled = schedule_simt(naive, self._target)
+        lowered = fit_grid(lower(scheduled), self._target.workgroups)
+        check_limits(lowered, self._target)
+        count = len(lowered.params) - lowered.outputs
+        params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(lowered.params))
+        grid = find_grid(lowered).workgroups
+        size = sum(prod(b.shape) * b.dtype.bytes for b in lowered.params)
+        made = DeviceKernel(naive.name, render(lowered), params, grid, count_work(naive), size)
+        return CompiledKernel(made, scheduled.params, (None,) * len(scheduled.params))

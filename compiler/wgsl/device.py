@@ -1,0 +1,103 @@
+"""WebGPU in this process, through the Python package wgpu: device programs without a browser."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import wgpu
+
+from ..device_program import DeviceKernel, Storage
+from ..errors import InputError
+from ..target import WEBGPU
+
+Array = np.ndarray
+
+
+@functools.cache
+def open_device() -> wgpu.GPUDevice:
+    """The machine's adapter, with no more than what every browser grants. Raises InputError where there is none."""
+    try:
+        adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
+        limits = {
+            "max-storage-buffers-per-shader-stage": WEBGPU.storage_buffers,
+            "max-compute-workgroup-storage-size": WEBGPU.workgroup_bytes,
+            "max-compute-invocations-per-workgroup": WEBGPU.invocations,
+            "max-compute-workgroups-per-dimension": WEBGPU.workgroups,
+        }
+        return adapter.request_device_sync(required_limits=limits)
+    except RuntimeError as error:
+        raise InputError(
+            f"target webgpu: no WebGPU adapter ({error}); install a Vulkan driver (Debian: mesa-vulkan-drivers)"
+        ) from error
+
+
+class WgpuDevice:
+    """Buffers and pipelines of one program. Launches of a run are collected and submitted when something is read."""
+
+    def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
+        self._device = open_device()
+        self._kernels = kernels
+        self._storages: Sequence[Storage] = ()
+        self._buffers: list[Any] = []
+        self._pipelines = [self._pipeline(k) for k in kernels]
+        self._groups: dict[tuple[int, tuple[int, ...]], Any] = {}
+        self._encoder: Any = None
+        self._pass: Any = None
+
+    def _pipeline(self, kernel: DeviceKernel) -> Any:
+        module = self._device.create_shader_module(code=kernel.source)
+        entries = [
+            {
+                "binding": i,
+                "visibility": wgpu.ShaderStage.COMPUTE,
+                "buffer": {"type": "read-only-storage" if p.access == "read" else "storage"},
+            }
+            for i, p in enumerate(kernel.params)
+        ]
+        layout = self._device.create_bind_group_layout(entries=entries)
+        return self._device.create_compute_pipeline(
+            layout=self._device.create_pipeline_layout(bind_group_layouts=[layout]),
+            compute={"module": module, "entry_point": "main"},
+        )
+
+    def allocate(self, storages: Sequence[Storage]) -> None:
+        usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
+        self._storages = storages
+        self._buffers = [self._device.create_buffer(size=s.bytes, usage=usage) for s in storages]
+
+    def release(self, storage: int) -> None:
+        self._flush()
+        self._buffers[storage].destroy()
+
+    def write(self, storage: int, data: Array) -> None:
+        self._flush()
+        raw = data.tobytes()
+        if raw:
+            self._device.queue.write_buffer(self._buffers[storage], 0, raw + bytes(-len(raw) % 4))
+
+    def read(self, storage: int) -> Array:
+        self._flush()
+        raw = self._device.queue.read_buffer(self._buffers[storage])
+        return np.frombuffer(raw, self._storages[storage].dtype.numpy)
+
+    def launch(self, kernel: int, storages: Sequence[int]) -> None:
+        if self._pass is None:
+            self._encoder = self._device.create_command_encoder()
+            self._pass = self._encoder.begin_compute_pass()
+        key = kernel, tuple(storages)
+        if key not in self._groups:
+            entries = [{"binding": i, "resource": {"buffer": self._buffers[s]}} for i, s in enumerate(storages)]
+            layout = self._pipelines[kernel].get_bind_group_layout(0)
+            self._groups[key] = self._device.create_bind_group(layout=layout, entries=entries)
+        self._pass.set_pipeline(self._pipelines[kernel])
+        self._pass.set_bind_group(0, self._groups[key])
+        self._pass.dispatch_workgroups(*self._kernels[kernel].grid)
+
+    def _flush(self) -> None:
+        if self._pass is not None:
+            self._pass.end()
+            self._device.queue.submit([self._encoder.finish()])
+            self._pass = self._encoder = None

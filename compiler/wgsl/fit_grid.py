@@ -1,0 +1,31 @@
+"""Grids within what a dimension may hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ir.construct import minimum
+from ..ir.nodes import Expr, For, Kernel, LoopKind, Stmt, Var
+from ..ir.rewrite import rewrite_top_down, substitute
+
+
+def fit_grid(kernel: Kernel, workgroups: int) -> Kernel:
+    """for b < 100000 block: S(b)   ->   for h < 2 block: for l < 50000 block: S(min(50000*h + l, 99999))
+
+    Where the two do not multiply to what was there, the last workgroup runs again and stores what it stored before.
+    """
+
+    def rule(n: object) -> Stmt | None:
+        if isinstance(n, For) and n.kind is LoopKind.BLOCK and n.var.extent > workgroups:
+            extent = n.var.extent
+            count = -(-extent // workgroups)
+            low, high = Var(f"{n.var.name}l", -(-extent // count)), Var(f"{n.var.name}h", count)
+            at: Expr = high * low.extent + low
+            if count * low.extent > extent:
+                at = minimum(at, extent - 1)
+            body = rewrite_top_down(substitute(n.body, {n.var: at}), rule)
+            return For(high, For(low, body, LoopKind.BLOCK), LoopKind.BLOCK)
+        return None
+
+    body = rewrite_top_down(kernel.body, rule)
+    return kernel if body is kernel.body else replace(kernel, body=body)

@@ -1,0 +1,42 @@
+"""A lowered kernel as one WGSL module with the entry point `main`."""
+
+from __future__ import annotations
+
+from ..codegen.source import Writer
+from ..dtypes import F16
+from ..ir.grid import find_grid
+from ..ir.nodes import Kernel, Load, Store, Var
+from ..ir.rewrite import walk
+from .dialect import SCALARS, VECTORS, Wgsl, whole_vectors
+
+
+def render(kernel: Kernel) -> str:
+    """Bindings 0, 1, ... of group 0 are the parameters in order; `array<vec4f>` where only whole vectors are moved."""
+    grid = find_grid(kernel)
+    nodes = list(walk(kernel.body))
+    accesses = [n for n in nodes if isinstance(n, Load | Store)]
+    used = {n for n in nodes if isinstance(n, Var)}
+    names = {b: f"b{i}" for i, b in enumerate(kernel.params)}
+    vectors = frozenset(b for b in kernel.params if whole_vectors(b, accesses))
+    dialect = Wgsl(names, vectors)
+    dimensions = {v: f"group.{axis}" for v, axis in zip(grid.blocks, "xyz", strict=False)}
+    dimensions |= {v: f"thread.{axis}" for v, axis in zip(grid.threads, "xyz", strict=False)}
+    variables = {v: text.replace(".", "_") for v, text in dimensions.items()}
+    writer = Writer(dialect, variables)
+    shared = [(b, *writer.share(b, grid.body)) for b in grid.shared]
+    body = writer.write(grid.body)
+
+    head = ["enable f16;"] if any(n.buffer.dtype == F16 for n in accesses) else []
+    outputs = kernel.params[len(kernel.params) - kernel.outputs :]
+    for b in kernel.params:
+        access = "read_write" if b in outputs else "read"
+        element = (VECTORS if b in vectors else SCALARS)[b.dtype]
+        head.append(f"@group(0) @binding({names[b][1:]}) var<storage, {access}> {names[b]}: array<{element}>;")
+    for b, name, local in shared:
+        element = (SCALARS if local.lanes == 1 else VECTORS)[b.dtype]
+        head.append(f"var<workgroup> {name}: array<{element}, {local.parts}>;")
+    head += [f"var<private> {name}: u32 = {bits};" for name, bits in dialect.specials.items()]
+    size = ", ".join(map(str, grid.workgroup_size))
+    arguments = "@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) thread: vec3u"
+    lines = [f"  let {variables[v]} = i32({text});" for v, text in dimensions.items() if v in used]
+    return "\n".join([*head, f"@compute @workgroup_size({size})", f"fn main({arguments}) {{", *lines, *body, "}", ""])
