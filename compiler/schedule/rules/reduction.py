@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from ...dtypes import F32, I32, highest, lowest
 from ...ir.nodes import Buffer, Const, LoopKind, Stmt, Var
+from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import accesses, vectorisable
 from ..nest import Reduction, match_nest
 from ..steps import (
     NARROWEST_VECTOR,
+    interleave,
     outline,
     partition,
     rfactor,
@@ -27,11 +29,14 @@ from ..steps import (
 )
 from .each_nest import each_nest
 
-WINDOW_UNROLL = 16
+WINDOW_UNROLL = 25
 """Windows of up to this many elements are unrolled, so that neighbours share loads and border guards are decided."""
 
 NEIGHBOURS = 4
 """Outputs along a row that are computed together."""
+
+LINES = 2
+"""Rows of outputs that are computed together."""
 
 
 def schedule_reduction(stmt: Stmt, target: Target) -> Stmt:
@@ -58,18 +63,35 @@ def _schedule(stmt: Stmt, target: Target) -> Stmt:
 def _lanes_across(stmt: Stmt, nest: Reduction, window: int, target: Target) -> Stmt:
     """Lanes are neighbouring outputs."""
     lane_loop = nest.loops[-1]
-    row = nest.loops[-2] if len(nest.loops) > 1 and window <= WINDOW_UNROLL else None
     stmt, pairs = split(stmt, lane_loop, vector_segments(lane_loop.extent, target.lanes))
-    if row is not None:
-        stmt, row_pairs = split(stmt, row, segments(row.extent, NEIGHBOURS, balanced=True))
-        for _, inner in row_pairs:
-            stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
+    if window > WINDOW_UNROLL:
+        for _, inner in pairs:
+            stmt = vectorise(sink(stmt, inner), inner, target.lanes)
+        return simplify_stmt(outline(stmt))
+    for place, size in ((-3, _lines(nest, target)), (-2, NEIGHBOURS)):
+        if len(nest.loops) >= -place and size > 1:
+            stmt, tiles = split(stmt, nest.loops[place], segments(nest.loops[place].extent, size, balanced=True))
+            for _, inner in tiles:
+                stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     for _, inner in pairs:
         stmt = vectorise(sink(stmt, inner), inner, target.lanes)
-    if window <= WINDOW_UNROLL:
-        for v in nest.over:
-            stmt = tag(stmt, v, LoopKind.UNROLL)
-    return simplify_stmt(outline(stmt))
+    for v in nest.over:
+        stmt = tag(stmt, v, LoopKind.UNROLL)
+    stmt = outline(stmt, around=tuple(outer for outer, _ in pairs))
+    return interleave(simplify_stmt(stmt))
+
+
+def _lines(nest: Reduction, target: Target) -> int:
+    """How many lines of outputs share a tile: those whose windows overlap, if a row of the window for each fits the
+    registers beside the sums."""
+    if len(nest.loops) < 3 or not nest.over:
+        return 1
+    line = nest.loops[-3]
+    overlap = any(
+        line in free_vars(i) and any(v in free_vars(i) for v in nest.over) for x in loads(nest.value) for i in x.indices
+    )
+    fits = LINES * (NEIGHBOURS + nest.over[-1].extent) <= target.registers
+    return LINES if overlap and fits else 1
 
 
 def _contiguous_over(nest: Reduction, var: Var, target: Target) -> bool:
