@@ -13,6 +13,7 @@ from ..passes.group_lanes import group_lanes
 from ..passes.legalise_floats import legalise_floats
 from ..passes.saturate_casts import saturate_casts
 from ..passes.select_guarded import select_guarded
+from ..passes.share_nodes import share_nodes
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
 
@@ -20,7 +21,9 @@ WGSL_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     flatten_indices,
     vectorize_loops,
     unroll_loops,
+    share_nodes,
     simplify,
+    share_nodes,
     group_lanes,
     divide_indices,
     legalise_floats,

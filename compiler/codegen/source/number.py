@@ -112,6 +112,7 @@ class Numbering:
         self._versions: dict[tuple[Buffer, int], tuple[int, int]] = {}
         self._fresh = count(1)
         self._open: list[Block] = []
+        self._addresses: dict[int, tuple[Load | Store, tuple[Value, ...]]] = {}
         self._seen: dict[int, tuple[Expr, Value]] = {}  # keeps what it knows by identity alive
 
     def block(self, stmt: Stmt) -> Block:
@@ -147,7 +148,9 @@ class Numbering:
                 block.items.append(Stored(s, address, value))
                 self._write(s.buffer, self._part(s))
             case For(var, body, _, _):
-                self._depths[var] = len(self._open)
+                if self._depths.setdefault(var, len(self._open)) != len(self._open):
+                    self._depths[var] = len(self._open)  # a copy of a loop elsewhere
+                    self._addresses.clear()
                 body_block = self._inner(body)
                 block.items.append(Looped(var, body_block, self._waiting(block)))
             case If(cond, body):
@@ -188,6 +191,15 @@ class Numbering:
         return 0 if local is None or local.is_array else local.part(access)
 
     def _address(self, access: Load | Store) -> tuple[Value, ...]:
+        known = self._addresses.get(id(access))
+        if known is None:
+            # Holds the access: its identity is the key. What an index loads may change before the next time.
+            known = access, self._place_access(access)
+            if not any(isinstance(n, Load) for i in access.indices for n in walk(i)):
+                self._addresses[id(access)] = known
+        return known[1]
+
+    def _place_access(self, access: Load | Store) -> tuple[Value, ...]:
         local = self.locals.get(access.buffer)
         indices: tuple[Expr, ...] = ()
         if local is None:
@@ -234,7 +246,7 @@ class Numbering:
             case Const(value, dtype):
                 return "const", repr(value), dtype
             case Var():
-                return "var", e
+                return "var", e, self._depths[e]
             case Unary(op, _):
                 return "unary", op
             case Binary(op, _, _):
