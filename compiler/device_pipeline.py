@@ -17,12 +17,15 @@ from .device_program import (
     Port,
     Storage,
 )
-from .dtypes import F32, I32, U32, DType
+from .dtypes import I64
 from .ir.construct import all_of
+from .ir.index import Range
 from .ir.layout import Layout
 from .ir.nodes import Expr, For, Kernel, Load, Stmt, Store, Var
 from .ir.printer import print_kernel
 from .ir.simplify import simplify
+from .passes.narrow_types import device_dtype, narrow_types
+from .passes.value_ranges import INT32, limits
 from .pipeline import Lowered, Observer, ignore, kernel_name
 from .plan_storages import Need, plan_storages
 from .program import TensorSpec
@@ -57,6 +60,8 @@ class _Compiler:
         self._places: Places = {}
         self._constants: dict[tuple[Tensor, Layout, Placement | None], int] = {}
         self._shipped: dict[tuple[Tensor, Layout], int] = {}
+        # What is known of integers: the runtime refuses an input that does not fit the device's type.
+        self._ranges: dict[Tensor, Range] = {t: INT32 for _, t in model.tensors.inputs if t.dtype == I64}
         self._compiled: dict[Hashable, int] = {}
         self._kernels: list[CompiledKernel] = []
         self._values: list[DeviceValue] = []
@@ -68,9 +73,10 @@ class _Compiler:
         m = self._model
         fixed = {self._root(t) for _, t in (*m.tensors.inputs, *m.tensors.outputs)}
         arguments = [[self._root(t) for t in (*g.reads, g.output)] for g in m.groups]
-        self._places = self._backend.place(m.kernels, arguments, fixed)
+        narrow = [self._narrow(g, k) for g, k in zip(m.groups, m.kernels, strict=True)]
+        self._places = self._backend.place(narrow, arguments, fixed)
         self._place_values()
-        steps = [self._launch(g, k) for g, k in zip(m.groups, m.kernels, strict=True)]
+        steps = [self._launch(g, k) for g, k in zip(m.groups, narrow, strict=True)]
         return DeviceProgram(
             backend=self._backend.name,
             name=m.name,
@@ -88,8 +94,32 @@ class _Compiler:
         """The number of whose memory `t` lies in, -1 for a constant."""
         return -1 if t.is_constant else self._numbers[self._roots[t]]
 
+    def _narrow(self, group: Group, naive: Kernel) -> Kernel:
+        """The kernel in the element types of devices."""
+        known = {b: self._range(t) for t, b in zip(group.reads, naive.params, strict=False) if not t.dtype.is_float}
+        made = narrow_types(naive, known)
+        if made.range is not None:
+            self._ranges[group.output] = made.range
+        return made.kernel
+
+    def _range(self, t: Tensor) -> Range:
+        """The least interval that is known to hold the elements of an integer tensor."""
+        t = self._owner(t)
+        if t not in self._ranges:
+            if t.data is not None and t.data.size:
+                self._ranges[t] = int(t.data.min()), int(t.data.max())
+            else:
+                self._ranges[t] = limits(t.dtype)
+        return self._ranges[t]
+
+    def _owner(self, t: Tensor) -> Tensor:
+        return self._roots.get(t, t)
+
     def _place(self, t: Tensor) -> Placement | None:
-        return self._places.get(self._root(t))
+        root = self._root(t)
+        if root >= 0 and root not in self._places and self._backend.name == "webgl":  # an input that nothing reads
+            return flat_placement(prod(t.shape))
+        return self._places.get(root)
 
     def _port(self, name: str, t: Tensor) -> Port:
         return Port(TensorSpec(name, t.dtype, t.shape, 0), self._numbers[t])
@@ -169,6 +199,7 @@ class _Compiler:
             self._shipped[t, there] = self._upload(t, there, offset, prepare_only=True)
         source = self._shipped[t, there]
         naive = repack_kernel(t, there, layout)
+        naive = narrow_types(naive, {} if t.dtype.is_float else {naive.params[0]: self._range(t)}).kernel
         value = self._new_value(t, layout.physical_shape, place, prepare_only=False)
         at = self._kernel(naive, (self._storages[self._values[source].storage].placement, place))
         self._prepare.append(Launch(at, naive.name, (source, value)))
@@ -210,13 +241,6 @@ def repack_kernel(t: Tensor, there: Layout, wanted: Layout) -> Kernel:
     for v in reversed(loops):
         body = For(v, body)
     return simplify(Kernel("repack", (source, target), body))
-
-
-def device_dtype(dtype: DType) -> DType:
-    """The 32-bit type in which a device holds elements."""
-    if dtype.is_float:
-        return F32
-    return U32 if dtype == U32 else I32
 
 
 def flat_placement(elements: int) -> Placement:

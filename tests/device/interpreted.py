@@ -56,9 +56,11 @@ class InterpretedDevice:
     def __init__(self, backend: InterpretedBackend, sources: Sequence[DeviceKernel]) -> None:
         self._kernels = [backend.kernels[int(k.source)] for k in sources]
         self._memory: list[Array] = []
+        self._storages: Sequence[Storage] = ()
 
     def allocate(self, storages: Sequence[Storage]) -> None:
         self._memory = [np.zeros(s.bytes, np.uint8) for s in storages]
+        self._storages = storages
 
     def release(self, storage: int) -> None:
         self._memory[storage] = np.zeros(0, np.uint8)
@@ -68,7 +70,7 @@ class InterpretedDevice:
         self._memory[storage][: flat.size] = flat
 
     def read(self, storage: int) -> Array:
-        return self._memory[storage].view(np.float32)
+        return self._memory[storage].view(self._storages[storage].dtype.numpy)
 
     def launch(self, kernel: int, storages: Sequence[int]) -> None:
         assert len(set(storages[-1:]) & set(storages[:-1])) == 0, "a storage is read and written in one launch"

@@ -11,6 +11,7 @@ from random_models import random_model
 from webnn_compile.device_model import DeviceModel
 from webnn_compile.device_pipeline import compile_for_device
 from webnn_compile.device_program import DeviceProgram, Launch
+from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
@@ -104,3 +105,20 @@ def test_random_models(seed: int) -> None:
     assert_close(made.run(feeds), want, 1e-4)
     made.run({n: np.full_like(a, np.nan) if a.dtype.kind == "f" else a for n, a in feeds.items()})
     assert_close(made.run(feeds), want, 1e-4)
+
+
+def test_small_integers_and_indices_take_32_bits_on_the_device() -> None:
+    nodes = [
+        node("Gather", ["table", "i"], ["g"]),
+        node("Cast", ["g"], ["n"], to=onnx.TensorProto.UINT8),
+        node("Add", ["n", "n"], ["y"]),
+        node("ArgMax", ["g"], ["top"], axis=1, keepdims=0),
+    ]
+    table = np.arange(40, dtype=np.float32).reshape(8, 5) * 6
+    proto = model(nodes, {"i": (3,)}, ["y", "top"], {"table": table}, dtype=onnx.TensorProto.INT64)
+    made, program = compiled(proto)
+    feeds = {"i": np.array([7, -1, 0])}
+    assert_close(made.run(feeds), onnxruntime_results(proto, feeds))
+    assert {s.dtype.name for s in program.storages} <= {"float32", "int32"}
+    with pytest.raises(InputError, match="input 'i' has an element beyond int32"):
+        made.run({"i": np.array([0, 2**31, 0])})
