@@ -10,6 +10,7 @@ from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
 from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Buffer, Kernel
+from ..passes.count_work import count_work
 from ..schedule.rules.fragment_constants import order_constants
 from ..schedule.schedule_fragment import schedule_fragment
 from .lower import lower_fragment
@@ -59,6 +60,8 @@ class WebGl:
             source,
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
             (place.width, place.height, place.layers),
+            count_work(naive),
+            sum(b.size * b.dtype.bytes for b in kernel.params),
         )
         return CompiledKernel(made, kernel.params, tuple(places[b] for b in kernel.params))
 

@@ -31,7 +31,7 @@ void main() { gl_Position = vec4(float((gl_VertexID & 1) * 4 - 1), float((gl_Ver
 FORMATS: dict[DType, tuple[int, int, int]] = {
     F32: (0x8814, 0x1908, 0x1406),
     I32: (0x8D82, 0x8D99, 0x1404),
-    U32: (0x8D7C, 0x8D99, 0x1405),
+    U32: (0x8D70, 0x8D99, 0x1405),
 }
 
 

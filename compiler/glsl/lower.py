@@ -10,9 +10,11 @@ from ..ir.nodes import Const, Expr, Extract, Kernel, Load, Node, Ramp, Select, S
 from ..ir.rewrite import rewrite
 from ..ir.simplify import simplify
 from ..passes.divide_indices import divide_indices
+from ..passes.expand_extremes import expand_extremes
 from ..passes.flatten_indices import flatten_locals
-from ..passes.lower_math import lower_math
+from ..passes.legalise_floats import legalise_floats
 from ..passes.saturate_casts import saturate_casts
+from ..passes.share_nodes import share_nodes
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
 
@@ -51,31 +53,19 @@ def fetch_texels(kernel: Kernel) -> Kernel:
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
-def fetch_texels(kernel: Kernel) -> Kernel:
-    """x[layer, row, column, 2]   ->   x[layer, row, column, 0..+4].z"""
-
-    def rule(n: Node) -> Expr | None:
-        match n:
-            case Load(buffer, (layer, row, column, Const(component, _)), guard):
-                texel = Load(buffer, (layer, row, column, Ramp(Const(0), 4)), guard)
-                return Extract(texel, int(component))
-        return None
-
-    body = rewrite(kernel.body, rule)
-    return kernel if body is kernel.body else replace(kernel, body=body)
-
-
 FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
-    simplify,
     flatten_locals,
     vectorize_loops,
     unroll_loops,
+    share_nodes,
     simplify,
+    share_nodes,
     fetch_texels,
-    fetch_guarded,
-    saturate_casts,
     divide_indices,
-    lower_math,
+    legalise_floats,
+    expand_extremes,
+    saturate_casts,
+    fetch_guarded,
 )
 
 

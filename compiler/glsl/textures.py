@@ -31,7 +31,7 @@ def place_flat(elements: int) -> Placement:
 def place_image(shape: tuple[int, ...]) -> Placement | None:
     """An image of the two last axes of a physical shape, channels side by side or one below the other; None where it
     does not fit, or has so few channels that texels would be mostly empty."""
-    if not shape or shape[-1] < TEXEL - 1:
+    if not shape or shape[-1] < TEXEL - 1 or not prod(shape):
         return None
     *outer, width, channels = (1, *shape) if len(shape) == 1 else shape
     tile = best_tile(width)

@@ -35,6 +35,8 @@ def schedule_fragment(kernel: Kernel, tile: int, grown: Mapping[Buffer, Buffer])
     `grown` has the last axis of each buffer rounded up to texels and the one before to whole tiles; what lies there is
     never used. With `tile` 0 the result is one line of elements, whole rows of texels long.
     """
+    if not kernel.params[-1].size:
+        return _nothing(kernel, grown)
     loops, inner = _peel(kernel.body)
     store = _store(inner, kernel)
     out = grown[kernel.params[-1]]
@@ -54,6 +56,15 @@ def schedule_fragment(kernel: Kernel, tile: int, grown: Mapping[Buffer, Buffer])
         inner = For(v, inner, LoopKind.BLOCK)
     params = tuple(grown.get(p, p) for p in kernel.params)
     return replace(kernel, params=params, body=simplify_stmt(inner))
+
+
+def _nothing(kernel: Kernel, grown: Mapping[Buffer, Buffer]) -> Kernel:
+    """Of a result without elements one texel is written: a draw covers no fewer."""
+    out = grown[kernel.params[-1]]
+    zero = Const(0.0 if out.dtype.is_float else 0, out.dtype)
+    lane = Var("lane", TEXEL)
+    body = For(lane, Store(out, (lane,), zero), LoopKind.VECTOR)
+    return replace(kernel, params=tuple(grown.get(p, p) for p in kernel.params), body=body)
 
 
 def _peel(stmt: Stmt) -> tuple[list[Var], Stmt]:
@@ -105,7 +116,7 @@ def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, list[Var]]:
 
 
 def _unfold(line: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
-    """Indices of the `line`-th element of `shape`; the outermost that moves goes beyond its extent where `line` does."""
+    """Indices of the `line`-th element of `shape`; the outermost that moves leaves its extent where `line` does."""
     found: list[Expr] = []
     stride = prod(shape)
     outermost = True
