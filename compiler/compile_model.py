@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib.util
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,12 @@ from .tensor.choose_tile import choose_tile
 if TYPE_CHECKING:
     import onnx
 
+    from .device_model import DeviceModel
+    from .graph.ir import Graph
     from .native.model import NativeModel
     from .wasm.model import WasmModel
 
-TARGETS = ("native", "wasm", "wasm-relaxed")
+TARGETS = ("native", "wasm", "wasm-relaxed", "webgpu", "webgl")
 
 
 def compile(
@@ -30,19 +33,23 @@ def compile(
     threads: int = 1,
     fast_math: bool = True,
     cache: bool = True,
-) -> NativeModel | WasmModel:
+) -> NativeModel | WasmModel | DeviceModel:
     """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
 
-    `target`: "native" (this CPU), or "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`). `shapes` fixes
-    free dimensions. The target "native" runs on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise than the model's own operators, for
-    convolutions up to 1e-3 of the largest result. With `cache`, kernels of earlier calls come from the user's cache
-    folder. Raises InputError and UnsupportedError.
+    `target`: "native" (this CPU), "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`), "webgpu" (through
+    wgpu, extra `[webgpu]`) and "webgl" (through the system's OpenGL ES). `shapes` fixes free dimensions. The target
+    "native" runs on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise than
+    the model's own operators, for convolutions up to 1e-3 of the largest result. With `cache`, kernels of earlier calls
+    come from the user's cache folder. Raises InputError and UnsupportedError.
     """
     if target not in TARGETS:
         raise InputError(f"target {target!r} is not known; choose one of {', '.join(TARGETS)}")
     if threads < 1 or (threads > 1 and target != "native"):
         raise InputError(f"threads={threads}: give 1 or more for the target native, 1 for the others")
-    lowered = lower_model(run_graph_passes(import_model(model, shapes)), choose=choose_tile if fast_math else None)
+    graph = run_graph_passes(import_model(model, shapes))
+    if target in ("webgpu", "webgl"):
+        return _on_device(graph, target)
+    lowered = lower_model(graph, choose=choose_tile if fast_math else None)
     known = open_cache(enabled=cache)
     if target == "native":
         from .native.jit import host_target
@@ -59,3 +66,27 @@ def compile(
         made = WasmModel(program, build_module(program, relaxed=relaxed, known=known), relaxed=relaxed)
     known.trim()
     return made
+
+
+def _on_device(graph: Graph, target: str) -> DeviceModel:
+    from .device_model import Device, DeviceModel
+    from .device_pipeline import compile_for_device
+    from .device_program import DeviceBackend, DeviceProgram
+    from .weights import Weights
+
+    def run_on(backend: DeviceBackend, open_device: Callable[[DeviceProgram], Device]) -> DeviceModel:
+        weights = Weights()
+        program = compile_for_device(lower_model(graph, policy=backend.layouts), backend, weights)
+        return DeviceModel(program, weights.blob(), open_device(program))
+
+    if target == "webgl":
+        from .glsl.backend import WebGl
+        from .glsl.device import GlesDevice
+
+        return run_on(WebGl(), lambda program: GlesDevice(program.kernels))
+    if importlib.util.find_spec("wgpu") is None:
+        raise InputError("target webgpu needs the package wgpu: pip install 'webnn-compile[webgpu]'")
+    from .wgsl.backend import WebGpu
+    from .wgsl.device import WgpuDevice
+
+    return run_on(WebGpu(), lambda program: WgpuDevice(program.kernels))
