@@ -13,14 +13,18 @@ from .llvm_module import LlvmModule
 CODE = "llvm"
 """The kind of cache entry that a kernel's functions are."""
 
+STEPS = 200
+"""Calls in one function: browsers compile large functions late or badly."""
+
 ENTRY = "run"
 PREPARE = "prepare"
 
 
 @deep_recursion()
 def render_host(program: Program, module: LlvmModule, known: Cache | None = None) -> None:
-    """Adds the kernels and `void run(ptr weights, ptr arena)`, which calls them in order; beside it the function
-    `prepare` of the same signature, where the program has anything to prepare.
+    """Adds the kernels and `void run(ptr weights, ptr arena)`, which calls them in order (`segment_0`, `segment_1`, ...
+    for a program in segments); beside it the function `prepare` of the same signature, where the program has anything
+    to prepare.
 
     What is prepared lies behind the weights, which are a multiple of 64 bytes. Kernels that `known` has the code of are
     not rendered.
@@ -30,14 +34,24 @@ def render_host(program: Program, module: LlvmModule, known: Cache | None = None
         part = _kernel_code(program, number, known)
         module.merge(part)
         names.append(part.last)
-    for entry in entries(program):
-        steps = program.steps if entry == ENTRY else program.prepare
-        module.add(entry, _render(steps, names, len(program.weights)), internal=False)
+    for entry, steps in entries(program).items():
+        parts = [_render(steps[i : i + STEPS], names, len(program.weights)) for i in range(0, len(steps), STEPS)]
+        if len(parts) > 1:
+            own = [module.add("steps", _function("internal ", part)) for part in parts]
+            parts = ["\n".join(f"  call void @{name}(ptr %weights, ptr %arena)" for name in own)]
+        module.add(entry, _function("", "".join(parts)), internal=False)
 
 
-def entries(program: Program) -> list[str]:
-    """The functions that a program's module exports, both called with the addresses of weights and arena."""
-    return [ENTRY, PREPARE] if program.prepare else [ENTRY]
+def entries(program: Program) -> dict[str, Sequence[Step]]:
+    """The functions that a program's module exports, with what they carry out; all are called with the addresses of
+    weights and arena."""
+    found = {segment_entry(i): program.steps[first:last] for i, (first, last) in enumerate(program.segments)}
+    return (found or {ENTRY: program.steps}) | ({PREPARE: program.prepare} if program.prepare else {})
+
+
+def segment_entry(i: int) -> str:
+    """The function for a segment of a program that has them."""
+    return f"segment_{i}"
 
 
 def _kernel_code(program: Program, number: int, known: Cache | None) -> LlvmModule:
@@ -54,6 +68,7 @@ def _kernel_code(program: Program, number: int, known: Cache | None) -> LlvmModu
 
 
 def _render(steps: Sequence[Step], names: Sequence[str], weights: int) -> str:
+    """The instructions of some steps."""
     lines: list[str] = []
     for step in steps:
         arguments = []
@@ -62,8 +77,11 @@ def _render(steps: Sequence[Step], names: Sequence[str], weights: int) -> str:
             lines.append(f"  {pointer} = getelementptr inbounds i8, ptr {_place(slot, weights)}")
             arguments.append(f"ptr {pointer}")
         lines.append(f"  call void @{names[step.kernel]}({', '.join(arguments)})  ; {step.name}")
-    body = "\n".join(lines)
-    return f"define void @@(ptr %weights, ptr %arena) #0 {{\nentry:\n{body}\n  ret void\n}}"
+    return "\n".join(lines)
+
+
+def _function(linkage: str, body: str) -> str:
+    return f"define {linkage}void @@(ptr %weights, ptr %arena) noinline #0 {{\nentry:\n{body}\n  ret void\n}}"
 
 
 def _place(slot: Slot, weights: int) -> str:
