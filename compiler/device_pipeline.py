@@ -153,7 +153,7 @@ class _Compiler:
         """What may share a storage: a border of zeros is written once, at creation, so only equal layouts keep it."""
         layout = self._model.layouts[t]
         border = layout if any(lo or hi for lo, hi in layout.pad) else None
-        return (border, place, device_dtype(t.dtype) if place else None)
+        return (border, place, device_dtype(t.dtype))
 
     def _launch(self, group: Group, naive: Kernel) -> Launch:
         tensors = (*group.reads, group.output)
