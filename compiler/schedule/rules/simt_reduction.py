@@ -54,7 +54,7 @@ def _across(stmt: Stmt, nest: Reduction, busy: int) -> Stmt:
                 stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
         for v in nest.over:
             stmt = tag(stmt, v, LoopKind.UNROLL)
-    return simplify_stmt(vectorise(sink(stmt, lane), lane, LANES))
+    return vectorise(sink(stmt, lane), lane, LANES)
 
 
 def _along(stmt: Stmt, nest: Reduction) -> Stmt:
