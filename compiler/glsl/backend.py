@@ -50,8 +50,8 @@ class WebGl:
         }
         _check(kernel, places)
         out = kernel.params[-1]
-        grown = {b: grow(b, p, line=b is out) for b, p in places.items()}
-        scheduled = schedule_fragment(kernel, places[out].tile, grown)
+        grown = {b: grow(b, p) for b, p in places.items()}
+        scheduled = schedule_fragment(kernel, {b: (grown[b], p.tile) for b, p in places.items()})
         textured = use_textures(scheduled, {grown[b]: p for b, p in places.items()})
         source = render(lower_fragment(textured))
         place = places[out]

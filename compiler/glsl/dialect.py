@@ -78,7 +78,7 @@ class Glsl(Dialect):
             return Text(f"{op}({a.text}, {b.text})")
         if lanes > 1 and op in COMPARE:
             return Text(f"{COMPARE[op]}({a.text}, {b.text})")
-        if dtype == BOOL:
+        if dtype == BOOL and op in ("and", "or", "xor"):
             if op == "xor":
                 return self.binary("!=", a, b, dtype, lanes)
             if lanes > 1:

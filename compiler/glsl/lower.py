@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..dtypes import F32, I32
 from ..ir.lanes import lanes_of
-from ..ir.nodes import Const, Expr, Extract, Kernel, Load, Node, Ramp, Select, Splat
+from ..ir.nodes import (
+    Binary,
+    Bitcast,
+    Const,
+    Expr,
+    Extract,
+    Kernel,
+    Load,
+    Node,
+    Ramp,
+    Select,
+    Splat,
+    Stmt,
+    Store,
+)
 from ..ir.rewrite import rewrite
 from ..ir.simplify import simplify
 from ..passes.divide_indices import divide_indices
-from ..passes.expand_extremes import expand_extremes
 from ..passes.flatten_indices import flatten_locals
 from ..passes.legalise_floats import legalise_floats
 from ..passes.saturate_casts import saturate_casts
@@ -28,11 +42,8 @@ def fetch_guarded(kernel: Kernel) -> Kernel:
     def rule(n: Node) -> Expr | None:
         match n:
             case Load(buffer, indices, guard) if guard is not None:
-                zero: Expr = Const(0.0 if n.dtype.is_float else 0, n.dtype)
-                lanes = lanes_of(n)
-                if lanes > 1:
-                    zero, guard = Splat(zero, lanes), Splat(guard, lanes)
-                return Select(guard, Load(buffer, indices), zero)
+                zero, lanes = Const(0.0 if n.dtype.is_float else 0, n.dtype), lanes_of(n)
+                return Select(_wide(guard, lanes), Load(buffer, indices), _wide(zero, lanes))
         return None
 
     body = rewrite(kernel.body, rule)
@@ -53,6 +64,37 @@ def fetch_texels(kernel: Kernel) -> Kernel:
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
+def keep_nans(kernel: Kernel) -> Kernel:
+    """y = max(x, 0)   ->   y = select(x is NaN, x, max(x, 0))
+
+    By the bits of x: drivers take a selection by a comparison for a maximum, and theirs gives the other operand. What a
+    reduction accumulates starts from a number, and stays one.
+    """
+
+    def extreme(n: Node) -> Expr | None:
+        match n:
+            case Binary("max" | "min", a, _) if a.dtype == F32:
+                lanes = lanes_of(a)
+                size = Bitcast(I32, a) & _wide(Const(0x7FFFFFFF), lanes)
+                return Select(Binary("<", _wide(Const(0x7F800000), lanes), size), a, n)
+        return None
+
+    def rule(n: Node) -> Stmt | None:
+        match n:
+            case Store(buffer, indices, Binary("max" | "min" as op, Load(read) as acc, value)) if read is buffer:
+                return Store(buffer, indices, Binary(op, acc, rewrite(value, extreme)))
+            case Store(buffer, indices, value):
+                return Store(buffer, indices, rewrite(value, extreme))
+        return None
+
+    body = rewrite(kernel.body, rule)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _wide(e: Expr, lanes: int) -> Expr:
+    return Splat(e, lanes) if lanes > 1 else e
+
+
 FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     flatten_locals,
     vectorize_loops,
@@ -63,7 +105,7 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     fetch_texels,
     divide_indices,
     legalise_floats,
-    expand_extremes,
+    keep_nans,
     saturate_casts,
     fetch_guarded,
 )

@@ -48,16 +48,13 @@ def best_tile(width: int) -> int:
     return min(range(min(TILE, width), 0, -1), key=lambda t: -(-width // t) * (t + SHARED_FETCHES))
 
 
-def grow(buffer: Buffer, place: Placement, *, line: bool) -> Buffer:
-    """The buffer as large as its texture: an image of whole tiles and texels, with `line` a line of whole rows."""
-    if place.tile:
-        *outer, width, channels = (1, *buffer.shape) if len(buffer.shape) == 1 else buffer.shape
-        shape = (*outer, -(-width // place.tile) * place.tile, -(-channels // TEXEL) * TEXEL)[-len(buffer.shape) :]
-    elif line:
-        shape = (place.width * place.height * place.layers * TEXEL,)
-    else:
-        return buffer
-    return replace(buffer, shape=shape, layout=None)
+def grow(buffer: Buffer, place: Placement) -> Buffer:
+    """The buffer as large as its texture: an image of whole tiles and texels, or a line of whole texels."""
+    if not place.tile:
+        return replace(buffer, shape=(max(1, -(-buffer.size // TEXEL)) * TEXEL,), layout=None)
+    *outer, width, channels = (1, *buffer.shape) if len(buffer.shape) == 1 else buffer.shape
+    shape = (*outer, -(-width // place.tile) * place.tile, -(-channels // TEXEL) * TEXEL)
+    return replace(buffer, shape=shape[-len(buffer.shape) :], layout=None)
 
 
 def use_textures(kernel: Kernel, places: dict[Buffer, Placement]) -> Kernel:
@@ -79,7 +76,7 @@ def use_textures(kernel: Kernel, places: dict[Buffer, Placement]) -> Kernel:
 def coordinates(place: Placement, shape: tuple[int, ...], indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """Layer, row, column and component of an element."""
     if not place.tile:
-        e = flat_offset(shape, indices).to_expr()
+        (e,) = indices
         layer = e // (SIZE * SIZE * TEXEL) if place.layers > 1 else Const(0)
         row = e // (SIZE * TEXEL) % SIZE if place.layers > 1 else e // (SIZE * TEXEL)
         return _canonical(layer, row if place.height > 1 else Const(0), e // TEXEL % SIZE, e % TEXEL)

@@ -14,9 +14,9 @@ from dataclasses import replace
 from math import prod
 
 from ..errors import InternalError
-from ..ir.index import affine, range_of
+from ..ir.index import affine, flat_offset, range_of
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
-from ..ir.rewrite import free_vars, replace_buffers, rewrite, substitute, walk
+from ..ir.rewrite import free_vars, rewrite, substitute, walk
 from ..ir.simplify import simplify_stmt
 from .nest import Reduction, match_nest
 from .rules.fragment_reduction import schedule_fragment_reduction
@@ -29,12 +29,18 @@ ROW = 2048
 """Texels in a row of a texture in which a result lies as one line of elements."""
 
 
-def schedule_fragment(kernel: Kernel, tile: int, grown: Mapping[Buffer, Buffer]) -> Kernel:
-    """A naive kernel becomes loops over a grid of fragments around a tile; parameters become those of `grown`.
+Places = Mapping[Buffer, tuple[Buffer, int]]
+"""For each parameter what takes its place, and the tile of its pixels.
 
-    `grown` has the last axis of each buffer rounded up to texels and the one before to whole tiles; what lies there is
-    never used. With `tile` 0 the result is one line of elements, whole rows of texels long.
-    """
+An image has its last axis rounded up to texels and the one before to whole tiles; what lies there is never used. A tile
+of 0 means a line of elements, of one dimension, rounded up to texels.
+"""
+
+
+def schedule_fragment(kernel: Kernel, places: Places) -> Kernel:
+    """A naive kernel becomes loops over a grid of fragments, around a tile; parameters are those of `places`."""
+    grown = {old: new for old, (new, _) in places.items()}
+    tile = places[kernel.params[-1]][1]
     if not kernel.params[-1].size:
         return _nothing(kernel, grown)
     loops, inner = _peel(kernel.body)
@@ -42,7 +48,7 @@ def schedule_fragment(kernel: Kernel, tile: int, grown: Mapping[Buffer, Buffer])
     out = grown[kernel.params[-1]]
     grid, tiles, place = _image(out, tile) if tile else _line(store.buffer)
     inner = substitute(inner, _invert(store, loops, place, kernel))
-    inner = _grow(inner, kernel, grown, place)
+    inner = _grow(inner, kernel, places, place)
     if isinstance(match_nest(inner), Reduction):
         inner = schedule_fragment_reduction(inner, tiles)
     for v in reversed(tiles):
@@ -145,23 +151,30 @@ def _invert(store: Store, loops: list[Var], place: tuple[Expr, ...], kernel: Ker
     return env
 
 
-def _grow(inner: Stmt, kernel: Kernel, grown: Mapping[Buffer, Buffer], place: tuple[Expr, ...]) -> Stmt:
-    """Reads stay inside their buffers where the result was rounded up; a guard is taken to keep what it mentions."""
-    inner = rewrite(inner, lambda n: _inside(n, grown) if isinstance(n, Load) else None)
-    out, new = kernel.params[-1], grown[kernel.params[-1]]
+def _grow(inner: Stmt, kernel: Kernel, places: Places, place: tuple[Expr, ...]) -> Stmt:
+    """Accesses to what takes the parameters' place."""
+    inner = rewrite(inner, lambda n: _read(n, places) if isinstance(n, Load) else None)
+    out = kernel.params[-1]
+    new = places[out][0]
     indices = place[: len(new.shape)]
 
     def rule(n: object) -> Stmt | None:
         return Store(new, indices, n.value) if isinstance(n, Store) and n.buffer is out else None
 
-    return simplify_stmt(replace_buffers(rewrite(inner, rule), grown))
+    return simplify_stmt(rewrite(inner, rule))
 
 
-def _inside(x: Load, grown: Mapping[Buffer, Buffer]) -> Expr | None:
-    if x.buffer.scope is not Scope.GLOBAL:
+def _read(x: Load, places: Places) -> Expr | None:
+    """Inside its buffer also where the result was rounded up; a guard is taken to keep inside what it mentions."""
+    if x.buffer not in places:
         return None
-    room = grown.get(x.buffer, x.buffer).shape
+    new, tile = places[x.buffer]
     guarded = free_vars(x.guard) if x.guard is not None else frozenset()
+    if not tile:
+        offset = flat_offset(x.buffer.shape, x.indices)
+        found = offset.range()
+        if found is not None and found[0] >= 0 and found[1] < new.size:
+            return Load(new, (offset.to_expr(),), x.guard)
     indices = list(x.indices)
     for d, (index, extent) in enumerate(zip(x.indices, x.buffer.shape, strict=True)):
         found = range_of(index)
@@ -169,10 +182,10 @@ def _inside(x: Load, grown: Mapping[Buffer, Buffer]) -> Expr | None:
             continue
         if found[0] < 0:
             index = Binary("max", index, Const(0))
-        if found[1] >= room[d]:
+        if found[1] >= (new.shape[d] if tile else extent):
             index = Binary("min", index, Const(extent - 1))
         indices[d] = index
-    return Load(x.buffer, tuple(indices), x.guard)
+    return Load(new, tuple(indices) if tile else (flat_offset(x.buffer.shape, tuple(indices)).to_expr(),), x.guard)
 
 
 def _tag(stmt: Stmt, tiles: list[Var]) -> Stmt:
