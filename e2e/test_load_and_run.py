@@ -24,6 +24,7 @@ def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
     assert result["info"] == {
         "name": "tiny",
         "backend": "wasm",
+        "passedOver": [],
         "variant": "relaxed",
         "threads": 1,
         "threadsReason": "one was asked for",
@@ -32,7 +33,7 @@ def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
         "weightBytes": 8192,
         "memoryBytes": 65536,
         "kernels": 1,
-        "abi": 1,
+        "abi": 2,
     }
 
 

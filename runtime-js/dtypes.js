@@ -20,7 +20,7 @@ const elements = Object.fromEntries(
   ].map((element) => [element.name, element]),
 );
 
-/** @type {Readonly<Record<string, new (buffer: ArrayBuffer) => import('./model.js').TypedArray>>} */
+/** @type {Readonly<Record<string, new (buffer: ArrayBuffer, offset: number, length: number) => import('./model.js').TypedArray>>} */
 const constructors = {
   Float32Array,
   Float64Array,
@@ -54,8 +54,17 @@ export const lengthOf = (shape) => shape.reduce((product, extent) => product * e
  * The bytes of one tensor as the typed array of its dtype.
  * @param {string} dtype
  * @param {ArrayBuffer} buffer
+ * @param {number} [offset]
+ * @param {number} [bytes]
  */
-export function typedArray(dtype, buffer) {
-  const Constructor = constructors[/** @type {string} */ (elementOf(dtype).arrays[0])];
-  return new /** @type {NonNullable<typeof Constructor>} */ (Constructor)(buffer);
+export function typedArray(dtype, buffer, offset = 0, bytes = buffer.byteLength - offset) {
+  const { bytes: size, arrays } = elementOf(dtype);
+  const Constructor = constructors[/** @type {string} */ (arrays[0])];
+  return new /** @type {NonNullable<typeof Constructor>} */ (Constructor)(buffer, offset, bytes / size);
 }
+
+/**
+ * The class of an object, also of one from another window.
+ * @param {unknown} value
+ */
+export const tagOf = (value) => Object.prototype.toString.call(value).slice(8, -1);

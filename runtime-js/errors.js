@@ -27,7 +27,7 @@ export class IntegrityError extends ModelError {
   name = 'IntegrityError';
 }
 
-/** The browser or the bundle cannot do it. Codes: `abi`, `backend`, `simd`, `compile`, `memory`. */
+/** The browser or the bundle cannot do it. Codes: `abi`, `backend`, `limits`, `simd`, `compile`, `memory`. */
 export class UnsupportedError extends ModelError {
   /** @override */
   name = 'UnsupportedError';
@@ -39,13 +39,19 @@ export class WorkerError extends ModelError {
   name = 'WorkerError';
 }
 
-/** A run failed. Codes: `trap` (the compiled code stopped), `disposed`. */
+/** A run failed. Codes: `trap` (the compiled code stopped), `device` (the GPU reported an error), `disposed`. */
 export class RunError extends ModelError {
   /** @override */
   name = 'RunError';
 }
 
-const classes = { ModelError, DownloadError, IntegrityError, UnsupportedError, WorkerError, RunError };
+/** The GPU was taken away (`lost`), and a second attempt failed too. */
+export class DeviceLostError extends ModelError {
+  /** @override */
+  name = 'DeviceLostError';
+}
+
+const classes = { ModelError, DownloadError, IntegrityError, UnsupportedError, WorkerError, RunError, DeviceLostError };
 const builtins = { TypeError, RangeError };
 
 /**

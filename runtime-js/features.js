@@ -19,16 +19,24 @@ const probes = {
 
 /** @typedef {keyof typeof probes} Variant */
 
+/** The variants that this browser can run, fastest first; none where it has no WebAssembly. */
+export const listVariants = () =>
+  /** @type {Variant[]} */ (
+    Object.entries(probes)
+      .filter(([, module]) => typeof WebAssembly === 'object' && WebAssembly.validate(module))
+      .map(([name]) => name)
+  );
+
 /**
  * The fastest variant of those offered that this browser can run.
  * @param {readonly string[]} offered
+ * @param {readonly Variant[]} able
  * @returns {Variant}
  * @throws {UnsupportedError} `simd`
  */
-export function pickVariant(offered) {
-  for (const [name, module] of Object.entries(probes)) {
-    if (offered.includes(name) && WebAssembly.validate(module)) return /** @type {Variant} */ (name);
-  }
+export function pickVariant(offered, able) {
+  const variant = able.find((name) => offered.includes(name));
+  if (variant) return variant;
   throw new UnsupportedError(
     'simd',
     `this browser lacks WebAssembly SIMD, which the model needs (the bundle has: ${offered.join(', ')}); ` +

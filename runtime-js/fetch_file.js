@@ -37,6 +37,18 @@ export async function fetchFile({ url, bytes, sha256 }, target, onBytes, signal)
 }
 
 /**
+ * A file of JSON.
+ * @param {FileSpec} spec
+ * @param {(bytes: number) => void} [onBytes]
+ * @param {AbortSignal} [signal]
+ */
+export async function fetchJson(spec, onBytes = () => {}, signal = undefined) {
+  const bytes = new Uint8Array(spec.bytes);
+  await fetchFile(spec, bytes, onBytes, signal);
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+/**
  * Stops reading once there is more than fits.
  * @param {Response} response
  * @param {Uint8Array} target

@@ -1,15 +1,15 @@
 // `load`: from the manifest in model.js to a model that runs.
 import { checkInputs } from './check_inputs.js';
-import { checkOptions } from './check_options.js';
+import { checkOptions, checkRunOptions } from './check_options.js';
 import { RunError, UnsupportedError } from './errors.js';
-import { pickVariant } from './features.js';
+import { listVariants } from './features.js';
 import { canHash } from './fetch_file.js';
-import { startWasm } from './start_wasm.js';
+import { startFirst } from './start_first.js';
 import { startWorker } from './start_worker.js';
 
-const ABI = 1;
+const ABI = 2;
 
-/** @typedef {import('./model.js').TypedArray} TypedArray */
+/** @typedef {import('./fetch_file.js').FileSpec} FileSpec */
 /** @typedef {import('./start_wasm.js').TensorSpec} TensorSpec */
 /**
  * @typedef {object} Manifest What the compiler wrote into model.js.
@@ -17,10 +17,12 @@ const ABI = 1;
  * @property {string} name
  * @property {TensorSpec[]} inputs
  * @property {TensorSpec[]} outputs
- * @property {number} kernels
- * @property {{ pages: number, weights: number, arena: number }} memory
- * @property {Record<string, import('./start_wasm.js').WasmPlan['module']>} modules by variant
- * @property {(import('./fetch_file.js').FileSpec & { offset: number })[]} weights
+ * @property {(FileSpec & { offset: number })[]} weights
+ * @property {Part[]} backends in order of preference
+ */
+/**
+ * @typedef {(import('./start_wasm.js').WasmPart | import('./device_program.js').DevicePart) & { kernels: number }} Part
+ * What one backend needs besides; `kernels` are the launches of a run.
  */
 
 /**
@@ -35,7 +37,11 @@ export async function load(manifest, options = {}) {
       `model.js has bundle format ${manifest.abi}, these runtime files have ${ABI}: compile again`,
     );
   }
-  const { threads, worker, warmup, onProgress } = checkOptions(options, ['wasm']);
+  const { inputs, outputs, weights } = manifest;
+  const { backend, threads, worker, warmup, device, onProgress } = checkOptions(
+    options,
+    manifest.backends.map((part) => part.backend),
+  );
   // A fault of the caller's own function is reported as such and spoils no load.
   /** @param {import('./model.js').Progress} progress */
   const notify = (progress) => {
@@ -45,41 +51,38 @@ export async function load(manifest, options = {}) {
       reportError(error);
     }
   };
-  const variant = pickVariant(Object.keys(manifest.modules));
-  const module = /** @type {import('./start_wasm.js').WasmPlan['module']} */ (manifest.modules[variant]);
-  const { memory, weights, inputs, outputs } = manifest;
-  const plan = { module, weights, memory, inputs, outputs, threads, warmup };
+  const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
+  const plan = { parts, weights, inputs, outputs, threads, warmup, variants: listVariants() };
   const inWorker = worker && typeof Worker === 'function';
+  const session = inWorker ? await startWorker(plan, notify) : inline(await startFirst({ ...plan, device }, notify));
   const weightBytes = weights.reduce((sum, shard) => sum + shard.bytes, 0);
-  const session = inWorker ? await startWorker(plan, notify) : inline(await startWasm(plan, notify));
-  /** @type {import('./model.js').Info} */
-  const info = {
+  const info = /** @type {import('./model.js').Info} */ ({
     name: manifest.name,
-    backend: 'wasm',
-    variant,
-    threads: session.facts.threads,
-    threadsReason: session.facts.threadsReason,
+    ...session.facts,
     worker: inWorker,
     integrity: canHash()
       ? 'sha256'
       : 'length only: crypto.subtle is missing (the page is not served over https or localhost)',
     weightBytes,
-    memoryBytes: session.facts.memoryBytes,
-    kernels: manifest.kernels,
+    kernels: parts.find((part) => part.backend === session.facts.backend)?.kernels,
     abi: ABI,
-  };
+  });
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
 
   const names = outputs.map((spec) => spec.name);
+  const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info);
   return {
     inputs: inputs.map(publish),
     outputs: outputs.map(publish),
     backend: info.backend,
-    info: () => ({ ...info }),
-    async run(values) {
-      const results = await session.run(checkInputs(inputs, values));
-      return Object.fromEntries(results.map((result, i) => [names[i], result]));
+    device: session.device?.(),
+    info: () => structuredClone(info),
+    async run(values, options = {}) {
+      checkRunOptions(options, info);
+      const results = await session.run(check(values), options);
+      return /** @type {any} */ (Object.fromEntries(results.map((result, i) => [names[i], result])));
     },
+    profile: async (values) => session.profile(check(values)),
     async dispose() {
       session.dispose();
     },
@@ -90,20 +93,27 @@ export async function load(manifest, options = {}) {
 const publish = ({ name, dtype, shape }) => Object.freeze({ name, dtype, shape: Object.freeze([...shape]) });
 
 /**
- * The session without a worker: calls already come one after the other.
- * @param {import('./start_wasm.js').Session | undefined} session
+ * The session without a worker.
+ * @param {import('./start_first.js').Session} session
+ * @returns {import('./start_first.js').Session}
  */
 function inline(session) {
+  let disposed = false;
+  /** @type {<F extends Function>(use: F) => F} */
+  const guard = (use) =>
+    /** @type {any} */ (
+      (/** @type {unknown[]} */ ...given) => {
+        if (disposed) throw new RunError('disposed', 'the model was disposed of');
+        return use(...given);
+      }
+    );
   return {
-    facts: /** @type {import('./start_wasm.js').Session} */ (session).facts,
-    /** @param {TypedArray[]} inputs */
-    run(inputs) {
-      if (!session) throw new RunError('disposed', 'the model was disposed of');
-      return session.run(inputs);
-    },
+    ...session,
+    run: guard(session.run),
+    profile: guard(session.profile),
     dispose() {
-      session?.dispose();
-      session = undefined;
+      if (!disposed) session.dispose();
+      disposed = true;
     },
   };
 }

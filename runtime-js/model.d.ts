@@ -22,23 +22,34 @@ export interface TensorInfo<Name = string, DType = string, Shape = readonly numb
   readonly shape: Shape;
 }
 
+type Global<Name extends string> = typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : never;
+
+/**
+ * An input that is on the device already. A GPUBuffer (backend webgpu, no worker, usage COPY_SRC) holds the elements
+ * in 32 bits each: float16 as float32, small integers and bool as int32. A GPUTexture (the same, usage
+ * TEXTURE_BINDING) or an ImageBitmap (webgpu and webgl) fills a float32 input of shape [1, 3, height, width] or
+ * [1, height, width, 3] with red, green and blue from 0 to 1, and must have just that width and height.
+ */
+export type OnDevice = Global<'GPUBuffer'> | Global<'GPUTexture'> | Global<'ImageBitmap'>;
+
 // <model>
-export type Inputs = Readonly<Record<string, TypedArray>>;
+export type Backend = 'webgpu' | 'webgl' | 'wasm';
+export type Inputs = Readonly<Record<string, TypedArray | OnDevice>>;
 export type Outputs = Record<string, TypedArray>;
 export type InputInfo = readonly TensorInfo[];
 export type OutputInfo = readonly TensorInfo[];
 // </model>
 
-/** `loaded` and `total` are bytes after decompression. */
+/** `loaded` and `total` are bytes after decompression, kernels in the phase 'compile'. */
 export interface Progress {
-  phase: 'code' | 'weights' | 'ready';
+  phase: 'code' | 'weights' | 'compile' | 'ready';
   loaded: number;
   total: number;
 }
 
 export interface LoadOptions {
   /** 'auto', the default, takes the first backend of the bundle that the browser can run. */
-  backend?: 'auto' | 'wasm';
+  backend?: 'auto' | Backend;
   /**
    * Default 1. 'auto' takes half of the browser's logical processors, at most 8, and both where there are two. More than
    * one needs a page that is cross-origin isolated; `info()` says how many are used, and why. Results do not depend on it.
@@ -48,26 +59,74 @@ export interface LoadOptions {
   worker?: boolean;
   /** Default false: run once on zeros before `load` resolves, so that the first run is as fast as later ones. */
   warmup?: boolean;
+  /** Run on this device, on the page: backend webgpu, no worker. Then its buffers can be inputs, and outputs are its. */
+  device?: Global<'GPUDevice'>;
   /** Called as files arrive, last with phase 'ready'. */
   onProgress?: (progress: Progress) => void;
 }
 
-export interface Info {
+export interface PassedOver {
+  backend: Backend;
+  reason: string;
+}
+
+interface CommonInfo {
   name: string;
+  /** Backends that the bundle has and prefers, and why they cannot run here. */
+  passedOver: PassedOver[];
+  worker: boolean;
+  /** How the downloaded files were checked. */
+  integrity: string;
+  weightBytes: number;
+  /** All of the WebAssembly memory, or what lies on the device. */
+  memoryBytes: number;
+  /** Launches of a run. */
+  kernels: number;
+  /** The format of the bundle. */
+  abi: number;
+}
+
+export interface WasmInfo extends CommonInfo {
   backend: 'wasm';
   /** 'relaxed' uses relaxed SIMD, 'plain' does without. */
   variant: 'relaxed' | 'plain';
   threads: number;
   threadsReason: string;
-  worker: boolean;
-  /** How the downloaded files were checked. */
-  integrity: string;
-  weightBytes: number;
-  /** All of the WebAssembly memory. */
-  memoryBytes: number;
-  kernels: number;
-  /** The format of the bundle. */
-  abi: number;
+}
+
+export interface DeviceInfo extends CommonInfo {
+  backend: Device;
+  /** As the browser names the GPU. */
+  adapter: string;
+  /** What the device can do, of all that the model asks of it. */
+  limits: Record<string, number>;
+  /** How often a run waits for the device to hand values to WebAssembly. */
+  crossings: number;
+}
+
+type Device = Exclude<Backend, 'wasm'>;
+export type Info = ('wasm' extends Backend ? WasmInfo : never) | ([Device] extends [never] ? never : DeviceInfo);
+
+export interface RunOptions {
+  /**
+   * 'array' by default. 'gpu-buffer' (backend webgpu, no worker): outputs are new GPUBuffers of `model.device` with 32
+   * bits an element as in OnDevice and the usages STORAGE, COPY_SRC and COPY_DST; they are the caller's to destroy.
+   */
+  output?: 'array' | 'gpu-buffer';
+}
+
+/** One launch of a run. */
+export interface KernelTime {
+  name: string;
+  /** The ONNX nodes that it covers, and their operators. */
+  nodes: string[];
+  ops: string[];
+  ms: number;
+  /** 'gpu' is the device's own clock; 'wall' takes in the way there and back. */
+  clock: 'gpu' | 'wall';
+  /** Floating point operations and bytes read and written, where the compiler counted them. */
+  flops?: number;
+  bytes?: number;
 }
 
 export interface Model {
@@ -75,9 +134,14 @@ export interface Model {
   readonly inputs: InputInfo;
   /** Name, dtype and shape of each output, in the model's order. */
   readonly outputs: OutputInfo;
-  readonly backend: 'wasm';
+  readonly backend: Backend;
+  /** Of the backend webgpu without a worker. */
+  readonly device: Global<'GPUDevice'> | undefined;
   /** Takes and gives typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are the caller's own. */
-  run(inputs: Inputs): Promise<Outputs>;
+  run(inputs: Inputs, options?: { output?: 'array' }): Promise<Outputs>;
+  run(inputs: Inputs, options: { output: 'gpu-buffer' }): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> }>;
+  /** Runs once, each kernel by itself, and tells how long each took. */
+  profile(inputs: Inputs): Promise<KernelTime[]>;
   /** How the model runs: backend, threads, sizes. */
   info(): Info;
   /** Frees the memory and ends the worker; pending runs reject. */
@@ -96,8 +160,10 @@ export class DownloadError extends ModelError<'network' | 'http' | 'html'> {}
 /** A file arrived with other bytes than the compiler wrote. */
 export class IntegrityError extends ModelError<'length' | 'altered'> {}
 /** The browser or the bundle cannot do it. */
-export class UnsupportedError extends ModelError<'abi' | 'backend' | 'simd' | 'compile' | 'memory'> {}
+export class UnsupportedError extends ModelError<'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory'> {}
 /** The worker did not start, or died. */
 export class WorkerError extends ModelError<'start' | 'crash'> {}
-/** The compiled code stopped, or the model was disposed of. */
-export class RunError extends ModelError<'trap' | 'disposed'> {}
+/** The compiled code stopped, the GPU reported an error, or the model was disposed of. */
+export class RunError extends ModelError<'trap' | 'device' | 'disposed'> {}
+/** The GPU was taken away (a driver's reset, a sleeping phone) and could not be had again; the next run tries once more. */
+export class DeviceLostError extends ModelError<'lost'> {}

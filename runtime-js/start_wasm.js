@@ -1,9 +1,11 @@
 // One compiled module with its memory: everything is allocated here, once; a run allocates only its results.
 import { elementOf, lengthOf, typedArray } from './dtypes.js';
-import { RunError, UnsupportedError } from './errors.js';
-import { fetchFile } from './fetch_file.js';
+import { RunError } from './errors.js';
+import { pickVariant } from './features.js';
+import { fetchFile, fetchJson } from './fetch_file.js';
 import { createControl, parallelFor } from './pool.js';
 import { countThreads, STACK_BYTES, startThreads } from './start_threads.js';
+import { compile, allocate as createMemory } from './wasm_module.js';
 
 /** @typedef {import('./fetch_file.js').FileSpec} FileSpec */
 /** @typedef {FileSpec & { offset: number }} Shard `offset`: bytes into the weights */
@@ -11,54 +13,48 @@ import { countThreads, STACK_BYTES, startThreads } from './start_threads.js';
 /** @typedef {import('./model.js').TypedArray} TypedArray */
 /** @typedef {import('./model.js').TensorInfo & { offset: number }} TensorSpec `offset`: bytes into the arena */
 /**
- * @typedef {object} WasmPlan What the worker needs to know.
- * @property {FileSpec & { shared?: number }} module `shared`: the byte that says whether its memory is shared
- * @property {Shard[]} weights
+ * @typedef {FileSpec & { shared?: number }} ModuleSpec `shared`: the byte that says whether its memory is shared
+ * @typedef {object} WasmPart
+ * @property {'wasm'} backend
+ * @property {Record<string, ModuleSpec>} modules by variant
+ * @property {FileSpec} steps what the steps of a run are
  * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
- * @property {readonly TensorSpec[]} inputs
- * @property {readonly TensorSpec[]} outputs
- * @property {number | 'auto'} threads
- * @property {boolean} warmup
+ * @typedef {import('./start_first.js').Plan & WasmPart & { module: ModuleSpec }} WasmPlan
  */
 /**
  * @typedef {object} Exports `prepare` is called once, before the first run.
  * @property {Entry} [prepare]
  * @property {Entry} run
+ * @property {Entry} profile the same, and `clock` after each step
  * @property {import('./pool.js').Chunk} chunk
  * @property {WebAssembly.Global} __stack_pointer
  * @typedef {(weights: number, arena: number) => void} Entry
  */
-/**
- * @typedef {object} Facts What is known once the model has started.
- * @property {number} threads
- * @property {string} threadsReason
- * @property {number} memoryBytes
- */
-/**
- * @typedef {object} Session
- * @property {Facts} facts
- * @property {(inputs: ArrayBufferView[]) => TypedArray[]} run in the order of the plan's inputs and outputs
- * @property {() => void} dispose ends its threads
- */
+/** @typedef {import('./start_first.js').Session} Session */
 
 const PAGE = 65536;
 const SHARED_LIMITS = 3; // of a module's memory; 1 where it is not shared
 
 /**
- * @param {WasmPlan} plan
+ * @param {import('./start_first.js').Plan & WasmPart} given
  * @param {(progress: Progress) => void} onProgress
  * @returns {Promise<Session>}
  */
-export async function startWasm(plan, onProgress) {
+export async function startWasm(given, onProgress) {
+  const variant = pickVariant(Object.keys(given.modules), given.variants);
+  const plan = { ...given, module: /** @type {ModuleSpec} */ (given.modules[variant]) };
   const { memory, threads, reason } = allocate(plan);
   const pool = threads > 1 ? startThreads(threads - 1) : undefined;
-  const facts = { threads, threadsReason: reason, memoryBytes: memory.buffer.byteLength };
+  const facts = { variant, threads, threadsReason: reason, memoryBytes: memory.buffer.byteLength };
+  /** @type {number[]} when each step of a profiled run ended */
+  const times = [];
+  const clock = () => times.push(performance.now());
   const start = async (/** @type {WebAssembly.Module} */ module) => {
     /** @type {import('./pool.js').ParallelFor} */
     let fork = (body, args, extent) => exports.chunk(body, args, 0, extent);
     /** @type {import('./pool.js').ParallelFor} */
-    const parallel_for = (body, args, extent, least) => fork(body, args, extent, least);
-    const instance = await WebAssembly.instantiate(module, { env: { memory, parallel_for } });
+    const parallel_for = (body, args, extent) => fork(body, args, extent);
+    const instance = await WebAssembly.instantiate(module, { env: { memory, parallel_for, clock } });
     const exports = /** @type {Exports} */ (instance.exports);
     if (!pool) return exports;
     const control = createControl();
@@ -77,7 +73,20 @@ export async function startWasm(plan, onProgress) {
     exports.prepare?.(plan.memory.weights, plan.memory.arena);
     // Inputs are zeros still, which are valid for every model.
     if (plan.warmup) exports.run(plan.memory.weights, plan.memory.arena);
-    return { facts, run: runner(plan, memory, exports.run), dispose: () => pool?.dispose() };
+    const run = runner(plan, memory, exports.run);
+    /** @type {Session['profile']} */
+    const profile = async (inputs) => {
+      const steps = await fetchJson(plan.steps);
+      times.length = 0;
+      const began = performance.now();
+      runner(plan, memory, exports.profile)(inputs);
+      return steps.map((/** @type {import('./model.js').KernelTime} */ step, /** @type {number} */ i) => ({
+        ...step,
+        ms: /** @type {number} */ (times[i]) - (times[i - 1] ?? began),
+        clock: 'wall',
+      }));
+    };
+    return { facts, run, profile, dispose: () => pool?.dispose() };
   } catch (error) {
     pool?.dispose();
     throw error;
@@ -88,7 +97,7 @@ export async function startWasm(plan, onProgress) {
  * @param {WasmPlan} plan
  * @param {WebAssembly.Memory} memory
  * @param {Entry} compute
- * @returns {Session['run']}
+ * @returns {(inputs: import('./start_first.js').Input[]) => TypedArray[]}
  */
 function runner(plan, memory, compute) {
   const { weights, arena } = plan.memory;
@@ -122,16 +131,11 @@ function allocate(plan) {
   const { threads, reason } = countThreads(plan.threads, plan.module.shared !== undefined);
   const pages = plan.memory.pages + ((threads - 1) * STACK_BYTES) / PAGE;
   try {
-    // A small maximum: some systems set all of it aside.
-    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: threads > 1 });
-    return { memory, threads, reason };
+    return { memory: createMemory(pages, threads > 1), threads, reason };
   } catch (error) {
-    if (threads > 1) return { ...allocate({ ...plan, threads: 1 }), reason: `no shared memory: ${error}` };
-    const size = `${Math.ceil(pages / 16)} MiB`;
-    throw new UnsupportedError(
-      'memory',
-      `the browser did not give the ${size} of memory that the model needs: ${error}`,
-    );
+    if (threads === 1) throw error;
+    const { message } = /** @type {Error} */ (error);
+    return { ...allocate({ ...plan, threads: 1 }), reason: `no shared memory: ${message}` };
   }
 }
 
@@ -144,6 +148,7 @@ function allocate(plan) {
  */
 async function download(plan, memory, start, onProgress) {
   const code = new Uint8Array(plan.module.bytes);
+  const { shared } = plan.module;
   const place = (/** @type {Shard} */ { offset, bytes }) =>
     new Uint8Array(memory.buffer, plan.memory.weights + offset, bytes);
   const abort = new AbortController();
@@ -160,7 +165,10 @@ async function download(plan, memory, start, onProgress) {
   try {
     const [exports] = await Promise.all([
       fetchAll('code', [[plan.module, code]])
-        .then(() => compile(code, plan, memory))
+        .then(() => {
+          if (shared !== undefined && !(memory.buffer instanceof ArrayBuffer)) code[shared] = SHARED_LIMITS;
+          return compile(code, plan.module.url);
+        })
         .then(start),
       fetchAll(
         'weights',
@@ -172,19 +180,6 @@ async function download(plan, memory, start, onProgress) {
     abort.abort();
     throw error;
   }
-}
-
-/**
- * @param {Uint8Array<ArrayBuffer>} code
- * @param {WasmPlan} plan
- * @param {WebAssembly.Memory} memory
- */
-async function compile(code, { module: { url, shared } }, memory) {
-  if (shared !== undefined && !(memory.buffer instanceof ArrayBuffer)) code[shared] = SHARED_LIMITS;
-  return WebAssembly.compile(code).catch((error) => {
-    const hint = "a Content-Security-Policy needs script-src 'wasm-unsafe-eval'";
-    throw new UnsupportedError('compile', `the browser refused to compile ${url} (${hint}): ${error.message}`);
-  });
 }
 
 /**

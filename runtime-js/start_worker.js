@@ -2,12 +2,12 @@
 // copied into a buffer that goes to the worker and comes back, outputs are handed over.
 import { RunError, unpackError, WorkerError } from './errors.js';
 
-/** @typedef {import('./model.js').TypedArray} TypedArray */
-/** @typedef {{ resolve: (outputs: TypedArray[]) => void, reject: (error: Error) => void }} Waiting */
+/** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
 
 /**
- * @param {import('./start_wasm.js').WasmPlan} plan
+ * @param {import('./start_first.js').Plan} plan
  * @param {(progress: import('./model.js').Progress) => void} onProgress
+ * @returns {Promise<import('./start_first.js').Session>}
  */
 export async function startWorker(plan, onProgress) {
   const worker = create();
@@ -34,7 +34,7 @@ export async function startWorker(plan, onProgress) {
     return call;
   };
 
-  /** @type {import('./start_wasm.js').Facts} */
+  /** @type {import('./start_first.js').Session['facts']} */
   const facts = await new Promise((resolve, reject) => {
     /** @param {Error} error */
     const fail = (error) => {
@@ -45,9 +45,9 @@ export async function startWorker(plan, onProgress) {
     /** @param {MessageEvent<import('./worker.js').Reply>} event */
     worker.onmessage = ({ data }) => {
       if ('progress' in data) onProgress(data.progress);
-      else if ('outputs' in data) {
+      else if ('results' in data) {
         spare = data.bytes;
-        take(data.run).resolve(data.outputs);
+        take(data.run).resolve(data.results);
       } else if ('started' in data) {
         started = true;
         resolve(data.started);
@@ -64,20 +64,20 @@ export async function startWorker(plan, onProgress) {
     worker.postMessage({ start: plan });
   });
 
+  /** @type {(inputs: import('./start_first.js').Input[], profile: boolean) => Promise<any[]>} */
+  const post = (inputs, profile) =>
+    new Promise((resolve, reject) => {
+      if (ended) throw ended;
+      const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
+      spare = undefined;
+      const images = inputs.map((input) => (ArrayBuffer.isView(input) ? null : input));
+      worker.postMessage({ run: runs, profile, bytes, images }, [bytes]);
+      waiting.set(runs++, { resolve, reject });
+    });
   return {
     facts,
-    /**
-     * @param {TypedArray[]} inputs
-     * @returns {Promise<TypedArray[]>}
-     */
-    run: (inputs) =>
-      new Promise((resolve, reject) => {
-        if (ended) throw ended;
-        const bytes = pack(inputs, spare);
-        spare = undefined;
-        worker.postMessage({ run: runs, bytes }, [bytes]);
-        waiting.set(runs++, { resolve, reject });
-      }),
+    run: (inputs) => post(inputs, false),
+    profile: (inputs) => post(inputs, true),
     dispose: () => end(new RunError('disposed', 'the model was disposed of')),
   };
 }
@@ -102,14 +102,15 @@ function noStart({ message }) {
 }
 
 /**
- * All inputs one after the other, in `spare` where there is one.
- * @param {TypedArray[]} inputs
+ * All arrays one after the other, in `spare` where they fit.
+ * @param {ArrayBufferView[]} arrays
  * @param {ArrayBuffer | undefined} spare
  */
-function pack(inputs, spare) {
-  const target = new Uint8Array(spare ?? new ArrayBuffer(inputs.reduce((sum, { byteLength }) => sum + byteLength, 0)));
+function pack(arrays, spare) {
+  const size = arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const target = new Uint8Array(spare && spare.byteLength >= size ? spare : new ArrayBuffer(size));
   let end = 0;
-  for (const { buffer, byteOffset, byteLength } of inputs) {
+  for (const { buffer, byteOffset, byteLength } of arrays) {
     target.set(new Uint8Array(buffer, byteOffset, byteLength), end);
     end += byteLength;
   }

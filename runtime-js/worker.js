@@ -1,17 +1,23 @@
 // The dedicated worker: one session, messages answered in the order in which they came.
 import { elementOf, lengthOf } from './dtypes.js';
 import { packError } from './errors.js';
-import { startWasm } from './start_wasm.js';
+import { startFirst } from './start_first.js';
 
-/** @typedef {{ start: import('./start_wasm.js').WasmPlan } | { run: number, bytes: ArrayBuffer }} Request `bytes`: all inputs, one after the other */
+/** @typedef {import('./start_first.js').Session} Session */
+/** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
+/**
+ * @typedef {{ run: number, profile: boolean, bytes: ArrayBuffer, images: Images }} Run `bytes`: all arrays, one after
+ * the other
+ * @typedef {{ start: import('./start_first.js').Plan } | Run} Request
+ */
 /**
  * @typedef {{ progress: import('./model.js').Progress }
- *   | { started: import('./start_wasm.js').Facts }
+ *   | { started: Session['facts'] }
  *   | { failed: import('./errors.js').PlainError, run?: number }
- *   | { run: number, outputs: import('./model.js').TypedArray[], bytes: ArrayBuffer }} Reply `bytes` goes back
+ *   | { run: number, results: unknown[], bytes: ArrayBuffer }} Reply `bytes` goes back
  */
 
-/** @type {import('./start_wasm.js').Session} */
+/** @type {Session} */
 let session;
 /** @type {number[]} bytes of each input */
 let sizes;
@@ -19,10 +25,10 @@ let sizes;
 /** @type {(reply: Reply, transfer?: ArrayBuffer[]) => void} */
 const reply = (message, transfer = []) => globalThis.postMessage(message, { transfer });
 
-/** @param {import('./start_wasm.js').WasmPlan} plan */
+/** @param {import('./start_first.js').Plan} plan */
 async function start(plan) {
   try {
-    session = await startWasm(plan, (progress) => reply({ progress }));
+    session = await startFirst(plan, (progress) => reply({ progress }));
     sizes = plan.inputs.map(({ dtype, shape }) => lengthOf(shape) * elementOf(dtype).bytes);
     reply({ started: session.facts });
   } catch (error) {
@@ -30,22 +36,32 @@ async function start(plan) {
   }
 }
 
-/** @param {MessageEvent<Request>} event */
-globalThis.onmessage = ({ data }) => {
-  if ('start' in data) {
-    start(data.start);
-    return;
-  }
-  const { run, bytes } = data;
+/** @param {Run} request */
+async function answer({ run, profile, bytes, images }) {
   try {
     let end = 0;
-    const inputs = sizes.map((size) => {
+    const inputs = sizes.map((size, i) => {
+      const image = images[i];
+      if (image) return image;
       end += size;
       return new Uint8Array(bytes, end - size, size);
     });
-    const outputs = session.run(inputs);
-    reply({ run, outputs, bytes }, [...outputs.map((output) => /** @type {ArrayBuffer} */ (output.buffer)), bytes]);
+    // A run that is over at once is answered at once.
+    const pending = profile ? session.profile(inputs) : session.run(inputs);
+    const results = pending instanceof Promise ? await pending : pending;
+    const buffers = results.flatMap((result) =>
+      'buffer' in result ? [/** @type {ArrayBuffer} */ (result.buffer)] : [],
+    );
+    reply({ run, results, bytes }, [...buffers, bytes]);
   } catch (error) {
     reply({ run, failed: packError(error) });
+  } finally {
+    for (const image of images) image?.close();
   }
+}
+
+/** @param {MessageEvent<Request>} event */
+globalThis.onmessage = ({ data }) => {
+  if ('start' in data) start(data.start);
+  else answer(data);
 };

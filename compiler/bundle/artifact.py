@@ -1,10 +1,11 @@
-"""What the wasm backend hands to the bundle: modules, weights, and where the tensors lie in memory."""
+"""What the compiler hands to the bundle: the model for one or several backends, over the same weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ..device_program import DeviceProgram
 from ..program import TensorSpec
 
 VARIANTS = ("relaxed", "plain")
@@ -22,20 +23,63 @@ class KernelInfo:
 
 @dataclass(frozen=True, slots=True)
 class WasmArtifact:
-    """A compiled model. `modules` has a wasm binary for each of VARIANTS (or one of them).
+    """The model for the CPU. `modules` has a wasm binary for each of VARIANTS (or one of them).
 
     A module imports `env.memory`, keeps its stack and static data below `heap_base` (bytes) and exports
     `run(weights: i32, arena: i32)`, both byte addresses. `arena_bytes` holds inputs, outputs and intermediates. Where
     it exports `prepare`, of the same signature, that is called once, before the first run, and fills `prepared_bytes`
     behind the weights.
+
+    A module with loops for several threads imports `env.parallel_for(body, arguments, extent)` and exports
+    `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` says which of its bytes is to be 3 instead of
+    1 where its memory is shared.
     """
 
-    name: str
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
-    weights: bytes
     modules: Mapping[str, bytes]
     heap_base: int
     arena_bytes: int
     kernels: tuple[KernelInfo, ...]
     prepared_bytes: int = 0
+    shared_at: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def backend(self) -> str:
+        return "wasm"
+
+
+@dataclass(frozen=True, slots=True)
+class HostArtifact:
+    """The steps of a device program that run in wasm. `module` is as a WasmArtifact's, but exports a function
+    `segment_0`, `segment_1`, ... for each HostCall in place of `run`. Its weights are `weights_bytes` of the bundle's
+    from `weights_offset` on."""
+
+    module: bytes
+    heap_base: int
+    arena_bytes: int
+    weights_offset: int = 0
+    weights_bytes: int = 0
+    prepared_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceArtifact:
+    """The model for a GPU. `host` is there if the program has a HostCall."""
+
+    program: DeviceProgram
+    host: HostArtifact | None = None
+
+    @property
+    def backend(self) -> str:
+        return self.program.backend
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A compiled model: `backends` in order of preference, each at most once. The offsets of `inputs` and `outputs`
+    are those in the arena of the backend "wasm", and mean nothing where there is none."""
+
+    name: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    weights: bytes
+    backends: tuple[DeviceArtifact | WasmArtifact, ...]

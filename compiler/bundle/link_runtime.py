@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.resources import files
 
 from ..errors import InternalError
 from .files import STABLE_NAMES, BundleFile, hashed_file
 
 _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css))(?=['"])""")
-_TYPES = re.compile(r"^[ \t]*/\*\*.*?\*/[ \t]*\n|/\*\*.*?\*/ ?", re.MULTILINE | re.DOTALL)
+_BACKEND = re.compile(r"^export \{ \w+ as (\w+) \} from .*\n", re.MULTILINE)
+_COMMENT = r"/\*\*(?:(?!\*/).)*\*/"
+_TYPES = re.compile(rf"^[ \t]*{_COMMENT}[ \t]*\n|{_COMMENT} ?", re.MULTILINE | re.DOTALL)
 
 
 def read_runtime() -> dict[str, str]:
@@ -26,8 +28,15 @@ def read_runtime() -> dict[str, str]:
     return sources
 
 
-def link_runtime(sources: Mapping[str, str]) -> dict[str, BundleFile]:
-    """Scripts and style sheets by source name, every reference between them rewritten to the hashed name.
+def keep_backends(sources: Mapping[str, str], backends: Collection[str]) -> dict[str, str]:
+    """The sources, with the lines of other backends left out of backends.js, the only file that names them all."""
+    kept = _BACKEND.sub(lambda line: line[0] if line[1] in backends else "", sources["backends.js"])
+    return {**sources, "backends.js": kept}
+
+
+def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dict[str, BundleFile]:
+    """Scripts and style sheets by source name, every reference between them rewritten to the hashed name: those that
+    `roots` need, or all.
 
     Type comments are left out: model.d.ts has the types. InternalError for a missing module or a cycle of imports,
     which has no content hash.
@@ -46,7 +55,7 @@ def link_runtime(sources: Mapping[str, str]) -> dict[str, BundleFile]:
             linked[name] = hashed_file(stem, suffix, text.encode(), "page" if stem == "page" else "runtime")
         return linked[name]
 
-    for name in sorted(sources):
+    for name in sorted(roots or sources):
         if name.endswith((".js", ".css")):
             link(name, ())
     return linked

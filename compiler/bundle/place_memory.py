@@ -1,11 +1,10 @@
-"""Where stack, weights and arena lie in the module's memory."""
+"""Where stack, weights and arena lie in a module's memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ..program import check_wasm32
-from .artifact import WasmArtifact
 
 PAGE = 65536
 ALIGN = 64
@@ -20,13 +19,13 @@ class MemoryLayout:
     pages: int
 
 
-def place_memory(artifact: WasmArtifact) -> MemoryLayout:
-    """[stack, static data | weights, prepared | arena], each 64-byte aligned. InputError above wasm32's 4 GiB."""
-    weights = _align(artifact.heap_base)
-    constant = len(artifact.weights) + artifact.prepared_bytes
-    arena = _align(weights + constant)
-    end = arena + artifact.arena_bytes
-    check_wasm32(artifact.name, weights, constant, end - weights - constant)
+def place_memory(name: str, heap_base: int, constant_bytes: int, arena_bytes: int) -> MemoryLayout:
+    """[stack, static data | weights, prepared | arena] of the model `name`, each 64-byte aligned. `constant_bytes` are
+    those of weights and what is prepared from them. InputError above wasm32's 4 GiB."""
+    weights = _align(heap_base)
+    arena = _align(weights + constant_bytes)
+    end = arena + arena_bytes
+    check_wasm32(name, weights, constant_bytes, end - weights - constant_bytes)
     pages = max(1, -(-end // PAGE))
     return MemoryLayout(weights, arena, pages)
 

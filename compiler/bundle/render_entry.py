@@ -6,22 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ..program import TensorSpec
-from .artifact import WasmArtifact
+from .artifact import Artifact, WasmArtifact
 from .files import MARKER, BundleFile
 from .place_memory import MemoryLayout
 
-ABI = 1
-"""The format of manifest and module; load.js checks it."""
+ABI = 2
+"""The format of manifest, device programs and modules; load.js checks it."""
 
 
 def render_entry(
-    artifact: WasmArtifact,
-    layout: MemoryLayout,
-    modules: Mapping[str, BundleFile],
-    shards: Sequence[BundleFile],
-    runtime: Mapping[str, BundleFile],
+    artifact: Artifact, backends: Sequence[str], shards: Sequence[BundleFile], runtime: Mapping[str, BundleFile]
 ) -> str:
-    """The source of model.js. Every file is named by `new URL(literal, import.meta.url)`, which bundlers follow."""
+    """The source of model.js. `backends` are literals, from `wasm_entry` and `device_entry`."""
     offsets = [sum(len(shard.data) for shard in shards[:i]) for i in range(len(shards))]
     lines = [
         MARKER,
@@ -34,17 +30,43 @@ def render_entry(
         f"  name: {json.dumps(artifact.name)},",
         f"  inputs: {_list([_tensor(spec) for spec in artifact.inputs])},",
         f"  outputs: {_list([_tensor(spec) for spec in artifact.outputs])},",
-        f"  kernels: {len(artifact.kernels)},",
-        f"  memory: {{ pages: {layout.pages}, weights: {layout.weights}, arena: {layout.arena} }},",
-        "  modules: {",
-        *(f"    {variant}: {{ {_file(file)} }}," for variant, file in modules.items()),
-        "  },",
         f"  weights: {_list([f'offset: {at}, {_file(s)}' for at, s in zip(offsets, shards, strict=True)])},",
+        f"  backends: {_list(backends)},",
         "};",
         "",
         "export const load = (options) => start(manifest, options);",
     ]
     return "\n".join(lines) + "\n"
+
+
+def wasm_entry(part: WasmArtifact, steps: BundleFile, memory: MemoryLayout, modules: Mapping[str, BundleFile]) -> str:
+    """`steps` says what the steps of a run are, for `profile`."""
+    kernels = len(part.kernels)
+    shared = {variant: f", shared: {at}" for variant, at in part.shared_at.items()}
+    variants = " ".join(f"{v}: {{ {_file(file)}{shared.get(v, '')} }}," for v, file in modules.items())
+    return (
+        f"backend: 'wasm', kernels: {kernels}, memory: {_memory(memory)},\n"
+        f"      steps: {{ {_file(steps)} }},\n"
+        f"      modules: {{ {variants} }}"
+    )
+
+
+def device_entry(
+    backend: str, kernels: int, program: BundleFile, host: tuple[BundleFile, MemoryLayout, int, int] | None
+) -> str:
+    """`host`: the module, its memory, offset and size of its part of the weights, in bytes."""
+    text = f"backend: '{backend}', kernels: {kernels},\n      program: {{ {_file(program)} }}"
+    if host is None:
+        return text
+    module, memory, offset, size = host
+    return (
+        f"{text},\n      host: {{ module: {{ {_file(module)} }}, memory: {_memory(memory)}, "
+        f"weights: {{ offset: {offset}, bytes: {size} }} }}"
+    )
+
+
+def _memory(layout: MemoryLayout) -> str:
+    return f"{{ pages: {layout.pages}, weights: {layout.weights}, arena: {layout.arena} }}"
 
 
 def _tensor(spec: TensorSpec) -> str:
@@ -53,6 +75,7 @@ def _tensor(spec: TensorSpec) -> str:
 
 
 def _file(file: BundleFile) -> str:
+    """Files are named by `new URL(literal, import.meta.url)`, which bundlers follow."""
     url = f"new URL('./{file.name}', import.meta.url).href"
     return f"url: {url}, bytes: {len(file.data)}, sha256: '{file.sha256}'"
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..errors import InternalError
 from ..program import TensorSpec
-from .artifact import WasmArtifact
+from .artifact import Artifact
 
 _ARRAYS: dict[DType, str] = {
     F16: "Uint16Array",
@@ -29,11 +29,14 @@ _ACCEPTED = _ARRAYS | {F16: "Float16", U8: "Uint8Array | Uint8ClampedArray"}
 _MODEL = re.compile(r"^// <model>$.*?^// </model>\n", re.MULTILINE | re.DOTALL)
 
 
-def render_types(artifact: WasmArtifact, template: str) -> str:
+def render_types(artifact: Artifact, template: str) -> str:
     """The template with its marked part replaced."""
+    backends = " | ".join(f"'{part.backend}'" for part in artifact.backends)
+    on_device = any(part.backend != "wasm" for part in artifact.backends)
     own = "\n".join(
         (
-            _interface("Inputs", artifact.inputs, _ACCEPTED),
+            f"export type Backend = {backends};\n",
+            _interface("Inputs", artifact.inputs, _ACCEPTED, " | OnDevice" if on_device else ""),
             _interface("Outputs", artifact.outputs, _ARRAYS),
             _infos("InputInfo", artifact.inputs),
             _infos("OutputInfo", artifact.outputs),
@@ -45,10 +48,10 @@ def render_types(artifact: WasmArtifact, template: str) -> str:
     return text
 
 
-def _interface(name: str, specs: Sequence[TensorSpec], arrays: dict[DType, str]) -> str:
+def _interface(name: str, specs: Sequence[TensorSpec], arrays: dict[DType, str], more: str = "") -> str:
     fields = "".join(
         f"  /** {spec.dtype}, shape {list(spec.shape)}, length {spec.length} */\n"
-        f"  {json.dumps(spec.name)}: {arrays[spec.dtype]};\n"
+        f"  {json.dumps(spec.name)}: {arrays[spec.dtype]}{more};\n"
         for spec in specs
     )
     return f"export interface {name} {{\n{fields}}}\n"

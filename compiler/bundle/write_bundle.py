@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
-from .artifact import VARIANTS, WasmArtifact
+from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
 from .files import BundleFile, Kind, foreign_files, hashed_file, is_bundle
-from .link_runtime import link_runtime, read_runtime, relink
+from .isolation import isolate_page, isolation_files
+from .link_runtime import keep_backends, link_runtime, read_runtime, relink
 from .place_memory import place_memory
-from .render_entry import render_entry
+from .render_device import render_device, render_steps
+from .render_entry import device_entry, render_entry, wasm_entry
 from .render_types import render_types
 
 SHARD_BYTES = 20 * 2**20
@@ -33,14 +35,19 @@ class WrittenFile:
 
 
 def write_bundle(
-    artifact: WasmArtifact, out: Path, *, force: bool = False, shard_bytes: int = SHARD_BYTES
+    artifact: Artifact,
+    out: Path,
+    *,
+    force: bool = False,
+    isolation: bool = False,
+    shard_bytes: int = SHARD_BYTES,
 ) -> list[WrittenFile]:
     """Write the bundle into the folder `out`, all of it or nothing: it is made beside `out` and renamed.
 
     Same artifact, same bytes. `force` replaces a folder that holds a bundle and nothing else.
     InputError when `out` is taken or cannot be written, or the model exceeds wasm32's 4 GiB.
     """
-    files = render_bundle(artifact, shard_bytes=shard_bytes)
+    files = render_bundle(artifact, isolation=isolation, shard_bytes=shard_bytes)
     check_free(out, force=force)
     with _explained(out):
         out = out.resolve()
@@ -49,30 +56,58 @@ def write_bundle(
     return [WrittenFile(file.name, len(file.data), file.kind) for file in files]
 
 
-def render_bundle(artifact: WasmArtifact, *, shard_bytes: int = SHARD_BYTES) -> list[BundleFile]:
-    """The files of the bundle, model.js first; no two have one name."""
-    layout = place_memory(artifact)
-    sources = read_runtime()
-    runtime = link_runtime(sources)
-    modules = {
-        variant: hashed_file(variant, "wasm", artifact.modules[variant], "wasm")
-        for variant in VARIANTS
-        if variant in artifact.modules
-    }
+def render_bundle(
+    artifact: Artifact, *, isolation: bool = False, shard_bytes: int = SHARD_BYTES
+) -> list[BundleFile]:
+    """The files of the bundle, model.js first; no two have one name. `isolation` adds what gives a page threads."""
+    sources = keep_backends(read_runtime(), [part.backend for part in artifact.backends])
+    runtime = link_runtime(sources, ("load.js", "errors.js", "page.js", "page.css"))
+    rendered = [
+        _render_wasm(artifact, part) if isinstance(part, WasmArtifact) else _render_device(artifact.name, part)
+        for part in artifact.backends
+    ]
     shards = [
         hashed_file("weights", "bin", artifact.weights[start : start + shard_bytes], "weights")
         for start in range(0, len(artifact.weights), shard_bytes)
     ]
+    entry = render_entry(artifact, [text for text, _ in rendered], shards, runtime)
     page = relink(sources["index.html"], runtime.__getitem__).replace("{{name}}", html.escape(artifact.name))
     files = [
-        BundleFile("model.js", render_entry(artifact, layout, modules, shards, runtime).encode(), "entry"),
+        BundleFile("model.js", entry.encode(), "entry"),
         BundleFile("model.d.ts", render_types(artifact, sources["model.d.ts"]).encode(), "types"),
-        BundleFile("index.html", page.encode(), "page"),
+        BundleFile("index.html", (isolate_page(page) if isolation else page).encode(), "page"),
+        *(isolation_files(sources) if isolation else ()),
         *runtime.values(),
-        *modules.values(),
+        *(file for _, own in rendered for file in own),
         *shards,
     ]
     return list({file.name: file for file in files}.values())
+
+
+def _render_wasm(artifact: Artifact, part: WasmArtifact) -> tuple[str, list[BundleFile]]:
+    """The manifest's entry and the files it names."""
+    constants = len(artifact.weights) + part.prepared_bytes
+    memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes)
+    modules = {
+        variant: hashed_file(variant, "wasm", part.modules[variant], "wasm")
+        for variant in VARIANTS
+        if variant in part.modules
+    }
+    steps = hashed_file("steps", "json", render_steps(part.kernels), "program")
+    return wasm_entry(part, steps, memory, modules), [steps, *modules.values()]
+
+
+def _render_device(name: str, part: DeviceArtifact) -> tuple[str, list[BundleFile]]:
+    program = hashed_file(part.backend, "json", render_device(part.program), "program")
+    kernels = len(part.program.steps)
+    if part.host is None:
+        return device_entry(part.backend, kernels, program, None), [program]
+    memory = place_memory(
+        name, part.host.heap_base, part.host.weights_bytes + part.host.prepared_bytes, part.host.arena_bytes
+    )
+    module = hashed_file("host", "wasm", part.host.module, "wasm")
+    host = (module, memory, part.host.weights_offset, part.host.weights_bytes)
+    return device_entry(part.backend, kernels, program, host), [program, module]
 
 
 def check_free(out: Path, *, force: bool) -> None:

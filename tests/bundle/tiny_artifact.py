@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 import wasmtime
-from webnn_compile.bundle import KernelInfo, TensorSpec, WasmArtifact
+from webnn_compile.bundle import Artifact, KernelInfo, TensorSpec, WasmArtifact
 from webnn_compile.dtypes import DTYPES, F32
 
 HEAP_BASE = 1000
@@ -47,21 +47,25 @@ _COPY = """
 """
 
 
-def tiny_artifact(length: int = 1024, *, name: str = "tiny") -> WasmArtifact:
+def tiny_artifact(length: int = 1024, *, name: str = "tiny") -> Artifact:
     """output = relu(input * w + b), float32 of shape [1, length]; a NaN as the first input traps."""
     size = 4 * length
-    return WasmArtifact(
+    return Artifact(
         name=name,
         inputs=(TensorSpec("input", F32, (1, length), 0),),
         outputs=(TensorSpec("output", F32, (1, length), size),),
         weights=tiny_weights(length).tobytes(),
-        modules={
-            variant: wasmtime.wat2wasm(_RELU.format(size=size, slow=SLOW, multiply_add=code))
-            for variant, code in _MULTIPLY_ADD.items()
-        },
-        heap_base=HEAP_BASE,
-        arena_bytes=2 * size,
-        kernels=(KernelInfo("multiply_add", ("Mul_0", "Add_1", "Relu_2"), ("Mul", "Add", "Relu")),),
+        backends=(
+            WasmArtifact(
+                modules={
+                    variant: wasmtime.wat2wasm(_RELU.format(size=size, slow=SLOW, multiply_add=code))
+                    for variant, code in _MULTIPLY_ADD.items()
+                },
+                heap_base=HEAP_BASE,
+                arena_bytes=2 * size,
+                kernels=(KernelInfo("multiply_add", ("Mul_0", "Add_1", "Relu_2"), ("Mul", "Add", "Relu")),),
+            ),
+        ),
     )
 
 
@@ -71,7 +75,7 @@ def tiny_weights(length: int) -> np.ndarray:
     return rng.integers(-8, 9, (2, length)).astype(np.float32)
 
 
-def copy_artifact(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> WasmArtifact:
+def copy_artifact(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> Artifact:
     """Every input "x" (name -> dtype, shape) comes back as the output "x out"; no weights."""
     offsets: list[int] = []
     size = 0
@@ -80,15 +84,16 @@ def copy_artifact(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> WasmArt
         size += -(-prod(shape) * DTYPES[dtype].bytes // 64) * 64
     placed = list(zip(tensors.items(), offsets, strict=True))
     code = wasmtime.wat2wasm(_COPY.format(size=size))
-    return WasmArtifact(
+    return Artifact(
         name="copy",
         inputs=tuple(TensorSpec(name, DTYPES[dtype], shape, at) for (name, (dtype, shape)), at in placed),
         outputs=tuple(
             TensorSpec(f"{name} out", DTYPES[dtype], shape, size + at) for (name, (dtype, shape)), at in placed
         ),
         weights=b"",
-        modules={"plain": code, "relaxed": code},
-        heap_base=HEAP_BASE,
-        arena_bytes=2 * size,
-        kernels=(),
+        backends=(
+            WasmArtifact(
+                modules={"plain": code, "relaxed": code}, heap_base=HEAP_BASE, arena_bytes=2 * size, kernels=()
+            ),
+        ),
     )

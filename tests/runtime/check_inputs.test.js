@@ -45,7 +45,7 @@ test('a scalar is an array of one', () => {
 
 test('a DataView and an ArrayBuffer are refused', () => {
   assert.throws(() => checkInputs(specs, { image: new DataView(new ArrayBuffer(4)), scale }), /got DataView$/);
-  assert.throws(() => checkInputs(specs, { image: new ArrayBuffer(4), scale }), /got an object$/);
+  assert.throws(() => checkInputs(specs, { image: new ArrayBuffer(4), scale }), /got ArrayBuffer$/);
 });
 
 test('a model without inputs takes an empty object', () => {

@@ -1,0 +1,90 @@
+"""A device program as the JSON that the runtime reads: kernels as source text, the rest as tables of indices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..device_program import DeviceKernel, DeviceProgram, HostCall, Launch, Storage
+from .artifact import KernelInfo
+
+
+def render_device(program: DeviceProgram) -> bytes:
+    """UTF-8. What fields mean is said in device_program.py; tensors are counted in elements, shapes are left out."""
+    document = {
+        "backend": program.backend,
+        "features": _features(program),
+        "kernels": [_kernel(k) for k in program.kernels],
+        "storages": [_storage(s) for s in program.storages],
+        "values": [
+            {"name": v.name, "storage": v.storage, "dtype": str(v.dtype), "length": prod(v.shape)}
+            for v in program.values
+        ],
+        "constants": [
+            {"value": c.value, "offset": c.offset, "bytes": c.bytes, "dtype": str(c.dtype)} for c in program.constants
+        ],
+        "prepare": [_launch(s) for s in program.prepare],
+        "steps": [_step(s) for s in program.steps],
+        "inputs": [port.value for port in program.inputs],
+        "outputs": [port.value for port in program.outputs],
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def render_steps(kernels: Sequence[KernelInfo]) -> bytes:
+    """What the steps of a run on the CPU are, for its profile."""
+    steps = [{"name": k.name, "nodes": list(k.nodes), "ops": list(k.ops)} for k in kernels]
+    return json.dumps(steps, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _features(program: DeviceProgram) -> list[str]:
+    """The WebGPU features that its shaders enable."""
+    enabled = {"enable f16;": "shader-f16", "enable subgroups;": "subgroups"}
+    return [feature for line, feature in enabled.items() if any(line in k.source for k in program.kernels)]
+
+
+def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
+    return {
+        "name": kernel.name,
+        "source": kernel.source,
+        "access": "".join("w" if p.access == "write" else "r" for p in kernel.params),
+        "grid": list(kernel.grid),
+        "flops": kernel.flops,
+        "bytes": kernel.bytes,
+    }
+
+
+def _storage(storage: Storage) -> dict[str, Any]:
+    entry: dict[str, Any] = {"bytes": storage.bytes, "dtype": str(storage.dtype)}
+    if (place := storage.placement) is not None:
+        entry["texture"] = [place.width, place.height, place.layers]
+    if storage.prepare_only:
+        entry["prepareOnly"] = True
+    return entry
+
+
+def _launch(launch: Launch) -> dict[str, Any]:
+    return {
+        "kernel": launch.kernel,
+        "name": launch.name,
+        "arguments": list(launch.arguments),
+        "nodes": list(launch.nodes),
+        "ops": list(launch.ops),
+    }
+
+
+def _step(step: Launch | HostCall) -> dict[str, Any]:
+    if isinstance(step, Launch):
+        return _launch(step)
+    reads, writes = len(step.reads), len(step.writes)
+    places = list(zip((*step.reads, *step.writes), step.offsets, strict=True))
+    return {
+        "reads": [{"value": value, "offset": offset} for value, offset in places[:reads]],
+        "writes": [{"value": value, "offset": offset} for value, offset in places[reads : reads + writes]],
+        "name": step.name,
+        "nodes": list(step.nodes),
+        "ops": list(step.ops),
+        "reason": step.reason,
+    }

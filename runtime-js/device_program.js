@@ -1,0 +1,150 @@
+// A device program as it lies in the bundle, and what is the same for every GPU API: constants, buffers, segments.
+import { widen, words } from './convert.js';
+import { elementOf } from './dtypes.js';
+import { fetchFile, fetchJson } from './fetch_file.js';
+
+/** @typedef {import('./convert.js').Words} Words */
+/** @typedef {import('./fetch_file.js').FileSpec} FileSpec */
+/** @typedef {import('./model.js').Progress} Progress */
+/**
+ * @typedef {object} DevicePart
+ * @property {'webgpu' | 'webgl'} backend
+ * @property {FileSpec} program
+ * @property {import('./start_host.js').HostPart} [host]
+ */
+/** @typedef {import('./start_first.js').Plan & DevicePart} DevicePlan */
+/**
+ * @typedef {object} Kernel
+ * @property {string} name
+ * @property {string} source
+ * @property {string} access a letter for each parameter, r or w
+ * @property {[number, number, number]} grid workgroups, or width, height and layers of the texels that a draw covers
+ * @property {number} flops
+ * @property {number} bytes
+ */
+/** @typedef {{ bytes: number, dtype: string, texture?: [number, number, number], prepareOnly?: true }} Storage */
+/** @typedef {{ name: string, storage: number, dtype: string, length: number }} Value */
+/** @typedef {{ kernel: number, name: string, arguments: number[], nodes: string[], ops: string[] }} Launch */
+/** @typedef {{ value: number, offset: number }} Place bytes into the host's arena */
+/** @typedef {{ reads: Place[], writes: Place[], name: string, nodes: string[], ops: string[] }} HostCall */
+/**
+ * @typedef {object} Program What compiler/device_program.py describes.
+ * @property {string[]} features
+ * @property {Kernel[]} kernels
+ * @property {Storage[]} storages
+ * @property {Value[]} values
+ * @property {{ value: number, offset: number, bytes: number, dtype: string }[]} constants
+ * @property {Launch[]} prepare
+ * @property {(Launch | HostCall)[]} steps
+ * @property {number[]} inputs
+ * @property {number[]} outputs
+ */
+/**
+ * @typedef {object} Device A GPU with a program's storages on it, zeroed. What fails because it is lost throws DeviceLostError.
+ * @property {string} adapter
+ * @property {Record<string, number>} limits those that the program has need of
+ * @property {GPUDevice} [own]
+ * @property {(onKernel: () => void) => Promise<unknown>} compile all kernels
+ * @property {(value: number, data: Words) => void} write
+ * @property {(value: number, source: any, picture: import('./check_inputs.js').Picture) => void} draw an image into an input
+ * @property {(value: number, source: GPUBuffer) => void} copy
+ * @property {(launches: Launch[], reads: number[]) => Segment} segment
+ * @property {(value: number) => GPUBuffer} take a new buffer with the value
+ * @property {(launches: Launch[]) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order
+ * @property {(storage: number) => void} release
+ * @property {() => void} dispose
+ */
+/** @typedef {(download?: boolean) => Promise<Words[]>} Segment Launches in order, then the values read, as arrays of their own. */
+/** @typedef {(program: Promise<Program>, plan: DevicePlan) => Promise<Device>} Open */
+
+/**
+ * @param {DevicePlan} plan
+ * @returns {Promise<Program>}
+ */
+export const fetchProgram = ({ program }) => fetchJson(program);
+
+/**
+ * All weights, in one piece.
+ * @param {DevicePlan} plan
+ * @param {(progress: Progress) => void} onProgress
+ * @param {AbortSignal} signal
+ */
+export async function fetchWeights({ weights }, onProgress, signal) {
+  const total = weights.reduce((sum, { bytes }) => sum + bytes, 0);
+  const all = new Uint8Array(total);
+  let loaded = 0;
+  const onBytes = (/** @type {number} */ bytes) => {
+    loaded += bytes;
+    onProgress({ phase: 'weights', loaded, total });
+  };
+  const place = (/** @type {{ offset: number, bytes: number }} */ { offset, bytes }) =>
+    all.subarray(offset, offset + bytes);
+  await Promise.all(weights.map((shard) => fetchFile(shard, place(shard), onBytes, signal)));
+  return all;
+}
+
+/**
+ * @param {Device} device
+ * @param {Program} program
+ * @param {Uint8Array<ArrayBuffer>} weights
+ */
+export function uploadConstants(device, program, weights) {
+  for (const { value, offset, bytes, dtype } of program.constants) {
+    const view = weights.subarray(offset, offset + bytes);
+    const target = wordsFor(program, value, bytes / elementOf(dtype).bytes, view);
+    if (target.buffer !== weights.buffer) widen(dtype, view, target, valueAt(program, value).name);
+    device.write(value, target);
+  }
+}
+
+/**
+ * Words for a value: those of `view` themselves where the device takes them as they are.
+ * @param {Program} program
+ * @param {number} index
+ * @param {number} [length]
+ * @param {Uint8Array<ArrayBuffer>} [view]
+ * @returns {Words}
+ */
+export function wordsFor(program, index, length = valueAt(program, index).length, view = undefined) {
+  const { storage, dtype } = valueAt(program, index);
+  const device = /** @type {Storage} */ (program.storages[storage]).dtype;
+  if (view && dtype === device && view.byteOffset % 4 === 0) return words(device, length, view.buffer, view.byteOffset);
+  return words(device, length);
+}
+
+/** @type {(program: Program, index: number) => Value} */
+export const valueAt = (program, index) => /** @type {Value} */ (program.values[index]);
+
+/**
+ * The launches between the calls of the host: before each, and after the last.
+ * @param {Program} program
+ * @returns {Launch[][]}
+ */
+export function splitSteps({ steps }) {
+  /** @type {Launch[][]} */
+  const parts = [[]];
+  for (const step of steps) {
+    if ('reads' in step) parts.push([]);
+    else parts.at(-1)?.push(step);
+  }
+  return parts;
+}
+
+/** @type {(program: Program) => HostCall[]} */
+export const hostCalls = ({ steps }) => /** @type {HostCall[]} */ (steps.filter((step) => 'reads' in step));
+
+/**
+ * A kernel, or what one launch of it computes, for an error.
+ * @param {Program} program
+ * @param {number} kernel
+ * @param {Launch} [launch]
+ */
+export function describe({ kernels, prepare, steps }, kernel, launch = undefined) {
+  const all = /** @type {Launch[]} */ ([...prepare, ...steps].filter((step) => 'kernel' in step));
+  const nodes = new Set(
+    (launch ? [launch] : all.filter((step) => step.kernel === kernel)).flatMap((step) => step.nodes),
+  );
+  const list = [...nodes];
+  const some = list.slice(0, 4).join(', ') + (list.length > 4 ? ', ...' : '');
+  return `kernel ${launch?.name ?? kernels[kernel]?.name} (${list.length ? `nodes: ${some}` : 'of no node'})`;
+}

@@ -1,0 +1,242 @@
+// A device program on a GPU, whatever its API: what is uploaded when, launched in which order, and what a loss of the
+// device costs: everything is set up again, and the run that was interrupted is done once more.
+import { pictureOf } from './check_inputs.js';
+import { narrow, widen } from './convert.js';
+import {
+  fetchProgram,
+  fetchWeights,
+  hostCalls,
+  splitSteps,
+  uploadConstants,
+  valueAt,
+  wordsFor,
+} from './device_program.js';
+import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
+import { startHost } from './start_host.js';
+
+/** @typedef {import('./convert.js').Words} Words */
+/** @typedef {import('./device_program.js').Device} Device */
+/** @typedef {import('./start_first.js').Input} Input */
+/** @typedef {import('./start_first.js').Output} Output */
+/** @typedef {import('./model.js').KernelTime} KernelTime */
+/** @typedef {import('./model.js').Progress} Progress */
+/** @typedef {import('./model.js').TensorInfo} TensorInfo */
+/** @typedef {{ device: Device, segments: import('./device_program.js').Segment[], downloads: import('./device_program.js').Segment[] }} Built */
+
+/**
+ * @param {import('./device_program.js').Open} open
+ * @param {import('./device_program.js').DevicePlan} plan
+ * @param {(progress: Progress) => void} onProgress
+ * @returns {Promise<import('./start_first.js').Session>}
+ */
+export async function startDevice(open, plan, onProgress) {
+  const arriving = fetchProgram(plan);
+  arriving.catch(() => {}); // it is `open` that waits for it
+  let notify = onProgress;
+
+  /** @returns {Promise<Built>} */
+  async function build() {
+    const device = await open(arriving, plan);
+    const program = await arriving;
+    const abort = new AbortController();
+    try {
+      let loaded = 0;
+      const total = program.kernels.length;
+      const [weights] = await Promise.all([
+        fetchWeights(plan, notify, abort.signal),
+        device.compile(() => notify({ phase: 'compile', loaded: ++loaded, total })),
+      ]);
+      uploadConstants(device, program, weights);
+      if (plan.host) host ??= await startHost(plan.host, weights);
+      if (program.prepare.length) await device.segment(program.prepare, [])();
+      program.storages.forEach(({ prepareOnly }, i) => {
+        if (prepareOnly) device.release(i);
+      });
+      const calls = hostCalls(program);
+      const reads = calls.map((call) => call.reads.map(({ value }) => value)).concat([program.outputs]);
+      const segments = splitSteps(program).map((launches, i) => device.segment(launches, reads[i] ?? []));
+      return { device, segments, downloads: [] };
+    } catch (error) {
+      abort.abort();
+      device.dispose();
+      throw error;
+    }
+  }
+
+  /** @type {Awaited<ReturnType<typeof startHost>> | undefined} */
+  let host;
+  /** @type {Built | undefined} */
+  let built;
+  let ready = false;
+  let disposed = false;
+
+  /**
+   * @template T
+   * @param {boolean} again whether what was interrupted can be repeated
+   * @param {(now: Built) => Promise<T>} task
+   * @returns {Promise<T>}
+   */
+  async function withDevice(again, task) {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        built ??= await build();
+        if (!disposed) return await task(built);
+        throw new DeviceLostError('lost', 'disposed');
+      } catch (error) {
+        // A device that cannot be had again is as lost as one that breaks down again.
+        const unavailable = ready && !built && error instanceof UnsupportedError;
+        if (!disposed && !unavailable && !(error instanceof DeviceLostError)) throw error;
+        built?.device.dispose();
+        built = undefined;
+        if (disposed) throw new RunError('disposed', 'the model was disposed of');
+        if (unavailable) throw new DeviceLostError('lost', `the device was lost, and ${error.message}`);
+        if (attempt || !again) throw error;
+      }
+    }
+  }
+
+  const program = await withDevice(true, () => arriving);
+  ready = true;
+  notify = () => {};
+  const calls = hostCalls(program);
+  const uploads = program.inputs.map((value) => wordsFor(program, value));
+
+  /** @param {Input[]} inputs */
+  const pack = (inputs) => {
+    inputs.forEach((input, i) => {
+      const { dtype, name } = /** @type {TensorInfo} */ (plan.inputs[i]);
+      if (ArrayBuffer.isView(input))
+        widen(dtype, input, /** @type {Words} */ (uploads[i]), `input ${JSON.stringify(name)}`);
+    });
+  };
+
+  /**
+   * @param {Device} device
+   * @param {Input[]} inputs
+   */
+  const upload = (device, inputs) => {
+    inputs.forEach((input, i) => {
+      const value = /** @type {number} */ (program.inputs[i]);
+      if (ArrayBuffer.isView(input)) device.write(value, /** @type {Words} */ (uploads[i]));
+      else if ('mapState' in input) device.copy(value, input);
+      else {
+        const picture = pictureOf(/** @type {TensorInfo} */ (plan.inputs[i]));
+        device.draw(value, input, /** @type {import('./check_inputs.js').Picture} */ (picture));
+      }
+    });
+  };
+
+  /**
+   * @param {Device} device
+   * @param {number} i which call
+   * @param {Words[]} arrays what it reads
+   */
+  const callHost = (device, i, arrays) => {
+    const { reads, writes, name } = /** @type {import('./device_program.js').HostCall} */ (calls[i]);
+    const given = reads.map(({ value, offset }, k) => ({
+      offset,
+      array: narrow(valueAt(program, value).dtype, /** @type {Words} */ (arrays[k])),
+    }));
+    const take = host?.call(i, given);
+    for (const { value, offset } of writes) {
+      const { dtype, length } = valueAt(program, value);
+      const target = wordsFor(program, value);
+      if (take) widen(dtype, take(offset, dtype, length), target, name);
+      device.write(value, target);
+    }
+  };
+
+  /** @type {(arrays: Words[]) => Output[]} */
+  const outputsOf = (arrays) =>
+    arrays.map((array, i) => narrow(/** @type {TensorInfo} */ (plan.outputs[i]).dtype, array));
+
+  /**
+   * @param {Built} now
+   * @param {boolean} download
+   */
+  const carryOut = async ({ device, segments }, download) => {
+    for (let i = 0; i < calls.length; i++) callHost(device, i, await at(segments, i)());
+    const arrays = await at(segments, calls.length)(download);
+    return download ? outputsOf(arrays) : program.outputs.map((value) => device.take(value));
+  };
+
+  /** @param {Built} now */
+  const profile = async ({ device, downloads }) => {
+    /** @type {KernelTime[]} */
+    const times = [];
+    for (const [i, launches] of splitSteps(program).entries()) {
+      const { ms, clock } = await device.time(launches);
+      launches.forEach(({ kernel, name, nodes, ops }, k) => {
+        const { flops, bytes } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[kernel]);
+        times.push({ name, nodes, ops, ms: /** @type {number} */ (ms[k]), clock, flops, bytes });
+      });
+      const call = calls[i];
+      if (!call) continue;
+      const began = performance.now();
+      downloads[i] ??= device.segment(
+        [],
+        call.reads.map(({ value }) => value),
+      );
+      callHost(device, i, await at(downloads, i)());
+      const { name, nodes, ops } = call;
+      times.push({ name, nodes, ops, ms: performance.now() - began, clock: 'wall' });
+    }
+    return times;
+  };
+
+  let waiting = 0;
+  let tail = Promise.resolve();
+  /**
+   * Tasks one after the other; what must wait keeps its inputs as they are now.
+   * @template T
+   * @param {Input[]} inputs
+   * @param {(now: Built) => Promise<T>} task
+   * @returns {Promise<T>}
+   */
+  const queue = (inputs, task) => {
+    const idle = waiting === 0;
+    const kept = idle ? inputs : inputs.map((input) => (ArrayBuffer.isView(input) ? copyOf(input) : input));
+    if (idle) pack(kept);
+    waiting++;
+    const result = tail.then(() => {
+      if (!idle) pack(kept);
+      return withDevice(kept.every(isPortable), (now) => {
+        upload(now.device, kept);
+        return task(now);
+      });
+    });
+    const next = () => void waiting--;
+    tail = result.then(next, next);
+    return result;
+  };
+
+  if (plan.warmup) await withDevice(true, (now) => carryOut(now, true));
+  const { adapter, limits } = /** @type {Built} */ (/** @type {unknown} */ (built)).device;
+  const memoryBytes = program.storages.reduce((sum, { bytes, prepareOnly }) => sum + (prepareOnly ? 0 : bytes), 0);
+  return {
+    facts: { adapter, limits, memoryBytes, crossings: calls.filter(({ reads }) => reads.length).length },
+    device: () => built?.device.own,
+    run: (inputs, options) => queue(inputs, (now) => carryOut(now, options?.output !== 'gpu-buffer')),
+    profile: (inputs) => queue(inputs, profile),
+    dispose() {
+      disposed = true;
+      built?.device.dispose();
+    },
+  };
+}
+
+/**
+ * @template T
+ * @param {T[]} list
+ * @param {number} i
+ */
+const at = (list, i) => /** @type {T} */ (list[i]);
+
+/** @param {ArrayBufferView} view */
+const copyOf = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength).slice();
+
+/**
+ * Whether an input can be given to another device.
+ * @param {Input} input
+ */
+const isPortable = (input) => ArrayBuffer.isView(input) || input instanceof ImageBitmap;

@@ -1,0 +1,54 @@
+// The first backend of the bundle that can run here.
+import * as backends from './backends.js';
+import { UnsupportedError } from './errors.js';
+
+/** @typedef {import('./model.js').Progress} Progress */
+/** @typedef {import('./model.js').PassedOver} PassedOver */
+/** @typedef {import('./model.js').RunOptions} RunOptions */
+/** @typedef {import('./model.js').KernelTime} KernelTime */
+/**
+ * @typedef {object} Plan What a session is started from; plain data but for `device`.
+ * @property {import('./load.js').Part[]} parts in order of preference
+ * @property {(import('./fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
+ * @property {readonly import('./start_wasm.js').TensorSpec[]} inputs
+ * @property {readonly import('./start_wasm.js').TensorSpec[]} outputs
+ * @property {number | 'auto'} threads
+ * @property {boolean} warmup
+ * @property {import('./features.js').Variant[]} variants of wasm that the browser has
+ * @property {GPUDevice} [device] the caller's own
+ */
+/** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
+/** @typedef {import('./model.js').TypedArray | GPUBuffer} Output */
+/**
+ * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's.
+ * @property {Record<string, unknown>} facts what `info` tells of it
+ * @property {(inputs: Input[], options?: RunOptions) => Output[] | Promise<Output[]>} run
+ * @property {(inputs: Input[]) => KernelTime[] | Promise<KernelTime[]>} profile
+ * @property {() => void} dispose pending runs reject
+ * @property {() => GPUDevice | undefined} [device]
+ */
+
+/**
+ * @param {Plan} plan
+ * @param {(progress: Progress) => void} onProgress
+ * @returns {Promise<Session>}
+ * @throws {UnsupportedError} where none can
+ */
+export async function startFirst(plan, onProgress) {
+  /** @type {PassedOver[]} */
+  const passedOver = [];
+  for (const part of plan.parts) {
+    const start = /** @type {Record<string, (plan: any, notify: typeof onProgress) => Promise<Session>>} */ (backends)[
+      part.backend
+    ];
+    try {
+      const session = await /** @type {NonNullable<typeof start>} */ (start)({ ...plan, ...part }, onProgress);
+      return { ...session, facts: { backend: part.backend, passedOver, ...session.facts } };
+    } catch (error) {
+      if (!(error instanceof UnsupportedError) || plan.parts.length === 1) throw error;
+      passedOver.push({ backend: part.backend, reason: error.message });
+    }
+  }
+  const reasons = passedOver.map(({ backend, reason }) => `${backend}: ${reason}`).join('; ');
+  throw new UnsupportedError('backend', `this browser can run no backend of the bundle; ${reasons}`);
+}

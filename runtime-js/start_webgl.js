@@ -1,0 +1,376 @@
+// Device programs on WebGL 2: a kernel is a fragment shader, a launch one triangle over the texels that it writes.
+import { words } from './convert.js';
+import { describe, valueAt } from './device_program.js';
+import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
+import { startDevice } from './start_device.js';
+import { acquireContext, createFramebuffer, createTexture, formatOf, linkLog, linkProgram } from './webgl_context.js';
+import { createPainter } from './webgl_picture.js';
+import { timeLaunches } from './webgl_time.js';
+
+/** @typedef {import('./convert.js').Words} Words */
+/** @typedef {import('./device_program.js').Launch} Launch */
+/**
+ * @typedef {object} Prepared
+ * @property {WebGLProgram} program
+ * @property {WebGLFramebuffer} framebuffer
+ * @property {WebGLTexture[]} textures by unit
+ * @property {[number, number, number]} grid
+ * @property {Launch} launch
+ */
+
+/** @param {import('./device_program.js').DevicePlan} plan @param {(progress: import('./model.js').Progress) => void} onProgress */
+export const startWebgl = (plan, onProgress) => startDevice(open, plan, onProgress);
+
+const ROW = 2048; // texels in a row of a flat texture
+const pause = (ms = 0) => new Promise((resolve) => setTimeout(resolve, ms));
+// A worker may wait for the GPU; the page must not.
+const mayBlock = typeof document === 'undefined';
+
+/** @type {(storage: import('./device_program.js').Storage) => [number, number, number]} */
+const sizeOf = ({ texture }) => texture ?? [1, 1, 1];
+
+/**
+ * @param {WebGL2RenderingContext} gl
+ * @param {number} layers
+ * @param {import('./device_program.js').Program} program
+ */
+function checkLimits(gl, layers, { kernels, storages }) {
+  const sizes = storages.map(sizeOf);
+  const needs = [
+    ['MAX_TEXTURE_SIZE', Math.max(1, ...sizes.flatMap((size) => size.slice(0, 2)))],
+    ['MAX_ARRAY_TEXTURE_LAYERS', Math.max(1, ...sizes.map(([, , depth]) => depth))],
+    ['MAX_TEXTURE_IMAGE_UNITS', Math.max(1, ...kernels.map(({ access }) => access.length - 1))],
+  ].map(([name, need]) => ({
+    name,
+    need,
+    have: gl.getParameter(/** @type {any} */ (gl)[/** @type {string} */ (name)]),
+  }));
+  needs.push({ name: 'MAX_DRAW_BUFFERS', need: Math.max(1, ...kernels.map(({ grid }) => grid[2])), have: layers });
+  for (const { name, need, have } of needs) {
+    if (Number(need) > have)
+      throw new UnsupportedError('limits', `the model needs ${name} ${need}, WebGL has ${have} here`);
+  }
+  return Object.fromEntries(needs.map(({ name, have }) => [name, have]));
+}
+
+/** @type {import('./device_program.js').Open} */
+async function open(arriving) {
+  const { gl, layers, adapter, release } = acquireContext();
+  const program = await arriving.catch((error) => {
+    release();
+    throw error;
+  });
+  /** @type {Set<() => void>} */
+  const undo = new Set([release]);
+  /** @param {() => void} action */
+  const later = (action) => undo.add(action);
+  const dispose = () => {
+    for (const action of [...undo].reverse()) action();
+    undo.clear();
+  };
+  const checkLost = () => {
+    if (gl.isContextLost()) throw new DeviceLostError('lost', 'the WebGL context was lost');
+    if (!undo.size) throw new DeviceLostError('lost', 'the model was disposed of');
+  };
+  /** @type {Record<string, number>} */
+  let limits;
+  /** @type {WebGLTexture[]} */
+  let textures;
+  try {
+    limits = checkLimits(gl, layers, program);
+    textures = program.storages.map((storage) => {
+      const texture = createTexture(gl, storage.dtype, sizeOf(storage));
+      later(() => gl.deleteTexture(texture));
+      return texture;
+    });
+    const error = gl.getError();
+    checkLost();
+    if (error) throw new UnsupportedError('memory', `WebGL does not give the memory that the model needs (${error})`);
+  } catch (error) {
+    dispose();
+    throw error;
+  }
+  const textureOf = (/** @type {number} */ value) =>
+    /** @type {WebGLTexture} */ (textures[valueAt(program, value).storage]);
+
+  /** @type {Map<string, WebGLFramebuffer>} by storage, first layer and their number */
+  const framebuffers = new Map();
+  const framebufferOf = (/** @type {number} */ value, /** @type {number} */ first, /** @type {number} */ count) => {
+    const key = [valueAt(program, value).storage, first, count].join();
+    let framebuffer = framebuffers.get(key);
+    if (!framebuffer) {
+      const made = createFramebuffer(gl, textureOf(value), first, count);
+      later(() => gl.deleteFramebuffer(made));
+      framebuffers.set(key, made);
+      framebuffer = made;
+    }
+    return framebuffer;
+  };
+
+  /** @type {WebGLProgram[]} */
+  const programs = [];
+  /** @param {() => void} onKernel */
+  const compile = async (onKernel) => {
+    const parallel = gl.getExtension('KHR_parallel_shader_compile');
+    for (const { source } of program.kernels) {
+      const made = linkProgram(gl, source);
+      later(() => gl.deleteProgram(made));
+      programs.push(made);
+    }
+    for (const [i, made] of programs.entries()) {
+      while (parallel && !gl.getProgramParameter(made, parallel.COMPLETION_STATUS_KHR) && !gl.isContextLost())
+        await pause();
+      const linked = gl.getProgramParameter(made, gl.LINK_STATUS);
+      checkLost();
+      if (!linked) throw new UnsupportedError('compile', `WebGL refuses ${describe(program, i)}: ${linkLog(gl, made)}`);
+      bindSamplers(gl, made, /** @type {{ source: string }} */ (program.kernels[i]).source);
+      onKernel();
+      if (!mayBlock) await pause();
+    }
+    warmUp();
+    await settle();
+  };
+
+  /** Drivers translate a shader when it is first drawn with: one texel of each, thrown away. */
+  const warmUp = () => {
+    for (let unit = 0; unit < Math.max(0, ...program.kernels.map(({ access }) => access.length)); unit++) {
+      gl.activeTexture(gl.TEXTURE0 + unit);
+      gl.bindTexture(gl.TEXTURE_2D_ARRAY, null);
+    }
+    /** @type {Map<string, { texture: WebGLTexture, framebuffer: WebGLFramebuffer }>} */
+    const targets = new Map();
+    gl.viewport(0, 0, 1, 1);
+    for (const { kernel, arguments: values } of launchesOf(program)) {
+      const { access, grid } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[kernel]);
+      const { dtype } = /** @type {import('./device_program.js').Storage} */ (
+        program.storages[valueAt(program, /** @type {number} */ (values[access.indexOf('w')])).storage]
+      );
+      const key = `${dtype},${grid[2]}`;
+      let target = targets.get(key);
+      if (!target) {
+        const texture = createTexture(gl, dtype, [1, 1, grid[2]]);
+        target = { texture, framebuffer: createFramebuffer(gl, texture, 0, grid[2]) };
+        targets.set(key, target);
+      }
+      gl.bindFramebuffer(gl.FRAMEBUFFER, target.framebuffer);
+      gl.useProgram(/** @type {WebGLProgram} */ (programs[kernel]));
+      gl.drawArrays(gl.TRIANGLES, 0, 3);
+    }
+    for (const { texture, framebuffer } of targets.values()) {
+      gl.deleteFramebuffer(framebuffer);
+      gl.deleteTexture(texture);
+    }
+  };
+
+  /** Until the GPU has done all that it was told. */
+  const settle = async () => {
+    const sync = /** @type {WebGLSync} */ (gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0));
+    gl.flush();
+    for (let ms = 0; ; ms = Math.min(ms + 1, 4)) {
+      const state = gl.clientWaitSync(sync, 0, 0);
+      checkLost();
+      if (state === gl.ALREADY_SIGNALED || state === gl.CONDITION_SATISFIED) break;
+      await pause(ms);
+    }
+    gl.deleteSync(sync);
+  };
+
+  /**
+   * @param {Launch} launch
+   * @returns {Prepared}
+   */
+  const prepare = (launch) => {
+    const { access, grid } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[launch.kernel]);
+    const [target = 0] = launch.arguments.filter((_, i) => access[i] === 'w');
+    return {
+      program: /** @type {WebGLProgram} */ (programs[launch.kernel]),
+      framebuffer: framebufferOf(target, 0, grid[2]),
+      textures: launch.arguments.filter((_, i) => access[i] === 'r').map(textureOf),
+      grid,
+      launch,
+    };
+  };
+
+  /**
+   * Names the launch that makes WebGL report an error: each by itself.
+   * @param {Prepared[]} prepared
+   */
+  const blame = (prepared) => {
+    for (const one of prepared) {
+      draw(gl, [one]);
+      const error = gl.getError();
+      if (error) return `${describe(program, one.launch.kernel, one.launch)}: error ${error}`;
+    }
+    return undefined;
+  };
+
+  /** @param {number} value */
+  const prepareRead = (value) => {
+    const { length, storage } = valueAt(program, value);
+    const { dtype } = /** @type {import('./device_program.js').Storage} */ (program.storages[storage]);
+    const [, format, type] = formatOf(gl, dtype);
+    const parts = rectangles(length).map((part) => ({ ...part, framebuffer: framebufferOf(value, part.layer, 1) }));
+    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+    const pixels = mayBlock || !bytes ? undefined : gl.createBuffer();
+    if (pixels) {
+      gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
+      gl.bufferData(gl.PIXEL_PACK_BUFFER, bytes, gl.STREAM_READ);
+      gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
+      later(() => gl.deleteBuffer(pixels));
+    }
+    /** @param {(part: typeof parts[number], at: number) => void} read */
+    const each = (read) => {
+      let at = 0;
+      for (const part of parts) {
+        gl.bindFramebuffer(gl.FRAMEBUFFER, part.framebuffer);
+        read(part, at);
+        at += part.bytes;
+      }
+    };
+    return {
+      /** Tells the GPU to copy what is to be read. */
+      begin() {
+        if (!pixels) return;
+        gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
+        each(({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, at));
+        gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
+      },
+      end() {
+        const all = words(dtype, bytes / 4);
+        if (pixels) {
+          gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
+          gl.getBufferSubData(gl.PIXEL_PACK_BUFFER, 0, all);
+          gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
+        } else each(({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, all, at / 4));
+        return all.length === length ? all : /** @type {Words} */ (all.slice(0, length));
+      },
+    };
+  };
+
+  /** @type {import('./device_program.js').Device['segment']} */
+  const segment = (launches, reads) => {
+    const prepared = launches.map(prepare);
+    const readers = reads.map(prepareRead);
+    let proven = false;
+    return async () => {
+      checkLost();
+      draw(gl, prepared);
+      for (const reader of readers) reader.begin();
+      if (!mayBlock) await settle();
+      const results = readers.map((reader) => reader.end());
+      // After a loss everything seems to succeed.
+      checkLost();
+      if (!proven) {
+        const error = gl.getError();
+        if (error) throw new RunError('device', `WebGL: ${blame(prepared) ?? `error ${error}`}`);
+        proven = true;
+      }
+      return results;
+    };
+  };
+
+  /** @type {Map<number, Words>} whole rows, for arrays that end within one */
+  const rows = new Map();
+  /** @type {import('./device_program.js').Device['write']} */
+  const write = (value, data) => {
+    const { storage } = valueAt(program, value);
+    const { dtype } = /** @type {import('./device_program.js').Storage} */ (program.storages[storage]);
+    const [, format, type] = formatOf(gl, dtype);
+    const parts = rectangles(data.length);
+    const size = parts.reduce((sum, { bytes }) => sum + bytes, 0) / 4;
+    let whole = data;
+    if (size !== data.length) {
+      whole = rows.get(value) ?? words(dtype, size);
+      if (program.inputs.includes(value)) rows.set(value, whole);
+      whole.set(/** @type {any} */ (data));
+    }
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D_ARRAY, textureOf(value));
+    let at = 0;
+    for (const { width, height, layer, bytes } of parts) {
+      gl.texSubImage3D(gl.TEXTURE_2D_ARRAY, 0, 0, 0, layer, width, height, 1, format, type, whole, at);
+      at += bytes / 4;
+    }
+  };
+
+  const painter = createPainter(gl);
+  later(painter.dispose);
+  return {
+    adapter,
+    limits,
+    compile,
+    write,
+    segment,
+    dispose,
+    draw: (value, source, picture) => painter.draw(source, framebufferOf(value, 0, 1), picture),
+    copy() {
+      throw new TypeError('a GPUBuffer needs the backend webgpu');
+    },
+    take() {
+      throw new TypeError('a GPUBuffer needs the backend webgpu');
+    },
+    async time(launches) {
+      const times = await timeLaunches(gl, launches.map(prepare), draw);
+      checkLost();
+      return times;
+    },
+    release: (storage) => gl.deleteTexture(textures[storage] ?? null),
+  };
+}
+
+/** @type {(program: import('./device_program.js').Program) => Launch[]} */
+const launchesOf = ({ prepare, steps }) =>
+  /** @type {Launch[]} */ ([...prepare, ...steps].filter((step) => 'kernel' in step));
+
+/**
+ * Each sampler of a shader reads the unit that stands for its place among them.
+ * @param {WebGL2RenderingContext} gl
+ * @param {WebGLProgram} program
+ * @param {string} source
+ */
+function bindSamplers(gl, program, source) {
+  const names = [...source.matchAll(/\buniform\s+(?:\w+\s+)?[iu]?sampler2DArray\s+(\w+)/g)].map((match) => match[1]);
+  gl.useProgram(program);
+  names.forEach((name, unit) => {
+    gl.uniform1i(gl.getUniformLocation(program, /** @type {string} */ (name)), unit);
+  });
+}
+
+/**
+ * @param {WebGL2RenderingContext} gl
+ * @param {Prepared[]} prepared
+ */
+function draw(gl, prepared) {
+  /** @type {(WebGLTexture | undefined)[]} */
+  const units = [];
+  let program;
+  for (const one of prepared) {
+    if (one.program !== program) gl.useProgram(one.program);
+    program = one.program;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, one.framebuffer);
+    gl.viewport(0, 0, one.grid[0], one.grid[1]);
+    one.textures.forEach((texture, unit) => {
+      if (units[unit] === texture) return;
+      units[unit] = texture;
+      gl.activeTexture(gl.TEXTURE0 + unit);
+      gl.bindTexture(gl.TEXTURE_2D_ARRAY, texture);
+    });
+    gl.drawArrays(gl.TRIANGLES, 0, 3);
+  }
+}
+
+/**
+ * The texels of a flat value: whole rows, one rectangle a layer; or a part of one row.
+ * @param {number} length elements
+ */
+export function rectangles(length) {
+  const parts = [];
+  let texels = Math.ceil(length / 4);
+  for (let layer = 0; texels > 0; layer++) {
+    const width = layer ? ROW : Math.min(texels, ROW);
+    const height = Math.min(Math.ceil(texels / width), ROW);
+    parts.push({ width, height, layer, bytes: 16 * width * height });
+    texels -= width * height;
+  }
+  return parts;
+}

@@ -1,0 +1,324 @@
+// Device programs on WebGPU: one command encoder, one pass and one submit for all launches between two readbacks.
+import { words } from './convert.js';
+import { describe, valueAt } from './device_program.js';
+import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
+import { BufferUsage, COMPUTE, READ } from './gpu_flags.js';
+import { startDevice } from './start_device.js';
+import { createPainter } from './webgpu_picture.js';
+import { timeLaunches } from './webgpu_time.js';
+
+/** @typedef {import('./device_program.js').Program} Program */
+/** @typedef {import('./device_program.js').Launch} Launch */
+/** @typedef {{ pipeline: GPUComputePipeline, group: GPUBindGroup, grid: [number, number, number], launch: Launch }} Prepared */
+
+/** @param {import('./device_program.js').DevicePlan} plan @param {(progress: import('./model.js').Progress) => void} onProgress */
+export const startWebgpu = (plan, onProgress) => startDevice(open, plan, onProgress);
+
+/** @type {Record<string, number>} What every adapter has; only what goes beyond is asked for. */
+const defaults = {
+  maxStorageBuffersPerShaderStage: 8,
+  maxStorageBufferBindingSize: 2 ** 27,
+  maxBufferSize: 2 ** 28,
+  maxComputeWorkgroupsPerDimension: 65535,
+};
+
+/**
+ * @param {Program} program
+ * @returns {Record<string, number>}
+ */
+function needsOf({ kernels, storages }) {
+  const most = Math.max(4, ...storages.map(({ bytes }) => bytes));
+  return {
+    maxStorageBuffersPerShaderStage: Math.max(1, ...kernels.map(({ access }) => access.length)),
+    maxStorageBufferBindingSize: most,
+    maxBufferSize: most,
+    maxComputeWorkgroupsPerDimension: Math.max(1, ...kernels.flatMap(({ grid }) => grid)),
+  };
+}
+
+/** @param {GPUDevice | undefined} given */
+async function getAdapter(given) {
+  const { gpu } = navigator;
+  if (!gpu) {
+    const why = globalThis.isSecureContext ? '' : ': the page is not served over https or localhost';
+    throw new UnsupportedError('backend', `this browser offers no WebGPU here${why}`);
+  }
+  const adapter = given ?? (await gpu.requestAdapter({ powerPreference: 'high-performance' }));
+  if (!adapter)
+    throw new UnsupportedError('backend', 'WebGPU finds no adapter: no GPU, or one that the browser blocks');
+  return adapter;
+}
+
+/**
+ * @param {Program} program
+ * @param {GPUAdapter | GPUDevice} adapter
+ */
+async function getDevice(program, adapter) {
+  const needs = needsOf(program);
+  const limits = Object.entries(needs).map(([name, need]) => ({
+    name,
+    need,
+    have: Number(/** @type {any} */ (adapter.limits)[name]),
+  }));
+  for (const { name, need, have } of limits) {
+    if (need > have)
+      throw new UnsupportedError('limits', `the model needs ${name} ${need}, this WebGPU adapter has ${have}`);
+  }
+  for (const feature of program.features) {
+    if (!adapter.features.has(/** @type {GPUFeatureName} */ (feature)))
+      throw new UnsupportedError('limits', `the model needs the feature ${feature}, which this WebGPU adapter lacks`);
+  }
+  const facts = { limits: Object.fromEntries(limits.map(({ name, have }) => [name, have])) };
+  if ('queue' in adapter) return { device: adapter, ...facts, adapter: nameOf(adapter.adapterInfo) };
+  const timer = /** @type {GPUFeatureName[]} */ (adapter.features.has('timestamp-query') ? ['timestamp-query'] : []);
+  const over = limits.filter(({ name, need }) => need > /** @type {any} */ (defaults[name] ?? 0));
+  const device = await adapter
+    .requestDevice({
+      requiredFeatures: [.../** @type {GPUFeatureName[]} */ (program.features), ...timer],
+      requiredLimits: Object.fromEntries(over.map(({ name, need }) => [name, need])),
+    })
+    .catch((error) => {
+      throw new UnsupportedError('backend', `WebGPU gives no device: ${error.message}`);
+    });
+  return { device, ...facts, adapter: nameOf(adapter.info) };
+}
+
+/** @param {GPUAdapterInfo | undefined} info */
+const nameOf = (info) =>
+  info?.description || [info?.vendor, info?.architecture, info?.device].filter(Boolean).join(' ') || 'not named';
+
+/** @type {import('./device_program.js').Open} */
+async function open(arriving, { device: given }) {
+  const [found, program] = await Promise.all([getAdapter(given), arriving]);
+  const { device, adapter, limits } = await getDevice(program, found);
+  /** @type {string | undefined} */
+  let lost;
+  const losing = device.lost.then(({ reason, message }) => {
+    lost = message || reason;
+  });
+  const lostError = () => new DeviceLostError('lost', `the WebGPU device was lost: ${lost}`);
+  const { queue } = device;
+  /** @type {GPUBuffer[]} */
+  const buffers = [];
+
+  /**
+   * @param {number} size bytes
+   * @param {GPUBufferUsageFlags} usage
+   */
+  const createBuffer = (size, usage) => {
+    const buffer = device.createBuffer({ size: Math.max(16, Math.ceil(size / 16) * 16), usage });
+    buffers.push(buffer);
+    return buffer;
+  };
+  const { COPY_DST, COPY_SRC, MAP_READ, STORAGE } = BufferUsage;
+  const usage = STORAGE | COPY_SRC | COPY_DST;
+
+  /**
+   * What `use` makes, and the error that it makes the device report.
+   * @template T
+   * @param {() => T} use
+   * @returns {{ made: T, reported: Promise<string | undefined> }}
+   */
+  const scoped = (use) => {
+    const filters = /** @type {const} */ (['validation', 'internal', 'out-of-memory']);
+    for (const filter of filters) device.pushErrorScope(filter);
+    const made = use();
+    const errors = filters.map(() => device.popErrorScope());
+    const first = Promise.all(errors).then((found) => found.find((error) => error)?.message);
+    return { made, reported: first.catch((error) => (lost ? undefined : error.message)) };
+  };
+
+  const { made: storages, reported } = scoped(() => program.storages.map(({ bytes }) => createBuffer(bytes, usage)));
+  const refused = await reported;
+  if (refused !== undefined) {
+    for (const buffer of buffers) buffer.destroy();
+    if (!given) device.destroy();
+    throw new UnsupportedError('memory', `WebGPU does not give the memory that the model needs: ${refused}`);
+  }
+  const bufferOf = (/** @type {number} */ value) =>
+    /** @type {GPUBuffer} */ (storages[valueAt(program, value).storage]);
+
+  /** @type {Map<string, GPUBindGroupLayout>} by access */
+  const layouts = new Map();
+  const layoutOf = (/** @type {string} */ access) => {
+    let layout = layouts.get(access);
+    if (!layout) {
+      layout = device.createBindGroupLayout({
+        entries: [...access].map((letter, binding) => ({
+          binding,
+          visibility: COMPUTE,
+          buffer: { type: letter === 'w' ? 'storage' : 'read-only-storage' },
+        })),
+      });
+      layouts.set(access, layout);
+    }
+    return layout;
+  };
+
+  /** @type {GPUComputePipeline[]} */
+  const pipelines = [];
+  const compile = (/** @type {() => void} */ onKernel) =>
+    Promise.all(
+      program.kernels.map(async ({ name, source, access }, i) => {
+        const { made, reported } = scoped(() =>
+          device.createComputePipelineAsync({
+            label: name,
+            layout: device.createPipelineLayout({ bindGroupLayouts: [layoutOf(access)] }),
+            compute: { module: device.createShaderModule({ code: source, label: name }), entryPoint: 'main' },
+          }),
+        );
+        /** @type {Error | undefined} */
+        let thrown;
+        const pipeline = await made.catch((error) => {
+          thrown = error;
+        });
+        const message = (await reported) ?? thrown?.message;
+        if (lost) throw lostError();
+        if (message !== undefined || !pipeline)
+          throw new UnsupportedError('compile', `WebGPU refuses ${describe(program, i)}: ${message}`);
+        pipelines[i] = pipeline;
+        onKernel();
+      }),
+    );
+
+  /**
+   * @param {Launch} launch
+   * @returns {Prepared}
+   */
+  const prepare = (launch) => {
+    const { access, grid } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[launch.kernel]);
+    const group = device.createBindGroup({
+      layout: layoutOf(access),
+      entries: launch.arguments.map((value, binding) => ({ binding, resource: { buffer: bufferOf(value) } })),
+    });
+    return { pipeline: /** @type {GPUComputePipeline} */ (pipelines[launch.kernel]), group, grid, launch };
+  };
+
+  /**
+   * Names the launch that makes the device report an error: each by itself.
+   * @param {Prepared[]} prepared
+   */
+  const blame = async (prepared) => {
+    for (const one of prepared) {
+      const { reported } = scoped(() => {
+        const encoder = device.createCommandEncoder();
+        encode(encoder, [one]);
+        queue.submit([encoder.finish()]);
+      });
+      const message = await reported;
+      if (message !== undefined) return `${describe(program, one.launch.kernel, one.launch)}: ${message}`;
+    }
+    return undefined;
+  };
+
+  /** @param {GPUBuffer} buffer */
+  const map = async (buffer) => {
+    const mapped = buffer.mapAsync(READ);
+    // Firefox looks whether a buffer is mapped when something is submitted, else ten times a second.
+    let waiting = navigator.userAgent.includes('Firefox');
+    const stop = () => {
+      waiting = false;
+    };
+    mapped.then(stop, stop);
+    for (let ms = 0; waiting; ms = Math.min(ms + 1, 5)) {
+      queue.submit([]);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+    try {
+      await mapped;
+    } catch (error) {
+      await Promise.race([losing, new Promise((resolve) => setTimeout(resolve, LOSS_MS))]);
+      throw lost ? lostError() : error;
+    }
+  };
+
+  /** @type {import('./device_program.js').Device['segment']} */
+  const segment = (launches, reads) => {
+    const prepared = launches.map(prepare);
+    let size = 0;
+    const places = reads.map((value) => {
+      const { length, storage } = valueAt(program, value);
+      const at = size;
+      size += Math.ceil(length / 2) * 8; // what is mapped begins at a multiple of 8
+      return { buffer: bufferOf(value), at, bytes: 4 * length, dtype: program.storages[storage]?.dtype };
+    });
+    const staging = size ? createBuffer(size, MAP_READ | COPY_DST) : undefined;
+    let proven = false;
+    return async (download = true) => {
+      if (lost) throw lostError();
+      const run = () => {
+        const encoder = device.createCommandEncoder();
+        encode(encoder, prepared);
+        if (download && staging) {
+          for (const { buffer, at, bytes } of places)
+            if (bytes) encoder.copyBufferToBuffer(buffer, 0, staging, at, bytes);
+        }
+        queue.submit([encoder.finish()]);
+      };
+      if (proven) run();
+      else {
+        const message = await scoped(run).reported;
+        if (message !== undefined) throw new RunError('device', `WebGPU: ${(await blame(prepared)) ?? message}`);
+        proven = true;
+      }
+      if (!download) return [];
+      if (staging) await map(staging);
+      const copies = places.map(({ at, bytes, dtype = 'float32' }) =>
+        words(dtype, bytes / 4, bytes ? staging?.getMappedRange(at, bytes).slice(0) : new ArrayBuffer(0)),
+      );
+      staging?.unmap();
+      return copies;
+    };
+  };
+
+  const painter = createPainter(device);
+  return {
+    adapter,
+    limits,
+    own: device,
+    compile,
+    segment,
+    write: (value, data) => queue.writeBuffer(bufferOf(value), 0, data),
+    draw: (value, source, picture) => painter.draw(source, bufferOf(value), picture),
+    copy(value, source) {
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(source, 0, bufferOf(value), 0, 4 * valueAt(program, value).length);
+      queue.submit([encoder.finish()]);
+    },
+    take(value) {
+      const size = 4 * valueAt(program, value).length;
+      const buffer = device.createBuffer({ size: Math.max(4, size), usage });
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(bufferOf(value), 0, buffer, 0, size);
+      queue.submit([encoder.finish()]);
+      return buffer;
+    },
+    time: (launches) => timeLaunches(device, launches.map(prepare), map),
+    release: (storage) => storages[storage]?.destroy(),
+    dispose() {
+      for (const buffer of buffers) buffer.destroy();
+      painter.dispose();
+      if (!given) device.destroy();
+    },
+  };
+}
+
+const LOSS_MS = 1000; // browsers tell of a loss some time after what fails by it
+
+/**
+ * @param {GPUCommandEncoder} encoder
+ * @param {Prepared[]} prepared
+ */
+function encode(encoder, prepared) {
+  if (!prepared.length) return;
+  const pass = encoder.beginComputePass();
+  /** @type {GPUComputePipeline | undefined} */
+  let current;
+  for (const { pipeline, group, grid } of prepared) {
+    if (pipeline !== current) pass.setPipeline(pipeline);
+    current = pipeline;
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(...grid);
+  }
+  pass.end();
+}
