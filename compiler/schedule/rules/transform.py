@@ -1,12 +1,13 @@
 """Linear transforms of small tiles by constant matrices, y = A x B': what Winograd's algorithm has around its products.
 
 A nest sums A[i, a] * (B[j, b] * x[a, b, ...]) over a and b, with A and B written as selections by index; i and j may
-stand for h % m and w % m. Here i, j, a and b are unrolled, what A and B hold becomes literals, and columns are transformed
+stand for h % m and w % m. Here all four are unrolled, what A and B hold becomes literals, and columns are transformed
 before rows: 36 results of 36 elements take some 12 x 13 operations instead of 36 x 36. Channels fill the lanes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -16,12 +17,15 @@ from ...dtypes import F32
 from ...errors import ScheduleError
 from ...ir.index import affine, flat_offset
 from ...ir.nodes import (
+    Alloc,
     Binary,
+    Buffer,
     Const,
     Expr,
     For,
     Load,
     Outline,
+    Scope,
     Select,
     Seq,
     Stmt,
@@ -70,8 +74,8 @@ class _Part:
     size: int
     start: int
 
-    def at(self, i: int) -> Expr:
-        return self.tile * self.size + (self.start + i)
+    def at(self, i: Expr) -> Expr:
+        return self.tile * self.size + i + self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,21 +149,26 @@ def schedule_transform(stmt: Stmt, target: Target) -> Stmt:
     t = find_transform(nest)
     assert t is not None
     loops = [v for v in nest.loops if v not in (t.rows.out, t.columns.out)]
-    panels = next((v for v in loops if any(_period(i, v) for i in nest.store.indices)), None)
     made: list[Stmt] = []
-    for rows, columns in product(t.rows.parts, t.columns.parts):
-        if panels is None:
-            made.append(_channels(nest, t, (rows, columns), loops, {}, target))
-            continue
-        # The result lies in panels of channels: one loop over panels, one inside.
-        width = next(m for i in nest.store.indices if (m := _period(i, panels)))
-        for count, size in segments(panels.extent, width):
-            outer, inner = Var(f"{panels.name}o", count), Var(f"{panels.name}i", size)
-            start = panels.extent - size if count == 1 else 0
-            env = {panels: outer * size + inner + start}
-            split = [x for v in loops for x in ((outer, inner) if v is panels else (v,))]
-            made.append(_channels(nest, t, (rows, columns), split, env, target))
+    for parts in product(t.rows.parts, t.columns.parts):
+        for split, env in _panels(nest, loops):
+            made.append(_channels(nest, t, parts, split, env, target))
     return simplify_stmt(Seq(tuple(made)))
+
+
+def _panels(nest: Reduction, loops: list[Var]) -> Iterator[tuple[list[Var], dict[Var, Expr]]]:
+    """The loops, and what they stand for; where the result lies in panels of channels, a loop over panels and one
+    inside: for whole panels, and for the rest."""
+    found = next(((v, m) for v in loops for i in nest.store.indices if (m := _period(i, v)) is not None), None)
+    if found is None:
+        yield loops, {}
+        return
+    v, width = found
+    start = 0
+    for count, size in segments(v.extent, width):
+        panel, inside = Var(f"{v.name}o", count), Var(f"{v.name}i", size)
+        yield [x for u in loops for x in ((panel, inside) if u is v else (u,))], {v: panel * size + inside + start}
+        start += count * size
 
 
 def _channels(
@@ -195,23 +204,22 @@ class _Tile:
 
     def fills_lanes(self, v: Var) -> bool:
         """Whether neighbours in `v` lie side by side, in what is stored and in what is loaded."""
-        store = self.store(0, 0, Const(0.0, F32), {})
+        store = self.store(Const(0), Const(0), Const(0.0, F32), {})
         if _step(store, v) != 1 or not vectorisable(store, v):
             return False
-        return vectorisable(simplify_expr(self.element(0, 0, {})), v) and vectorisable(self.nest.store.value, v)
+        values = (simplify_expr(self.element(Const(0), Const(0), {})), self.nest.store.value)
+        return all(vectorisable(e, v) for e in values)
 
-    def element(self, a: int, b: int, env: dict[Var, Expr]) -> Expr:
+    def element(self, a: Expr, b: Expr, env: dict[Var, Expr]) -> Expr:
         t = self.transform
         rows, columns = self.parts
-        first = {t.rows.out: rows.at(0), t.columns.out: columns.at(0)}
-        over: dict[Var, Expr] = {t.rows.over: Const(a), t.columns.over: Const(b)}
-        return substitute(substitute(t.element, {**over, **first, **self.env}), env)
+        first = {t.rows.out: rows.at(Const(0)), t.columns.out: columns.at(Const(0))}
+        return substitute(substitute(t.element, {t.rows.over: a, t.columns.over: b, **first, **self.env}), env)
 
-    def store(self, i: int, j: int, value: Expr, env: dict[Var, Expr]) -> Store:
+    def store(self, i: Expr, j: Expr, value: Expr, env: dict[Var, Expr]) -> Store:
         """Result i, j of the tile, after the nest's epilogue."""
-        t = self.transform
         rows, columns = self.parts
-        here = {t.rows.out: rows.at(i), t.columns.out: columns.at(j), **self.env}
+        here = {self.transform.rows.out: rows.at(i), self.transform.columns.out: columns.at(j), **self.env}
 
         def place(e: Expr) -> Expr:
             return substitute(substitute(e, here), env)
@@ -223,19 +231,22 @@ class _Tile:
         return Store(self.nest.store.buffer, tuple(place(i) for i in self.nest.store.indices), stored)
 
     def statement(self, env: dict[Var, Expr], lane: Var | None) -> Stmt:
-        """Every element is loaded once; columns of the window are transformed by `rows`, then rows by `columns`."""
+        """Each column of elements is transformed by `rows`, then each row of what that gives by `columns`."""
         t = self.transform
         rows, columns = (axis.matrix[: p.size] for axis, p in zip((t.rows, t.columns), self.parts, strict=True))
-        lines = Lines(lane if lane is not None else Const(0))
-        half: list[list[Expr]] = []
-        for b in range(columns.shape[1]):
-            values = [lines.let(self.element(a, b, env)) for a in range(rows.shape[1])]
-            half.append([lines.let(e) for e in lines.transform(rows, values)])
-        for i in range(len(rows)):
-            results = lines.transform(columns, [column[i] for column in half])
-            for j, value in enumerate(results):
-                lines.store(self.store(i, j, lines.let(value), env))
-        return lines.statement(lane)
+        half = Buffer("half", (len(rows), columns.shape[1], 1 if lane is None else lane.extent), F32, Scope.LOCAL)
+        at = lane if lane is not None else Const(0)
+        b = Var("b", columns.shape[1])
+        down = Lines(at)
+        elements = [down.let(self.element(Const(a), b, env)) for a in range(rows.shape[1])]
+        for k, value in enumerate(down.transform(rows, elements)):
+            down.store(Store(half, (Const(k), b, at), value))
+        i = Var("i", len(rows))
+        across = Lines(at)
+        elements = [across.let(Load(half, (i, Const(k), at))) for k in range(columns.shape[1])]
+        for k, value in enumerate(across.transform(columns, elements)):
+            across.store(self.store(i, Const(k), across.let(value), env))
+        return Alloc(half, Seq((For(b, down.statement(lane)), For(i, across.statement(lane)))))
 
 
 def _factors(e: Expr) -> list[Expr]:
