@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.layout import Layout
-from webnn_compile.ir.nodes import Alloc, Binary, Buffer, Const, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
+from webnn_compile.ir.nodes import Alloc, Binary, Buffer, Const, For, Kernel, Load, Scope, Seq, Stmt, Store, Unary, Var
 from webnn_compile.ir.rewrite import rewrite
 
 ZERO = Const(0.0, F32)
@@ -64,6 +64,19 @@ def biased_product(rows: int, columns: int, depth: int, *, both: bool = False) -
 
     a, b, c = nest.kernel.params
     return Nest(Kernel("biased_product", (a, b, bias, c), rewrite(nest.body, end)), nest.loops)
+
+
+def activated_product(rows: int, columns: int, depth: int, *, op: str = "tanh") -> Nest:
+    """`matrix_product` with c[i, j] = op(acc) * acc at its end."""
+    nest = matrix_product(rows, columns, depth)
+
+    def end(n: object) -> Store | None:
+        match n:
+            case Store(buffer, indices, acc) if buffer.scope is Scope.GLOBAL:
+                return Store(buffer, indices, Unary(op, acc) * acc)
+        return None
+
+    return Nest(replace(nest.kernel, body=rewrite(nest.body, end)), nest.loops)
 
 
 def padded_sum(extent: int, window: int, pad: int) -> Nest:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_checks import assert_same, scheduled
-from nests import ZERO, Nest, biased_product, matrix_product, padded_sum, pointwise
+from nests import ZERO, Nest, activated_product, biased_product, matrix_product, padded_sum, pointwise
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.index import affine
 from webnn_compile.ir.layout import Layout
@@ -28,6 +28,7 @@ from webnn_compile.schedule.steps import (
     segments,
     sink,
     split,
+    stage,
     tag,
     vectorise,
 )
@@ -213,6 +214,29 @@ def test_preload(rows: int, columns: int, depth: int) -> None:
 def test_preload_leaves_a_sum_that_is_used_without_the_bias() -> None:
     nest = biased_product(2, 2, 2, both=True)
     assert preload(nest.body) is nest.body
+
+
+def activated_tile(rows: int, columns: int, depth: int, op: str) -> tuple[Nest, Stmt]:
+    nest = activated_product(rows, columns, depth, op=op)
+    body = sink(sink(nest.body, nest["i"]), nest["j"]) if columns % 2 else sink(nest.body, nest["i"])
+    for name in "ij":
+        body = tag(body, nest[name], LoopKind.UNROLL)
+    return nest, body
+
+
+@given(st.integers(2, 4), st.integers(1, 4), st.integers(0, 3))
+def test_stage(rows: int, columns: int, depth: int) -> None:
+    nest, tile = activated_tile(rows, columns, depth, "tanh")
+    body = stage(tile)
+    assert [n.buffer.name for n in walk(body) if isinstance(n, Alloc)] == ["acc", "sums"]
+    assert any(n.var is nest["i"] and n.kind is LoopKind.SERIAL for n in walk(body) if isinstance(n, For))
+    check(nest, body, "stage")
+
+
+@pytest.mark.parametrize(("rows", "op"), [(3, "abs"), (1, "tanh")])
+def test_stage_leaves_a_cheap_end_and_a_single_row(rows: int, op: str) -> None:
+    _, tile = activated_tile(rows, 4, 2, op)
+    assert stage(tile) is tile
 
 
 def test_outline_around_a_loop() -> None:

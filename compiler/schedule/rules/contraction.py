@@ -21,7 +21,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import Access, accesses, contiguous
 from ..nest import Reduction, match_nest
-from ..steps import fuse, outline, pack, reorder, segments, sink, split, tag, vector_segments, vectorise
+from ..steps import fuse, outline, pack, reorder, segments, sink, split, stage, tag, vector_segments, vectorise
 
 STAYS_IN_CACHE = 16384
 """Bytes: half of a usual first-level data cache."""
@@ -108,7 +108,7 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
         for _, inner in tiles:
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     stmt = _sink_columns(stmt, columns, target)
-    return simplify_stmt(outline(stmt)), packed
+    return simplify_stmt(outline(stage(stmt))), packed
 
 
 def _batch(nest: Reduction, roles: Roles) -> list[Var]:

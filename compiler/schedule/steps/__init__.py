@@ -19,6 +19,7 @@ from .rfactor import rfactor
 from .sink import sink
 from .split import NARROWEST_VECTOR, segments, split, vector_segments
 from .spread import spread
+from .stage import stage
 from .tag import tag, vectorise
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "sink",
     "split",
     "spread",
+    "stage",
     "tag",
     "vector_segments",
     "vectorise",
