@@ -2,4 +2,6 @@
 
 from .cli import main
 
-main()
+# Processes that compile kernels import this module anew.
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from .bundle import Artifact, KernelInfo, WasmArtifact, WrittenFile, check_free, write_bundle
 from .cache import Cache, open_cache
+from .compile_ahead import compile_ahead
 from .errors import InputError, InternalError
 from .frontends.onnx import import_model
 from .graph.convert_float16 import convert_float16
@@ -54,7 +55,11 @@ def _graph_passes(opt_level: int) -> tuple[GraphPass, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command line's options. `dump` is a stage; it and `report` may be None."""
+    """The command line's options. `dump` is a stage; it and `report` may be None.
+
+    So many `processes` compile kernels, where there are many; None is one for each core. A program that asks for more
+    than one must be importable without running.
+    """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     targets: tuple[str, ...] = TARGETS
@@ -63,8 +68,10 @@ class Options:
     verify: bool = False
     dump: str | None = None
     linker: str = "builtin"
+    coop_coep: bool = False
     force: bool = False
     cache: bool = True
+    processes: int | None = 1
     report: Path | None = None
 
     def check(self) -> None:
@@ -147,6 +154,9 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     shared_at: dict[str, int] = {}
     heap_base = 0
     runnable: list[WasmModel] = []
+    if options.dump is None and options.processes != 1:
+        with timed("schedule", "in several processes"):
+            compile_ahead(lowered, [target for _, target in VARIANTS], known, options.opt_level, options.processes)
     for variant, target in VARIANTS:
         detail = f"{variant} SIMD"
         with timed("schedule", detail):
@@ -180,7 +190,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
             shared_at=shared_at,
         )
         artifact = Artifact(printable(model.stem), program.inputs, program.outputs, program.weights, (wasm,))
-        report.files = write_bundle(artifact, out, force=options.force)
+        report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)
         known.trim()
     return report
 

@@ -31,7 +31,7 @@ after as long."""
 class Cache:
     """Entries by kind ("code", "object", ...) and key. Without a folder they last as long as this object.
 
-    `hits` and `misses` count what `get` was asked for.
+    `hits` and `misses` count what `get` was asked for, each entry once.
     """
 
     def __init__(self, folder: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
@@ -41,6 +41,7 @@ class Cache:
         self.note: str | None = None
         self._limit = limit_bytes
         self._memory: dict[str, bytes] = {}
+        self._asked: set[str] = set()
         self._wrote = False
 
     def get(self, kind: str, key: str) -> bytes | None:
@@ -49,10 +50,12 @@ class Cache:
         data = self._memory.get(name)
         if data is None and self.folder is not None:
             data = self._read(name)
-        if data is None:
-            self.misses += 1
-        else:
-            self.hits += 1
+        if name not in self._asked:
+            self._asked.add(name)
+            if data is None:
+                self.misses += 1
+            else:
+                self.hits += 1
         return data
 
     def put(self, kind: str, key: str, data: bytes) -> None:

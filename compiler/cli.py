@@ -88,6 +88,9 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     help="Write sizes, kernels, times and files as JSON.",
 )
 @click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
+@click.option(
+    "--coop-coep", is_flag=True, help="Add what makes a page cross-origin isolated, which threads need: see the README."
+)
 @click.option("--force", is_flag=True, help="Replace a bundle that is already there.")
 @click.option("--no-cache", is_flag=True, help="Compile every kernel anew, and keep none for the next time.")
 @click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
@@ -103,6 +106,7 @@ def main(
     dump: str | None,
     report: Path | None,
     wasm_linker: str,
+    coop_coep: bool,
     force: bool,
     no_cache: bool,
     debug: bool,
@@ -128,8 +132,10 @@ def main(
             verify=verify,
             dump=_stage(dump),
             linker=wasm_linker,
+            coop_coep=coop_coep,
             force=force,
             cache=not no_cache,
+            processes=None,
             report=report,
         )
         with progress:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple
 from typing import Any, overload
 
+from .cache import key_of
 from .ir.layout import Layout
 from .ir.nodes import Kernel
 from .ir.printer import print_kernel
 from .recursion import deep_recursion
+from .target import Target
 
 
 class LazyKernels(Sequence[Kernel]):
@@ -45,11 +47,19 @@ def describe(naive: Kernel) -> str:
     return f"{print_kernel(naive, named=False)}{layouts}"
 
 
+def kernel_key(description: str, target: Target, opt_level: int) -> str:
+    """The key of what becomes of the naive kernel of this description."""
+    return key_of(description, target, opt_level)
+
+
+LAYOUTS = "layouts"
+"""The kind of cache entry that says how a kernel's parameters lie once it is scheduled."""
+
 Layouts = tuple[Layout | None, ...]
 """Of a kernel's parameters, as its schedule wants them."""
 
 
-def layouts_to_bytes(layouts: Layouts) -> bytes:
+def layouts_to_bytes(layouts: Iterable[Layout | None]) -> bytes:
     return json.dumps([None if x is None else astuple(x) for x in layouts]).encode()
 
 

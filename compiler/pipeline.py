@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from functools import cache
 from math import prod
 
-from .cache import Cache, key_of
+from .cache import Cache
 from .graph.ir import Graph
 from .graph.lower_graph import lower_graph
 from .ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
 from .ir.nodes import Kernel
 from .ir.simplify import simplify
-from .lazy_kernels import Layouts, LazyKernels, describe, layouts_from_bytes, layouts_to_bytes
+from .lazy_kernels import (
+    LAYOUTS,
+    Layouts,
+    LazyKernels,
+    describe,
+    kernel_key,
+    layouts_from_bytes,
+    layouts_to_bytes,
+)
 from .passes.flatten_indices import flatten_indices
 from .passes.lower_float16 import lower_float16
 from .passes.lower_math import lower_math
@@ -45,8 +53,8 @@ LOWERING_PASSES: tuple[KernelPass, ...] = (
     lower_math,
     lower_float16,
 )
-"""From a scheduled kernel to one that the LLVM renderer takes. Unrolled loops multiply what later passes see, so what can
-be done once for all their iterations comes before."""
+"""From a scheduled kernel to one that the LLVM renderer takes. Unrolled loops multiply what later passes see, so what
+can be done once for all their iterations comes before."""
 
 Observer = Callable[[str, "Graph | Kernel"], None]
 """Told of each result: the name of the pass, and what it made."""
@@ -157,6 +165,13 @@ def compile_for(
     )
 
 
+def compile_kernel(naive: Kernel, target: Target, opt_level: int, observe: Observer = ignore) -> Kernel:
+    """Schedules (from `opt_level` 1 on) and lowers a naive kernel."""
+    scheduled = schedule_cpu(naive, target) if opt_level else naive
+    observe("schedule_cpu", scheduled)
+    return lower_kernel(scheduled, observe)
+
+
 def lower_kernel(kernel: Kernel, observe: Observer = ignore) -> Kernel:
     """The lowering passes, in order."""
     for run in LOWERING_PASSES:
@@ -200,12 +215,12 @@ class _Launches:
         text = describe(naive)
         if text in self._shared:
             return self._shared[text]
-        key = key_of(text, self._target, self._opt_level)
-        make = cache(lambda: self._make(naive))
-        known = self._cache.get("layouts", key)
+        key = kernel_key(text, self._target, self._opt_level)
+        make = cache(lambda: compile_kernel(naive, self._target, self._opt_level, self._observe))
+        known = self._cache.get(LAYOUTS, key)
         if known is None:
             layouts: Layouts = tuple(b.layout for b in make().params)
-            self._cache.put("layouts", key, layouts_to_bytes(layouts))
+            self._cache.put(LAYOUTS, key, layouts_to_bytes(layouts))
         else:
             layouts = layouts_from_bytes(known)
         self._layouts.append(layouts)
@@ -213,11 +228,6 @@ class _Launches:
         self.keys.append(key)
         self._shared[text] = len(self._shared)
         return self._shared[text]
-
-    def _make(self, naive: Kernel) -> Kernel:
-        scheduled = schedule_cpu(naive, self._target) if self._opt_level else naive
-        self._observe("schedule_cpu", scheduled)
-        return lower_kernel(scheduled, self._observe)
 
     def _slot(self, tensor: Tensor, layout: Layout | None) -> Slot:
         if not tensor.is_constant:
