@@ -15,6 +15,7 @@ from ..ir.rewrite import free_vars, loads
 from .fuse import Group
 from .order_columns import order_columns
 from .program import TensorProgram
+from .spread_planes import spread_planes
 from .tensor import Tensor
 
 CHANNEL_ALIGN = 4
@@ -75,6 +76,7 @@ def choose_layout(
         if t.rank >= 3 and t.dtype == F32:
             align = CHANNEL_ALIGN if policy.few_channels or t.shape[1] >= CHANNEL_ALIGN else 1
             layouts[t] = Layout.channels_last(t.shape, align=align, pad=borders.get(t))
+    layouts.update((t, spread_planes(t.shape, t.dtype)) for t in layouts if t.buffer in program.planes)
     layouts.update(order_columns(groups, layouts, fixed))
     return layouts
 

@@ -44,7 +44,7 @@ def use_winograd(program: TensorProgram, choose: Choice) -> tuple[TensorProgram,
     tensors: list[Tensor] = []
     origins = dict(program.origins)
     rewritten: list[Rewritten] = []
-    channels_last = set(program.channels_last)
+    channels_last, planes = set(program.channels_last), set(program.planes)
     for t in program.tensors:
         reads = tuple(done.get(r, r) for r in t.reads)
         now = t if reads == t.reads else replace(t, reads=reads)
@@ -61,6 +61,7 @@ def use_winograd(program: TensorProgram, choose: Choice) -> tuple[TensorProgram,
             rewritten.append(Rewritten(tile, now, made))
             now = made[-1]
             channels_last |= {found.x.buffer, now.buffer}
+            planes.add(made[0].buffer)
         if now is not t:
             done[t] = now
             origins[now] = origins.pop(t)
@@ -68,10 +69,8 @@ def use_winograd(program: TensorProgram, choose: Choice) -> tuple[TensorProgram,
         return program, ()
     outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
     stored = frozenset(done.get(t, t) for t in program.stored)
-    made_program = TensorProgram(
-        program.inputs, outputs, tuple(tensors), origins, stored, channels_last=frozenset(channels_last)
-    )
-    return made_program, tuple(rewritten)
+    images, windows = frozenset(channels_last), frozenset(planes)
+    return TensorProgram(program.inputs, outputs, tuple(tensors), origins, stored, images, windows), tuple(rewritten)
 
 
 def by_tiles(t: Tensor, conv: Convolution, m: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
