@@ -69,6 +69,8 @@ class Program:
 
     `keys` say what each kernel's code depends on, for a cache; none means that nothing of it is kept. The steps
     `prepare` run once, at load: from the weights they fill the `prepared` bytes, which are read like weights.
+    `segments`: steps `first` to `last` (excluded) that run on their own, in a program that a device calls for what it
+    cannot do itself.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Program:
     arena: int
     prepare: tuple[Step, ...] = ()
     prepared: int = 0
+    segments: tuple[tuple[int, int], ...] = ()
     keys: tuple[str, ...] = ()
 
 

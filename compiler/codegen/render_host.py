@@ -34,7 +34,7 @@ def render_host(program: Program, module: LlvmModule, known: Cache | None = None
         part = _kernel_code(program, number, known)
         module.merge(part)
         names.append(part.last)
-    for entry, steps in entries(program).items():
+    for entry, steps in _functions(program).items():
         parts = [_render(steps[i : i + STEPS], names, len(program.weights)) for i in range(0, len(steps), STEPS)]
         if len(parts) > 1:
             own = [module.add("steps", _function("internal ", part)) for part in parts]
@@ -42,9 +42,12 @@ def render_host(program: Program, module: LlvmModule, known: Cache | None = None
         module.add(entry, _function("", "".join(parts)), internal=False)
 
 
-def entries(program: Program) -> dict[str, Sequence[Step]]:
-    """The functions that a program's module exports, with what they carry out; all are called with the addresses of
-    weights and arena."""
+def entries(program: Program) -> list[str]:
+    """The functions that a program's module exports, all called with the addresses of weights and arena."""
+    return list(_functions(program))
+
+
+def _functions(program: Program) -> dict[str, tuple[Step, ...]]:
     found = {segment_entry(i): program.steps[first:last] for i, (first, last) in enumerate(program.segments)}
     return (found or {ENTRY: program.steps}) | ({PREPARE: program.prepare} if program.prepare else {})
 

@@ -32,19 +32,23 @@ class NativeModel:
         self._code = JitModule(module.text(header()), known)
         self._weights = _aligned(len(program.weights) + program.prepared)
         self._weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
-        self._arena = _aligned(program.arena)
-        # Whatever is read before it is written shows as NaN.
-        self._arena[:] = 0xFF
+        self.arena = _aligned(program.arena)
+        # Whatever is read before it is written shows as NaN; what a device's host is given has borders of zeros.
+        self.arena[:] = 0 if program.segments else 0xFF
         if program.prepare:
-            self._code.call(PREPARE, _address(self._weights), _address(self._arena))
+            self.call(PREPARE)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
         check_inputs(self.program.inputs, inputs)
         for spec in self.program.inputs:
-            write_tensor(self._arena, spec, inputs[spec.name])
-        self._code.call(ENTRY, _address(self._weights), _address(self._arena))
-        return {s.name: read_tensor(self._arena, s) for s in self.program.outputs}
+            write_tensor(self.arena, spec, inputs[spec.name])
+        self.call(ENTRY)
+        return {s.name: read_tensor(self.arena, s) for s in self.program.outputs}
+
+    def call(self, entry: str) -> None:
+        """One of the program's functions, on what lies in the arena."""
+        self._code.call(entry, _address(self._weights), _address(self.arena))
 
 
 def _aligned(size: int) -> Array:

@@ -1,0 +1,59 @@
+"""The host's part of a model that runs on a device: kernels for the CPU, and an arena for what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from .pipeline import Lowered
+from .place_on_host import Division, owner_of
+from .plan_memory import Request, plan_memory
+from .tensor import Tensor
+from .tensor.place_tensors import Stored
+from .tensor.program import TensorProgram
+
+
+def host_model(model: Lowered, division: Division) -> Lowered:
+    """The model of the host's groups alone, in the order of the segments' steps, for `compile_for`.
+
+    Its inputs and outputs are those of the whole model that the host holds. Their offsets, and those of what crosses
+    the border, are in `stored`. A tensor with a border of zeros shares its memory with no other, since nothing may
+    ever write to the border: the arena must be zero at the start.
+    """
+    order = [i for s in division.segments for i in s.groups]
+    inputs = tuple((name, t) for name, t in model.tensors.inputs if t in division.on_host)
+    outputs = tuple((name, t) for name, t in model.tensors.outputs if owner_of(t, model.aliases) in division.results)
+    return replace(
+        model,
+        tensors=TensorProgram(inputs, outputs, model.tensors.tensors, model.tensors.origins),
+        groups=tuple(model.groups[i] for i in order),
+        kernels=tuple(model.kernels[i] for i in order),
+        stored=_place(model, division),
+    )
+
+
+def _place(model: Lowered, division: Division) -> Stored:
+    """Every tensor that the host holds, for as long as it does, counted in its steps."""
+    end = sum(len(s.groups) for s in division.segments)
+    owner = {t: owner_of(t, model.aliases) for t in (*division.on_host, *model.aliases)}
+    owner = {t: root for t, root in owner.items() if root in division.on_host}
+    first = dict.fromkeys(division.on_host, 0)
+    last = dict(first)
+    for s in division.segments:
+        first.update(dict.fromkeys(s.reads, s.first))
+        last.update(dict.fromkeys((*s.reads, *s.writes), s.last - 1))
+        for step, i in enumerate(s.groups, s.first):
+            g = model.groups[i]
+            first[g.output] = step
+            last[g.output] = max(last[g.output], step)
+            last.update({owner[t]: max(last[owner[t]], step) for t in g.reads if not t.is_constant})
+    last.update({owner[t]: end for _, t in model.tensors.outputs if t in owner})
+    size: dict[Tensor, int] = {}
+    for t, root in owner.items():
+        layout = model.layouts[t]
+        size[root] = max(size.get(root, 0), prod(layout.physical_shape) * t.dtype.bytes)
+        if any(lo or hi for lo, hi in layout.pad):
+            first[root], last[root] = 0, end
+    plan = plan_memory([Request(n, first[t], last[t]) for t, n in size.items()])
+    where = dict(zip(size, plan.offsets, strict=True))
+    return Stored(owner, {t: where[root] for t, root in owner.items()}, plan.peak)
