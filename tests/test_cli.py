@@ -459,7 +459,7 @@ def test_verify_finds_a_wrong_result(path: Path, tmp_path: Path, monkeypatch: py
     ],
 )
 def test_our_fault(error: Exception, message: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("webnn_compile.build.lower_model", fail)
@@ -473,7 +473,7 @@ def test_our_fault(error: Exception, message: str, path: Path, tmp_path: Path, m
 
 
 def test_too_little_memory(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("webnn_compile.build.lower_model", fail)
