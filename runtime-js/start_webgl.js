@@ -2,6 +2,7 @@
 import { words } from './convert.js';
 import { describe, valueAt } from './device_program.js';
 import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
+import { splitOutputs } from './split_outputs.js';
 import { startDevice } from './start_device.js';
 import { acquireContext, createFramebuffer, createTexture, formatOf, linkLog, linkProgram } from './webgl_context.js';
 import { createPainter } from './webgl_picture.js';
@@ -31,10 +32,9 @@ const sizeOf = ({ texture }) => texture ?? [1, 1, 1];
 
 /**
  * @param {WebGL2RenderingContext} gl
- * @param {number} layers
  * @param {import('./device_program.js').Program} program
  */
-function checkLimits(gl, layers, { kernels, storages }) {
+function checkLimits(gl, { kernels, storages }) {
   const sizes = storages.map(sizeOf);
   const needs = [
     ['MAX_TEXTURE_SIZE', Math.max(1, ...sizes.flatMap((size) => size.slice(0, 2)))],
@@ -45,7 +45,6 @@ function checkLimits(gl, layers, { kernels, storages }) {
     need,
     have: gl.getParameter(/** @type {any} */ (gl)[/** @type {string} */ (name)]),
   }));
-  needs.push({ name: 'MAX_DRAW_BUFFERS', need: Math.max(1, ...kernels.map(({ grid }) => grid[2])), have: layers });
   for (const { name, need, have } of needs) {
     if (Number(need) > have)
       throw new UnsupportedError('limits', `the model needs ${name} ${need}, WebGL has ${have} here`);
@@ -77,7 +76,7 @@ async function open(arriving) {
   /** @type {WebGLTexture[]} */
   let textures;
   try {
-    limits = checkLimits(gl, layers, program);
+    limits = { ...checkLimits(gl, program), MAX_DRAW_BUFFERS: layers };
     textures = program.storages.map((storage) => {
       const texture = createTexture(gl, storage.dtype, sizeOf(storage));
       later(() => gl.deleteTexture(texture));
@@ -107,23 +106,26 @@ async function open(arriving) {
     return framebuffer;
   };
 
-  /** @type {WebGLProgram[]} */
+  /** @type {{ program: WebGLProgram, first: number, count: number }[][]} by kernel, for layers that one draw writes */
   const programs = [];
   /** @param {() => void} onKernel */
   const compile = async (onKernel) => {
     const parallel = gl.getExtension('KHR_parallel_shader_compile');
-    for (const { source } of program.kernels) {
-      const made = linkProgram(gl, source);
-      later(() => gl.deleteProgram(made));
-      programs.push(made);
+    for (const { source, grid } of program.kernels) {
+      const parts = splitOutputs(source, grid[2], layers);
+      programs.push(parts.map(({ source, ...part }) => ({ program: linkProgram(gl, source), ...part })));
+      for (const { program } of programs.at(-1) ?? []) later(() => gl.deleteProgram(program));
     }
-    for (const [i, made] of programs.entries()) {
-      while (parallel && !gl.getProgramParameter(made, parallel.COMPLETION_STATUS_KHR) && !gl.isContextLost())
-        await pause();
-      const linked = gl.getProgramParameter(made, gl.LINK_STATUS);
-      checkLost();
-      if (!linked) throw new UnsupportedError('compile', `WebGL refuses ${describe(program, i)}: ${linkLog(gl, made)}`);
-      bindSamplers(gl, made, /** @type {{ source: string }} */ (program.kernels[i]).source);
+    for (const [i, parts] of programs.entries()) {
+      for (const { program: made } of parts) {
+        while (parallel && !gl.getProgramParameter(made, parallel.COMPLETION_STATUS_KHR) && !gl.isContextLost())
+          await pause();
+        const linked = gl.getProgramParameter(made, gl.LINK_STATUS);
+        checkLost();
+        if (!linked)
+          throw new UnsupportedError('compile', `WebGL refuses ${describe(program, i)}: ${linkLog(gl, made)}`);
+        bindSamplers(gl, made, /** @type {{ source: string }} */ (program.kernels[i]).source);
+      }
       onKernel();
       if (!mayBlock) await pause();
     }
@@ -141,20 +143,22 @@ async function open(arriving) {
     const targets = new Map();
     gl.viewport(0, 0, 1, 1);
     for (const { kernel, arguments: values } of launchesOf(program)) {
-      const { access, grid } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[kernel]);
+      const { access } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[kernel]);
       const { dtype } = /** @type {import('./device_program.js').Storage} */ (
         program.storages[valueAt(program, /** @type {number} */ (values[access.indexOf('w')])).storage]
       );
-      const key = `${dtype},${grid[2]}`;
-      let target = targets.get(key);
-      if (!target) {
-        const texture = createTexture(gl, dtype, [1, 1, grid[2]]);
-        target = { texture, framebuffer: createFramebuffer(gl, texture, 0, grid[2]) };
-        targets.set(key, target);
+      for (const { program, count } of programs[kernel] ?? []) {
+        const key = `${dtype},${count}`;
+        let target = targets.get(key);
+        if (!target) {
+          const texture = createTexture(gl, dtype, [1, 1, count]);
+          target = { texture, framebuffer: createFramebuffer(gl, texture, 0, count) };
+          targets.set(key, target);
+        }
+        gl.bindFramebuffer(gl.FRAMEBUFFER, target.framebuffer);
+        gl.useProgram(program);
+        gl.drawArrays(gl.TRIANGLES, 0, 3);
       }
-      gl.bindFramebuffer(gl.FRAMEBUFFER, target.framebuffer);
-      gl.useProgram(/** @type {WebGLProgram} */ (programs[kernel]));
-      gl.drawArrays(gl.TRIANGLES, 0, 3);
     }
     for (const { texture, framebuffer } of targets.values()) {
       gl.deleteFramebuffer(framebuffer);
@@ -177,18 +181,15 @@ async function open(arriving) {
 
   /**
    * @param {Launch} launch
-   * @returns {Prepared}
+   * @returns {Prepared[]} one for every few layers that a draw writes
    */
   const prepare = (launch) => {
     const { access, grid } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[launch.kernel]);
     const [target = 0] = launch.arguments.filter((_, i) => access[i] === 'w');
-    return {
-      program: /** @type {WebGLProgram} */ (programs[launch.kernel]),
-      framebuffer: framebufferOf(target, 0, grid[2]),
-      textures: launch.arguments.filter((_, i) => access[i] === 'r').map(textureOf),
-      grid,
-      launch,
-    };
+    const textures = launch.arguments.filter((_, i) => access[i] === 'r').map(textureOf);
+    return (programs[launch.kernel] ?? []).map(({ program, first, count }) => {
+      return { program, framebuffer: framebufferOf(target, first, count), textures, grid, launch };
+    });
   };
 
   /**
@@ -249,7 +250,7 @@ async function open(arriving) {
 
   /** @type {import('./device_program.js').Device['segment']} */
   const segment = (launches, reads) => {
-    const prepared = launches.map(prepare);
+    const prepared = launches.flatMap(prepare);
     const readers = reads.map(prepareRead);
     let proven = false;
     return async () => {

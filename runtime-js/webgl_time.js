@@ -4,7 +4,7 @@
 
 /**
  * @param {WebGL2RenderingContext} gl
- * @param {Prepared[]} prepared
+ * @param {Prepared[][]} prepared of each launch
  * @param {(gl: WebGL2RenderingContext, prepared: Prepared[]) => void} draw
  * @returns {ReturnType<import('./device_program.js').Device['time']>}
  */
@@ -18,7 +18,7 @@ export async function timeLaunches(gl, prepared, draw) {
  * Undefined where the clock was disturbed.
  * @param {WebGL2RenderingContext} gl
  * @param {any} timer
- * @param {Prepared[]} prepared
+ * @param {Prepared[][]} prepared of each launch
  * @param {(gl: WebGL2RenderingContext, prepared: Prepared[]) => void} draw
  */
 async function byDevice(gl, timer, prepared, draw) {
@@ -26,7 +26,7 @@ async function byDevice(gl, timer, prepared, draw) {
   const queries = prepared.map((one) => {
     const query = gl.createQuery();
     gl.beginQuery(timer.TIME_ELAPSED_EXT, query);
-    draw(gl, [one]);
+    draw(gl, one);
     gl.endQuery(timer.TIME_ELAPSED_EXT);
     return query;
   });
@@ -40,7 +40,7 @@ async function byDevice(gl, timer, prepared, draw) {
 
 /**
  * @param {WebGL2RenderingContext} gl
- * @param {Prepared[]} prepared
+ * @param {Prepared[][]} prepared of each launch
  * @param {(gl: WebGL2RenderingContext, prepared: Prepared[]) => void} draw
  */
 function byPage(gl, prepared, draw) {
@@ -57,10 +57,10 @@ function byPage(gl, prepared, draw) {
     gl.readPixels(0, 0, 1, 1, format, type, texel[type] ?? null);
   };
   return prepared.map((one) => {
-    gl.bindFramebuffer(gl.FRAMEBUFFER, one.framebuffer);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, one[0]?.framebuffer ?? null);
     finish();
     const began = performance.now();
-    draw(gl, [one]);
+    draw(gl, one);
     finish();
     return performance.now() - began;
   });
