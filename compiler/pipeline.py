@@ -40,6 +40,7 @@ from .tensor.choose_layout import choose_layout, row_major
 from .tensor.fuse import Group, fuse
 from .tensor.place_tensors import Stored, place_tensors
 from .tensor.program import TensorProgram
+from .tensor.split_reads import split_reads
 from .tensor.use_winograd import Choice, Rewritten, use_winograd
 from .weights import Weights
 
@@ -113,7 +114,9 @@ def lower_tensors(
         tensors = add_relayouts(tensors)
         if choose is not None:
             tensors, rewritten = use_winograd(tensors, choose)
-    fused = fuse(tensors)
+    if policy.reads is not None:
+        tensors = split_reads(tensors, policy.reads)
+    fused = fuse(tensors, policy.reads)
     groups = tuple(g for g in fused if not g.output.prepared)
     prepared = {g.output: g for g in fused if g.output.prepared}
     layouts = choose_layout(tensors, groups, policy) if opt_level >= 2 else row_major(tensors, groups)

@@ -30,7 +30,7 @@ class WebGl:
     of pixels, which borders would shift out of step."""
 
     name: str = "webgl"
-    layouts: LayoutPolicy = LayoutPolicy(borders=False, fill_borders=False, linear=False)  # noqa: RUF009
+    layouts: LayoutPolicy = LayoutPolicy(borders=False, fill_borders=False, linear=False, reads=UNITS)  # noqa: RUF009
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         """Images where that fits, lines of elements elsewhere."""

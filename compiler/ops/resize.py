@@ -17,6 +17,9 @@ from .reduce_axes import reduce_over
 from .sample import COORDINATES, ROUNDING, Array, Axis, Taps, cubic_kernel, interpolate, linear_kernel, nearest
 from .window import both, scaled, shifted, within
 
+Index = Callable[[Expr], Expr]
+"""From the index of an output element to that of an input element."""
+
 
 def upsample(call: Call) -> Tensor:
     """ONNX Upsample, opset 7 to 9; scales by attribute (7) or input 1 (9)."""
@@ -111,7 +114,7 @@ def _gather(call: Call, x: Tensor, shape: tuple[int, ...], indices: dict[int, Ar
     return compute(call.name, shape, (x, *tables), body)
 
 
-def _index(name: str, table: Array, size: int) -> tuple[Tensor | None, Callable[[Expr], Expr]]:
+def _index(name: str, table: Array, size: int) -> tuple[Tensor | None, Index]:
     """How the index `table[o]` is written: by arithmetic where it is regular, else as a constant to read."""
     count = len(table)
     o = np.arange(count)
@@ -154,15 +157,8 @@ def _interpolated(
 
 def _blend(name: str, x: Tensor, shape: tuple[int, ...], taps: dict[int, Taps]) -> Tensor:
     """Linear interpolation between two elements along each axis of `taps`, as one map."""
-    low = {d: _index(f"{name}.low{d}", t.index[:, 0], x.shape[d]) for d, t in taps.items()}
-    high = {d: _index(f"{name}.high{d}", t.index[:, -1], x.shape[d]) for d, t in taps.items()}
-    shares = {
-        d: (
-            constant(f"{name}.a{d}", np.ascontiguousarray(t.weight[:, 0])),
-            constant(f"{name}.b{d}", np.ascontiguousarray(t.weight[:, -1])),
-        )
-        for d, t in taps.items()
-    }
+    ends = {d: _ends(f"{name}.ends{d}", t.index[:, (0, -1)], x.shape[d]) for d, t in taps.items()}
+    shares = {d: constant(f"{name}.shares{d}", np.ascontiguousarray(t.weight.T)) for d, t in taps.items()}
 
     def body(*o: Expr) -> Expr:
         def element(index: list[Expr]) -> Expr:
@@ -171,17 +167,25 @@ def _blend(name: str, x: Tensor, shape: tuple[int, ...], taps: dict[int, Taps]) 
                 return x.read(index)
             if d not in taps:
                 return element([*index, o[d]])
-            a = element([*index, low[d][1](o[d])])
+            _, low, high = ends[d]
+            a = element([*index, low(o[d])])
             if taps[d].index.shape[1] == 1:
                 return a
-            b = element([*index, high[d][1](o[d])])
-            share_a, share_b = shares[d]
-            return a * share_a[o[d]] + b * share_b[o[d]]
+            b = element([*index, high(o[d])])
+            return a * shares[d][0, o[d]] + b * shares[d][1, o[d]]
 
         return element([])
 
-    tables = [t for t, _ in (*low.values(), *high.values())]
-    return compute(name, shape, (x, *tables, *(t for pair in shares.values() for t in pair)), body)
+    return compute(name, shape, (x, *(t for t, _, _ in ends.values()), *shares.values()), body)
+
+
+def _ends(name: str, table: Array, size: int) -> tuple[Tensor | None, Index, Index]:
+    """Both ends of each interval of `table`, in one constant where one of them is irregular: a shader reads few."""
+    (a, low), (b, high) = (_index(name, table[:, end], size) for end in (0, 1))
+    if a is None and b is None:
+        return None, low, high
+    t = constant(name, np.ascontiguousarray(table.T))
+    return t, lambda e: t[0, e], lambda e: t[1, e]
 
 
 def _weigh(name: str, x: Tensor, dimension: int, taps: Taps) -> Tensor:

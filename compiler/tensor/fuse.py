@@ -45,17 +45,18 @@ class Group:
     origin: Origin
 
 
-def fuse(program: TensorProgram) -> tuple[Group, ...]:
-    """The groups in an order of execution."""
-    plan = _Plan(program)
+def fuse(program: TensorProgram, most_reads: int | None = None) -> tuple[Group, ...]:
+    """The groups in an order of execution. None reads more than `most_reads` tensors if no tensor does."""
+    plan = _Plan(program, most_reads)
     return tuple(plan.group(t) for t in program.tensors if t not in plan.inlined and t not in plan.absorbed)
 
 
 class _Plan:
     """The decisions: `inlined` maps, and reductions `absorbed` into the map that ends their epilogue."""
 
-    def __init__(self, program: TensorProgram) -> None:
+    def __init__(self, program: TensorProgram, most_reads: int | None) -> None:
         self.program = program
+        self._most_reads = most_reads
         self.by_buffer = {t.buffer: t for t in program.tensors}
         self.stored = {t for _, t in program.outputs} | program.stored | {t for t in program.tensors if t.prepared}
         self.readers: dict[Tensor, list[Tensor]] = {}
@@ -85,7 +86,7 @@ class _Plan:
             before = dict(self._sizes)
             for t in (*between, *([] if current is anchor else [current])):
                 self._sizes[t.buffer] = self._size(t)
-            if self._size(meeting) > BODY_LIMIT:
+            if self._size(meeting) > BODY_LIMIT or self._too_many_reads({*self._members(current), *between, meeting}):
                 self._sizes = before
                 break
             self.inlined.update(between)
@@ -137,6 +138,8 @@ class _Plan:
         reads = len({x.indices for x in sites})
         if self._size(user) + size * _tree(user.body)[1][t.buffer] > BODY_LIMIT:
             return False
+        if self._too_many_reads({*self._members(user), t}):
+            return False
         if isinstance(user.body, Reduce):
             times = user.buffer.size * _count(user.body.axes)
             if times > max(t.buffer.size, 1):
@@ -145,6 +148,26 @@ class _Plan:
         if cheap:
             return True
         return users == 1 and reads == 1 and user.buffer.size <= t.buffer.size
+
+    def _members(self, t: Tensor) -> set[Tensor]:
+        """What is known to share a kernel with `t`, apart from inlined maps."""
+        anchor = t if t.is_reduction else self._anchor_of.get(t)
+        return {t} if anchor is None else {anchor, *(m for m, a in self._anchor_of.items() if a is anchor)}
+
+    def _too_many_reads(self, members: set[Tensor]) -> bool:
+        """Whether a kernel of `members`, and of the maps inlined into them, reads more tensors than a kernel may."""
+        if self._most_reads is None:
+            return False
+        found: set[Tensor] = set()
+        open_, seen = list(members), set(members)
+        while open_:
+            for r in open_.pop().reads:
+                if r in self.inlined and r not in seen:
+                    seen.add(r)
+                    open_.append(r)
+                elif r not in members and r not in self.inlined:
+                    found.add(r)
+        return len(found) > self._most_reads
 
     def _size(self, t: Tensor) -> int:
         """Nodes of the body with what was inlined into it so far, as a tree: counted wherever they are read."""

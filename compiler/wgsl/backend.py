@@ -22,7 +22,7 @@ class WebGpu:
     """Values lie in buffers, in linear order; a border of zeros is there from the start and never written."""
 
     name = "webgpu"
-    layouts = LayoutPolicy(few_channels=True, fill_borders=False)
+    layouts = LayoutPolicy(few_channels=True, fill_borders=False, reads=WEBGPU.storage_buffers - 1)
 
     def __init__(self, target: GpuTarget = WEBGPU) -> None:
         self._target = target

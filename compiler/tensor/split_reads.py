@@ -1,0 +1,78 @@
+"""A tensor made of more tensors than a kernel may read is made in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..ir.nodes import Expr, Load, Node, Var
+from ..ir.rewrite import children, loads, rewrite_top_down, substitute
+from .program import TensorProgram
+from .tensor import Tensor, compute
+
+
+def split_reads(program: TensorProgram, most: int) -> TensorProgram:
+    """y = a + b + c + d   ->   t = a + b + c; y = t + d          (most = 3)
+
+    Parts of a map's expression (a concatenation, a sum of many) become tensors of its shape. What reads too much in a
+    single reduction stays as it is.
+    """
+    done: dict[Tensor, Tensor] = {}
+    tensors: list[Tensor] = []
+    origins = dict(program.origins)
+    for t in program.tensors:
+        reads = tuple(done.get(r, r) for r in t.reads)
+        now = t if reads == t.reads else replace(t, reads=reads)
+        while len(now.reads) > most and not now.is_reduction:
+            found = _largest_part(now, most)
+            if found is None:
+                break
+            part, now = _take_out(now, found)
+            tensors.append(part)
+            origins[part] = program.origins[t]
+        tensors.append(now)
+        if now is not t:
+            done[t] = now
+            origins[now] = origins.pop(t)
+    if not done:
+        return program
+    outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
+    stored = frozenset(done.get(t, t) for t in program.stored)
+    return replace(program, outputs=outputs, tensors=tuple(tensors), origins=origins, stored=stored)
+
+
+def _largest_part(t: Tensor, most: int) -> Expr | None:
+    """The expression on elements that reads the most tensors, but no more than `most`, and at least two."""
+    assert t.body is not None
+    counted = [(len({x.buffer for x in loads(e)}), e) for e in _values(t.body)]
+    fitting = [(n, e) for n, e in counted if 1 < n <= most]
+    return max(fitting, key=lambda x: x[0])[1] if fitting else None
+
+
+def _values(e: Expr) -> Iterator[Expr]:
+    """The expression and those it is made of; not indices and conditions of loads."""
+    stack: list[Node] = [e]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, Expr):
+            yield n
+        if not isinstance(n, Load):
+            stack.extend(children(n))
+
+
+def _take_out(t: Tensor, part: Expr) -> tuple[Tensor, Tensor]:
+    """`part` as a tensor, and `t` reading it."""
+    assert t.body is not None
+
+    def element(*axes: Expr) -> Expr:
+        return substitute(part, dict(zip(t.axes, axes, strict=True)))
+
+    made = compute(f"{t.name}.part", t.shape, t.reads, element)
+    here: tuple[Var, ...] = t.axes
+
+    def rule(n: Node) -> Expr | None:
+        return Load(made.buffer, here) if n is part else None
+
+    body = rewrite_top_down(t.body, rule)
+    used = {x.buffer for x in loads(body)}
+    return made, replace(t, body=body, reads=(made, *(r for r in t.reads if r.buffer in used)))
