@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -27,7 +28,14 @@ _CHROMIUM_FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--enable-precise-memory-info",
+    "--enable-unsafe-swiftshader",  # WebGL and WebGPU in software where there is no GPU
+    "--enable-unsafe-webgpu",
 )
+_FIREFOX_PREFERENCES = {
+    "dom.webgpu.enabled": True,
+    "gfx.webgpu.ignore-blocklist": True,
+    "webgl.force-enabled": True,
+}
 
 
 class BrowserMissing(Exception):
@@ -54,12 +62,35 @@ def launch(playwright: Playwright, name: BrowserName) -> Iterator[Browser]:
         # A stock Chromium goes headless by its own flag: Playwright's option would ask for another executable.
         flags = _CHROMIUM_FLAGS if own else ("--headless=new", *_CHROMIUM_FLAGS)
         browser = playwright.chromium.launch(executable_path=executable, headless=own, args=list(flags))
-    elif own:
-        browser = playwright.firefox.launch(headless=True)
-    else:
+        with contextlib.closing(browser):
+            yield browser
+        return
+    with _display() as environment:
         # A stock Firefox has no patches of Playwright's: it is driven by WebDriver BiDi.
-        browser = playwright.firefox.launch(channel="moz-firefox", executable_path=executable, headless=True)
-    try:
-        yield browser
-    finally:
-        browser.close()
+        stock = {} if own else {"channel": "moz-firefox", "executable_path": executable}
+        browser = playwright.firefox.launch(
+            headless=True, firefox_user_prefs=_FIREFOX_PREFERENCES, env=environment, **stock
+        )
+        with contextlib.closing(browser):
+            yield browser
+
+
+@contextlib.contextmanager
+def _display() -> Iterator[dict[str, str]]:
+    """An environment with a display: Firefox wants one for WebGL, headless or not. As it is where there is no Xvfb."""
+    environment = dict(os.environ)
+    server = shutil.which("Xvfb")
+    if "DISPLAY" in environment or server is None:
+        yield environment
+        return
+    receive, send = os.pipe()
+    with subprocess.Popen(
+        [server, "-displayfd", str(send), "-nolisten", "tcp"], pass_fds=[send], stderr=subprocess.DEVNULL
+    ) as running:
+        os.close(send)
+        with open(receive) as answer:
+            number = answer.readline().strip()
+        try:
+            yield environment | {"DISPLAY": f":{number}"}
+        finally:
+            running.terminate()

@@ -59,6 +59,21 @@ function makeInput({ dtype, shape }, random) {
 /** @param {TensorInfo} tensor */
 const describe = ({ dtype, shape }) => `${dtype} [${shape.join(', ')}]`;
 
+/**
+ * @param {unknown} value
+ * @returns {string}
+ */
+function show(value) {
+  if (typeof value === 'number') return value.toLocaleString('en');
+  if (Array.isArray(value)) return value.map(show).join('\n') || 'none';
+  if (typeof value !== 'object' || value === null) return String(value);
+  const { backend, reason, ...rest } = /** @type {Record<string, unknown>} */ (value);
+  if (reason) return `${backend}: ${reason}`;
+  return Object.entries(rest)
+    .map(([key, one]) => `${key} ${show(one)}`)
+    .join('\n');
+}
+
 /** @param {number} ms */
 const time = (ms) => `${ms.toFixed(ms < 10 ? 2 : 1)} ms`;
 
@@ -98,10 +113,7 @@ async function main() {
   showTable('times', [['load', time(loadTime)]]);
   showTable(
     'info',
-    Object.entries(info).map(([key, value]) => [
-      key,
-      typeof value === 'number' ? value.toLocaleString('en') : String(value),
-    ]),
+    Object.entries(info).map(([key, value]) => [key, show(value)]),
   );
   showStatus(`Ready, on ${info.backend}.`);
 

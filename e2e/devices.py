@@ -1,0 +1,52 @@
+"""What the tests of GPU backends share: a site with hand-made bundles, and which browser can run which backend."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compiled import PAGES
+from device_artifacts import LENGTH
+from harness import open_page, outcome
+from playwright.sync_api import Page
+from server import Site
+from tiny_artifact import tiny_weights
+from webnn_compile.bundle import Artifact, write_bundle
+
+DEVICES = ("webgpu", "webgl")
+W, C = tiny_weights(LENGTH)
+
+
+def write_site(folder: Path, bundles: Mapping[str, Artifact]) -> Path:
+    """`folder` with the pages, and each bundle below its name."""
+    shutil.copytree(PAGES, folder, dirs_exist_ok=True)
+    for name, artifact in bundles.items():
+        write_bundle(artifact, folder / name)
+    return folder
+
+
+def expected(value: float) -> list[float]:
+    """The head of what the tiny model makes of an input of `value` everywhere, on a GPU."""
+    result: list[float] = (W * value + 2 * C).clip(0)[:8].tolist()
+    return result
+
+
+def open_bundle(page: Page, site: Site, name: str, backend: str = "") -> None:
+    """Open the test page for a bundle; skips where the browser itself lacks the backend."""
+    open_page(page, site, f"bundles.html?{name}")
+    there = {
+        "webgpu": "navigator.gpu?.requestAdapter().then(Boolean) ?? false",
+        "webgl": "new OffscreenCanvas(1, 1).getContext('webgl2') !== null",
+    }
+    if backend and not page.evaluate(f"async () => await ({there[backend]})"):
+        pytest.skip(f"this browser has no {backend} on this machine")
+
+
+def value(page: Page, script: str, argument: Any = None) -> Any:
+    """What an async function's body gives; fails where it throws."""
+    result = outcome(page, script, argument)
+    assert "value" in result, result
+    return result["value"]
