@@ -72,12 +72,15 @@ def _on_device(graph: Graph, target: str) -> DeviceModel:
     from .device_model import Device, DeviceModel
     from .device_pipeline import compile_for_device
     from .device_program import DeviceBackend, DeviceProgram
+    from .native.jit import host_target
+    from .native.model import NativeModel
     from .weights import Weights
 
     def run_on(backend: DeviceBackend, open_device: Callable[[DeviceProgram], Device]) -> DeviceModel:
         weights = Weights()
-        program = compile_for_device(lower_model(graph, policy=backend.layouts), backend, weights)
-        return DeviceModel(program, weights.blob(), open_device(program))
+        program = compile_for_device(lower_model(graph, policy=backend.layouts), backend, weights, cpu=host_target())
+        host = None if program.host is None else NativeModel(program.host)
+        return DeviceModel(program, weights.blob(), open_device(program), host)
 
     if target == "webgl":
         from .glsl.backend import WebGl

@@ -11,7 +11,7 @@ import numpy as np
 from .device_program import DeviceProgram, DeviceValue, HostCall, Launch, Placement, Port, Storage
 from .dtypes import BOOL, F16, I64, DType
 from .errors import InputError, InternalError
-from .program import check_inputs
+from .program import TensorSpec, check_inputs, read_tensor, segment_entry, write_tensor
 
 Array = np.ndarray
 
@@ -26,7 +26,7 @@ class Device(Protocol):
     def release(self, storage: int) -> None: ...
 
     def write(self, storage: int, data: Array) -> None:
-        """`data`, of the storage's dtype and flat: linear elements of a buffer or texels of a texture, from the start."""
+        """`data`, of the storage's dtype and flat, from the start: elements of a buffer, or texels of a texture."""
         ...
 
     def read(self, storage: int) -> Array:
@@ -36,12 +36,26 @@ class Device(Protocol):
     def launch(self, kernel: int, storages: Sequence[int]) -> None: ...
 
 
+class Host(Protocol):
+    """The host's program with its memory: `arena` is bytes."""
+
+    @property
+    def arena(self) -> Array: ...
+
+    def call(self, entry: str) -> None:
+        """One of the program's functions."""
+        ...
+
+
 class DeviceModel:
     """A device program on a device, called like a NativeModel."""
 
-    def __init__(self, program: DeviceProgram, weights: bytes, device: Device) -> None:
+    def __init__(self, program: DeviceProgram, weights: bytes, device: Device, host: Host | None = None) -> None:
+        if (host is None) != (program.host is None):
+            raise InternalError(f"{program.backend}: the program and its host do not belong together")
         self.backend = program.backend
         self.program = program
+        self._host = host
         self._device = device
         device.allocate(program.storages)
         for c in program.constants:
@@ -58,12 +72,32 @@ class DeviceModel:
         that does not fit the device's int32."""
         check_inputs(tuple(p.spec for p in self.program.inputs), inputs)
         for p in self.program.inputs:
-            self._write(p.value, inputs[p.spec.name], f"input {p.spec.name!r}")
+            if p.value >= 0:
+                self._write(p.value, inputs[p.spec.name], f"input {p.spec.name!r}")
+            if self._host is not None and p.spec.offset >= 0:
+                write_tensor(self._host.arena, p.spec, inputs[p.spec.name])
+        calls = 0
         for step in self.program.steps:
             if isinstance(step, HostCall):
-                raise InternalError(f"{self.backend}: {step.name} needs a host")
-            self._launch(step)
+                self._call(step, calls)
+                calls += 1
+            else:
+                self._launch(step)
         return {p.spec.name: self._output(p) for p in self.program.outputs}
+
+    def _call(self, step: HostCall, number: int) -> None:
+        """A segment on the host, with what it reads and writes taken over the border."""
+        assert self._host is not None
+        places = [self._spec(v, at) for v, at in zip((*step.reads, *step.writes), step.offsets, strict=True)]
+        for value, spec in zip(step.reads, places, strict=False):
+            write_tensor(self._host.arena, spec, self._read(value))
+        self._host.call(segment_entry(number))
+        for value, spec in zip(step.writes, places[len(step.reads) :], strict=True):
+            self._write(value, read_tensor(self._host.arena, spec), f"the result of {step.name}")
+
+    def _spec(self, value: int, offset: int) -> TensorSpec:
+        v = self.program.values[value]
+        return TensorSpec(v.name, v.dtype, v.shape, offset)
 
     def _launch(self, step: Launch) -> None:
         values = self.program.values
@@ -73,16 +107,22 @@ class DeviceModel:
         v = self.program.values[value]
         self._device.write(v.storage, to_device(data, v.dtype, self.program.storages[v.storage].dtype, what))
 
+    def _read(self, value: int) -> Array:
+        """The elements of a value, flat, of the model's type."""
+        v = self.program.values[value]
+        elements = linear(self._device.read(v.storage), v, self.program.storages[v.storage].placement)
+        return from_device(elements, v.dtype)
+
     def _output(self, port: Port) -> Array:
-        v = self.program.values[port.value]
-        storage = self.program.storages[v.storage]
-        elements = linear(self._device.read(v.storage), v, storage.placement)
-        return from_device(elements, v.dtype).reshape(port.spec.shape)
+        if port.value >= 0:
+            return self._read(port.value).reshape(port.spec.shape)
+        assert self._host is not None
+        return read_tensor(self._host.arena, port.spec)
 
 
 def to_device(data: Array, dtype: DType, device: DType, what: str) -> Array:
     """Elements of the model's `dtype` as the device's 32-bit type holds them."""
-    if dtype == I64 and data.size and not (-(2**31) <= int(data.min()) and int(data.max()) < 2**31):
+    if dtype == I64 and data.size and not (int(data.min()) >= -(2**31) and int(data.max()) < 2**31):
         raise InputError(f"{what} has an element beyond int32, which the device cannot hold")
     return np.ascontiguousarray(data, device.numpy).reshape(-1)
 

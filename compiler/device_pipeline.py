@@ -11,25 +11,28 @@ from .device_program import (
     DeviceBackend,
     DeviceProgram,
     DeviceValue,
+    HostCall,
     Launch,
     Placement,
     Places,
     Port,
     Storage,
 )
-from .dtypes import I64
+from .errors import CannotExpress
+from .host_program import host_offsets, host_program
 from .ir.construct import all_of
-from .ir.index import Range
 from .ir.layout import Layout
 from .ir.nodes import Expr, For, Kernel, Load, Stmt, Store, Var
 from .ir.printer import print_kernel
 from .ir.simplify import simplify
+from .narrow_model import constant_range, narrow_model
 from .passes.narrow_types import device_dtype, narrow_types
-from .passes.value_ranges import INT32, limits
 from .pipeline import Lowered, Observer, ignore, kernel_name
+from .place_on_host import Division, Segment, owner_of, place_on_host
 from .plan_storages import Need, plan_storages
 from .program import TensorSpec
 from .recursion import deep_recursion
+from .target import WASM_PLAIN, Target
 from .tensor import Tensor
 from .tensor.build_kernel import build_kernel
 from .tensor.fuse import Group
@@ -41,42 +44,73 @@ FLAT_WIDTH = 2048
 
 @deep_recursion()
 def compile_for_device(
-    model: Lowered, backend: DeviceBackend, weights: Weights, observe: Observer = ignore
+    model: Lowered, backend: DeviceBackend, weights: Weights, observe: Observer = ignore, cpu: Target = WASM_PLAIN
 ) -> DeviceProgram:
     """The program of `model`, which was lowered by the backend's layout policy. Constants are added to `weights`
-    unless they are there; one that lies there in another layout is repacked on the device, once, at load."""
-    return _Compiler(model, backend, weights, observe).program()
+    unless they are there; one that lies there in another layout is repacked on the device, once, at load.
+
+    What the backend cannot say runs on the host, whose program is compiled for `cpu`, with weights of its own.
+    """
+    narrow = narrow_model(model)
+    cannot, compiled = dict(narrow.cannot), dict[Hashable, CompiledKernel]()
+    while True:
+        division = place_on_host(model, cannot)
+        compiler = _Compiler(model, narrow.kernels, division, backend, weights, compiled)
+        refused = compiler.compile_kernels()
+        if not refused:
+            return compiler.program(observe, cpu)
+        cannot |= refused
 
 
 class _Compiler:
-    """Values are numbered: first those of the model's tensors, then constants as kernels want them."""
+    """Values are numbered: first those of the model's tensors, then constants as kernels want them. `compiled` keeps
+    kernels from one attempt to the next."""
 
-    def __init__(self, model: Lowered, backend: DeviceBackend, weights: Weights, observe: Observer) -> None:
-        self._model, self._backend, self._weights, self._observe = model, backend, weights, observe
+    def __init__(
+        self,
+        model: Lowered,
+        narrow: Mapping[int, Kernel],
+        division: Division,
+        backend: DeviceBackend,
+        weights: Weights,
+        compiled: dict[Hashable, CompiledKernel],
+    ) -> None:
+        self._model, self._narrow, self._division = model, narrow, division
+        self._backend, self._weights, self._compiled = backend, weights, compiled
         self._numbers: dict[Tensor, int] = {}
         for t in (*(t for _, t in model.tensors.inputs), *(g.output for g in model.groups), *model.aliases):
-            self._numbers.setdefault(t, len(self._numbers))
-        self._roots = {t: _owner(t, model.aliases) for t in self._numbers}
-        self._places: Places = {}
+            if owner_of(t, model.aliases) in division.on_device:
+                self._numbers.setdefault(t, len(self._numbers))
+        self._roots = {t: owner_of(t, model.aliases) for t in self._numbers}
+        self._places = self._place_textures()
         self._constants: dict[tuple[Tensor, Layout, Placement | None], int] = {}
         self._shipped: dict[tuple[Tensor, Layout], int] = {}
-        # What is known of integers: the runtime refuses an input that does not fit the device's type.
-        self._ranges: dict[Tensor, Range] = {t: INT32 for _, t in model.tensors.inputs if t.dtype == I64}
-        self._compiled: dict[Hashable, int] = {}
+        self._indices: dict[Hashable, int] = {}
         self._kernels: list[CompiledKernel] = []
         self._values: list[DeviceValue] = []
         self._storages: list[Storage] = []
         self._uploads: list[Constant] = []
         self._prepare: list[Launch] = []
 
-    def program(self) -> DeviceProgram:
+    def compile_kernels(self) -> dict[int, str]:
+        """Why kernels cannot be compiled, by number of their group."""
+        refused: dict[int, str] = {}
+        for i in self._on_device():
+            try:
+                self._kernel(self._narrow[i], self._placements(self._model.groups[i]))
+            except CannotExpress as reason:
+                refused[i] = str(reason)
+        return refused
+
+    def program(self, observe: Observer, cpu: Target) -> DeviceProgram:
         m = self._model
-        fixed = {self._root(t) for _, t in (*m.tensors.inputs, *m.tensors.outputs)}
-        arguments = [[self._root(t) for t in (*g.reads, g.output)] for g in m.groups]
-        narrow = [self._narrow(g, k) for g, k in zip(m.groups, m.kernels, strict=True)]
-        self._places = self._backend.place(narrow, arguments, fixed)
         self._place_values()
-        steps = [self._launch(g, k) for g, k in zip(m.groups, narrow, strict=True)]
+        host = host_program(m, self._division, cpu, observe)
+        offsets = host_offsets(m, self._division)
+        steps = [
+            self._host_call(s, offsets) if isinstance(s, Segment) else self._launch(m.groups[s], self._narrow[s])
+            for s in self._division.steps
+        ]
         return DeviceProgram(
             backend=self._backend.name,
             name=m.name,
@@ -86,34 +120,41 @@ class _Compiler:
             constants=tuple(self._uploads),
             prepare=tuple(self._prepare),
             steps=tuple(steps),
-            inputs=tuple(self._port(name, t) for name, t in m.tensors.inputs),
-            outputs=tuple(self._port(name, t) for name, t in m.tensors.outputs),
+            inputs=tuple(self._port(name, t, offsets) for name, t in m.tensors.inputs),
+            outputs=tuple(self._result(name, t, offsets) for name, t in m.tensors.outputs),
+            host=host,
         )
+
+    def _on_device(self) -> list[int]:
+        return [s for s in self._division.steps if isinstance(s, int)]
+
+    def _place_textures(self) -> Places:
+        m, segments = self._model, self._division.segments
+        groups = [m.groups[i] for i in self._on_device()]
+        arguments = [[self._root(t) for t in (*g.reads, g.output)] for g in groups]
+        ports = {owner_of(t, m.aliases) for _, t in (*m.tensors.inputs, *m.tensors.outputs)}
+        crossing = {t for s in segments for t in (*s.reads, *s.writes)}
+        fixed = {self._root(t) for t in ports | crossing if t in self._numbers}
+        return self._backend.place([self._narrow[i] for i in self._on_device()], arguments, fixed)
+
+    def _host_call(self, s: Segment, offsets: Mapping[Tensor, int]) -> HostCall:
+        reads, writes = (tuple(self._numbers[t] for t in tensors) for tensors in (s.reads, s.writes))
+        places = tuple(offsets[t] for t in (*s.reads, *s.writes))
+        name = "_".join(dict.fromkeys(self._model.kernels[i].name for i in s.groups))
+        return HostCall(s.first, s.last, reads, writes, places, name, s.origin.nodes, s.origin.ops, s.reason)
+
+    def _port(self, name: str, t: Tensor, offsets: Mapping[Tensor, int]) -> Port:
+        return Port(TensorSpec(name, t.dtype, t.shape, offsets.get(t, -1)), self._numbers.get(t, -1))
+
+    def _result(self, name: str, t: Tensor, offsets: Mapping[Tensor, int]) -> Port:
+        """Taken from where it is made."""
+        if owner_of(t, self._model.aliases) in self._division.results:
+            return Port(TensorSpec(name, t.dtype, t.shape, offsets[t]), -1)
+        return Port(TensorSpec(name, t.dtype, t.shape, -1), self._numbers[t])
 
     def _root(self, t: Tensor) -> int:
         """The number of whose memory `t` lies in, -1 for a constant."""
         return -1 if t.is_constant else self._numbers[self._roots[t]]
-
-    def _narrow(self, group: Group, naive: Kernel) -> Kernel:
-        """The kernel in the element types of devices."""
-        known = {b: self._range(t) for t, b in zip(group.reads, naive.params, strict=False) if not t.dtype.is_float}
-        made = narrow_types(naive, known)
-        if made.range is not None:
-            self._ranges[group.output] = made.range
-        return made.kernel
-
-    def _range(self, t: Tensor) -> Range:
-        """The least interval that is known to hold the elements of an integer tensor."""
-        t = self._owner(t)
-        if t not in self._ranges:
-            if t.data is not None and t.data.size:
-                self._ranges[t] = int(t.data.min()), int(t.data.max())
-            else:
-                self._ranges[t] = limits(t.dtype)
-        return self._ranges[t]
-
-    def _owner(self, t: Tensor) -> Tensor:
-        return self._roots.get(t, t)
 
     def _place(self, t: Tensor) -> Placement | None:
         root = self._root(t)
@@ -121,18 +162,16 @@ class _Compiler:
             return flat_placement(prod(t.shape))
         return self._places.get(root)
 
-    def _port(self, name: str, t: Tensor) -> Port:
-        return Port(TensorSpec(name, t.dtype, t.shape, 0), self._numbers[t])
-
     def _place_values(self) -> None:
         """Storages of all that a run computes. An alias lies where its owner does."""
         m, roots = self._model, self._roots
-        first: dict[Tensor, int] = {t: -1 for _, t in m.tensors.inputs}
-        first.update({g.output: i for i, g in enumerate(m.groups)})
+        first: dict[Tensor, int] = {t: -1 for _, t in m.tensors.inputs if t in roots}
         last = dict(first)
-        for i, g in enumerate(m.groups):
-            last.update({roots[t]: i for t in g.reads if not t.is_constant})
-        last.update({roots[t]: len(m.groups) for _, t in m.tensors.outputs})
+        for i, s in enumerate(self._division.steps):
+            reads, made = (s.reads, s.writes) if isinstance(s, Segment) else (m.groups[s].reads, (m.groups[s].output,))
+            first.update(dict.fromkeys(made, i))
+            last.update({roots[t]: i for t in (*reads, *made) if not t.is_constant})
+        last.update({roots[t]: len(self._division.steps) for _, t in m.tensors.outputs if t in roots})
         needs: dict[Tensor, Need] = {}
         for t, root in roots.items():
             place = self._place(root)
@@ -157,7 +196,7 @@ class _Compiler:
 
     def _launch(self, group: Group, naive: Kernel) -> Launch:
         tensors = (*group.reads, group.output)
-        at = self._kernel(naive, tuple(self._place(t) for t in tensors))
+        at = self._kernel(naive, self._placements(group))
         made = self._kernels[at]
         arguments = [
             self._constant(t, _layout(b), place) if t.is_constant else self._numbers[t]
@@ -165,12 +204,17 @@ class _Compiler:
         ]
         return Launch(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops)
 
+    def _placements(self, group: Group) -> tuple[Placement | None, ...]:
+        return tuple(self._place(t) for t in (*group.reads, group.output))
+
     def _kernel(self, naive: Kernel, placements: tuple[Placement | None, ...]) -> int:
         key = (print_kernel(naive, named=False), placements)
-        if key not in self._compiled:
-            self._compiled[key] = len(self._kernels)
-            self._kernels.append(self._backend.compile_kernel(naive, placements))
-        return self._compiled[key]
+        if key not in self._indices:
+            if key not in self._compiled:
+                self._compiled[key] = self._backend.compile_kernel(naive, placements)
+            self._indices[key] = len(self._kernels)
+            self._kernels.append(self._compiled[key])
+        return self._indices[key]
 
     def _constant(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
         """The value that holds constant `t` in `layout` at `place`, made at load."""
@@ -199,7 +243,7 @@ class _Compiler:
             self._shipped[t, there] = self._upload(t, there, offset, prepare_only=True)
         source = self._shipped[t, there]
         naive = repack_kernel(t, there, layout)
-        naive = narrow_types(naive, {} if t.dtype.is_float else {naive.params[0]: self._range(t)}).kernel
+        naive = narrow_types(naive, {} if t.dtype.is_float else {naive.params[0]: constant_range(t)}).kernel
         value = self._new_value(t, layout.physical_shape, place, prepare_only=False)
         at = self._kernel(naive, (self._storages[self._values[source].storage].placement, place))
         self._prepare.append(Launch(at, naive.name, (source, value)))
@@ -254,12 +298,6 @@ def _layout(b: object) -> Layout:
     layout = getattr(b, "layout", None)
     assert isinstance(layout, Layout)
     return layout
-
-
-def _owner(t: Tensor, aliases: Mapping[Tensor, Tensor]) -> Tensor:
-    while t in aliases:
-        t = aliases[t]
-    return t
 
 
 def _bytes(shape: tuple[int, ...], place: Placement | None) -> int:

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 from .dtypes import DType
 from .ir.layout import LayoutPolicy
 from .ir.nodes import Buffer, Kernel
-from .program import TensorSpec
+from .program import Program, TensorSpec
 
 Access = Literal["read", "write"]
 Extents = tuple[int, int, int]
@@ -123,7 +123,8 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of the model: its specification (offset unused) and the value that holds it, row-major."""
+    """An input or output of the model, row-major: the `value` that holds it on the device, -1 for none; the offset in
+    its specification is where it lies in the host's arena, -1 for nowhere. An input may be in both, or in neither."""
 
     spec: TensorSpec
     value: int
@@ -131,7 +132,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class DeviceProgram:
-    """`backend` is "webgpu" or "webgl"."""
+    """`backend` is "webgpu" or "webgl". `host` is what the calls among `steps` run: a segment for each, in order."""
 
     backend: str
     name: str
@@ -143,6 +144,7 @@ class DeviceProgram:
     steps: tuple[Launch | HostCall, ...]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    host: Program | None = None
 
     @property
     def crossings(self) -> int:

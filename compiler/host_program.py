@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
-from .pipeline import Lowered
+from .pipeline import Lowered, Observer, compile_for, ignore
 from .place_on_host import Division, owner_of
 from .plan_memory import Request, plan_memory
+from .program import Program
+from .target import Target
 from .tensor import Tensor
 from .tensor.place_tensors import Stored
 from .tensor.program import TensorProgram
+
+
+def host_program(model: Lowered, division: Division, cpu: Target, observe: Observer = ignore) -> Program | None:
+    """The steps of all segments, compiled for `cpu`; None where nothing runs on the host."""
+    if not division.segments:
+        return None
+    made = compile_for(host_model(model, division), cpu, observe)
+    return replace(made, segments=tuple((s.first, s.last) for s in division.segments))
+
+
+def host_offsets(model: Lowered, division: Division) -> Mapping[Tensor, int]:
+    """Where in the host's arena each tensor lies that the host ever holds, in bytes."""
+    return _place(model, division).offset
 
 
 def host_model(model: Lowered, division: Division) -> Lowered:

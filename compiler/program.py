@@ -86,6 +86,11 @@ class Program:
     keys: tuple[str, ...] = ()
 
 
+def segment_entry(number: int) -> str:
+    """The function that runs a segment of a program which has them."""
+    return f"segment_{number}"
+
+
 WASM32_BYTES = 2**32
 
 

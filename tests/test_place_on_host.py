@@ -10,7 +10,6 @@ import numpy as np
 import onnx.parser
 import pytest
 from kernel_checks import random_array
-from webnn_compile.codegen.render_host import segment_entry
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.ir import Graph
@@ -22,6 +21,7 @@ from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline import Lowered, compile_for, lower_model
 from webnn_compile.place_on_host import Division, Segment, owner_of, place_on_host, where_each_runs
+from webnn_compile.program import segment_entry
 from webnn_compile.tensor import Tensor
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..cache import Cache
-from ..program import Program, Region, Slot, Step
+from ..program import Program, Region, Slot, Step, segment_entry
 from ..recursion import deep_recursion
 from .llvm_function import render_kernel
 from .llvm_module import LlvmModule
@@ -50,11 +50,6 @@ def entries(program: Program) -> list[str]:
 def _functions(program: Program) -> dict[str, tuple[Step, ...]]:
     found = {segment_entry(i): program.steps[first:last] for i, (first, last) in enumerate(program.segments)}
     return (found or {ENTRY: program.steps}) | ({PREPARE: program.prepare} if program.prepare else {})
-
-
-def segment_entry(i: int) -> str:
-    """The function for a segment of a program that has them."""
-    return f"segment_{i}"
 
 
 def _kernel_code(program: Program, number: int, known: Cache | None) -> LlvmModule:

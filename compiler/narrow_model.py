@@ -1,0 +1,54 @@
+"""The kernels of a model in the element types of devices, as far as they can be said so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .dtypes import I64
+from .errors import CannotExpress
+from .ir.index import Range
+from .ir.nodes import Buffer, Kernel
+from .passes.narrow_types import narrow_types, output_range
+from .passes.value_ranges import INT32, limits
+from .pipeline import Lowered
+from .place_on_host import owner_of
+from .tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowModel:
+    """By number of the group: its kernel, or the reason why there is none."""
+
+    kernels: Mapping[int, Kernel]
+    cannot: Mapping[int, str]
+
+
+def narrow_model(model: Lowered) -> NarrowModel:
+    """What is known of integers is carried from kernel to kernel. int64 inputs are taken to fit int32: whoever hands
+    values to the device, from outside or from the host, refuses those that do not."""
+    ranges: dict[Tensor, Range] = {t: INT32 for _, t in model.tensors.inputs if t.dtype == I64}
+    kernels: dict[int, Kernel] = {}
+    cannot: dict[int, str] = {}
+    for i, (group, kernel) in enumerate(zip(model.groups, model.kernels, strict=True)):
+        known: dict[Buffer, Range] = {}
+        for t, b in zip(group.reads, kernel.params, strict=False):
+            if not t.dtype.is_float:
+                owner = owner_of(t, model.aliases)
+                known[b] = ranges[owner] if owner in ranges else constant_range(t)
+        made: Range | None
+        try:
+            narrowed = narrow_types(kernel, known)
+            kernels[i], made = narrowed.kernel, narrowed.range
+        except CannotExpress as reason:
+            cannot[i], made = str(reason), output_range(kernel, known)
+        if made is not None:
+            ranges[group.output] = made
+    return NarrowModel(kernels, cannot)
+
+
+def constant_range(t: Tensor) -> Range:
+    """The interval of an integer tensor's elements, from its data where it has any."""
+    if t.data is not None and t.data.size:
+        return int(t.data.min()), int(t.data.max())
+    return limits(t.dtype)
