@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ..device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
@@ -50,23 +50,25 @@ class WebGl:
         }
         _check(kernel, places)
         out = kernel.params[-1]
-        grown = {b: grow(b, p) for b, p in places.items()}
-        scheduled = schedule_fragment(kernel, {b: (grown[b], p.tile) for b, p in places.items()})
-        textured = use_textures(scheduled, {grown[b]: p for b, p in places.items()})
-        source = render(lower_fragment(textured))
-        place = places[out]
         made = DeviceKernel(
             naive.name,
-            source,
+            render(lower_fragment(fragment_kernel(kernel, places))),
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
-            (place.width, place.height, place.layers),
+            (places[out].width, places[out].height, places[out].layers),
             count_work(naive),
             sum(b.size * b.dtype.bytes for b in kernel.params),
         )
         return CompiledKernel(made, kernel.params, tuple(places[b] for b in kernel.params))
 
 
-def _check(kernel: Kernel, places: dict[Buffer, Placement]) -> None:
+def fragment_kernel(naive: Kernel, places: Mapping[Buffer, Placement]) -> Kernel:
+    """A naive kernel as what one fragment does, over the textures in which its parameters lie."""
+    grown = {b: grow(b, p) for b, p in places.items()}
+    scheduled = schedule_fragment(naive, {b: (grown[b], p.tile) for b, p in places.items()})
+    return use_textures(scheduled, {grown[b]: p for b, p in places.items()})
+
+
+def _check(kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:
     """CannotExpress for what textures and shaders do not have."""
     wrong: set[DType] = {b.dtype for b in kernel.params} - {F32, I32, U32}
     if wrong:

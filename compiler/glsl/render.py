@@ -8,7 +8,7 @@ from ..codegen.source import Writer
 from ..errors import InternalError
 from ..ir.grid import find_grid
 from ..ir.index import affine
-from ..ir.nodes import Expr, Kernel, Load, Scope, Store, Var
+from ..ir.nodes import Expr, Kernel, Scope, Store, Var
 from ..ir.rewrite import walk
 from .dialect import HELPERS, SAMPLERS, VECTORS, Glsl
 
@@ -83,8 +83,3 @@ def _decode(axis: str, digits: tuple[tuple[Var, int], ...], names: dict[Var, str
             text = f"{text} % {v.extent}"
         lines.append(f"  int {names[v]} = {text};")
     return lines
-
-
-def reads_of(kernel: Kernel) -> set[str]:
-    """Names of the parameters that are loaded."""
-    return {n.buffer.name for n in walk(kernel.body) if isinstance(n, Load)}

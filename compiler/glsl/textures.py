@@ -15,7 +15,7 @@ SIZE = 2048
 """Width and height that every WebGL 2 device has (MAX_TEXTURE_SIZE)."""
 
 TILE = 8
-"""Neighbouring pixels that one fragment writes at most (MAX_DRAW_BUFFERS on nearly every device). With 4 a model takes a
+"""Neighbouring pixels that one fragment writes at most (MAX_DRAW_BUFFERS on nearly every device). With 4 models take a
 fourth longer; where a device has no more, the runtime draws twice, each time half of the outputs."""
 
 SHARED_FETCHES = 14

@@ -1,0 +1,168 @@
+"""Fragment shaders by the interpreter: what naive kernels compute, over textures full of poison."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from glsl.fragments import MODELS, Array, biggest, kernels, places_of
+from kernel_checks import assert_close, inputs_for, laid_out, poison, run_kernel, taken_out
+from webnn_compile.device_program import Placement
+from webnn_compile.dtypes import F32
+from webnn_compile.errors import InternalError
+from webnn_compile.glsl.backend import WebGl, fragment_kernel
+from webnn_compile.glsl.render import own_texel
+from webnn_compile.glsl.textures import place_flat, place_image
+from webnn_compile.ir.interpret import interpret
+from webnn_compile.ir.nodes import Buffer, Const, For, Kernel, LoopKind, Store, Var
+from webnn_compile.ir.verify import verify_kernel
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "glsl"
+
+
+def texel_of(place: Placement, shape: tuple[int, ...], index: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """Layer, row, column and component, word for word as `Placement` says."""
+    if not place.tile:
+        e = int(np.ravel_multi_index(index, shape)) if shape else 0
+        t = e // 4
+        return t // 2**22, t // 2048 % 2048, t % 2048, e % 4
+    *outer, width, channels = (1, 1, *shape)
+    *h, w, c = (0, 0, *index)
+    row = int(np.ravel_multi_index(tuple(h), tuple(outer)))
+    columns, groups = -(-width // place.tile), -(-channels // 4)
+    if place.tall:
+        return w % place.tile, row * groups + c // 4, w // place.tile, c % 4
+    return w % place.tile, row, c // 4 * columns + w // place.tile, c % 4
+
+
+def texture(place: Placement, dtype: np.dtype[np.generic], fill: object) -> Array:
+    return np.full((place.layers, place.height, place.width, 4), fill, dtype)
+
+
+def to_texture(place: Placement, data: Array, fill: object) -> Array:
+    made = texture(place, data.dtype, fill)
+    for index in np.ndindex(data.shape):
+        made[texel_of(place, data.shape, index)] = data[index]
+    return made
+
+
+def from_texture(place: Placement, shape: tuple[int, ...], made: Array) -> Array:
+    found = np.empty(shape, made.dtype)
+    for index in np.ndindex(shape):
+        found[index] = made[texel_of(place, shape, index)]
+    return found
+
+
+SHAPES = [(), (3,), (9,), (8192,), (3, 5), (4, 9), (300, 8), (3, 7, 12), (2, 3, 5, 6), (300, 9, 40), (1, 1, 4000)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_element_has_a_component_of_its_own(shape: tuple[int, ...]) -> None:
+    size = int(np.prod(shape))
+    for place in (place_flat(size), place_image(shape)):
+        if place is None:
+            continue
+        limits = place.layers, place.height, place.width, 4
+        assert max(limits) <= 2048
+        step = max(1, size // 5000)
+        found = [texel_of(place, shape, np.unravel_index(e, shape)) for e in range(0, size, step)]
+        assert len(set(found)) == len(found)
+        assert all(0 <= i < n for texel in found for i, n in zip(texel, limits, strict=True))
+
+
+def test_a_large_image_is_tall_and_a_larger_one_a_line() -> None:
+    assert place_image((128, 768)) == Placement(16, 192, 8, 8, tall=True)
+    assert place_image((56, 56, 64)) == Placement(112, 56, 8, 8)
+    assert place_image((30522, 768)) is None
+    assert place_image((56, 56, 1)) is None
+
+
+def test_tiles_waste_little() -> None:
+    tiles = {width: place.tile for width in (1, 3, 7, 14, 28, 56, 9) if (place := place_image((4, width, 8)))}
+    assert tiles == {1: 1, 3: 3, 7: 7, 14: 7, 28: 7, 56: 8, 9: 5}
+
+
+@pytest.mark.parametrize("images", [True, False], ids=["images", "lines"])
+@pytest.mark.parametrize("name", MODELS)
+def test_fragments_compute_what_the_naive_kernel_does(name: str, images: bool) -> None:
+    for naive in kernels(name):
+        if naive.params[-1].size > 2000:
+            continue
+        places = dict(zip(naive.params, places_of(naive, images=images), strict=True))
+        kernel = fragment_kernel(naive, places)
+        verify_kernel(kernel, "use_textures")
+        inputs = inputs_for(naive)
+        if name == "gather":
+            inputs = [np.abs(a) if a.dtype.kind == "i" else a for a in inputs]
+        out = naive.params[-1]
+        arrays = [
+            to_texture(places[b], laid_out(b, a).reshape(b.shape), 0 if b.constant else poison(b.dtype))
+            for b, a in zip(naive.params, inputs, strict=False)
+        ]
+        arrays.append(texture(places[out], out.dtype.numpy, poison(out.dtype)))
+        interpret(kernel, arrays)
+        found = from_texture(places[out], out.shape, arrays[-1])
+        assert_close(run_kernel(naive, inputs), [taken_out(out, found)], 1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_golden_shader(name: str, request: pytest.FixtureRequest) -> None:
+    """After a change that is meant: pytest --update-golden, then read the difference like code."""
+    kernel = biggest(name)
+    text = WebGl().compile_kernel(kernel, places_of(kernel, images=True)).kernel.source
+    file = GOLDEN / f"{name}.frag"
+    if request.config.getoption("update_golden"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert text == file.read_text()
+
+
+def test_no_golden_shader_is_left_over() -> None:
+    assert sorted(p.stem for p in GOLDEN.iterdir()) == sorted(MODELS)
+
+
+@pytest.mark.skipif(
+    shutil.which("glslangValidator") is None, reason="glslangValidator (Debian glslang-tools) is absent"
+)
+@pytest.mark.parametrize("images", [True, False], ids=["images", "lines"])
+def test_the_reference_compiler_takes_every_shader(images: bool, tmp_path: Path) -> None:
+    files = []
+    for name in MODELS:
+        for i, kernel in enumerate(kernels(name)):
+            made = WebGl().compile_kernel(kernel, places_of(kernel, images=images)).kernel
+            files.append(tmp_path / f"{name}_{i}.frag")
+            files[-1].write_text(made.source)
+    result = subprocess.run(["glslangValidator", *map(str, files)], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+    assert len(files) > len(MODELS)
+
+
+def stores(*indices: object, loops: tuple[Var, ...]) -> Kernel:
+    out = Buffer("y", (2, 4, 8, 4), F32)
+    body = Store(out, tuple(indices), Const(0.0, F32))  # type: ignore[arg-type]
+    for v in loops:
+        body = For(v, body, LoopKind.BLOCK)  # type: ignore[assignment]
+    return Kernel("stores", (out,), body)
+
+
+def test_a_fragment_stores_at_its_own_place() -> None:
+    x, y, z, zero = Var("x", 4), Var("y", 4), Var("z", 2), Const(0)
+    good = own_texel(stores(Const(1), y, z * 4 + x, zero, loops=(x, y, z)))
+    assert good.column == ((x, 1), (z, 4))
+    assert good.row == ((y, 1),)
+    for indices in [
+        (zero, y, x + 1, zero),  # beside
+        (zero, y, z * 2 + x, zero),  # two at one place
+        (zero, x, z * 4 + x, zero),  # the same in rows and columns
+        (zero, zero, z * 4 + x, zero),  # rows of fragments at one place
+        (zero, y, x * 2 + z, zero),  # in another order: still one each
+    ]:
+        kernel = stores(*indices, loops=(x, y, z))
+        if indices == (zero, y, x * 2 + z, zero):
+            assert own_texel(kernel).column == ((z, 1), (x, 2))
+            continue
+        with pytest.raises(InternalError, match="kernel stores: its fragments"):
+            own_texel(kernel)

@@ -1,0 +1,42 @@
+#version 300 es
+precision highp float;
+precision highp int;
+precision highp sampler2DArray;
+uniform sampler2DArray p0;
+uniform sampler2DArray p1;
+uniform sampler2DArray p2;
+layout(location = 0) out vec4 o0;
+layout(location = 1) out vec4 o1;
+layout(location = 2) out vec4 o2;
+void main() {
+  int z_f = int(gl_FragCoord.x);
+  o0 = vec4(0);
+  o1 = vec4(0);
+  o2 = vec4(0);
+  vec4 t0 = texelFetch(p1, ivec3(0, 0, 0), 0);
+  vec4 t1 = texelFetch(p0, ivec3(z_f, 0, 0), 0) - t0.x;
+  vec4 t2 = mix(min(t1, vec4(89.0)), t1, lessThan(ivec4(2139095040), floatBitsToInt(t1) & ivec4(2147483647)));
+  vec4 t3 = mix(max(t2, vec4(-104.0)), t2, lessThan(ivec4(2139095040), floatBitsToInt(t2) & ivec4(2147483647)));
+  ivec4 t4 = floatBitsToInt(t3 * 1.442695 + 1.2582912e+07);
+  vec4 t5 = vec4(t4 - 1262485504);
+  vec4 t6 = t5 * 0.00021219444 + (t5 * (-0.6933594) + t3);
+  ivec4 t7 = t4 >> ivec4(1);
+  vec4 t8 = texelFetch(p2, ivec3(0, 0, 0), 0);
+  o0 = (((((0.0013814518 * t6 + 0.0083687445) * t6 + 0.041668393) * t6 + 0.16666521) * t6 + 0.49999994) * (t6 * t6) + t6 + 1.0) * intBitsToFloat((t7 + 127) << ivec4(23)) * intBitsToFloat((t4 - t7 + 127) << ivec4(23)) * t8.x;
+  vec4 t9 = texelFetch(p0, ivec3(z_f, 0, 1), 0) - t0.y;
+  vec4 t10 = mix(min(t9, vec4(89.0)), t9, lessThan(ivec4(2139095040), floatBitsToInt(t9) & ivec4(2147483647)));
+  vec4 t11 = mix(max(t10, vec4(-104.0)), t10, lessThan(ivec4(2139095040), floatBitsToInt(t10) & ivec4(2147483647)));
+  ivec4 t12 = floatBitsToInt(t11 * 1.442695 + 1.2582912e+07);
+  vec4 t13 = vec4(t12 - 1262485504);
+  vec4 t14 = t13 * 0.00021219444 + (t13 * (-0.6933594) + t11);
+  ivec4 t15 = t12 >> ivec4(1);
+  o1 = (((((0.0013814518 * t14 + 0.0083687445) * t14 + 0.041668393) * t14 + 0.16666521) * t14 + 0.49999994) * (t14 * t14) + t14 + 1.0) * intBitsToFloat((t15 + 127) << ivec4(23)) * intBitsToFloat((t12 - t15 + 127) << ivec4(23)) * t8.y;
+  vec4 t16 = texelFetch(p0, ivec3(z_f, 0, 2), 0) - t0.z;
+  vec4 t17 = mix(min(t16, vec4(89.0)), t16, lessThan(ivec4(2139095040), floatBitsToInt(t16) & ivec4(2147483647)));
+  vec4 t18 = mix(max(t17, vec4(-104.0)), t17, lessThan(ivec4(2139095040), floatBitsToInt(t17) & ivec4(2147483647)));
+  ivec4 t19 = floatBitsToInt(t18 * 1.442695 + 1.2582912e+07);
+  vec4 t20 = vec4(t19 - 1262485504);
+  vec4 t21 = t20 * 0.00021219444 + (t20 * (-0.6933594) + t18);
+  ivec4 t22 = t19 >> ivec4(1);
+  o2 = (((((0.0013814518 * t21 + 0.0083687445) * t21 + 0.041668393) * t21 + 0.16666521) * t21 + 0.49999994) * (t21 * t21) + t21 + 1.0) * intBitsToFloat((t22 + 127) << ivec4(23)) * intBitsToFloat((t19 - t22 + 127) << ivec4(23)) * t8.z;
+}
