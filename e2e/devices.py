@@ -43,6 +43,7 @@ def open_bundle(page: Page, site: Site, name: str, backend: str = "") -> None:
     }
     if backend and not page.evaluate(f"async () => await ({there[backend]})"):
         pytest.skip(f"this browser has no {backend} on this machine")
+    page.evaluate("() => contexts.splice(0).forEach((gl) => gl.getExtension('WEBGL_lose_context').loseContext())")
 
 
 def value(page: Page, script: str, argument: Any = None) -> Any:

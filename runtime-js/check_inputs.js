@@ -42,8 +42,8 @@ export function pictureOf({ dtype, shape: [n, a = 0, b = 0, c = 0, ...more] }) {
  */
 function refuse(spec, kind, value, { backend, worker }) {
   const needs = kind === 'ImageBitmap' ? ['webgpu', 'webgl'] : ['webgpu'];
-  if (!needs.includes(backend))
-    return `a ${kind} needs the backend ${needs.join(' or ')}, this model runs on ${backend}`;
+  const one = `${kind === 'ImageBitmap' ? 'an' : 'a'} ${kind}`;
+  if (!needs.includes(backend)) return `${one} needs the backend ${needs.join(' or ')}, this model runs on ${backend}`;
   if (worker && kind !== 'ImageBitmap') return `a ${kind} cannot go to the worker: load with { worker: false }`;
   if (kind === 'GPUBuffer') {
     const bytes = 4 * lengthOf(spec.shape);
@@ -52,9 +52,9 @@ function refuse(spec, kind, value, { backend, worker }) {
     return undefined;
   }
   const picture = pictureOf(spec);
-  if (!picture) return `a ${kind} fills a float32 input of shape [1, 3, height, width] or [1, height, width, 3] only`;
+  if (!picture) return `${one} fills a float32 input of shape [1, 3, height, width] or [1, height, width, 3] only`;
   if (value.width !== picture.width || value.height !== picture.height)
-    return `expected a ${kind} of ${picture.width} x ${picture.height} pixels, got ${value.width} x ${value.height}`;
+    return `expected ${one} of ${picture.width} x ${picture.height} pixels, got ${value.width} x ${value.height}`;
   if (kind === 'GPUTexture' && !(value.usage & TextureUsage.TEXTURE_BINDING))
     return 'a GPUTexture must have the usage TEXTURE_BINDING';
   return undefined;

@@ -75,7 +75,9 @@ export async function load(manifest, options = {}) {
     inputs: inputs.map(publish),
     outputs: outputs.map(publish),
     backend: info.backend,
-    device: session.device?.(),
+    get device() {
+      return session.device?.();
+    },
     info: () => structuredClone(info),
     async run(values, options = {}) {
       checkRunOptions(options, info);

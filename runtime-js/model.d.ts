@@ -92,6 +92,10 @@ export interface WasmInfo extends CommonInfo {
   variant: 'relaxed' | 'plain';
   threads: number;
   threadsReason: string;
+  /** Of weights transformed at load. */
+  preparedBytes: number;
+  /** Of tensors at their peak, inputs and outputs among them. */
+  arenaBytes: number;
 }
 
 export interface DeviceInfo extends CommonInfo {
@@ -135,7 +139,7 @@ export interface Model {
   /** Name, dtype and shape of each output, in the model's order. */
   readonly outputs: OutputInfo;
   readonly backend: Backend;
-  /** Of the backend webgpu without a worker. */
+  /** Of the backend webgpu without a worker; another one after a loss. */
   readonly device: Global<'GPUDevice'> | undefined;
   /** Takes and gives typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are the caller's own. */
   run(inputs: Inputs, options?: { output?: 'array' }): Promise<Outputs>;

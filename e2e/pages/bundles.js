@@ -20,6 +20,17 @@ OffscreenCanvas.prototype.getContext = function (...given) {
   return context;
 };
 
+/** Every WebGPU device from now on. */
+globalThis.devices = [];
+if (globalThis.GPUAdapter) {
+  const { requestDevice } = GPUAdapter.prototype;
+  GPUAdapter.prototype.requestDevice = async function (...given) {
+    const device = await requestDevice.apply(this, given);
+    devices.push(device);
+    return device;
+  };
+}
+
 /** How many of what the given prototypes create is not yet destroyed: by name, from now on. */
 globalThis.count = (pairs) => {
   const alive = {};
