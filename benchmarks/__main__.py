@@ -1,0 +1,144 @@
+"""The command line: `python -m benchmarks run`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from webnn_compile.cli import ShapeOption
+from webnn_compile.errors import WebnnCompileError
+
+from .cases import DEFAULT as DEFAULT_CASES
+from .chart import draw_chart
+from .engines import DEFAULT as DEFAULT_ENGINES
+from .engines import ENGINES
+from .folders import HERE, WORK
+from .kernels import profile_here
+from .measure import Job, measure_here
+from .readme import update_readme
+from .results import Results
+from .run import Settings, run
+from .tables import engine_grid, kernel_grid, print_grid
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+class NamesOption(click.ParamType[tuple[str, ...]]):
+    """Names with commas between them, all of a list."""
+
+    name = "names"
+
+    def __init__(self, known: Sequence[str] | None = None) -> None:
+        self._known = known
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = tuple(n.strip() for n in str(value).split(",") if n.strip())
+        unknown = [n for n in names if self._known is not None and n not in self._known]
+        if unknown or not names:
+            self.fail(f"{value!r}: choose from {', '.join(self._known or ())}", param, ctx)
+        return names
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def main() -> None:
+    """Measures compiled models beside other engines, natively and in browsers."""
+
+
+@main.command("run")
+@click.argument("models", nargs=-1)
+@click.option("--engines", type=NamesOption(tuple(ENGINES)), default=DEFAULT_ENGINES, help="All but GPUs by default.")
+@click.option("--browsers", type=NamesOption(("chromium", "firefox")), default=("chromium", "firefox"))
+@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="As for webnn-compile, for files.")
+@click.option("--rounds", default=3, show_default=True, help="Times that each engine is started anew, in turns.")
+@click.option("--runs", default=20, show_default=True, help="Inferences that are timed in each round.")
+@click.option("--warmup", default=3, show_default=True, help="Inferences before those, after the first.")
+@click.option("--seconds", default=20.0, show_default=True, help="At most so long for the inferences of one round.")
+@click.option("--kernels/--no-kernels", default=True, help="Time each kernel of ours, too.")
+@click.option("--json", "out", type=FILE, default=WORK / "results.json", show_default=True, help="Every time measured.")
+@click.option("--chart", type=FILE, help="SVG or PNG (extra `bench`).")
+@click.option("--update-readme", is_flag=True, help="Put tables and chart into benchmarks/README.md.")
+def run_command(
+    models: tuple[str, ...],
+    engines: tuple[str, ...],
+    browsers: tuple[str, ...],
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    rounds: int,
+    runs: int,
+    warmup: int,
+    seconds: float,
+    kernels: bool,
+    out: Path,
+    chart: Path | None,
+    update_readme: bool,
+) -> None:
+    """Measure MODELS, which are names of known models or ONNX files."""
+    settings = Settings(
+        cases=models or DEFAULT_CASES,
+        engines=engines,
+        browsers=browsers,
+        shapes=dict(shapes),
+        rounds=rounds,
+        runs=runs,
+        warmup=warmup,
+        seconds=seconds,
+        kernels=kernels,
+    )
+    results = run(settings, lambda line: click.echo(line, err=True))
+    results.write(out)
+    show(results, chart, update_readme)
+
+
+@main.command("show")
+@click.argument("file", type=FILE, default=WORK / "results.json")
+@click.option("--chart", type=FILE, help="SVG or PNG (extra `bench`).")
+@click.option("--update-readme", is_flag=True, help="Put tables and chart into benchmarks/README.md.")
+def show_command(file: Path, chart: Path | None, update_readme: bool) -> None:
+    """The tables of an earlier run."""
+    show(Results.read(file), chart, update_readme)
+
+
+def show(results: Results, chart: Path | None, update: bool) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    print_grid(engine_grid(results.measured), console)
+    for profile in results.profiles:
+        if "failed" in profile:
+            console.print(
+                f"kernels of {profile['case']}, {profile['browser'] or 'native'}: failed: {profile['failed']}"
+            )
+        else:
+            print_grid(kernel_grid(profile), console)
+    if update and chart is None:
+        chart = HERE / "chart.svg"
+    if chart is not None:
+        draw_chart(results.measured, chart)
+    if update:
+        update_readme(results, HERE / "README.md", chart)
+
+
+@main.command("measure", hidden=True)
+@click.argument("job")
+def measure_command(job: str) -> None:
+    """One measurement, in this process."""
+    click.echo(json.dumps(measure_here(Job(**json.loads(job)))))
+
+
+@main.command("profile", hidden=True)
+@click.argument("job")
+def profile_command(job: str) -> None:
+    """The kernels of one case, in this process."""
+    given = json.loads(job)
+    click.echo(json.dumps(profile_here(given["case"], given["shapes"], given["browser"])))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except WebnnCompileError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,115 @@
+"""What is measured: models with one set of inputs each, and the outputs that onnxruntime gives for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from webnn_compile.errors import InputError
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.ir import Graph
+from webnn_compile.graph.passes import run_graph_passes
+
+from .folders import SHARED, WORK
+from .generate import bert, mobilenetv2
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A model by its file; `shapes` fixes free dimensions. `folder` is where its inputs, outputs and bundles go."""
+
+    name: str
+    model: Path
+    shapes: Shapes
+    folder: Path
+
+    def graph(self) -> Graph:
+        return run_graph_passes(import_model(self.model, self.shapes))
+
+    def inputs(self) -> dict[str, Array]:
+        return self._tensors("inputs")
+
+    def outputs(self) -> dict[str, Array]:
+        return self._tensors("outputs")
+
+    def _tensors(self, kind: str) -> dict[str, Array]:
+        described = json.loads((self.folder / "case.json").read_text())[kind]
+        return {t["name"]: np.fromfile(self.folder / t["file"], t["dtype"]).reshape(t["shape"]) for t in described}
+
+
+TRAINED: Mapping[str, tuple[str, Shapes]] = {
+    "resnet18": ("resnet18_imagenet.onnx", {"input": (1, 3, 224, 224)}),
+    "squeezenet1.0": ("squeezenet1.0_imagenet.onnx", {}),
+    "yolox nano": ("yolox_nano_coco_416.onnx", {}),
+    "ultraface": ("ultraface_rfb320.onnx", {}),
+    "superres x3": ("superres_x3_core.onnx", {"input": (1, 1, 64, 56)}),
+    "mnist": ("mnist.onnx", {}),
+}
+"""By name: the file in `SHARED / "models"`, and the shapes that it leaves open."""
+
+GENERATED: Mapping[str, Callable[[], onnx.ModelProto]] = {"mobilenetv2": mobilenetv2, "bert": bert}
+"""Architectures that everybody knows, with random weights."""
+
+DEFAULT = ("resnet18", "mobilenetv2", "bert")
+
+
+def find_case(name: str, shapes: Shapes) -> Case:
+    """A case by its name or by the path of an ONNX file. InputError where there is neither."""
+    if name in GENERATED:
+        folder = WORK / name
+        file = folder / "model.onnx"
+        if not file.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            onnx.save(GENERATED[name](), file)
+        return Case(name, file, {}, folder)
+    if name in TRAINED:
+        known, fixed = TRAINED[name]
+        file = SHARED / "models" / known
+        if not file.exists():
+            raise InputError(f"model {name!r}: there is no {file}; WEBNN_SHARED names the folder of trained models")
+        return Case(name, file, fixed, WORK / name.replace(" ", "-"))
+    file = Path(name)
+    if not file.is_file():
+        raise InputError(f"model {name!r}: no such file, and none of {', '.join([*TRAINED, *GENERATED])}")
+    return Case(file.stem, file.resolve(), shapes, WORK / "files" / file.stem)
+
+
+def write_case(case: Case) -> None:
+    """Inputs of a fixed seed and onnxruntime's outputs, as files that a page can fetch."""
+    import onnxruntime
+
+    case.folder.mkdir(parents=True, exist_ok=True)
+    graph = case.graph()
+    generator = np.random.default_rng(7)
+    inputs = {v.name: random_input(v.dtype.numpy, v.shape, generator) for v in graph.inputs}
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(case.model), options, providers=["CPUExecutionProvider"])
+    names = [o.name for o in session.get_outputs()]
+    outputs = dict(zip(names, map(np.asarray, session.run(names, inputs)), strict=True))
+    described = {kind: _write(case.folder, kind, given) for kind, given in (("inputs", inputs), ("outputs", outputs))}
+    (case.folder / "case.json").write_text(json.dumps(described, indent=1))
+
+
+def random_input(dtype: np.dtype[Any], shape: Sequence[int], generator: np.random.Generator) -> Array:
+    """Normal floats; of integers zeros and ones, which are right for tokens as for masks."""
+    if dtype.kind == "f":
+        return generator.standard_normal(shape).astype(dtype)
+    return generator.integers(0, 2, shape).astype(dtype)
+
+
+def _write(folder: Path, kind: str, tensors: Mapping[str, Array]) -> list[dict[str, object]]:
+    described: list[dict[str, object]] = []
+    for number, (name, data) in enumerate(tensors.items()):
+        file = f"{kind}-{number}.bin"
+        np.ascontiguousarray(data).tofile(folder / file)
+        described.append({"name": name, "dtype": str(data.dtype), "shape": list(data.shape), "file": file})
+    return described

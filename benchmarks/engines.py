@@ -1,0 +1,84 @@
+"""The engines that can be measured. A new one is an entry here and, for browsers, an adapter in page/ whose
+
+    create(folder, options) -> { run(inputs) -> { name: array }, facts() }
+
+takes the folder of a case and the engine's options, and inputs as { name, dtype, shape, data }.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """`label` is for tables; `page` the adapter of an engine that runs in browsers, with its `options`.
+
+    `needs` is what has to be made before: a bundle with Winograd's algorithm or without it, or a plan for TensorFlow.js.
+    """
+
+    name: str
+    label: str
+    threads: int = 1
+    page: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    needs: Literal["bundle", "bundle-direct", "plan"] | None = None
+
+    @property
+    def ours(self) -> bool:
+        return self.name.startswith("ours") or self.name.startswith("native")
+
+
+def _ours(name: str, label: str, threads: int = 1, bundle: str = "bundle", backend: str = "wasm") -> Engine:
+    options = {"bundle": bundle, "backend": backend, "threads": threads}
+    return Engine(name, label, threads, "./ours.js", options, bundle)  # type: ignore[arg-type]
+
+
+GPUS: Mapping[str, str] = {"webgpu": "WebGPU", "webgl": "WebGL 2"}
+
+
+def _listed() -> list[Engine]:
+    engines = [Engine("onnxruntime", "onnxruntime"), Engine("onnxruntime-2", "onnxruntime, 2 threads", 2)]
+    engines += [Engine("native", "ours, native"), Engine("native-2", "ours, native, 2 threads", 2)]
+    engines.append(Engine("native-direct", "ours, native, without Winograd"))
+    engines += [_ours("ours-wasm", "ours"), _ours("ours-wasm-2", "ours, 2 threads", 2)]
+    engines.append(_ours("ours-wasm-direct", "ours, without Winograd", bundle="bundle-direct"))
+    engines += [
+        _ours(f"ours-{b}", f"ours, {name}", backend=b) for b, name in (("webgpu", "WebGPU"), ("webgl", "WebGL 2"))
+    ]
+    for threads, end, more in ((1, "", ""), (2, "-2", ", 2 threads")):
+        given = {"threads": threads}
+        engines.append(Engine(f"onnxruntime-web{end}", f"onnxruntime-web{more}", threads, "./onnxruntime.js", given))
+        engines.append(Engine(f"tfjs-wasm{end}", f"TensorFlow.js wasm{more}", threads, "./tfjs.js", given, "plan"))
+    return engines
+
+
+ENGINES: Mapping[str, Engine] = {e.name: e for e in _listed()}
+
+DEFAULT = (
+    "native",
+    "native-direct",
+    "onnxruntime",
+    "ours-wasm",
+    "ours-wasm-direct",
+    "onnxruntime-web",
+    "tfjs-wasm",
+    "native-2",
+    "onnxruntime-2",
+    "ours-wasm-2",
+    "onnxruntime-web-2",
+    "tfjs-wasm-2",
+)
+
+BASELINES: Mapping[str, tuple[str, ...]] = {
+    e.name: (("onnxruntime-web", "tfjs-wasm") if e.page else ("onnxruntime",)) for e in ENGINES.values() if e.ours
+}
+"""By engine of ours: what its ratios are to, with as many threads."""
+
+
+def baselines(engine: Engine) -> list[str]:
+    """The names of the engines that one of ours is compared with, in the same browser."""
+    end = f"-{engine.threads}" if engine.threads > 1 else ""
+    return [name + end for name in BASELINES.get(engine.name, ())]

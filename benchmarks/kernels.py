@@ -1,0 +1,61 @@
+"""How long each kernel takes, beside what the machine can do: natively, and in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from webnn_compile.passes.count_work import count_work
+from webnn_compile.pipeline import Lowered
+
+from .cases import find_case
+from .folders import ROOT, WORK
+from .measure import open_page
+from .native import lower, medians, time_kernels
+from .peak import BYTES, measure_peak, operations, peak_module
+
+RUNS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """One launch: `flops` are the operations that the kernel makes, `bytes` what it has to read and write once."""
+
+    name: str
+    nodes: tuple[str, ...]
+    ms: float
+    flops: int
+    bytes: int
+
+
+def profile_here(case_name: str, shapes: Mapping[str, tuple[int, ...]], browser: str | None) -> dict[str, Any]:
+    """The kernels of a case, natively where `browser` is None, and the peaks measured in the same process."""
+    case = find_case(case_name, shapes)
+    lowered = lower(case, fast_math=True)
+    if browser is None:
+        peak = measure_peak()
+        times = time_kernels(case, lowered, RUNS)
+        gflops, gbytes = peak.gflops, peak.gbytes
+    else:
+        linked = peak_module()
+        file = WORK / "peak.wasm"
+        file.write_bytes(linked.module)
+        path = "/" + file.relative_to(ROOT).as_posix()
+        folder = "/" + case.folder.relative_to(ROOT).as_posix()
+        given = {"url": path, "heap": linked.heap_base, "operations": operations(4), "bytes": BYTES}
+        with open_page(browser) as (page, _):
+            job = {"folder": folder, "bundle": "bundle", "runs": RUNS, "peak": given}
+            found = page.evaluate("job => window.benchmarks.profile(job)", job)
+        times, gflops, gbytes = found["kernels_ms"], found["gflops"], found["gbytes"]
+    rows = [asdict(k) for k in describe(lowered, medians(times))]
+    return {"case": case_name, "browser": browser, "gflops": gflops, "gbytes": gbytes, "kernels": rows}
+
+
+def describe(lowered: Lowered, times: Sequence[float]) -> list[KernelTime]:
+    """The launches of a model with the milliseconds of each."""
+    rows = []
+    for group, kernel, ms in zip(lowered.groups, lowered.kernels, times, strict=True):
+        touched = sum(b.size * b.dtype.bytes for b in kernel.params)
+        rows.append(KernelTime(kernel.name, group.origin.nodes, ms, count_work(kernel), touched))
+    return rows

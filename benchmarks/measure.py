@@ -1,0 +1,172 @@
+"""One measurement, in a process of its own: an engine, a case, and a fresh browser where it wants one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .busy import others, snapshot
+from .cases import Array, Case, find_case
+from .engines import ENGINES, Engine
+from .folders import ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`browser` is None for native engines. At most `seconds` are spent on the `runs`, but three are made."""
+
+    case: str
+    shapes: Mapping[str, tuple[int, ...]]
+    engine: str
+    browser: str | None
+    warmup: int = 3
+    runs: int = 20
+    seconds: float = 20
+
+
+def measure(job: Job, timeout: float) -> dict[str, Any]:
+    """The figures of page/measure.js with "others", the cores that other processes used; or "failed", why not."""
+    return in_process("measure", asdict(job), timeout)
+
+
+def in_process(command: str, given: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+    """What `python -m benchmarks COMMAND JSON` prints, or "failed", why not: nothing that crashes or hangs ends a run."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks", command, json.dumps(given)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return {"failed": f"no answer within {timeout:.0f} s"}
+        finally:
+            # Browsers that are left behind, too.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.returncode:
+            errors.seek(0)
+            return {"failed": reason(errors.read())}
+    found: dict[str, Any] = json.loads(output)
+    return found
+
+
+def reason(errors: str) -> str:
+    """The line of a traceback, Python's or a page's, that says what went wrong."""
+    lines = [line for line in errors.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
+    return (lines or ["no message"])[-1][:300]
+
+
+def measure_here(job: Job) -> dict[str, Any]:
+    """The same in this process; raises where it fails."""
+    engine = ENGINES[job.engine]
+    case = find_case(job.case, job.shapes)
+    if engine.page is None:
+        return _timed(_native(engine, case), case, job)
+    with open_page(job.browser or "chromium") as (page, version):
+        folder = "/" + case.folder.relative_to(ROOT).as_posix()
+        given = {"adapter": engine.page, "options": dict(engine.options), "folder": folder}
+        if engine.page == "./onnxruntime.js":
+            given["options"]["model"] = f"{folder}/peers.onnx"
+        given |= {"warmup": job.warmup, "runs": job.runs, "seconds": job.seconds}
+        before = snapshot()
+        result: dict[str, Any] = page.evaluate("job => window.benchmarks.measure(job)", given)
+        return result | {"others": others(before, snapshot()), "browser": version}
+
+
+@contextlib.contextmanager
+def open_page(browser: str) -> Any:
+    """The page of benchmarks/page in a fresh browser, cross-origin isolated, and the browser's version."""
+    sys.path.insert(0, str(ROOT / "e2e"))
+    from browsers import launch
+    from playwright.sync_api import sync_playwright
+    from server import ISOLATION, serve
+
+    with (
+        serve(ROOT, headers=ISOLATION) as site,
+        sync_playwright() as playwright,
+        launch(playwright, browser) as opened,
+    ):
+        page: Page = opened.new_page()
+        page.goto(f"{site.url}benchmarks/page/index.html")
+        page.wait_for_function("() => window.benchmarks")
+        yield page, opened.version
+
+
+def _native(engine: Engine, case: Case) -> Callable[[], tuple[Callable[[], Mapping[str, Array]], str]]:
+    """Starts the engine; gives what runs it once, and its version."""
+    inputs = case.inputs()
+
+    def onnxruntime() -> tuple[Callable[[], Mapping[str, Array]], str]:
+        import onnxruntime as ort
+
+        options = ort.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = engine.threads, 1
+        options.log_severity_level = 3
+        session = ort.InferenceSession(str(case.model), options, providers=["CPUExecutionProvider"])
+        names = [o.name for o in session.get_outputs()]
+        return lambda: dict(zip(names, session.run(names, inputs), strict=True)), ort.__version__
+
+    def ours() -> tuple[Callable[[], Mapping[str, Array]], str]:
+        import webnn_compile
+
+        from .native import compile_natively
+
+        model = compile_natively(case, engine.threads, fast_math=not engine.name.endswith("-direct"))
+        return lambda: model.run(inputs), webnn_compile.__version__
+
+    return ours if engine.ours else onnxruntime
+
+
+def _timed(start: Callable[[], tuple[Callable[[], Mapping[str, Array]], str]], case: Case, job: Job) -> dict[str, Any]:
+    begin = time.perf_counter()
+    run, version = start()
+    started = time.perf_counter()
+    results = run()
+    first = time.perf_counter()
+    error = largest_error(case.outputs(), results)
+    for _ in range(job.warmup):
+        run()
+    before = snapshot()
+    end = time.perf_counter() + job.seconds
+    times: list[float] = []
+    while len(times) < job.runs and (len(times) < 3 or time.perf_counter() < end):
+        at = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - at) * 1e3)
+    return {
+        "start_ms": (started - begin) * 1e3,
+        "first_ms": (first - started) * 1e3,
+        "times_ms": times,
+        "error": error,
+        "facts": {"version": version},
+        "others": others(before, snapshot()),
+    }
+
+
+def largest_error(expected: Mapping[str, Array], results: Mapping[str, Array]) -> float:
+    """Over all outputs, relative to max(1, largest magnitude of that output)."""
+    worst = 0.0
+    for name, want in expected.items():
+        difference = np.abs(np.asarray(results[name], np.float64) - want)
+        worst = max(worst, float(difference.max(initial=0)) / max(1.0, float(np.abs(want).max(initial=0))))
+    return worst
