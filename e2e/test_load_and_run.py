@@ -31,6 +31,8 @@ def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
         "worker": worker,
         "integrity": "sha256",
         "weightBytes": 8192,
+        "preparedBytes": 0,
+        "arenaBytes": 8192,
         "memoryBytes": 65536,
         "kernels": 1,
         "abi": 2,

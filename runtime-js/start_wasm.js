@@ -17,6 +17,8 @@ import { compile, allocate as createMemory } from './wasm_module.js';
  * @typedef {object} WasmPart
  * @property {'wasm'} backend
  * @property {Record<string, ModuleSpec>} modules by variant
+ * @property {number} preparedBytes of weights transformed at load
+ * @property {number} arenaBytes of tensors at their peak
  * @property {FileSpec} steps what the steps of a run are
  * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
  * @typedef {import('./start_first.js').Plan & WasmPart & { module: ModuleSpec }} WasmPlan
@@ -45,7 +47,9 @@ export async function startWasm(given, onProgress) {
   const plan = { ...given, module: /** @type {ModuleSpec} */ (given.modules[variant]) };
   const { memory, threads, reason } = allocate(plan);
   const pool = threads > 1 ? startThreads(threads - 1) : undefined;
-  const facts = { variant, threads, threadsReason: reason, memoryBytes: memory.buffer.byteLength };
+  const { preparedBytes, arenaBytes } = plan;
+  const sizes = { preparedBytes, arenaBytes, memoryBytes: memory.buffer.byteLength };
+  const facts = { variant, threads, threadsReason: reason, ...sizes };
   /** @type {number[]} when each step of a profiled run ended */
   const times = [];
   const clock = () => times.push(performance.now());

@@ -16,7 +16,8 @@ globalThis.onmessage = ({ data: { module, memory, control, stack } }) => {
   try {
     /** @type {import('./pool.js').ParallelFor} */
     const parallel_for = (body, args, extent) => exports.chunk(body, args, 0, extent);
-    const instance = new WebAssembly.Instance(module, { env: { memory, parallel_for } });
+    const clock = () => {}; // for the thread that calls `profile`
+    const instance = new WebAssembly.Instance(module, { env: { memory, parallel_for, clock } });
     exports = /** @type {import('./start_wasm.js').Exports} */ (instance.exports);
     exports.__stack_pointer.value = stack;
   } catch (error) {

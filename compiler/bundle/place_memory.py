@@ -18,6 +18,11 @@ class MemoryLayout:
     arena: int
     pages: int
 
+    @property
+    def bytes(self) -> int:
+        """Of all the memory, while there is one thread; each further one takes 64 KiB for its stack."""
+        return self.pages * PAGE
+
 
 def place_memory(name: str, heap_base: int, constant_bytes: int, arena_bytes: int) -> MemoryLayout:
     """[stack, static data | weights, prepared | arena] of the model `name`, each 64-byte aligned. `constant_bytes` are

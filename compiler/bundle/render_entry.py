@@ -41,11 +41,11 @@ def render_entry(
 
 def wasm_entry(part: WasmArtifact, steps: BundleFile, memory: MemoryLayout, modules: Mapping[str, BundleFile]) -> str:
     """`steps` says what the steps of a run are, for `profile`."""
-    kernels = len(part.kernels)
+    sizes = f"kernels: {len(part.kernels)}, preparedBytes: {part.prepared_bytes}, arenaBytes: {part.arena_bytes}"
     shared = {variant: f", shared: {at}" for variant, at in part.shared_at.items()}
     variants = " ".join(f"{v}: {{ {_file(file)}{shared.get(v, '')} }}," for v, file in modules.items())
     return (
-        f"backend: 'wasm', kernels: {kernels}, memory: {_memory(memory)},\n"
+        f"backend: 'wasm', {sizes}, memory: {_memory(memory)},\n"
         f"      steps: {{ {_file(steps)} }},\n"
         f"      modules: {{ {variants} }}"
     )
