@@ -58,7 +58,11 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     help="Shape of an input that the model leaves open. Once for each input.",
 )
 @click.option(
-    "--targets", metavar="LIST", default="wasm", show_default=True, help="What the bundle can run on, comma-separated."
+    "--targets",
+    metavar="LIST",
+    default="webgpu,webgl,wasm",
+    show_default=True,
+    help="What the bundle can run on, comma-separated; a page takes the first that its device can run.",
 )
 @click.option(
     "--opt-level",
@@ -87,6 +91,13 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     metavar="FILE",
     help="Write sizes, kernels, times and files as JSON.",
 )
+@click.option(
+    "--host",
+    metavar="wasm|js",
+    default="wasm",
+    show_default=True,
+    help="js: a bundle without WebAssembly, for pages whose policy forbids it; of targets webgpu and webgl alone.",
+)
 @click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
 @click.option(
     "--coop-coep", is_flag=True, help="Add what makes a page cross-origin isolated, which threads need: see the README."
@@ -105,6 +116,7 @@ def main(
     verify: bool,
     dump: str | None,
     report: Path | None,
+    host: str,
     wasm_linker: str,
     coop_coep: bool,
     force: bool,
@@ -119,7 +131,8 @@ def main(
     The figures go to standard output, progress and errors to standard error. Exit code 2: a mistake in the model or
     the options; 70: a fault of webnn-compile.
     """
-    from .build import Options, build
+    from .build import build
+    from .options import Options
     from .report import print_report, write_report
 
     progress = Progress(Console(stderr=True), plain=dump is not None)
@@ -132,6 +145,7 @@ def main(
             verify=verify,
             dump=_stage(dump),
             linker=wasm_linker,
+            host=host,
             coop_coep=coop_coep,
             force=force,
             cache=not no_cache,

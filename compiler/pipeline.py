@@ -100,6 +100,7 @@ def lower_model(
     return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy, choose)
 
 
+@deep_recursion()
 def lower_tensors(
     name: str,
     tensors: TensorProgram,

@@ -11,16 +11,19 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .cache import Cache
+from .device_program import HostCall, Launch
 from .errors import InputError
-from .program import Program, TensorSpec
+from .program import TensorSpec
 
 if TYPE_CHECKING:
     from .build import Report
+    from .build_device import DeviceBuild
+    from .build_wasm import WasmBuild
 
 PLAIN_WIDTH = 100
 """Columns where the output is no terminal."""
@@ -48,17 +51,16 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
 
 
 def _figures(report: Report) -> Iterable[tuple[str, str]]:
-    program = _program(report)
-    weights, prepared, arena = len(program.weights), program.prepared, program.arena
-    yield "input", _tensors(program.inputs)
-    yield "output", _tensors(program.outputs)
+    yield "input", _tensors(report.inputs)
+    yield "output", _tensors(report.outputs)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
-    yield "kernels", f"{len(program.kernels)}; launches in a run: {len(program.steps)}"
-    yield "weights", size(weights)
-    yield "code", ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in report.code_bytes.items())
-    transformed = f", {size(prepared)} of weights transformed at load" if prepared else ""
-    total = size(weights + prepared + arena)
-    yield "memory", f"{total}: weights{transformed}, and {size(arena)} for tensors at their peak"
+    yield "weights", size(report.weights)
+    for device in report.devices:
+        yield device.program.backend, _device(device)
+        if device.on_host:
+            yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
+    if report.wasm is not None:
+        yield "wasm", _wasm(report.wasm, report.memory)
     phases = ", ".join(f"{name} {s:.2f}" for name, s in report.seconds.items())
     yield "time", f"{sum(report.seconds.values()):.1f} s: {phases}"
     yield "cache", _cache(report.cache)
@@ -67,6 +69,28 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     if report.layers:
         errors = ", ".join(f"{e.node} {e.error:.1e} ({e.direct:.1e})" for e in report.layers)
         yield "winograd", f"error of each convolution by tiles (and of the direct one), against float64: {errors}"
+
+
+def _device(made: DeviceBuild) -> str:
+    p = made.program
+    waits = f"; a run waits {p.crossings} times for the device" if p.crossings > 1 else ""
+    if p.crossings == 1:
+        waits = "; a run waits once for the device"
+    launches = f"{len(p.kernels)} kernels, {len(p.steps)} launches in a run{waits}"
+    return f"{launches}; {size(made.code_bytes)} of shaders; {size(p.bytes)} of device memory"
+
+
+def _wasm(made: WasmBuild, memory: int) -> str:
+    p = made.program
+    code = ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in made.code_bytes.items())
+    transformed = f", {size(p.prepared)} of weights transformed at load" if p.prepared else ""
+    held = f"{size(memory)} of memory: weights{transformed}, {size(p.arena)} for tensors at their peak, a stack"
+    return f"{len(p.kernels)} kernels, {len(p.steps)} launches in a run; code {code}; {held}"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _cache(cache: Cache) -> str:
@@ -101,19 +125,15 @@ def _counts(operators: Counter[str]) -> str:
 
 def write_report(report: Report, path: Path) -> None:
     """The report as JSON: times in seconds, sizes in bytes. Raises InputError where it cannot be written."""
-    program = _program(report)
     data = {
         "model": report.model,
         "operators": {"model": dict(report.operators), "optimised": report.graph_nodes},
-        "kernels": len(program.kernels),
-        "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops} for s in program.steps],
-        "inputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in program.inputs],
-        "outputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in program.outputs],
-        "bytes": {
-            "weights": len(program.weights),
-            "prepared": program.prepared,
-            "arena": program.arena,
-            "code": report.code_bytes,
+        "inputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in report.inputs],
+        "outputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in report.outputs],
+        "bytes": {"weights": report.weights},
+        "targets": {
+            **{d.program.backend: _device_data(d) for d in report.devices},
+            **({"wasm": _wasm_data(report.wasm, report.memory)} if report.wasm else {}),
         },
         "seconds": report.seconds,
         "cache": {
@@ -135,9 +155,34 @@ def write_report(report: Report, path: Path) -> None:
         raise InputError(f"--report {path}: cannot be written: {error.strerror or error}") from None
 
 
-def _program(report: Report) -> Program:
-    assert report.program is not None
-    return report.program
+def _device_data(made: DeviceBuild) -> dict[str, Any]:
+    p = made.program
+    return {
+        "kernels": len(p.kernels),
+        "launches": [_launch(s) for s in p.steps],
+        "crossings": p.crossings,
+        "bytes": {"code": made.code_bytes, "device": p.bytes},
+    }
+
+
+def _launch(step: Launch | HostCall) -> dict[str, Any]:
+    where = {"host": step.reason} if isinstance(step, HostCall) else {}
+    return {"kernel": step.name, "nodes": step.nodes, "operators": step.ops, **where}
+
+
+def _wasm_data(made: WasmBuild, memory: int) -> dict[str, Any]:
+    p = made.program
+    return {
+        "kernels": len(p.kernels),
+        "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops} for s in p.steps],
+        "bytes": {
+            "code": made.code_bytes,
+            "weights": len(p.weights),
+            "prepared": p.prepared,
+            "arena": p.arena,
+            "memory": memory,
+        },
+    }
 
 
 def printable(path: str | Path) -> str:

@@ -22,12 +22,16 @@ class Weights:
         placed = self._offsets.setdefault(tensor, {})
         if layout not in placed:
             assert tensor.data is not None
-            data = layout.pack(tensor.data).tobytes()
-            data += bytes(-len(data) % ALIGNMENT)
-            placed[layout] = self._size
-            self._parts.append(data)
-            self._size += len(data)
+            placed[layout] = self.append(layout.pack(tensor.data).tobytes())
         return placed[layout]
+
+    def append(self, data: bytes) -> int:
+        """The offset, in bytes, at which `data` now lies."""
+        at = self._size
+        padded = data + bytes(-len(data) % ALIGNMENT)
+        self._parts.append(padded)
+        self._size += len(padded)
+        return at
 
     def find(self, tensor: Tensor, wanted: Layout) -> tuple[Layout, int]:
         """A layout in which `tensor` is there, and its offset: `wanted` if it is there so or not at all."""

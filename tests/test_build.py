@@ -10,10 +10,11 @@ import numpy as np
 import onnx
 import pytest
 from onnx_models import model, node, random
-from webnn_compile.build import Options, Report, build, stages
+from webnn_compile.build import Report, build
 from webnn_compile.errors import InputError
 from webnn_compile.graph.passes import GRAPH_PASSES
 from webnn_compile.ir.printer import print_kernel
+from webnn_compile.options import Options, stages
 from webnn_compile.pipeline import LOWERING_PASSES
 from webnn_compile.report import PLAIN_WIDTH, print_report, size
 
@@ -32,6 +33,7 @@ def made(folder: Path, **options: object) -> tuple[Report, list[str], list[str]]
     """The report, the phases, and what was dumped."""
     phases: list[str] = []
     dumped: list[str] = []
+    options.setdefault("targets", ("wasm",))
     given = Options(shapes=SHAPES, **options)  # type: ignore[arg-type]
     return build(save(folder), folder / "out", given, phases.append, dumped.append), phases, dumped
 
@@ -55,11 +57,11 @@ def test_figures(tmp_path: Path) -> None:
     report, _, _ = made(tmp_path)
     assert report.model == "two.onnx"
     assert report.operators == Counter(Conv=2, Relu=2)
-    assert report.program is not None
+    assert report.wasm is not None
     assert {f.name: f.bytes for f in report.files} == {p.name: p.stat().st_size for p in (tmp_path / "out").iterdir()}
     wasm = {f.name.split("-")[0]: f.bytes for f in report.files if f.kind == "wasm"}
-    assert wasm == report.code_bytes
-    assert sum(f.bytes for f in report.files if f.kind == "weights") == len(report.program.weights)
+    assert wasm == report.wasm.code_bytes
+    assert sum(f.bytes for f in report.files if f.kind == "weights") == len(report.wasm.program.weights)
 
 
 def test_stages_are_the_passes() -> None:
@@ -73,16 +75,16 @@ def test_stages_are_the_passes() -> None:
 def test_each_kernel_is_dumped_once(tmp_path: Path) -> None:
     """For the first variant of the module, not for both."""
     report, _, dumped = made(tmp_path, dump="schedule_cpu")
-    assert report.program is not None
-    assert len(dumped) == len(report.program.kernels)
+    assert report.wasm is not None
+    assert len(dumped) == len(report.wasm.program.kernels)
 
 
 def test_levels(tmp_path: Path) -> None:
     code = {}
     for level in (0, 1, 2):
         report, _, _ = made(tmp_path, opt_level=level, force=True)
-        assert report.program is not None
-        code[level] = [print_kernel(k) for k in report.program.kernels]
+        assert report.wasm is not None
+        code[level] = [print_kernel(k) for k in report.wasm.program.kernels]
         assert report.graph_nodes == 4
     assert code[0] != code[1]
     assert code[1] != code[2]

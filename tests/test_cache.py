@@ -17,12 +17,13 @@ import webnn_compile
 from click.testing import CliRunner
 from onnx_models import model, node, random
 from webnn_compile import cache as cache_module
-from webnn_compile.build import Options, Report, build
+from webnn_compile.build import Report, build
 from webnn_compile.cache import FOLDER_VARIABLE, Cache, compiler_sources, key_of, open_cache
 from webnn_compile.cli import main
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.ir.layout import Layout
 from webnn_compile.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
+from webnn_compile.options import Options
 from webnn_compile.pipeline import compile_for, lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 
@@ -228,7 +229,8 @@ def test_parts_of_a_key_do_not_run_together() -> None:
 BUILD = """
 import sys
 from pathlib import Path
-from webnn_compile.build import Options, build
+from webnn_compile.build import build
+from webnn_compile.options import Options
 build(Path(sys.argv[1]), Path(sys.argv[2]), Options(), lambda _: None, lambda _: None)
 """
 

@@ -19,9 +19,9 @@ from click.testing import CliRunner, Result
 from onnx import TensorProto, helper
 from onnx_models import model, node, random
 from webnn_compile import __version__
-from webnn_compile.build import stages
 from webnn_compile.cli import INTERRUPTED, OUR_FAULT, main
 from webnn_compile.errors import InternalError
+from webnn_compile.options import stages
 from webnn_compile.wasm.model import WasmModel
 
 PROGRAM = Path(sys.executable).with_name("webnn-compile")
@@ -100,7 +100,7 @@ def test_bundle_and_table(path: Path, tmp_path: Path) -> None:
     assert re.search(
         r"^  operators +7 \(1 Conv, 1 BatchNormalization, .*; \d when\s+optimised$", text, re.MULTILINE | re.DOTALL
     )
-    for label in ("kernels", "weights", "code", "memory", "time"):
+    for label in ("weights", "webgpu", "webgl", "wasm", "time"):
         assert re.search(rf"^  {label} +\S", text, re.MULTILINE), label
     for name in names:
         kind = name.split("-")[0].split(".")[-1]
@@ -163,13 +163,18 @@ def test_report(path: Path, tmp_path: Path) -> None:
     assert data["operators"]["optimised"] < 7
     assert data["inputs"] == [{"name": "x", "dtype": "float32", "shape": [1, 3, 8, 8]}]
     assert [o["name"] for o in data["outputs"]] == ["probabilities", "r"]
-    assert 0 < data["kernels"] <= len(data["launches"])
-    assert {op for launch in data["launches"] for op in launch["operators"]} >= {"Conv", "Softmax"}
-    assert {n for launch in data["launches"] for n in launch["nodes"]} >= {"conv", "relu", "dense"}
     assert data["bytes"]["weights"] >= 4 * (8 * 27 + 40)
-    assert data["bytes"]["arena"] > 0
-    assert set(data["bytes"]["code"]) == {"relaxed", "plain"}
-    assert list(data["seconds"]) == ["import", "optimise", "schedule", "generate code", "verify", "write"]
+    assert set(data["targets"]) == {"webgpu", "webgl", "wasm"}
+    for target in data["targets"].values():
+        assert target["kernels"] > 0
+        assert {op for launch in target["launches"] for op in launch["operators"]} >= {"Conv", "Softmax"}
+        assert {n for launch in target["launches"] for n in launch["nodes"]} >= {"conv", "relu", "dense"}
+    assert data["targets"]["wasm"]["bytes"]["arena"] > 0
+    assert set(data["targets"]["wasm"]["bytes"]["code"]) == {"relaxed", "plain"}
+    assert data["targets"]["webgl"]["bytes"]["code"] > 0
+    assert data["targets"]["webgpu"]["bytes"]["device"] > data["bytes"]["weights"]
+    assert data["targets"]["webgpu"]["crossings"] == 0
+    assert list(data["seconds"]) == ["import", "optimise", "schedule", "generate code", "shaders", "verify", "write"]
     assert all(s >= 0 for s in data["seconds"].values())
     assert [v["backend"] for v in data["verified"]] == ["native", "wasm-relaxed", "wasm"]
     assert all(v["error"] <= v["tolerance"] for v in data["verified"])
@@ -324,8 +329,14 @@ def test_bad_model(kind: str, tmp_path: Path) -> None:
 
 
 BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
-    "no such target": (["--targets", "wasm,webgpu"], r"--targets wasm,webgpu: choose from wasm"),
-    "no target": (["--targets", ","], r"--targets : choose from wasm"),
+    "no such target": (["--targets", "wasm,metal"], r"--targets wasm,metal: choose from webgpu, webgl, wasm"),
+    "no target": (["--targets", ","], r"--targets : choose from webgpu, webgl, wasm"),
+    "no such host": (["--host", "cpu"], r"--host cpu: choose one of wasm, js"),
+    "no host for wasm": (["--host", "js"], r"--host js makes a bundle without WebAssembly: leave wasm out"),
+    "a stage of wasm": (
+        ["--targets", "webgl", "--dump", "after:llvm"],
+        r"--dump after:llvm shows what is made for wasm: add it to --targets",
+    ),
     "no such linker": (["--wasm-linker", "gold"], r"--wasm-linker gold: choose one of builtin, wasm-ld, emcc"),
     "no such stage": (
         ["--dump", "after:lunch"],
@@ -462,7 +473,7 @@ def test_our_fault(error: Exception, message: str, path: Path, tmp_path: Path, m
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("webnn_compile.build.lower_model", fail)
+    monkeypatch.setattr("webnn_compile.build.lower_tensors", fail)
     result = run(path, "--out", tmp_path / "out", *SHAPE)
     refused(result, message, 70)
     assert OUR_FAULT in result.output
@@ -476,7 +487,7 @@ def test_too_little_memory(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("webnn_compile.build.lower_model", fail)
+    monkeypatch.setattr("webnn_compile.build.lower_tensors", fail)
     refused(run(path, "--out", tmp_path / "out", *SHAPE), r"this machine lacks the memory for this model")
 
 

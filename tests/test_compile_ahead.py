@@ -12,11 +12,12 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx_models import model, node
-from webnn_compile.build import Options, build
+from webnn_compile.build import build
 from webnn_compile.cache import FOLDER_VARIABLE, Cache
 from webnn_compile.compile_ahead import FEWEST, compile_ahead
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.options import Options
 from webnn_compile.pipeline import compile_for, lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 

@@ -40,7 +40,11 @@ ALLOWED: dict[str, set[str]] = {
     "device_model": BASE | {"program", "device_program"},
     "lazy_kernels": BASE | {"ir"},
     "pipeline": CORE | {"graph", "tensor", "schedule", "passes", "weights", "lazy_kernels"},
-    "device_pipeline": DEVICE | {"tensor", "passes", "pipeline", "plan_storages", "weights"},
+    "place_on_host": CORE | {"tensor", "pipeline"},
+    "narrow_model": CORE | {"tensor", "passes", "pipeline", "place_on_host"},
+    "host_program": CORE | {"tensor", "pipeline", "place_on_host"},
+    "device_pipeline": DEVICE
+    | {"tensor", "passes", "pipeline", "plan_storages", "weights", "place_on_host", "narrow_model", "host_program"},
 }
 """What each part may import besides itself. Parts that are not listed stand above: nothing here imports them."""
 

@@ -15,8 +15,9 @@ import onnxruntime as ort
 import pytest
 import webnn_compile
 from onnx_models import assert_close
-from webnn_compile.build import Options, Report, build
+from webnn_compile.build import Report, build
 from webnn_compile.bundle.write_bundle import SHARD_BYTES
+from webnn_compile.options import Options
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -112,8 +113,8 @@ def test_resnet18_has_its_weights_once_in_shards(resnet: tuple[Path, Report]) ->
 
 
 def test_resnet18_shares_kernels_and_reuses_memory(resnet: tuple[Path, Report]) -> None:
-    program = resnet[1].program
-    assert program is not None
+    assert resnet[1].wasm is not None
+    program = resnet[1].wasm.program
     assert len(program.kernels) < len(program.steps)
     assert sum(resnet[1].operators.values()) > len(program.steps)
     # 64 channels of 112 x 112 go in while another such tensor, pooled, comes out.

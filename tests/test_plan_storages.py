@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 from webnn_compile.plan_storages import Need, plan_storages
@@ -27,7 +28,7 @@ def test_what_lives_together_lies_apart(seed: int) -> None:
 def test_a_chain_takes_two_storages() -> None:
     chosen, sizes = plan_storages([Need(100 + i, i, i + 1, None) for i in range(10)])
     assert len(sizes) == 2
-    assert all(a != b for a, b in zip(chosen, chosen[1:], strict=False))
+    assert all(a != b for a, b in pairwise(chosen))
 
 
 def test_the_free_storage_that_fits_best_is_taken() -> None:

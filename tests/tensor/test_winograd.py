@@ -11,7 +11,7 @@ import onnx
 import pytest
 import webnn_compile
 from onnx_models import assert_close, model, node, onnxruntime_results, random
-from webnn_compile.build import Options, build
+from webnn_compile.build import build
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.lower_graph import lower_graph
@@ -21,6 +21,7 @@ from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.measure_layer import convolve, measure_layer
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
+from webnn_compile.options import Options
 from webnn_compile.pipeline import Lowered, compile_for, lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 from webnn_compile.tensor.choose_tile import choose_tile
@@ -211,7 +212,7 @@ def test_without_fast_math_nothing_is_rewritten(tmp_path: Path) -> None:
     assert not exact.program.prepare
     assert not np.array_equal(fast.run(feeds)["r"], exact.run(feeds)["r"])
     built = {on: build(path, tmp_path / str(on), Options(fast_math=on), str, str) for on in (True, False)}
-    assert {on: bool(r.program and r.program.prepare) for on, r in built.items()} == {True: True, False: False}
+    assert {on: bool(r.wasm and r.wasm.program.prepare) for on, r in built.items()} == {True: True, False: False}
 
 
 def test_what_is_prepared_is_the_same_at_every_load() -> None:

@@ -1,0 +1,65 @@
+"""The part of a build that makes the program for a GPU, with what of it runs on the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .bundle import DeviceArtifact, HostArtifact
+from .device_pipeline import compile_for_device
+from .device_program import DeviceBackend, DeviceProgram, HostCall
+from .errors import InputError
+from .glsl.backend import WebGl
+from .pipeline import Lowered
+from .wasm.model import build_module
+from .weights import Weights
+from .wgsl.backend import WebGpu
+from .work import Work
+
+BACKENDS: dict[str, DeviceBackend] = {"webgpu": WebGpu(), "webgl": WebGl()}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceBuild:
+    """`on_host` are the parts of a run that the device cannot do."""
+
+    artifact: DeviceArtifact
+    program: DeviceProgram
+
+    @property
+    def on_host(self) -> tuple[HostCall, ...]:
+        return tuple(s for s in self.program.steps if isinstance(s, HostCall))
+
+    @property
+    def code_bytes(self) -> int:
+        """Of all shaders' text."""
+        return sum(len(k.source.encode()) for k in self.program.kernels)
+
+
+def build_device(name: str, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
+    """Compiles `lowered`, made by the policy of the backend `name`. Constants go to `weights` unless they are there.
+
+    Raises InputError where the host has to compute and is not to be wasm.
+    """
+    with work.timed("shaders", name):
+        program = compile_for_device(lowered, BACKENDS[name], weights)
+    made = DeviceBuild(DeviceArtifact(program), program)
+    if program.host is None:
+        return made
+    if work.options.host == "js":
+        first, *more = made.on_host
+        others = f" and {len(more)} others" if more else ""
+        raise InputError(
+            f"--host js: on {name}, node {', '.join(first.nodes)} ({', '.join(first.ops)}){others} cannot run on the "
+            f"device: {first.reason}; leave --host js out, or change the model"
+        )
+    with work.timed("generate code", f"host of {name}"):
+        linked = build_module(program.host, relaxed=False, linker=work.options.linker, known=work.known)
+    host = HostArtifact(
+        module=linked.module,
+        heap_base=linked.heap_base,
+        arena_bytes=program.host.arena,
+        weights_offset=weights.append(program.host.weights),
+        weights_bytes=len(program.host.weights),
+        prepared_bytes=program.host.prepared,
+    )
+    return DeviceBuild(DeviceArtifact(program, host), program)

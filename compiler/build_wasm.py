@@ -1,0 +1,82 @@
+"""The part of a build that makes the wasm modules: one with relaxed SIMD, one with plain SIMD."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .bundle import KernelInfo, WasmArtifact, place_memory
+from .compile_ahead import compile_ahead
+from .errors import InternalError
+from .pipeline import Lowered, compile_for
+from .program import Program, check_wasm32
+from .target import WASM_PLAIN, WASM_RELAXED, Target
+from .wasm.model import WasmModel, build_module, render_module
+from .weights import Weights
+from .work import Work
+
+VARIANTS: tuple[tuple[str, Target], ...] = (("relaxed", WASM_RELAXED), ("plain", WASM_PLAIN))
+"""Of the wasm module: with relaxed SIMD and without."""
+
+
+@dataclass(frozen=True, slots=True)
+class WasmBuild:
+    """`code_bytes` by variant; `models` run each variant, for `--verify`."""
+
+    artifact: WasmArtifact
+    program: Program
+    code_bytes: dict[str, int]
+    models: tuple[WasmModel, ...]
+
+
+def build_wasm(lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
+    """Compiles `lowered` for both variants; they share their constants, which go to `weights`."""
+    options = work.options
+    _check_size(work.name, lowered)
+    if options.dump is None and options.processes != 1:
+        with work.timed("schedule", "in several processes"):
+            targets = [target for _, target in VARIANTS]
+            compile_ahead(lowered, targets, work.known, options.opt_level, options.processes)
+    programs: list[Program] = []
+    modules: dict[str, bytes] = {}
+    shared_at: dict[str, int] = {}
+    models: list[WasmModel] = []
+    heap_base = 0
+    for variant, target in VARIANTS:
+        detail = f"{variant} SIMD"
+        with work.timed("schedule", detail):
+            # What is dumped is the first variant alone.
+            observe = work.quiet if programs else work.observe
+            program = compile_for(lowered, target, observe, options.opt_level, weights, work.known)
+        if any(_constants(p) != _constants(program) for p in programs):
+            raise InternalError("compile_for: the two variants of the module want their weights in different layouts")
+        with work.timed("generate code", detail):
+            if options.dump == "llvm" and not programs:
+                work.emit(render_module(program))
+            relaxed = variant == "relaxed"
+            linked = build_module(program, relaxed=relaxed, linker=options.linker, known=work.known)
+        programs.append(program)
+        modules[variant] = linked.module
+        if linked.shared_at is not None:
+            shared_at[variant] = linked.shared_at
+        heap_base = max(heap_base, linked.heap_base)
+        if options.verify:
+            models.append(WasmModel(program, linked, relaxed=relaxed))
+    kernels = tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.steps)
+    artifact = WasmArtifact(modules, heap_base, program.arena, kernels, program.prepared, shared_at)
+    return WasmBuild(artifact, program, {v: len(m) for v, m in modules.items()}, tuple(models))
+
+
+def memory_bytes(name: str, made: WasmBuild, weights: int) -> int:
+    """All of the module's memory, where the bundle has so many bytes of weights."""
+    a = made.artifact
+    return place_memory(name, a.heap_base, weights + a.prepared_bytes, a.arena_bytes).bytes
+
+
+def _constants(program: Program) -> tuple[bytes, int]:
+    return program.weights, program.prepared
+
+
+def _check_size(name: str, lowered: Lowered) -> None:
+    """InputError for a model too large for wasm32, before code is generated for it."""
+    constants = {t: t.buffer.size * t.dtype.bytes for g in lowered.groups for t in g.reads if t.is_constant}
+    check_wasm32(name, 0, sum(constants.values()), lowered.stored.peak)

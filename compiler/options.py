@@ -1,0 +1,85 @@
+"""The options of a build, and what can be known to be wrong with them before any work is done."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .errors import InputError
+from .graph.convert_float16 import convert_float16
+from .graph.passes import GRAPH_PASSES, GraphPass
+from .pipeline import LOWERING_PASSES
+from .wasm.linkers import LINKERS
+
+TARGETS = ("webgpu", "webgl", "wasm")
+"""In the order in which the runtime prefers them."""
+
+HOSTS = ("wasm", "js")
+
+REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
+"""What code generation relies on: the only graph passes of `--opt-level 0`."""
+
+
+def stages(opt_level: int) -> tuple[str, ...]:
+    """What `--dump after:STAGE` can name, in order."""
+    graph = dict.fromkeys(p.__name__ for p in graph_passes(opt_level))
+    return ("import", *graph, "build_kernel", "schedule_cpu", *(p.__name__ for p in LOWERING_PASSES), "llvm")
+
+
+def graph_passes(opt_level: int) -> tuple[GraphPass, ...]:
+    return GRAPH_PASSES if opt_level else REQUIRED_PASSES
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command line's options. `dump` is a stage; it and `report` may be None. With `host`
+    "js" the bundle needs no WebAssembly.
+
+    So many `processes` compile kernels, where there are many; None is one for each core. A program that asks for more
+    than one must be importable without running.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    targets: tuple[str, ...] = TARGETS
+    opt_level: int = 2
+    fast_math: bool = True
+    verify: bool = False
+    dump: str | None = None
+    linker: str = "builtin"
+    host: str = "wasm"
+    coop_coep: bool = False
+    force: bool = False
+    cache: bool = True
+    processes: int | None = 1
+    report: Path | None = None
+
+    def check(self) -> None:
+        """Raises InputError for what can be known to fail before any work is done."""
+        unknown = [t for t in self.targets if t not in TARGETS]
+        if unknown or not self.targets:
+            raise InputError(f"--targets {','.join(self.targets)}: choose from {', '.join(TARGETS)}")
+        graph = [p.__name__ for p in graph_passes(self.opt_level)]
+        if self.host not in HOSTS:
+            raise InputError(f"--host {self.host}: choose one of {', '.join(HOSTS)}")
+        if self.host == "js" and "wasm" in self.targets:
+            raise InputError("--host js makes a bundle without WebAssembly: leave wasm out (--targets webgpu,webgl)")
+        if self.dump is not None and "wasm" not in self.targets and self.dump not in ("import", *graph):
+            raise InputError(f"--dump after:{self.dump} shows what is made for wasm: add it to --targets")
+        if self.dump is not None and self.dump not in stages(self.opt_level):
+            known = ", ".join(stages(self.opt_level))
+            raise InputError(
+                f"--dump after:{self.dump}: no stage of --opt-level {self.opt_level}; choose one of {known}"
+            )
+        if self.linker not in LINKERS:
+            raise InputError(f"--wasm-linker {self.linker}: choose one of {', '.join(LINKERS)}")
+        if self.report is not None:
+            folder = self.report.resolve().parent
+            if not folder.is_dir():
+                raise InputError(f"--report {self.report}: there is no folder {folder}; make it first")
+            if self.report.is_dir():
+                raise InputError(f"--report {self.report} is a folder; give the path of a file")
+        for package in ("onnxruntime", "wasmtime") if self.verify else ():
+            if importlib.util.find_spec(package) is None:
+                raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
