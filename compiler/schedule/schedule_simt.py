@@ -21,7 +21,7 @@ def schedule_simt(kernel: Kernel, target: GpuTarget) -> Kernel:
 
     A kernel that is no nest runs in a single invocation.
     """
-    body, packed = _schedule(kernel.body, target)
+    body, packed = _schedule(simplify_stmt(kernel.body), target)
     params = tuple(packed.get(p, p) for p in kernel.params)
     return replace(kernel, params=params, body=simplify_stmt(body))
 

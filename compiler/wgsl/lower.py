@@ -9,13 +9,19 @@ from ..ir.simplify import simplify
 from ..passes.divide_indices import divide_indices
 from ..passes.expand_extremes import expand_extremes
 from ..passes.flatten_indices import flatten_indices
-from ..passes.group_lanes import group_lanes
+from ..passes.group_lanes import LANES, group_lanes
 from ..passes.legalise_floats import legalise_floats
 from ..passes.saturate_casts import saturate_casts
 from ..passes.select_guarded import select_guarded
 from ..passes.share_nodes import share_nodes
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
+
+
+def group_vectors(kernel: Kernel) -> Kernel:
+    """`group_lanes` of buffers that vectors fill."""
+    return group_lanes(kernel, lambda b: b.size % LANES == 0)
+
 
 WGSL_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     flatten_indices,
@@ -24,7 +30,7 @@ WGSL_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     share_nodes,
     simplify,
     share_nodes,
-    group_lanes,
+    group_vectors,
     divide_indices,
     legalise_floats,
     expand_extremes,

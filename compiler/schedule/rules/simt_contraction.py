@@ -127,7 +127,7 @@ def _order(stmt: Stmt, nest: Reduction, roles: Roles, over: list[Var]) -> Stmt:
     order = [*rest, *([] if roles.row is None else [roles.row]), roles.column]
     if len(order) > 1:
         stmt = reorder(stmt, order)
-    inner = [*over[:-2], over[-1], over[-2]] if len(over) > 1 else over
+    inner = [*over[:-2], *reversed(over[-2:])]
     return reorder(stmt, inner) if len(inner) > 1 else stmt
 
 
@@ -149,6 +149,8 @@ def _sink_columns(stmt: Stmt, column: tuple[Var, Var]) -> Stmt:
 
 def _unroll_reduction(stmt: Stmt, nest: Reduction, over: list[Var], tile: Tile, stride: int) -> Stmt:
     """Four channels are written out, and kernel columns, as far as that keeps to FETCHES."""
+    if not over:
+        return stmt
     channel = over[-1]
     whole, rest = divmod(channel.extent, LANES)
     stmt, parts = split(stmt, channel, [(n, s) for n, s in ((whole, LANES), (1, rest)) if n and s])

@@ -18,12 +18,10 @@ LANES = 4
 
 def simt_pointwise(stmt: Stmt) -> Stmt:
     """The nest over BLOCK and THREAD loops; a nest without loops stays as it is."""
+    stmt = merge(stmt)
     nest = match_nest(stmt)
     if nest is None or not nest.loops:
         return stmt
-    stmt = merge(stmt)
-    nest = match_nest(stmt)
-    assert nest is not None
     inner = nest.loops[-1]
     if inner.extent % LANES == 0 and vectorisable(stmt, inner):
         stmt, ((_, lane),) = split(stmt, inner, [(inner.extent // LANES, LANES)])

@@ -1,0 +1,124 @@
+"""Kernels spread over invocations compute what they did before; tiles, panels and grids are as meant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_checks import assert_same, inputs_for, run_kernel
+from nests import Nest, biased_product, matrix_product, padded_sum, pointwise
+from webnn_compile.errors import ScheduleError
+from webnn_compile.ir.grid import find_grid
+from webnn_compile.ir.nodes import For, If, Kernel, LoopKind, Ramp, Store
+from webnn_compile.ir.rewrite import loads, walk
+from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.schedule.steps import extend, overlap, spread
+from webnn_compile.target import WEBGPU, GpuTarget
+from webnn_compile.wgsl.lower import WGSL_PASSES
+
+REASSOCIATED = 1e-5
+SIZES = st.integers(1, 14)
+
+
+def check(nest: Nest, target: GpuTarget = WEBGPU) -> Kernel:
+    """Asserts that the schedule and every pass after it keep the meaning; returns the lowered kernel."""
+    scheduled = schedule_simt(nest.kernel, target)
+    assert_same(nest.kernel, scheduled, "schedule_simt", REASSOCIATED)
+    inputs = inputs_for(nest.kernel)
+    want = run_kernel(nest.kernel, inputs)
+    lowered = scheduled
+    for run in WGSL_PASSES:
+        lowered = run(lowered)
+    got = run_kernel(lowered, inputs)
+    for a, b in zip(want, got, strict=True):
+        np.testing.assert_allclose(b.reshape(a.shape), a, rtol=REASSOCIATED, atol=REASSOCIATED)
+    return lowered
+
+
+@settings(max_examples=12)
+@given(st.lists(SIZES, min_size=1, max_size=3))
+def test_pointwise(extents: list[int]) -> None:
+    check(pointwise(*extents))
+
+
+@settings(max_examples=12)
+@given(SIZES, SIZES, SIZES)
+def test_matrix_product(rows: int, columns: int, depth: int) -> None:
+    check(matrix_product(rows, columns, depth))
+    check(biased_product(rows, columns, depth))
+
+
+@settings(max_examples=12)
+@given(st.integers(1, 9), st.integers(1, 4), st.integers(0, 2))
+def test_reduction(extent: int, window: int, pad: int) -> None:
+    check(padded_sum(extent + window, window, pad))
+
+
+def test_a_product_is_a_tile_of_rows_by_vectors() -> None:
+    lowered = check(matrix_product(64, 64, 4), GpuTarget("t", busy=1))
+    grid = find_grid(lowered)
+    assert grid.workgroup_size == (8, 8, 1)
+    assert grid.workgroups == (1, 1, 1)
+    written = [n for n in walk(grid.body) if isinstance(n, Store) and n.buffer is lowered.params[-1]]
+    assert len(written) == 8 * 2
+    assert all(isinstance(s.indices[0], Ramp) for s in written)
+    assert not any(isinstance(n, If) for n in walk(grid.body))
+
+
+def test_tiles_shrink_until_the_device_is_busy() -> None:
+    def invocations(busy: int) -> int:
+        grid = find_grid(schedule_simt(matrix_product(64, 64, 8).kernel, GpuTarget("t", busy=busy)))
+        return int(np.prod(grid.workgroups) * np.prod(grid.workgroup_size))
+
+    assert invocations(1) == 64
+    assert invocations(512) >= 512
+
+
+def test_columns_that_fill_no_vector_are_not_stored() -> None:
+    lowered = check(matrix_product(5, 7, 3))
+    assert any(isinstance(n, If) for n in walk(lowered.body))
+    assert all(x.guard is None for x in loads(lowered.body))
+
+
+def test_spread_conditions_stand_where_threads_do_not_divide_the_loop() -> None:
+    nest = pointwise(10, 8)
+    body = spread(nest.body, [4, 8])
+    assert_same(nest.kernel, Kernel("k", nest.kernel.params, body), "spread")
+    assert sum(isinstance(n, If) for n in walk(body)) == 1
+    assert [n.var.extent for n in walk(body) if isinstance(n, For)] == [3, 1, 4, 8]
+    assert not any(isinstance(n, If) for n in walk(spread(pointwise(8, 8).body, [4, 8])))
+    with pytest.raises(ScheduleError, match="spread: 2 parallel loops stand outermost, 3 are needed"):
+        spread(nest.body, [1, 1, 1])
+
+
+@given(st.integers(1, 12), st.integers(0, 5))
+def test_extend(extent: int, more: int) -> None:
+    nest = pointwise(extent)
+    body, var = extend(nest.body, nest["i"], extent + more)
+    assert var.extent == extent + more
+    assert_same(nest.kernel, Kernel("k", nest.kernel.params, body), "extend")
+
+
+def test_extend_refuses_reductions() -> None:
+    nest = matrix_product(2, 2, 3)
+    with pytest.raises(ScheduleError, match="extend: it is a reduction"):
+        extend(nest.body, nest["k"], 4)
+
+
+@given(st.integers(1, 12), st.integers(1, 12))
+def test_overlap(extent: int, size: int) -> None:
+    nest = pointwise(extent)
+    if size > extent:
+        with pytest.raises(ScheduleError, match="shorter than"):
+            overlap(nest.body, nest["i"], size)
+        return
+    body, (outer, inner) = overlap(nest.body, nest["i"], size)
+    assert outer.extent * inner.extent < extent + size
+    assert_same(nest.kernel, Kernel("k", nest.kernel.params, body), "overlap")
+
+
+def test_blocks_stand_outside_threads() -> None:
+    kernel = schedule_simt(pointwise(70, 8).kernel, WEBGPU)
+    kinds = [n.kind for n in walk(kernel.body) if isinstance(n, For) and n.kind in (LoopKind.BLOCK, LoopKind.THREAD)]
+    assert kinds == sorted(kinds, key=[LoopKind.BLOCK, LoopKind.THREAD].index)
