@@ -16,7 +16,7 @@ from typing import Any, Literal
 class Engine:
     """`label` is for tables; `page` the adapter of an engine that runs in browsers, with its `options`.
 
-    `needs` is what has to be made before: a bundle with Winograd's algorithm or without it, or a plan for TensorFlow.js.
+    `needs` is what has to be made before: a bundle with Winograd's algorithm or without, or a plan for TensorFlow.js.
     """
 
     name: str

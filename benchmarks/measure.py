@@ -44,7 +44,7 @@ def measure(job: Job, timeout: float) -> dict[str, Any]:
 
 
 def in_process(command: str, given: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-    """What `python -m benchmarks COMMAND JSON` prints, or "failed", why not: nothing that crashes or hangs ends a run."""
+    """What `python -m benchmarks COMMAND JSON` prints, or "failed", why not: no crash and no hanging ends a run."""
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks", command, json.dumps(given)],

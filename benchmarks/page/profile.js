@@ -21,9 +21,16 @@ export async function profile({ folder, bundle, runs, peak }) {
   const model = await load({ backend: 'wasm', worker: false });
   const feeds = Object.fromEntries(inputs.map(({ name, data }) => [name, data]));
   for (let i = 0; i < 3; i++) await model.run(feeds);
+  const before = await measurePeak(peak);
   const all = [];
   for (let i = 0; i < runs; i++) all.push((await model.profile(feeds)).map(({ ms }) => ms));
-  return { kernels_ms: all, ...(await measurePeak(peak)) };
+  // Clocks rise and fall: the peak is the better of one before and one after.
+  const after = await measurePeak(peak);
+  return {
+    kernels_ms: all,
+    gflops: Math.max(before.gflops, after.gflops),
+    gbytes: Math.max(before.gbytes, after.gbytes),
+  };
 }
 
 /**
@@ -38,7 +45,7 @@ async function measurePeak({ url, heap, operations, bytes }) {
   // Pages that nobody has written are all one.
   new Float32Array(memory.buffer, heap, bytes / 4).fill(1);
   return {
-    gflops: operations / fastest(() => multiply(heap, heap), 300) / 1e9,
+    gflops: operations / fastest(() => multiply(heap, heap), 60) / 1e9,
     gbytes: bytes / fastest(() => read(heap, heap), 30) / 1e9,
   };
 }

@@ -18,15 +18,19 @@ STEPS = 200
 
 ENTRY = "run"
 PREPARE = "prepare"
+PROFILE = "profile"
+CLOCK = "clock"
+"""`void clock()` of the target notes the time."""
 
 
 @deep_recursion()
-def render_host(program: Program, module: LlvmModule, known: Cache | None = None) -> None:
+def render_host(program: Program, module: LlvmModule, known: Cache | None = None, *, profiled: bool = False) -> None:
     """Adds the kernels and `void run(ptr weights, ptr arena)`, which calls them in order (`segment_0`, `segment_1`, ...
     for a program in segments); beside it the function `prepare` of the same signature, where the program has anything
     to prepare.
 
-    What is prepared lies behind the weights, which are a multiple of 64 bytes. Kernels that `known` has the code of are
+    With `profiled` there is `profile` too, the same as `run` but with a call of `clock()` after each step. What is
+    prepared lies behind the weights, which are a multiple of 64 bytes. Kernels that `known` has the code of are
     not rendered.
     """
     names = []
@@ -34,8 +38,13 @@ def render_host(program: Program, module: LlvmModule, known: Cache | None = None
         part = _kernel_code(program, number, known)
         module.merge(part)
         names.append(part.last)
-    for entry, steps in _functions(program).items():
-        parts = [_render(steps[i : i + STEPS], names, len(program.weights)) for i in range(0, len(steps), STEPS)]
+    functions = _functions(program)
+    if profiled:
+        functions[PROFILE] = program.steps
+        module.declare(f"void @{CLOCK}()")
+    for entry, steps in functions.items():
+        after = [f"  call void @{CLOCK}()"] if entry == PROFILE else []
+        parts = [_render(steps[i : i + STEPS], names, len(program.weights), after) for i in range(0, len(steps), STEPS)]
         if len(parts) > 1:
             own = [module.add("steps", _function("internal ", part)) for part in parts]
             parts = ["\n".join(f"  call void @{name}(ptr %weights, ptr %arena)" for name in own)]
@@ -65,8 +74,8 @@ def _kernel_code(program: Program, number: int, known: Cache | None) -> LlvmModu
     return part
 
 
-def _render(steps: Sequence[Step], names: Sequence[str], weights: int) -> str:
-    """The instructions of some steps."""
+def _render(steps: Sequence[Step], names: Sequence[str], weights: int, after: Sequence[str]) -> str:
+    """The instructions of some steps, with the lines `after` behind each."""
     lines: list[str] = []
     for step in steps:
         arguments = []
@@ -75,6 +84,7 @@ def _render(steps: Sequence[Step], names: Sequence[str], weights: int) -> str:
             lines.append(f"  {pointer} = getelementptr inbounds i8, ptr {_place(slot, weights)}")
             arguments.append(f"ptr {pointer}")
         lines.append(f"  call void @{names[step.kernel]}({', '.join(arguments)})  ; {step.name}")
+        lines += after
     return "\n".join(lines)
 
 

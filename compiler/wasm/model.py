@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from ..cache import Cache
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
-from ..codegen.render_host import ENTRY, PREPARE, entries, render_host
+from ..codegen.render_host import CLOCK, ENTRY, PREPARE, PROFILE, entries, render_host
 from ..program import Program, check_inputs, check_wasm32, read_tensor, write_tensor
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
 from .emit import HEADER, emit_object
-from .execute import WasmInstance
+from .execute import HostFunction, WasmInstance
 from .linkers import Linked, link
 
 Array = np.ndarray
@@ -39,14 +41,15 @@ def render_module(program: Program) -> str:
 
 def _render(program: Program, known: Cache | None) -> LlvmModule:
     module = LlvmModule()
-    render_host(program, module, known)
+    render_host(program, module, known, profiled=not program.segments)
     if module.calls(PARALLEL_FOR):
         module.add(CHUNK, _CHUNK, internal=False)
     return module
 
 
 def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", known: Cache | None = None) -> Linked:
-    """The wasm module of a program: exports `run(weights, arena)` and perhaps `prepare`, imports `env.memory`.
+    """The wasm module of a program: exports `run(weights, arena)`, perhaps `prepare`, and `profile`, which calls the
+    imported `env.clock` after each step; imports `env.memory`.
 
     Where the program has loops for several cores, it also imports `env.parallel_for(body, arguments, extent)`, exports
     `chunk(body, arguments, begin, end)` and its stack pointer. SHARED_LIMITS at the byte `shared_at` then makes it a
@@ -55,9 +58,10 @@ def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", kn
     rendered = _render(program, known)
     shared = rendered.calls(PARALLEL_FOR)
     code = emit_object(rendered.text(HEADER), relaxed=relaxed, threads=shared, known=known)
+    exports = entries(program) if program.segments else [*entries(program), PROFILE]
     if not shared:
-        return link(code, entries(program), linker=linker)
-    linked = link(code, [*entries(program), CHUNK], linker=linker, shared=True, max_pages=MAX_PAGES)
+        return link(code, exports, linker=linker)
+    linked = link(code, [*exports, CHUNK], linker=linker, shared=True, max_pages=MAX_PAGES)
     module = bytearray(linked.module)
     at = limits_at(linked.module)
     assert module[at] == SHARED_LIMITS
@@ -76,7 +80,7 @@ class WasmModel:
         self._weights = linked.heap_base
         self._arena = -(-(self._weights + weights) // ALIGN) * ALIGN
         pages = -(-(self._arena + program.arena) // PAGE)
-        functions = {PARALLEL_FOR: self._one_thread}
+        functions: dict[str, HostFunction] = {PARALLEL_FOR: self._one_thread, CLOCK: self._note_time}
         self._instance = WasmInstance(linked.module, pages=max(pages, 1), relaxed=relaxed, imports=functions)
         memory = self._instance.memory
         memory[self._weights : self._weights + len(program.weights)] = np.frombuffer(program.weights, np.uint8)
@@ -93,6 +97,18 @@ class WasmModel:
             write_tensor(arena, spec, inputs[spec.name])
         self._instance.call(ENTRY, self._weights, self._arena)
         return {s.name: read_tensor(arena, s) for s in self.program.outputs}
+
+    def profile(self, inputs: Mapping[str, Array]) -> list[float]:
+        """Milliseconds of each step."""
+        check_inputs(self.program.inputs, inputs)
+        for spec in self.program.inputs:
+            write_tensor(self._instance.memory[self._arena :], spec, inputs[spec.name])
+        self._times = [time.perf_counter()]
+        self._instance.call(PROFILE, self._weights, self._arena)
+        return [(b - a) * 1e3 for a, b in pairwise(self._times)]
+
+    def _note_time(self) -> None:
+        self._times.append(time.perf_counter())
 
     def _one_thread(self, body: int, arguments: int, extent: int) -> None:
         self._instance.call(CHUNK, body, arguments, 0, extent)
