@@ -110,6 +110,19 @@ def test_pooling(seed: int) -> None:
     check(model([node(op, ["x"], ["y"], **attributes)], {"x": shape}, ["y"]), seed)
 
 
+@pytest.mark.parametrize("window", [(3, 3), (5, 5), (2, 9)])
+@pytest.mark.parametrize("target", TARGETS)
+def test_overlapping_windows(window: tuple[int, int], target: Target) -> None:
+    """Small windows are written out, of large ones the rows; neighbours stand in one tile."""
+    pads = [window[0] // 2, window[1] // 2] * 2
+    nodes = [
+        node("Conv", ["x", "w"], ["a"], group=4, pads=pads),
+        node("MaxPool", ["a"], ["y"], kernel_shape=list(window), pads=pads),
+    ]
+    proto = model(nodes, {"x": [1, 4, 5, 9]}, ["y"], {"w": random((4, 1, *window))})
+    check_model(proto, [target], work=200_000)
+
+
 @pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean", "ReduceL2"])
 @pytest.mark.parametrize(("shape", "axes"), [([3, 37], [1]), ([37, 3], [0]), ([2, 5, 19], [1]), ([2, 5, 19], [1, 2])])
 def test_reduction(op: str, shape: list[int], axes: list[int]) -> None:

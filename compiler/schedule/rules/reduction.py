@@ -7,6 +7,8 @@ each lane keeps a partial result.
 
 from __future__ import annotations
 
+from math import prod
+
 from ...dtypes import F32, I32, highest, lowest
 from ...ir.nodes import Buffer, Const, LoopKind, Stmt, Var
 from ...ir.rewrite import free_vars, loads
@@ -29,8 +31,9 @@ from ..steps import (
 )
 from .each_nest import each_nest
 
-WINDOW_UNROLL = 25
-"""Windows of up to this many elements are unrolled, so that neighbours share loads and border guards are decided."""
+WINDOW_UNROLL = 16
+"""Windows of up to this many elements are unrolled, so that neighbours share loads and border guards are decided; of
+larger ones the rows."""
 
 NEIGHBOURS = 4
 """Outputs along a row that are computed together."""
@@ -50,48 +53,55 @@ def _schedule(stmt: Stmt, target: Target) -> Stmt:
     nest = match_nest(stmt)
     if not isinstance(nest, Reduction):
         return stmt
-    window = 1
-    for v in nest.over:
-        window *= v.extent
     if nest.loops and nest.loops[-1].extent >= NARROWEST_VECTOR and vectorisable(stmt, nest.loops[-1]):
-        return _lanes_across(stmt, nest, window, target)
+        return _lanes_across(stmt, nest, target)
     if nest.over and _contiguous_over(nest, nest.over[-1], target):
         return _lanes_along(stmt, nest, target)
     return stmt
 
 
-def _lanes_across(stmt: Stmt, nest: Reduction, window: int, target: Target) -> Stmt:
+def _lanes_across(stmt: Stmt, nest: Reduction, target: Target) -> Stmt:
     """Lanes are neighbouring outputs."""
     lane_loop = nest.loops[-1]
     stmt, pairs = split(stmt, lane_loop, vector_segments(lane_loop.extent, target.lanes))
-    if window > WINDOW_UNROLL:
-        for _, inner in pairs:
-            stmt = vectorise(sink(stmt, inner), inner, target.lanes)
-        return simplify_stmt(outline(stmt))
-    for place, size in ((-3, _lines(nest, target)), (-2, NEIGHBOURS)):
-        if len(nest.loops) >= -place and size > 1:
+    lines, neighbours, unrolled = _tile(nest, target)
+    for place, size in ((-3, lines), (-2, neighbours)):
+        if size > 1:
             stmt, tiles = split(stmt, nest.loops[place], segments(nest.loops[place].extent, size, balanced=True))
             for _, inner in tiles:
                 stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     for _, inner in pairs:
         stmt = vectorise(sink(stmt, inner), inner, target.lanes)
-    for v in nest.over:
+    for v in unrolled:
         stmt = tag(stmt, v, LoopKind.UNROLL)
-    stmt = outline(stmt, around=tuple(outer for outer, _ in pairs))
+    # The channels of a tile go into its function, unless the function is long enough without.
+    stmt = outline(stmt, around=tuple(outer for outer, _ in pairs) if unrolled == nest.over else ())
     return interleave(simplify_stmt(stmt))
 
 
-def _lines(nest: Reduction, target: Target) -> int:
-    """How many lines of outputs share a tile: those whose windows overlap, if a row of the window for each fits the
-    registers beside the sums."""
-    if len(nest.loops) < 3 or not nest.over:
-        return 1
-    line = nest.loops[-3]
-    overlap = any(
-        line in free_vars(i) and any(v in free_vars(i) for v in nest.over) for x in loads(nest.value) for i in x.indices
-    )
-    fits = LINES * (NEIGHBOURS + nest.over[-1].extent) <= target.registers
-    return LINES if overlap and fits else 1
+def _tile(nest: Reduction, target: Target) -> tuple[int, int, tuple[Var, ...]]:
+    """Lines and neighbours that are computed together, and the reduction loops that are unrolled."""
+    if len(nest.loops) < 2:
+        return 1, 1, nest.over if _count(nest.over) <= WINDOW_UNROLL else ()
+    if _count(nest.over) <= WINDOW_UNROLL:
+        fits = nest.over and LINES * (NEIGHBOURS + nest.over[-1].extent) <= target.registers
+        lines = LINES if fits and len(nest.loops) > 2 and _overlaps(nest, nest.loops[-3]) else 1
+        return lines, NEIGHBOURS, nest.over
+    if nest.over[-1].extent > WINDOW_UNROLL or not _overlaps(nest, nest.loops[-2]):
+        return 1, 1, ()
+    weights = any(x.buffer.constant for x in loads(nest.value))
+    beside = nest.over[-1].extent if weights else 0
+    return 1, max(NEIGHBOURS, min(2 * NEIGHBOURS, target.registers - beside - 1)), nest.over[-1:]
+
+
+def _overlaps(nest: Reduction, row: Var) -> bool:
+    """Whether the windows of neighbours in `row` share elements."""
+    indices = [i for x in loads(nest.value) for i in x.indices]
+    return any(row in free_vars(i) and any(v in free_vars(i) for v in nest.over) for i in indices)
+
+
+def _count(loops: tuple[Var, ...]) -> int:
+    return prod(v.extent for v in loops)
 
 
 def _contiguous_over(nest: Reduction, var: Var, target: Target) -> bool:
