@@ -36,8 +36,9 @@ import { fetchFile, fetchJson } from './fetch_file.js';
  * @property {{ value: number, offset: number, bytes: number, dtype: string }[]} constants
  * @property {Launch[]} prepare
  * @property {(Launch | HostCall)[]} steps
- * @property {number[]} inputs
- * @property {number[]} outputs
+ * @property {number[]} inputs values, -1 for what the device does not hold
+ * @property {number[]} outputs likewise
+ * @property {{ inputs: number[], outputs: number[] }} [host] where those lie in the host's arena, in bytes; -1 for nowhere
  */
 /**
  * @typedef {object} Device A GPU with a program's storages on it, zeroed. What fails because it is lost throws DeviceLostError.

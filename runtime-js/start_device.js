@@ -11,6 +11,7 @@ import {
   valueAt,
   wordsFor,
 } from './device_program.js';
+import { lengthOf, typedArray } from './dtypes.js';
 import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
 import { startHost } from './start_host.js';
 
@@ -53,7 +54,7 @@ export async function startDevice(open, plan, onProgress) {
         if (prepareOnly) device.release(i);
       });
       const calls = hostCalls(program);
-      const reads = calls.map((call) => call.reads.map(({ value }) => value)).concat([program.outputs]);
+      const reads = calls.map((call) => call.reads.map(({ value }) => value)).concat([onDevice(program.outputs)]);
       const segments = splitSteps(program).map((launches, i) => device.segment(launches, reads[i] ?? []));
       return { device, segments, downloads: [] };
     } catch (error) {
@@ -99,14 +100,23 @@ export async function startDevice(open, plan, onProgress) {
   ready = true;
   notify = () => {};
   const calls = hostCalls(program);
-  const uploads = program.inputs.map((value) => wordsFor(program, value));
+  const uploads = program.inputs.map((value) => (value < 0 ? undefined : wordsFor(program, value)));
+  /** @type {Uint8Array[]} */
+  const forHost = [];
 
   /** @param {Input[]} inputs */
   const pack = (inputs) => {
     inputs.forEach((input, i) => {
       const { dtype, name } = /** @type {TensorInfo} */ (plan.inputs[i]);
-      if (ArrayBuffer.isView(input))
-        widen(dtype, input, /** @type {Words} */ (uploads[i]), `input ${JSON.stringify(name)}`);
+      const there = at(program.host?.inputs ?? [], i) >= 0;
+      if (ArrayBuffer.isView(input)) {
+        if (uploads[i]) widen(dtype, input, uploads[i], `input ${JSON.stringify(name)}`);
+        if (there) forHost[i] = copyOf(input);
+      } else if (there)
+        throw new UnsupportedError(
+          'input',
+          `input ${JSON.stringify(name)} is read by what runs on the host: give a typed array`,
+        );
     });
   };
 
@@ -116,9 +126,11 @@ export async function startDevice(open, plan, onProgress) {
    */
   const upload = (device, inputs) => {
     inputs.forEach((input, i) => {
-      const value = /** @type {number} */ (program.inputs[i]);
-      if (ArrayBuffer.isView(input)) device.write(value, /** @type {Words} */ (uploads[i]));
-      else if ('mapState' in input) device.copy(value, input);
+      const value = at(program.inputs, i);
+      if (forHost[i]) host?.put(at(program.host?.inputs ?? [], i), forHost[i]);
+      if (ArrayBuffer.isView(input)) {
+        if (uploads[i]) device.write(value, uploads[i]);
+      } else if ('mapState' in input) device.copy(value, input);
       else {
         const picture = pictureOf(/** @type {TensorInfo} */ (plan.inputs[i]));
         device.draw(value, input, /** @type {import('./check_inputs.js').Picture} */ (picture));
@@ -137,18 +149,41 @@ export async function startDevice(open, plan, onProgress) {
       offset,
       array: narrow(valueAt(program, value).dtype, /** @type {Words} */ (arrays[k])),
     }));
-    const take = host?.call(i, given);
+    host?.call(i, given);
     for (const { value, offset } of writes) {
       const { dtype, length } = valueAt(program, value);
       const target = wordsFor(program, value);
-      if (take) widen(dtype, take(offset, dtype, length), target, name);
+      if (host) widen(dtype, host.take(offset, dtype, length), target, name);
       device.write(value, target);
     }
   };
 
-  /** @type {(arrays: Words[]) => Output[]} */
-  const outputsOf = (arrays) =>
-    arrays.map((array, i) => narrow(/** @type {TensorInfo} */ (plan.outputs[i]).dtype, array));
+  /**
+   * From where they were computed.
+   * @param {Words[]} arrays what the device has, in order
+   * @returns {Output[]}
+   */
+  const outputsOf = (arrays) => {
+    const left = arrays.values();
+    return program.outputs.map((value, i) => {
+      const { dtype, shape } = /** @type {TensorInfo} */ (plan.outputs[i]);
+      if (value >= 0) return narrow(dtype, /** @type {Words} */ (left.next().value));
+      const length = lengthOf(shape);
+      const bytes = host?.take(at(program.host?.outputs ?? [], i), dtype, length).slice();
+      return typedArray(dtype, /** @type {Uint8Array<ArrayBuffer>} */ (bytes).buffer);
+    });
+  };
+
+  /** @param {Device} device */
+  const buffersOf = (device) => {
+    const missing = program.outputs.findIndex((value) => value < 0);
+    if (missing < 0) return program.outputs.map((value) => device.take(value));
+    const { name } = /** @type {TensorInfo} */ (plan.outputs[missing]);
+    throw new UnsupportedError(
+      'output',
+      `output ${JSON.stringify(name)} is computed on the host: run without { output }`,
+    );
+  };
 
   /**
    * @param {Built} now
@@ -157,7 +192,7 @@ export async function startDevice(open, plan, onProgress) {
   const carryOut = async ({ device, segments }, download) => {
     for (let i = 0; i < calls.length; i++) callHost(device, i, await at(segments, i)());
     const arrays = await at(segments, calls.length)(download);
-    return download ? outputsOf(arrays) : program.outputs.map((value) => device.take(value));
+    return download ? outputsOf(arrays) : buffersOf(device);
   };
 
   /** @param {Built} now */
@@ -224,6 +259,9 @@ export async function startDevice(open, plan, onProgress) {
     },
   };
 }
+
+/** @type {(values: number[]) => number[]} */
+const onDevice = (values) => values.filter((value) => value >= 0);
 
 /**
  * @template T

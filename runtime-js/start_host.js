@@ -27,24 +27,34 @@ export async function startHost({ module, memory: { pages, weights: base, arena 
   const instance = await WebAssembly.instantiate(await compile(code, module.url), { env: { memory, parallel_for } });
   const exports = /** @type {Record<string, Function>} */ (instance.exports);
   exports.prepare?.(base, arena);
+  /**
+   * Puts an array into the arena.
+   * @param {number} offset
+   * @param {ArrayBufferView} array
+   */
+  const put = (offset, { buffer, byteOffset, byteLength }) =>
+    new Uint8Array(memory.buffer, arena + offset, byteLength).set(new Uint8Array(buffer, byteOffset, byteLength));
   return {
+    put,
     /**
-     * Puts arrays into the arena, runs a segment, and gives a way to look at what lies there then.
+     * What lies in the arena, until the next call.
+     * @param {number} offset
+     * @param {string} dtype
+     * @param {number} length
+     */
+    take: (offset, dtype, length) => new Uint8Array(memory.buffer, arena + offset, length * elementOf(dtype).bytes),
+    /**
+     * Puts arrays into the arena and runs a segment.
      * @param {number} i
      * @param {{ offset: number, array: ArrayBufferView }[]} given
      */
     call(i, given) {
-      for (const { offset, array } of given) {
-        const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-        new Uint8Array(memory.buffer, arena + offset, array.byteLength).set(bytes);
-      }
+      for (const { offset, array } of given) put(offset, array);
       try {
         exports[`segment_${i}`]?.(base, arena);
       } catch (error) {
         throw new RunError('trap', `the compiled model stopped: ${/** @type {Error} */ (error).message}`);
       }
-      return (/** @type {number} */ offset, /** @type {string} */ dtype, /** @type {number} */ length) =>
-        new Uint8Array(memory.buffer, arena + offset, length * elementOf(dtype).bytes);
     },
   };
 }

@@ -13,7 +13,7 @@ from .artifact import KernelInfo
 
 def render_device(program: DeviceProgram) -> bytes:
     """UTF-8. What fields mean is said in device_program.py; tensors are counted in elements, shapes are left out."""
-    document = {
+    document: dict[str, Any] = {
         "backend": program.backend,
         "features": _features(program),
         "kernels": [_kernel(k) for k in program.kernels],
@@ -30,6 +30,11 @@ def render_device(program: DeviceProgram) -> bytes:
         "inputs": [port.value for port in program.inputs],
         "outputs": [port.value for port in program.outputs],
     }
+    if program.host is not None:
+        document["host"] = {
+            "inputs": [port.spec.offset for port in program.inputs],
+            "outputs": [port.spec.offset for port in program.outputs],
+        }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
