@@ -14,6 +14,8 @@ import { timeLaunches } from './webgl_time.js';
  * @typedef {object} Prepared
  * @property {WebGLProgram} program
  * @property {WebGLFramebuffer} framebuffer
+ * @property {number} count of layers that it writes
+ * @property {string} dtype of what it writes
  * @property {WebGLTexture[]} textures by unit
  * @property {[number, number, number]} grid
  * @property {Launch} launch
@@ -133,34 +135,27 @@ async function open(arriving) {
     await settle();
   };
 
-  /** Drivers translate a shader when it is first drawn with: one texel of each, thrown away. */
+  /**
+   * Drivers translate a shader when it is first drawn with, for just the formats of what it reads and writes: so one
+   * texel of each is drawn, and thrown away.
+   */
   const warmUp = () => {
-    for (let unit = 0; unit < Math.max(0, ...program.kernels.map(({ access }) => access.length)); unit++) {
-      gl.activeTexture(gl.TEXTURE0 + unit);
-      gl.bindTexture(gl.TEXTURE_2D_ARRAY, null);
-    }
-    /** @type {Map<string, { texture: WebGLTexture, framebuffer: WebGLFramebuffer }>} */
+    /** @type {Map<string, [WebGLTexture, WebGLFramebuffer]>} */
     const targets = new Map();
-    gl.viewport(0, 0, 1, 1);
-    for (const { kernel, arguments: values } of launchesOf(program)) {
-      const { access } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[kernel]);
-      const { dtype } = /** @type {import('./device_program.js').Storage} */ (
-        program.storages[valueAt(program, /** @type {number} */ (values[access.indexOf('w')])).storage]
-      );
-      for (const { program, count } of programs[kernel] ?? []) {
-        const key = `${dtype},${count}`;
+    const firsts = new Map(launchesOf(program).map((launch) => [launch.kernel, launch]));
+    for (const launch of firsts.values()) {
+      for (const one of prepare(launch)) {
+        const key = `${one.dtype},${one.count}`;
         let target = targets.get(key);
         if (!target) {
-          const texture = createTexture(gl, dtype, [1, 1, count]);
-          target = { texture, framebuffer: createFramebuffer(gl, texture, 0, count) };
+          const texture = createTexture(gl, one.dtype, [1, 1, one.count]);
+          target = [texture, createFramebuffer(gl, texture, 0, one.count)];
           targets.set(key, target);
         }
-        gl.bindFramebuffer(gl.FRAMEBUFFER, target.framebuffer);
-        gl.useProgram(program);
-        gl.drawArrays(gl.TRIANGLES, 0, 3);
+        draw(gl, [{ ...one, framebuffer: target[1], grid: [1, 1, 1] }]);
       }
     }
-    for (const { texture, framebuffer } of targets.values()) {
+    for (const [texture, framebuffer] of targets.values()) {
       gl.deleteFramebuffer(framebuffer);
       gl.deleteTexture(texture);
     }
@@ -187,8 +182,11 @@ async function open(arriving) {
     const { access, grid } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[launch.kernel]);
     const [target = 0] = launch.arguments.filter((_, i) => access[i] === 'w');
     const textures = launch.arguments.filter((_, i) => access[i] === 'r').map(textureOf);
+    const { dtype } = /** @type {import('./device_program.js').Storage} */ (
+      program.storages[valueAt(program, target).storage]
+    );
     return (programs[launch.kernel] ?? []).map(({ program, first, count }) => {
-      return { program, framebuffer: framebufferOf(target, first, count), textures, grid, launch };
+      return { program, framebuffer: framebufferOf(target, first, count), count, dtype, textures, grid, launch };
     });
   };
 

@@ -160,13 +160,13 @@ async function open(arriving, { device: given }) {
   const compile = (/** @type {() => void} */ onKernel) =>
     Promise.all(
       program.kernels.map(async ({ name, source, access }, i) => {
-        const { made, reported } = scoped(() =>
-          device.createComputePipelineAsync({
-            label: name,
-            layout: device.createPipelineLayout({ bindGroupLayouts: [layoutOf(access)] }),
-            compute: { module: device.createShaderModule({ code: source, label: name }), entryPoint: 'main' },
-          }),
-        );
+        /** @type {GPUShaderModule | undefined} */
+        let module;
+        const { made, reported } = scoped(() => {
+          module = device.createShaderModule({ code: source, label: name });
+          const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf(access)] });
+          return device.createComputePipelineAsync({ label: name, layout, compute: { module, entryPoint: 'main' } });
+        });
         /** @type {Error | undefined} */
         let thrown;
         const pipeline = await made.catch((error) => {
@@ -174,8 +174,11 @@ async function open(arriving, { device: given }) {
         });
         const message = (await reported) ?? thrown?.message;
         if (lost) throw lostError();
-        if (message !== undefined || !pipeline)
-          throw new UnsupportedError('compile', `WebGPU refuses ${describe(program, i)}: ${message}`);
+        if (message !== undefined || !pipeline) {
+          const notes = (await module?.getCompilationInfo())?.messages ?? [];
+          const why = notes.map((note) => `line ${note.lineNum}: ${note.message}`).join('; ') || message;
+          throw new UnsupportedError('compile', `WebGPU refuses ${describe(program, i)}: ${why}`);
+        }
         pipelines[i] = pipeline;
         onKernel();
       }),
