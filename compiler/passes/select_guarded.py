@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dtypes import BOOL, DType
+from ..ir.index import range_of
 from ..ir.lanes import lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Ramp, Select, Splat
 from ..ir.rewrite import map_children
@@ -14,7 +15,7 @@ def select_guarded(kernel: Kernel) -> Kernel:
     """x[i] if g   ->   select(g, x[select(g, i, 0)], 0)
 
     Every load then touches memory, at a place that is inside the buffer: also those that the index of a guarded load
-    makes, which stand under its guard.
+    makes, which stand under its guard unless they are inside anyway.
     """
     rewritten = _Guards()
     body = rewritten.node(kernel.body, None)
@@ -45,7 +46,7 @@ class _Guards:
         if n.guard is not None:
             own = self._expr(n.guard, outer)
             test = own if outer is None else Binary("and", outer, own)
-        if test is None:
+        if test is None or (n.guard is None and all(map(_inside, n.indices, n.buffer.shape))):
             return Load(n.buffer, tuple(self._expr(i, None) for i in n.indices))
         load = Load(n.buffer, tuple(_first_unless(test, self._expr(i, test)) for i in n.indices))
         lanes = lanes_of(load)
@@ -53,6 +54,13 @@ class _Guards:
         if lanes > 1:
             return Select(Splat(test, lanes), load, Splat(zero, lanes))
         return Select(test, load, zero)
+
+
+def _inside(index: Expr, extent: int) -> bool:
+    """Whether an index is in range wherever it stands."""
+    lanes = index.lanes if isinstance(index, Ramp) else 1
+    found = range_of(index.base if isinstance(index, Ramp) else index)
+    return found is not None and found[0] >= 0 and found[1] + lanes <= extent
 
 
 def _first_unless(test: Expr, index: Expr) -> Expr:

@@ -63,8 +63,9 @@ class Value:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """Statements that run one after the other, and how often they use each value."""
+    """Statements that run one after the other, and how often they use each value. `repeats`: the body of a loop."""
 
+    repeats: bool = False
     items: list[Item] = field(default_factory=list)
     uses: dict[Value, int] = field(default_factory=dict)
     waiting: dict[Value, None] = field(default_factory=dict)
@@ -115,9 +116,9 @@ class Numbering:
         self._addresses: dict[int, tuple[Load | Store, tuple[Value, ...]]] = {}
         self._seen: dict[int, tuple[Expr, Value]] = {}  # keeps what it knows by identity alive
 
-    def block(self, stmt: Stmt) -> Block:
+    def block(self, stmt: Stmt, *, repeats: bool = False) -> Block:
         """The statements below `stmt`, one level deeper than what is being numbered."""
-        made = Block()
+        made = Block(repeats)
         self._open.append(made)
         self._statement(stmt)
         self._open.pop()
@@ -151,13 +152,13 @@ class Numbering:
                 if self._depths.setdefault(var, len(self._open)) != len(self._open):
                     self._depths[var] = len(self._open)  # a copy of a loop elsewhere
                     self._addresses.clear()
-                body_block = self._inner(body)
+                body_block = self._inner(body, repeats=True)
                 block.items.append(Looped(var, body_block, self._waiting(block)))
             case If(cond, body):
                 self._seen = {}
                 test = self._number(cond)
                 self._count(test, len(self._open) - 1)
-                body_block = self._inner(body)
+                body_block = self._inner(body, repeats=False)
                 block.items.append(Guarded(test, body_block, self._waiting(block)))
             case Barrier():
                 block.items.append(s)
@@ -167,13 +168,13 @@ class Numbering:
             case _:
                 raise AssertionError(f"not lowered: {s!r}")
 
-    def _inner(self, body: Stmt) -> Block:
+    def _inner(self, body: Stmt, *, repeats: bool) -> Block:
         """The block of a loop or condition: what it stores is not known where it begins, nor behind it."""
         stored = {n.buffer for n in walk(body) if isinstance(n, Store)}
         again = {k for k in self._versions if k[0] in stored} | {(b, 0) for b in stored}
         for buffer, part in again:
             self._versions[buffer, part] = next(self._fresh), len(self._open)
-        made = self.block(body)
+        made = self.block(body, repeats=repeats)
         for buffer, part in {k for k in self._versions if k[0] in stored}:
             self._write(buffer, part)
         return made
@@ -272,10 +273,13 @@ class Numbering:
         raise AssertionError(f"not lowered: {e!r}")
 
     def _count(self, v: Value, depth: int) -> None:
-        """One more use of `v` in the block at `depth`, or further out where it can be computed there."""
-        if v.pure and not v.trivial and v.depth < depth:
-            depth = v.depth
-            self._open[depth].waiting[v] = None
+        """One more use of `v` in the block at `depth`, or outside of the loops in which it stays the same."""
+        if v.pure and not v.trivial:
+            loops = (d for d in range(v.depth + 1, depth + 1) if self._open[d].repeats)
+            outermost = next(loops, None)
+            if outermost is not None:
+                depth = outermost - 1
+                self._open[depth].waiting[v] = None
         uses = self._open[depth].uses
         known = uses.get(v, 0)
         uses[v] = known + 1

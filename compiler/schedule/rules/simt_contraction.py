@@ -71,13 +71,13 @@ def simt_contraction(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, 
     stmt = _unroll_reduction(stmt, nest, over, tile, _stride(nest, roles))
     outer = len(nest.loops) - 1
     if outer:
-        stmt, _ = fuse_outer(stmt, outer)
-        return simplify_stmt(spread(stmt, [max(1, WORKGROUP // width), width])), packed
+        stmt, line = fuse_outer(stmt, outer)
+        return simplify_stmt(spread(stmt, [min(WORKGROUP // width, line.extent), width])), packed
     return simplify_stmt(spread(stmt, [width])), packed
 
 
 def choose_tile(nest: Reduction, roles: Roles, over: list[Var], target: GpuTarget) -> Tile:
-    """The tile for which all invocations together cost least, in products of vectors; `busy` of them are paid anyway."""
+    """The tile for which all invocations cost least together, in products of vectors; `busy` are paid anyway."""
     rows = roles.row.extent if roles.row is not None else 1
     groups = -(-roles.column.extent // LANES)
     others = 1

@@ -1,0 +1,48 @@
+@group(0) @binding(0) var<storage, read> b0: array<vec4f>;
+@group(0) @binding(1) var<storage, read> b1: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> b2: array<f32>;
+@compute @workgroup_size(1, 1, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) thread: vec3u) {
+  var acc_0_0 = vec4f(0.0f);
+  var acc_0_1 = vec4f(0.0f);
+  var acc_0_2 = vec4f(0.0f);
+  var acc_0_3 = vec4f(0.0f);
+  let t0 = b0[0];
+  let t1 = b1[0];
+  acc_0_0 = acc_0_0 + t0.x * t1;
+  let t2 = b1[1];
+  acc_0_1 = acc_0_1 + t0.x * t2;
+  let t3 = b0[1];
+  acc_0_2 = acc_0_2 + t3.x * t1;
+  acc_0_3 = acc_0_3 + t3.x * t2;
+  let t4 = b1[2];
+  acc_0_0 = acc_0_0 + t0.y * t4;
+  let t5 = b1[3];
+  acc_0_1 = acc_0_1 + t0.y * t5;
+  acc_0_2 = acc_0_2 + t3.y * t4;
+  acc_0_3 = acc_0_3 + t3.y * t5;
+  let t6 = b1[4];
+  acc_0_0 = acc_0_0 + t0.z * t6;
+  let t7 = b1[5];
+  acc_0_1 = acc_0_1 + t0.z * t7;
+  acc_0_2 = acc_0_2 + t3.z * t6;
+  acc_0_3 = acc_0_3 + t3.z * t7;
+  let t8 = b1[6];
+  acc_0_0 = acc_0_0 + t0.w * t8;
+  let t9 = b1[7];
+  acc_0_1 = acc_0_1 + t0.w * t9;
+  acc_0_2 = acc_0_2 + t3.w * t8;
+  acc_0_3 = acc_0_3 + t3.w * t9;
+  b2[0] = acc_0_0.x;
+  b2[6] = acc_0_2.x;
+  b2[1] = acc_0_0.y;
+  b2[7] = acc_0_2.y;
+  b2[2] = acc_0_0.z;
+  b2[8] = acc_0_2.z;
+  b2[3] = acc_0_0.w;
+  b2[9] = acc_0_2.w;
+  b2[4] = acc_0_1.x;
+  b2[10] = acc_0_3.x;
+  b2[5] = acc_0_1.y;
+  b2[11] = acc_0_3.y;
+}

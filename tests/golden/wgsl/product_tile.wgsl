@@ -1,0 +1,33 @@
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(1) var<storage, read> b1: array<vec4f>;
+@group(0) @binding(2) var<storage, read> b2: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> b3: array<vec4f>;
+@compute @workgroup_size(1, 1, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) thread: vec3u) {
+  let t0 = b2[0];
+  var acc_0_0 = t0;
+  var acc_0_1 = t0;
+  let t1 = b1[0];
+  acc_0_0 = acc_0_0 + b0[0] * t1;
+  acc_0_1 = acc_0_1 + b0[7] * t1;
+  let t2 = b1[1];
+  acc_0_0 = acc_0_0 + b0[1] * t2;
+  acc_0_1 = acc_0_1 + b0[8] * t2;
+  let t3 = b1[2];
+  acc_0_0 = acc_0_0 + b0[2] * t3;
+  acc_0_1 = acc_0_1 + b0[9] * t3;
+  let t4 = b1[3];
+  acc_0_0 = acc_0_0 + b0[3] * t4;
+  acc_0_1 = acc_0_1 + b0[10] * t4;
+  let t5 = b1[4];
+  acc_0_0 = acc_0_0 + b0[4] * t5;
+  acc_0_1 = acc_0_1 + b0[11] * t5;
+  let t6 = b1[5];
+  acc_0_0 = acc_0_0 + b0[5] * t6;
+  acc_0_1 = acc_0_1 + b0[12] * t6;
+  let t7 = b1[6];
+  acc_0_0 = acc_0_0 + b0[6] * t7;
+  acc_0_1 = acc_0_1 + b0[13] * t7;
+  b3[0] = select(acc_0_0, vec4f(0.0f), acc_0_0 < vec4f(0.0f));
+  b3[1] = select(acc_0_1, vec4f(0.0f), acc_0_1 < vec4f(0.0f));
+}

@@ -1,0 +1,52 @@
+"""WGSL of each construct, exactly, and the same as the interpreter computes where a driver runs it.
+
+After a change that is meant: pytest --update-golden, then read the difference like code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from device_constructs import DEVICE_CONSTRUCTS
+from kernel_checks import Array, inputs_for, laid_out, poison, run_kernel, taken_out
+from run_wgsl import run_on_device
+from test_golden import GOLDEN, compare
+from webnn_compile.wgsl import render
+from webnn_compile.wgsl.lower import WGSL_PASSES, lower
+
+
+@pytest.mark.parametrize("construct", DEVICE_CONSTRUCTS)
+def test_golden(construct: str, request: pytest.FixtureRequest) -> None:
+    text = render(lower(DEVICE_CONSTRUCTS[construct]()))
+    compare(GOLDEN / "wgsl" / f"{construct}.wgsl", text, request.config.getoption("update_golden"))
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert sorted(p.stem for p in (GOLDEN / "wgsl").iterdir()) == sorted(DEVICE_CONSTRUCTS)
+
+
+@pytest.mark.parametrize("construct", DEVICE_CONSTRUCTS)
+def test_every_pass_keeps_the_meaning(construct: str) -> None:
+    kernel = DEVICE_CONSTRUCTS[construct]()
+    inputs = inputs_for(kernel)
+    want = run_kernel(kernel, inputs)
+    for run in WGSL_PASSES:
+        kernel = run(kernel)
+        assert_near(run_kernel(kernel, inputs), want)
+
+
+@pytest.mark.parametrize("construct", DEVICE_CONSTRUCTS)
+def test_a_device_computes_the_same(construct: str) -> None:
+    kernel = DEVICE_CONSTRUCTS[construct]()
+    inputs = inputs_for(kernel)
+    count = len(inputs)
+    arrays = [laid_out(b, a) for b, a in zip(kernel.params, inputs, strict=False)]
+    arrays += [np.full(b.shape, poison(b.dtype), b.dtype.numpy) for b in kernel.params[count:]]
+    results = run_on_device(lower(kernel), arrays)
+    got = [taken_out(b, a) for b, a in zip(kernel.params[count:], results, strict=True)]
+    assert_near(got, run_kernel(kernel, inputs))
+
+
+def assert_near(got: list[Array], want: list[Array]) -> None:
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a.reshape(b.shape), b, rtol=1e-6, atol=1e-6)

@@ -1,0 +1,44 @@
+"""Every kernel of the operator table and of the constructs is WGSL that Tint accepts, within the default limits."""
+
+from __future__ import annotations
+
+import pytest
+from device_constructs import DEVICE_CONSTRUCTS
+from op_table import all_cases, feeds, make_model
+from tint import assert_valid, complaints
+from webnn_compile.device_pipeline import compile_for_device
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.pipeline import lower_model
+from webnn_compile.weights import Weights
+from webnn_compile.wgsl import WebGpu, render
+from webnn_compile.wgsl.lower import lower
+
+
+def test_kernels_of_the_operator_table() -> None:
+    backend = WebGpu()
+    sources: set[str] = set()
+    for case in all_cases():
+        shapes = {name: a.shape for name, a in feeds(case).items()}
+        lowered = lower_model(run_graph_passes(import_model(make_model(case), shapes)), policy=backend.layouts)
+        for kernel in compile_for_device(lowered, backend, Weights()).kernels:
+            sources.add(kernel.source)
+    assert len(sources) > 500
+    assert_valid(sorted(sources))
+
+
+def test_constructs() -> None:
+    assert_valid([render(lower(make())) for make in DEVICE_CONSTRUCTS.values()])
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("@compute @workgroup_size(64) fn main() { let x: f32 = 1u; }", "cannot initialize"),
+        ("@compute @workgroup_size(512) fn main() {}", "workgroup"),
+    ],
+)
+def test_tint_refuses_what_is_wrong(source: str, complaint: str) -> None:
+    (said,) = complaints([source])
+    assert said is not None
+    assert complaint in said
