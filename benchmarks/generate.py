@@ -29,7 +29,7 @@ class Builder:
 
     def constant(self, data: Array) -> str:
         name = f"weight{len(self._weights)}"
-        self._weights.append(numpy_helper.from_array(np.ascontiguousarray(data), name))
+        self._weights.append(numpy_helper.from_array(np.asarray(data, order="C"), name))
         return name
 
     def scalar(self, value: float) -> str:

@@ -61,8 +61,9 @@ def _fastest(call: Callable[[], object], repeats: int) -> float:
 def _module(head: str, lanes: int) -> str:
     vector = f"<{lanes} x float>"
     numbers = range(ACCUMULATORS)
-    multiply = [f"%product{n} = fmul contract {vector} %sum{n}, %first" for n in numbers]
-    multiply += [f"%next{n} = fadd contract {vector} %product{n}, %first" for n in numbers]
+    # One operation to LLVM, which could else multiply once for all iterations.
+    fused = f"@llvm.fmuladd.v{lanes}f32"
+    multiply = [f"%next{n} = call {vector} {fused}({vector} %a, {vector} %b, {vector} %sum{n})" for n in numbers]
     size = 4 * lanes
     step = size * ACCUMULATORS
     read = ["%at = mul i32 %i, " + str(step)]
@@ -72,16 +73,19 @@ def _module(head: str, lanes: int) -> str:
         read.append(f"%loaded{n} = load {vector}, ptr %pointer{n}, align 4")
         read.append(f"%next{n} = fadd {vector} %sum{n}, %loaded{n}")
     functions = [_loop("multiply", vector, multiply, ITERATIONS), _loop("read", vector, read, BYTES // step)]
-    return "\n".join([head, *functions])
+    return "\n".join([head, f"declare {vector} {fused}({vector}, {vector}, {vector})", *functions])
 
 
 def _loop(name: str, vector: str, body: list[str], iterations: int) -> str:
     """A function that keeps sums in registers, of each of which `body` makes the next, and stores them at the end."""
     numbers = range(ACCUMULATORS)
     size = int(vector[1:].split()[0]) * 4
-    lines = [f"define void @{name}(ptr %from, ptr %to) {{", "entry:", f"%first = load {vector}, ptr %from, align 4"]
+    lines = [f"define void @{name}(ptr %from, ptr %to) {{", "entry:"]
+    for n, value in enumerate(["a", "b", *(f"start{n}" for n in numbers)]):
+        lines.append(f"%from{n} = getelementptr inbounds i8, ptr %from, i32 {n * size}")
+        lines.append(f"%{value} = load {vector}, ptr %from{n}, align 4")
     lines += ["br label %loop", "loop:", "%i = phi i32 [ 0, %entry ], [ %following, %loop ]"]
-    lines += [f"%sum{n} = phi {vector} [ %first, %entry ], [ %next{n}, %loop ]" for n in numbers]
+    lines += [f"%sum{n} = phi {vector} [ %start{n}, %entry ], [ %next{n}, %loop ]" for n in numbers]
     lines += [*body, "%following = add i32 %i, 1", f"%end = icmp eq i32 %following, {iterations}"]
     lines += ["br i1 %end, label %done, label %loop", "done:"]
     for n in numbers:

@@ -214,7 +214,7 @@ class _Planner:
 
     def _weight(self, name: str, data: Array) -> str:
         if name not in self.described:
-            stored = np.ascontiguousarray(data, np.int32 if data.dtype.kind in "iu" else np.float32)
+            stored = np.asarray(data, np.int32 if data.dtype.kind in "iu" else np.float32, order="C")
             dtype = str(stored.dtype)
             self.described[name] = {"offset": len(self.weights), "shape": stored.shape, "dtype": dtype}
             self.weights += stored.tobytes()

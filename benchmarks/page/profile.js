@@ -38,7 +38,7 @@ export async function profile({ folder, bundle, runs, peak }) {
  *   both called with two addresses, and the work that a call of each does.
  * @param {Peak} peak
  */
-async function measurePeak({ url, heap, operations, bytes }) {
+export async function measurePeak({ url, heap, operations, bytes }) {
   const memory = new WebAssembly.Memory({ initial: Math.ceil((heap + bytes) / PAGE) + 1 });
   const { instance } = await WebAssembly.instantiate(await fetchBytes(url), { env: { memory } });
   const { multiply, read } = instance.exports;
