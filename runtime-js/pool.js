@@ -6,16 +6,15 @@ const TICKET = 0; // number of the loop, and the next chunk to take in the low b
 const LEFT = 16; // chunks not done
 const SLEEPERS = 32;
 const FAILED = 48;
-const BODY = 64; // of the loop: function, arguments, iterations, iterations of a chunk, chunks
+const BODY = 64; // of the loop: function, arguments, iterations, chunks
 const ARGUMENTS = 65;
 const EXTENT = 66;
-const GRAIN = 67;
-const CHUNKS = 68;
+const CHUNKS = 67;
 const BYTES = 320;
 
 const CLOSED = 255; // no loop has so many chunks
 const LOOPS = 1 << 24; // then their numbers begin again
-const CHUNKS_PER_THREAD = 4;
+const CHUNKS_PER_THREAD = 8;
 const SPINS = 2000; // about as long as it takes to wake a thread
 
 /** @typedef {(body: number, args: number, begin: number, end: number) => void} Chunk iterations of a loop's body */
@@ -38,8 +37,7 @@ export function parallelFor(control, threads, chunk) {
   const most = Math.min(threads * CHUNKS_PER_THREAD, CLOSED - 1);
   let loop = 0;
   return (body, args, extent) => {
-    const grain = Math.ceil(extent / most);
-    const chunks = Math.ceil(extent / grain);
+    const chunks = Math.min(most, extent);
     if (chunks < 2) {
       chunk(body, args, 0, extent);
       return;
@@ -50,7 +48,6 @@ export function parallelFor(control, threads, chunk) {
     Atomics.store(control, BODY, body);
     Atomics.store(control, ARGUMENTS, args);
     Atomics.store(control, EXTENT, extent);
-    Atomics.store(control, GRAIN, grain);
     Atomics.store(control, CHUNKS, chunks);
     Atomics.store(control, LEFT, chunks);
     Atomics.store(control, TICKET, loop << 8);
@@ -89,12 +86,13 @@ function takeChunks(control, chunk) {
     const body = Atomics.load(control, BODY);
     const args = Atomics.load(control, ARGUMENTS);
     const extent = Atomics.load(control, EXTENT);
-    const grain = Atomics.load(control, GRAIN);
-    if (next >= Atomics.load(control, CHUNKS)) return ticket;
+    const chunks = Atomics.load(control, CHUNKS);
+    if (next >= chunks) return ticket;
     // Where the ticket is still the same, so was the loop: it does not end before its last chunk is done.
     if (Atomics.compareExchange(control, TICKET, ticket, ticket + 1) !== ticket) continue;
     try {
-      chunk(body, args, next * grain, Math.min(extent, (next + 1) * grain));
+      const begin = Math.floor((next * extent) / chunks);
+      chunk(body, args, begin, Math.floor(((next + 1) * extent) / chunks));
     } catch (error) {
       Atomics.store(control, FAILED, 1);
       throw error;

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 
-CHUNKS_PER_THREAD = 4
+CHUNKS_PER_THREAD = 8
 _FORK = "webnn_compile_fork"
 _TEAM = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Fork = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
@@ -23,8 +23,8 @@ entry:
   ret void
 }"""
 
-# A loop: body, arguments, extent, iterations of a chunk, first iteration that nobody has taken.
-_LOOP = "{ ptr, ptr, i32, i32, i32 }"
+# A loop: body, arguments, extent, chunks, first chunk that nobody has taken.
+_LOOP = "{ ptr, ptr, i64, i64, i64 }"
 
 _TEAMWORK = f"""define internal void @@(ptr %loop) #0 {{
 entry:
@@ -32,19 +32,22 @@ entry:
   %at1 = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 1
   %arguments = load ptr, ptr %at1
   %at2 = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 2
-  %extent = load i32, ptr %at2
+  %extent = load i64, ptr %at2
   %at3 = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 3
-  %grain = load i32, ptr %at3
-  %next = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 4
+  %chunks = load i64, ptr %at3
+  %free = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 4
   br label %take
 take:
-  %begin = atomicrmw add ptr %next, i32 %grain seq_cst
-  %left = icmp ult i32 %begin, %extent
+  %chunk = atomicrmw add ptr %free, i64 1 seq_cst
+  %left = icmp ult i64 %chunk, %chunks
   br i1 %left, label %work, label %done
 work:
-  %full = add i32 %begin, %grain
-  %short = icmp ult i32 %extent, %full
-  %end = select i1 %short, i32 %extent, i32 %full
+  %scaled = mul i64 %chunk, %extent
+  %next = add i64 %scaled, %extent
+  %from = udiv i64 %scaled, %chunks
+  %to = udiv i64 %next, %chunks
+  %begin = trunc i64 %from to i32
+  %end = trunc i64 %to to i32
   call void %body(ptr %arguments, i32 %begin, i32 %end)
   br label %take
 done:
@@ -59,19 +62,20 @@ def define_parallel_for(module: LlvmModule, threads: int) -> None:
         return
     _bind_fork()
     team = module.add("team", _TEAMWORK)
-    chunks = threads * CHUNKS_PER_THREAD
+    most = threads * CHUNKS_PER_THREAD
     module.declare(f"void @{_FORK}(ptr, ptr, i32, i32)")
     stores = "\n".join(
         f"  %at{i} = getelementptr inbounds {_LOOP}, ptr %loop, i32 0, i32 {i}\n  store {kind} {value}, ptr %at{i}"
         for i, (kind, value) in enumerate(
-            [("ptr", "%body"), ("ptr", "%arguments"), ("i32", "%extent"), ("i32", "%grain"), ("i32", "0")]
+            [("ptr", "%body"), ("ptr", "%arguments"), ("i64", "%iterations"), ("i64", "%chunks"), ("i64", "0")]
         )
     )
     text = f"""define internal void @@(ptr %body, ptr %arguments, i32 %extent) #0 {{
 entry:
   %loop = alloca {_LOOP}, align 16
-  %more = add i32 %extent, {chunks - 1}
-  %grain = udiv i32 %more, {chunks}
+  %iterations = zext i32 %extent to i64
+  %few = icmp ult i64 %iterations, {most}
+  %chunks = select i1 %few, i64 %iterations, i64 {most}
 {stores}
   call void @{_FORK}(ptr @{team}, ptr %loop, i32 {threads}, i32 0)
   ret void
