@@ -213,7 +213,7 @@ async function open(arriving) {
     const pixels = mayBlock || !bytes ? undefined : gl.createBuffer();
     if (pixels) {
       gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
-      gl.bufferData(gl.PIXEL_PACK_BUFFER, bytes, gl.STREAM_READ);
+      gl.bufferData(gl.PIXEL_PACK_BUFFER, bytes, gl.DYNAMIC_COPY);
       gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
       later(() => gl.deleteBuffer(pixels));
     }
