@@ -12,7 +12,7 @@ MODEL := examples/digits/resnet18_digits.onnx
 COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -name '*.ts' -o -name '*.html' -o -name '*.css')
 PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.svg) examples/digits/samples.json
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test bench lint clean
 help: ## say what there is to make
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
@@ -21,6 +21,9 @@ demo: $(DEMO)/page $(if $(HEADLESS),.venv/browsers) ## compile the example, serv
 
 test: lint .venv/browsers ## install what tests need, lint, run all tests
 	$(BIN)/pytest -n 2 --dist loadfile
+
+bench: .venv/bench .venv/browsers ## measure us beside other engines: benchmarks/README.md
+	$(BIN)/python -m benchmarks run
 
 lint: .venv/test node_modules/installed $(DEMO)/page ## ruff, mypy, tsc, biome
 	$(BIN)/ruff check
@@ -31,7 +34,7 @@ lint: .venv/test node_modules/installed $(DEMO)/page ## ruff, mypy, tsc, biome
 	node_modules/.bin/tsc -p demo-site
 
 clean: ## remove all that make has made
-	rm -rf .venv build dist node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf .venv build dist node_modules benchmarks/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 $(DEMO)/page: $(DEMO)/bundle/model.js $(PAGE)
 	cp $(PAGE) $(DEMO)
@@ -55,6 +58,10 @@ $(DEMO)/bundle/model.js: $(MODEL) $(COMPILER) | .venv/demo
 
 .venv/test: .venv/python pyproject.toml
 	$(BIN)/pip install --quiet --editable '.[test]'
+	@touch $@ .venv/demo
+
+.venv/bench: .venv/python pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[bench]'
 	@touch $@ .venv/demo
 
 .venv/browsers: .venv/test

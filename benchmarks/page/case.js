@@ -25,7 +25,10 @@ export async function fetchCase(folder) {
   const read = async ({ name, dtype, shape, file }) => {
     return { name, dtype, shape, data: new ARRAYS[dtype](await fetchBytes(`${folder}/${file}`)) };
   };
-  return { inputs: await Promise.all(described.inputs.map(read)), outputs: await Promise.all(described.outputs.map(read)) };
+  return {
+    inputs: await Promise.all(described.inputs.map(read)),
+    outputs: await Promise.all(described.outputs.map(read)),
+  };
 }
 
 /** The largest error over all outputs, relative to max(1, largest magnitude of that output). */
