@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import webnn_compile
+from drivers import need_driver
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from webnn_compile.dtypes import from_numpy
@@ -156,6 +157,7 @@ def _compiled(target: str) -> Backend:
     """The outputs by the whole compiler; the model says on what it ran."""
 
     def run(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Array]:
+        need_driver(target)
         compiled = webnn_compile.compile(model, target=target, shapes={name: a.shape for name, a in inputs.items()})
         assert compiled.backend == target
         results = compiled.run(inputs)

@@ -14,6 +14,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 import webnn_compile
+from drivers import need_driver
 from onnx_models import assert_close
 from webnn_compile.build import Report, build
 from webnn_compile.bundle.write_bundle import SHARD_BYTES
@@ -77,6 +78,7 @@ def reference(file: str) -> tuple[dict[str, Array], dict[str, Array]]:
 @pytest.mark.parametrize("target", webnn_compile.TARGETS)
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda n: n.file)
 def test_agrees_with_onnxruntime(network: Network, target: str) -> None:
+    need_driver(target)
     compiled = webnn_compile.compile(path_of(network), target=target, shapes=network.shapes)
     assert compiled.backend == target
     feeds, expected = reference(network.file)

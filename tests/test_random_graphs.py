@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import webnn_compile
+from drivers import need_driver
 from onnx_models import Array, assert_close, onnxruntime_results
 from random_graphs import random_graph
 
@@ -12,6 +13,7 @@ TOLERANCE = 1e-4
 """Relative to the largest element: what a release must hold for whole networks."""
 
 RUNS = [("native", seed) for seed in range(60)] + [("wasm", seed) for seed in range(60, 70)]
+RUNS += [("webgpu", seed) for seed in range(70, 90)]
 
 
 def poisoned(feeds: dict[str, Array]) -> dict[str, Array]:
@@ -30,6 +32,7 @@ def other(feeds: dict[str, Array], seed: int) -> dict[str, Array]:
 
 @pytest.mark.parametrize(("target", "seed"), RUNS)
 def test_random_graph(target: str, seed: int) -> None:
+    need_driver(target)
     graph = random_graph(seed)
     proto, feeds = graph.model(), graph.inputs
     compiled = webnn_compile.compile(proto, target=target)

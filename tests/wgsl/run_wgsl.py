@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
+from drivers import need_driver
 from kernel_checks import Array
 from webnn_compile.device_program import DeviceKernel, Param, Storage
-from webnn_compile.errors import InputError
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.wgsl import render
@@ -16,13 +15,9 @@ from webnn_compile.wgsl import render
 
 def run_on_device(kernel: Kernel, arrays: Sequence[Array]) -> list[Array]:
     """The outputs; `arrays` are one per parameter, outputs with what they hold before. Skips without a driver."""
-    pytest.importorskip("wgpu", reason="the package wgpu is not installed")
-    from webnn_compile.wgsl.device import WgpuDevice, open_device
+    need_driver("webgpu")
+    from webnn_compile.wgsl.device import WgpuDevice
 
-    try:
-        open_device()
-    except InputError as error:
-        pytest.skip(str(error))
     count = len(kernel.params) - kernel.outputs
     params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(kernel.params))
     made = DeviceKernel(kernel.name, render(kernel), params, find_grid(kernel).workgroups)
