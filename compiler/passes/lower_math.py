@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..dtypes import F32, F64, DType
+from ..dtypes import F32, F64, I32, DType
 from ..errors import UnsupportedError
+from ..ir.index import range_of
 from ..ir.lanes import lanes_of
-from ..ir.nodes import Binary, Const, Expr, Kernel, Select, Splat, Unary
-from ..ir.rewrite import rewrite
+from ..ir.nodes import Binary, Const, Expr, Kernel, Node, Select, Splat, Unary
+from ..ir.rewrite import N, rewrite, rewrite_top_down
 from . import math_functions as functions
 
 FLOAT_FUNCTIONS: dict[str, Callable[[functions.Num], functions.Num]] = {
@@ -63,8 +64,25 @@ def lower_math(kernel: Kernel) -> Kernel:
                 return a - Unary("floor", a / b) * b
         return None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite(_truncate(kernel.body), rule)
     return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _truncate(node: N) -> N:
+    """Quotients and remainders of indices, which are known not to be negative, without a correction of the sign."""
+
+    def rule(n: Node) -> Node | None:
+        match n:
+            case Binary("//" | "%", a, Const(divisor)) if a.dtype == I32 and int(divisor) > 0:
+                bounds = range_of(a)
+                if bounds is None or bounds[0] < 0:
+                    return None
+                dividend = _truncate(a)
+                quotient = Binary("/", dividend, n.b)
+                return quotient if n.op == "//" else dividend - quotient * n.b
+        return None
+
+    return rewrite_top_down(node, rule)
 
 
 def _float_remainder(a: Expr, b: Expr) -> Expr:

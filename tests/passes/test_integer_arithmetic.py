@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_checks import run_kernel
 from vectors import Array, run_pass
-from webnn_compile.dtypes import from_numpy
-from webnn_compile.ir.nodes import Binary, Const, Splat
+from webnn_compile.dtypes import I32, from_numpy
+from webnn_compile.ir.nodes import Binary, Buffer, Const, For, Kernel, Select, Splat, Store, Var
+from webnn_compile.ir.rewrite import walk
 from webnn_compile.passes.lower_math import lower_math
 
 SIGNED = [np.int8, np.int16, np.int32, np.int64]
@@ -59,6 +61,19 @@ def test_division_by_zero_does_what_division_by_one_does(op: str, dtype: type[np
     x = samples(dtype)
     got = run_pass(lower_math, lambda a, b: Binary(op, a, b), x, np.zeros_like(x))
     np.testing.assert_array_equal(got, exact(op, x, np.ones_like(x)))
+
+
+@pytest.mark.parametrize(("offset", "corrected"), [(0, False), (-3, True)])
+def test_an_index_that_is_not_negative_needs_no_correction(offset: int, corrected: bool) -> None:
+    """y[i] = ((i + offset) % 12 // 5) * 10 + (i + offset) // 7"""
+    i, y = Var("i", 40), Buffer("y", (40,), I32)
+    at = i + offset
+    kernel = Kernel("k", (y,), For(i, Store(y, (i,), at % 12 // 5 * 10 + at // 7)))
+    lowered = lower_math(kernel)
+    assert any(isinstance(n, Select) for n in walk(lowered.body)) is corrected
+    (got,) = run_kernel(lowered, [])
+    x = np.arange(40) + offset
+    np.testing.assert_array_equal(got, x % 12 // 5 * 10 + x // 7)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
