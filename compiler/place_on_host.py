@@ -178,15 +178,3 @@ def _turns(links: _Links, reasons: Mapping[int, str], host_first: bool) -> list[
             turns.append(turn)
         host = not host
     return turns
-
-
-def where_each_runs(model: Lowered, division: Division, device: str) -> list[tuple[str, str, str]]:
-    """(node, operator, where and why) for each node of the model, in order; a node may run in parts on both."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for i, g in enumerate(model.groups):
-        where = f"host: {division.reasons[i]}" if i in division.reasons else device
-        for node, op in zip(g.origin.nodes, g.origin.ops, strict=True):
-            places = found.setdefault((node, op), [])
-            if where not in places:
-                places.append(where)
-    return [(node, op, ", ".join(places)) for (node, op), places in found.items()]

@@ -20,7 +20,7 @@ from webnn_compile.ir.layout import LayoutPolicy
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline import Lowered, compile_for, lower_model
-from webnn_compile.place_on_host import Division, Segment, owner_of, place_on_host, where_each_runs
+from webnn_compile.place_on_host import Division, Segment, owner_of, place_on_host
 from webnn_compile.program import segment_entry
 from webnn_compile.tensor import Tensor
 
@@ -256,12 +256,3 @@ def test_random_divisions() -> None:
     for share in (0.1, 0.2, 0.3, 0.5, 0.7):
         cannot = {i: "cannot" for i in range(len(model.groups)) if generator.random() < share}
         check(graph, cannot, model)
-
-
-def test_the_report_names_every_node() -> None:
-    graph = graph_of(BRANCHES)
-    model = lower_model(graph, policy=POLICY)
-    lines = where_each_runs(model, place_on_host(model, by_op(model, "Add")), "webgpu")
-    assert {op: where for _, op, where in lines}["Conv"] == "webgpu"
-    assert {op: where for _, op, where in lines}["Add"] == "host: cannot"
-    assert {node for node, _, _ in lines} >= {n.name for n in graph.nodes if n.op not in ("Flatten", "Transpose")}

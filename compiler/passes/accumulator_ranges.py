@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ..ir.index import Range
 from ..ir.nodes import Alloc, Binary, Buffer, Expr, For, Kernel, Load, Node, Store
 from ..ir.rewrite import children, walk
-from .value_ranges import INT32, Ranges, limits, union, within
+from .value_ranges import Ranges, limits, union, within
 
 
 def with_accumulators(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Ranges:
@@ -35,25 +35,20 @@ def _accumulated(alloc: Alloc, known: Ranges) -> Range:
                 steps.append((op, known.of(value), trips))
             case _:
                 return most
-    if start is None:
+    if start is None or buffer.shape:
         return most
     low, high = start
     for op, (least, greatest), trips in steps:
         match op:
             case "+":
                 low, high = low + trips * min(0, least), high + trips * max(0, greatest)
-            case "max" | "min" if trips and _starts_beyond(op, start) and len(steps) == 1:
-                # The start, below (above) every value, is never seen once a value came.
-                low, high = least, greatest
-            case "max" | "min":
-                low, high = union((low, high), (least, greatest))
+            case "max" | "min" if trips:
+                # What is read afterwards; the start, where no value can be, is seen by the first step alone.
+                pick = max if op == "max" else min
+                low, high = pick(low, least), pick(high, greatest)
             case _:
                 return most
     return (low, high) if within((low, high), most) else most
-
-
-def _starts_beyond(op: str, start: Range) -> bool:
-    return start[1] < INT32[0] if op == "max" else start[0] > INT32[1]
 
 
 def _stores(s: Node, buffer: Buffer, trips: int) -> Iterator[tuple[Store, int]]:

@@ -56,7 +56,7 @@ def device_dtype(dtype: DType) -> DType:
     Raises CannotExpress for float64 and uint64. int64 is held only where its values are proven to fit.
     """
     if dtype in (F64, U64):
-        raise CannotExpress(f"it computes in {dtype}, which shaders have not")
+        raise CannotExpress(f"it computes in {dtype}, which shaders lack")
     return F32 if dtype.is_float else U32 if dtype == U32 else I32
 
 
@@ -135,7 +135,8 @@ class _Narrower:
         """`e` itself, not its low bits only."""
         if e.dtype == I64 and not within(known.of(e), INT32):
             low, high = known.of(e)
-            raise CannotExpress(f"its int64 values are not known to fit int32 (they may be {low} to {high})")
+            span = "" if (low, high) == limits(I64) else f": they may be {low} to {high}"
+            raise CannotExpress(f"its int64 values are not known to fit int32{span}")
         return self._expr(e, known)
 
     def _expr(self, e: Expr, known: Ranges) -> Expr:

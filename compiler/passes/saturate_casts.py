@@ -8,12 +8,14 @@ from ..dtypes import I32, U32
 from ..ir.lanes import lanes_of
 from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Select, Splat
 from ..ir.rewrite import rewrite
+from .legalise_floats import is_nan
+from .math_functions import Num
 
 
 def saturate_casts(kernel: Kernel) -> Kernel:
-    """int32(x)   ->   select(x == x, select(2147483648 <= x, 2147483647, int32(clamp(x))), 0)
+    """int32(x)   ->   select(x is none, 0, select(2147483648 <= x, 2147483647, int32(clamp(x))))
 
-    The clamp is to what float32 has between the bounds.
+    The clamp is to what float32 has between the bounds. Whether `x` is no number is asked of its bits.
     """
 
     def rule(n: object) -> Expr | None:
@@ -41,4 +43,4 @@ def _saturated(cast: Cast, a: Expr) -> Expr:
     highest = beyond - (128 if to == I32 else 256)
     clamped = Binary("min", Binary("max", a, like(low)), like(highest))
     result: Expr = Select(Binary("<=", like(beyond), a), whole(int(beyond) - 1), Cast(to, clamped))
-    return Select(Binary("==", a, a), result, whole(0))
+    return Select(is_nan(Num(a, lanes)).e, whole(0), result)
