@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from .arrange_constant import arrange
 from .device_program import DeviceProgram, DeviceValue, HostCall, Launch, Placement, Port, Storage
 from .dtypes import BOOL, F16, I64, DType
 from .errors import InputError, InternalError
@@ -60,7 +61,7 @@ class DeviceModel:
         device.allocate(program.storages)
         for c in program.constants:
             data = np.frombuffer(weights, c.dtype.numpy, c.bytes // c.dtype.bytes, c.offset)
-            self._write(c.value, data, "a constant")
+            self._write(c.value, data if c.digits is None else arrange(data, c.digits, c.limits), "a constant")
         for step in program.prepare:
             self._launch(step)
         for i, s in enumerate(program.storages):

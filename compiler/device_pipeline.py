@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from math import prod
 
+from .arrange_constant import find_arrangement
 from .device_program import (
     CompiledKernel,
     Constant,
@@ -226,6 +227,11 @@ class _Compiler:
                 there, offset = self._weights.find(t, layout)
                 if there == layout and (place is None or not place.tile):
                     self._constants[key] = self._upload(t, layout, offset, prepare_only=False)
+                elif (digits := find_arrangement(there, layout, place)) is not None:
+                    value = self._new_value(t, layout.physical_shape, place, prepare_only=False)
+                    size = prod(there.physical_shape) * t.dtype.bytes
+                    self._uploads.append(Constant(value, offset, size, t.dtype, digits, t.shape))
+                    self._constants[key] = value
                 else:
                     self._constants[key] = self._repack(t, there, offset, layout, place)
         return self._constants[key]

@@ -112,13 +112,30 @@ class HostCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Digit:
+    """Part of the order in which elements are copied: it counts to `extent`, each time moving `stride` elements in the
+    source, and `weight` along a logical axis (-1 where it always stays inside)."""
+
+    extent: int
+    stride: int
+    axis: int
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
 class Constant:
-    """`bytes` of the bundle's weights from `offset` on, elements of `dtype`, go into `value` at load."""
+    """`bytes` of the bundle's weights from `offset` on, elements of `dtype`, go into `value` at load.
+
+    As they lie, or with `digits`, outermost first, into all of the value's storage in another order: what lies at or
+    beyond the limit of a logical axis is zero.
+    """
 
     value: int
     offset: int
     bytes: int
     dtype: DType
+    digits: tuple[Digit, ...] | None = None
+    limits: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

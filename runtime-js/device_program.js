@@ -1,4 +1,5 @@
 // A device program as it lies in the bundle, and what is the same for every GPU API: constants, buffers, segments.
+import { arrange } from './arrange.js';
 import { widen, words } from './convert.js';
 import { elementOf } from './dtypes.js';
 import { fetchFile, fetchJson } from './fetch_file.js';
@@ -24,6 +25,15 @@ import { fetchFile, fetchJson } from './fetch_file.js';
  */
 /** @typedef {{ bytes: number, dtype: string, texture?: [number, number, number], prepareOnly?: true }} Storage */
 /** @typedef {{ name: string, storage: number, dtype: string, length: number }} Value */
+/**
+ * @typedef {object} Constant
+ * @property {number} value
+ * @property {number} offset
+ * @property {number} bytes
+ * @property {string} dtype
+ * @property {import('./arrange.js').Digit[]} [digits] the order in which it fills its storage
+ * @property {number[]} [limits]
+ */
 /** @typedef {{ kernel: number, name: string, arguments: number[], nodes: string[], ops: string[] }} Launch */
 /** @typedef {{ value: number, offset: number }} Place bytes into the host's arena */
 /** @typedef {{ reads: Place[], writes: Place[], name: string, nodes: string[], ops: string[] }} HostCall */
@@ -33,7 +43,7 @@ import { fetchFile, fetchJson } from './fetch_file.js';
  * @property {Kernel[]} kernels
  * @property {Storage[]} storages
  * @property {Value[]} values
- * @property {{ value: number, offset: number, bytes: number, dtype: string }[]} constants
+ * @property {Constant[]} constants
  * @property {Launch[]} prepare
  * @property {(Launch | HostCall)[]} steps
  * @property {number[]} inputs values, -1 for what the device does not hold
@@ -90,11 +100,17 @@ export async function fetchWeights({ weights }, onProgress, signal) {
  * @param {Uint8Array<ArrayBuffer>} weights
  */
 export function uploadConstants(device, program, weights) {
-  for (const { value, offset, bytes, dtype } of program.constants) {
+  for (const { value, offset, bytes, dtype, digits, limits } of program.constants) {
     const view = weights.subarray(offset, offset + bytes);
-    const target = wordsFor(program, value, bytes / elementOf(dtype).bytes, view);
-    if (target.buffer !== weights.buffer) widen(dtype, view, target, valueAt(program, value).name);
-    device.write(value, target);
+    let elements = wordsFor(program, value, bytes / elementOf(dtype).bytes, view);
+    if (elements.buffer !== weights.buffer) widen(dtype, view, elements, valueAt(program, value).name);
+    if (digits) {
+      const shipped = elements;
+      const length = digits.reduce((size, [extent]) => size * extent, 1);
+      elements = wordsFor(program, value, length);
+      arrange(shipped, elements, digits, limits ?? []);
+    }
+    device.write(value, elements);
   }
 }
 

@@ -273,8 +273,16 @@ async function open(arriving) {
   /** @type {import('./device_program.js').Device['write']} */
   const write = (value, data) => {
     const { storage } = valueAt(program, value);
-    const { dtype } = /** @type {import('./device_program.js').Storage} */ (program.storages[storage]);
+    const place = /** @type {import('./device_program.js').Storage} */ (program.storages[storage]);
+    const { dtype } = place;
     const [, format, type] = formatOf(gl, dtype);
+    const [width, height, layers] = sizeOf(place);
+    if (data.length === width * height * layers * 4) {
+      gl.activeTexture(gl.TEXTURE0);
+      gl.bindTexture(gl.TEXTURE_2D_ARRAY, textureOf(value));
+      gl.texSubImage3D(gl.TEXTURE_2D_ARRAY, 0, 0, 0, 0, width, height, layers, format, type, data);
+      return;
+    }
     const parts = rectangles(data.length);
     const size = parts.reduce((sum, { bytes }) => sum + bytes, 0) / 4;
     let whole = data;

@@ -37,14 +37,18 @@ ALLOWED: dict[str, set[str]] = {
     "device_program": BASE | {"ir", "program"},
     "plan_storages": set(),
     "weights": BASE | {"ir", "tensor"},
-    "device_model": BASE | {"program", "device_program"},
+    "arrange_constant": {"device_program", "ir"},
+    "device_model": BASE | {"program", "device_program", "arrange_constant"},
     "lazy_kernels": BASE | {"ir"},
     "pipeline": CORE | {"graph", "tensor", "schedule", "passes", "weights", "lazy_kernels"},
     "place_on_host": CORE | {"tensor", "pipeline"},
     "narrow_model": CORE | {"tensor", "passes", "pipeline", "place_on_host"},
     "host_program": CORE | {"tensor", "pipeline", "place_on_host"},
     "device_pipeline": DEVICE
-    | {"tensor", "passes", "pipeline", "plan_storages", "weights", "place_on_host", "narrow_model", "host_program"},
+    | {"tensor", "passes", "pipeline", "plan_storages", "weights", "place_on_host", "narrow_model", "host_program"}
+    | {"arrange_constant"},
+    "glsl": DEVICE | {"schedule", "passes", "codegen"},
+    "wgsl": DEVICE | {"schedule", "passes", "codegen"},
 }
 """What each part may import besides itself. Parts that are not listed stand above: nothing here imports them."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..device_program import DeviceKernel, DeviceProgram, HostCall, Launch, Storage
+from ..device_program import Constant, DeviceKernel, DeviceProgram, HostCall, Launch, Storage
 from .artifact import KernelInfo
 
 
@@ -22,9 +22,7 @@ def render_device(program: DeviceProgram) -> bytes:
             {"name": v.name, "storage": v.storage, "dtype": str(v.dtype), "length": prod(v.shape)}
             for v in program.values
         ],
-        "constants": [
-            {"value": c.value, "offset": c.offset, "bytes": c.bytes, "dtype": str(c.dtype)} for c in program.constants
-        ],
+        "constants": [_constant(c) for c in program.constants],
         "prepare": [_launch(s) for s in program.prepare],
         "steps": [_step(s) for s in program.steps],
         "inputs": [port.value for port in program.inputs],
@@ -67,6 +65,14 @@ def _storage(storage: Storage) -> dict[str, Any]:
         entry["texture"] = [place.width, place.height, place.layers]
     if storage.prepare_only:
         entry["prepareOnly"] = True
+    return entry
+
+
+def _constant(c: Constant) -> dict[str, Any]:
+    entry: dict[str, Any] = {"value": c.value, "offset": c.offset, "bytes": c.bytes, "dtype": str(c.dtype)}
+    if c.digits is not None:
+        entry["digits"] = [[d.extent, d.stride, d.axis, d.weight] for d in c.digits]
+        entry["limits"] = list(c.limits)
     return entry
 
 

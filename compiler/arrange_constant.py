@@ -1,0 +1,123 @@
+"""A constant that is shipped in one layout and wanted in another, or in an image: a copy by strides at upload.
+
+A copy costs a page some milliseconds; a kernel for it would be compiled first, which takes software rasterisers 40.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from .device_program import Digit, Placement
+from .ir.layout import Layout
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a logical axis: it counts `extent` steps of `weight` elements."""
+
+    axis: int
+    weight: int
+    extent: int
+
+
+def find_arrangement(there: Layout, wanted: Layout, place: Placement | None) -> tuple[Digit, ...] | None:
+    """The digits, outermost first, by which elements in `there` are put in the linear order of `wanted` at `place`;
+    None where no strides say that (groups that straddle blocks, borders)."""
+    if any(lo or hi for layout in (there, wanted) for lo, hi in layout.pad):
+        return None
+    parts: list[_Part] | None = _parts(wanted)
+    if place is not None and place.tile:
+        parts = _image(parts or [], place.tile)
+    if parts is None:
+        return None
+    digits: list[Digit] = []
+    for p in parts:
+        found = _digits(p, there)
+        if found is None:
+            return None
+        digits += found
+    exact = {a for a, n in enumerate(there.shape) if prod(p.extent for p in parts if p.axis == a) == n}
+    return _merged([replace(d, axis=-1, weight=0) if d.axis in exact else d for d in digits])
+
+
+def _parts(layout: Layout) -> list[_Part]:
+    """The dimensions of memory in terms of logical axes."""
+    block = layout.block or (-1, 1)
+    parts = [
+        _Part(a, block[1], layout.extent(a) // block[1]) if a == block[0] else _Part(a, 1, layout.extent(a))
+        for a in layout.order
+    ]
+    return parts if layout.block is None else [*parts, _Part(*block[:1], 1, block[1])]
+
+
+def _image(parts: list[_Part], tile: int) -> list[_Part] | None:
+    """Layer, all outer dimensions, groups of four channels, columns, channels: also the order of a tall image."""
+    nothing = _Part(-1, 0, 1)
+    *outer, w, c = [nothing, *parts] if len(parts) < 2 else parts
+    columns, pixels = _Part(w.axis, w.weight * tile, -(-w.extent // tile)), _Part(w.axis, w.weight, tile)
+    groups, lanes = _Part(c.axis, c.weight * 4, -(-c.extent // 4)), _Part(c.axis, c.weight, 4)
+    straddles = any(p.weight > 1 or (q.axis == p.axis and q is not p) for p in (w, c) for q in parts)
+    ragged = w.extent % tile or c.extent % 4
+    return None if straddles and ragged else [pixels, *outer, groups, columns, lanes]
+
+
+def _digits(part: _Part, there: Layout) -> list[Digit] | None:
+    """A part by strides in `there`: two digits where it crosses the border of a block."""
+    if part.axis < 0:
+        return [Digit(part.extent, 0, -1, 0)]
+    strides: dict[int, int] = {}
+    size = there.block[1] if there.block is not None else 1
+    for axis in reversed(there.order):
+        strides[axis] = size
+        blocked = there.block is not None and there.block[0] == axis
+        size *= there.extent(axis) // (there.block[1] if blocked and there.block is not None else 1)
+    stride = strides[part.axis]
+    if there.block is None or there.block[0] != part.axis:
+        return [Digit(part.extent, part.weight * stride, part.axis, part.weight)]
+    block = there.block[1]
+    if part.weight % block == 0:
+        return [Digit(part.extent, part.weight // block * stride, part.axis, part.weight)]
+    if block % part.weight == 0:
+        inside = block // part.weight
+        if part.extent <= inside and inside % part.extent == 0:
+            return [Digit(part.extent, part.weight, part.axis, part.weight)]
+        if part.extent % inside == 0:
+            outer = Digit(part.extent // inside, stride, part.axis, block)
+            return [outer, Digit(inside, part.weight, part.axis, part.weight)]
+    return None
+
+
+def _merged(digits: Sequence[Digit]) -> tuple[Digit, ...]:
+    """Neighbours that count on are one digit."""
+    made: list[Digit] = []
+    for d in digits:
+        if d.extent == 1:
+            continue
+        last = made[-1] if made else None
+        if last and (last.axis, last.stride, last.weight) == (d.axis, d.stride * d.extent, d.weight * d.extent):
+            made[-1] = replace(d, extent=last.extent * d.extent)
+        else:
+            made.append(d)
+    return tuple(made)
+
+
+def arrange(source: Array, digits: Sequence[Digit], limits: Sequence[int]) -> Array:
+    """The elements of `source`, flat, as `digits` say; zero where the position on an axis reaches its limit."""
+    shape = tuple(d.extent for d in digits)
+    offset = np.zeros(shape, np.int64)
+    places: dict[int, Array] = {}
+    for k, d in enumerate(digits):
+        steps = np.arange(d.extent, dtype=np.int64).reshape((-1,) + (1,) * (len(digits) - 1 - k))
+        offset += steps * d.stride
+        if d.axis >= 0:
+            places[d.axis] = places.get(d.axis, 0) + steps * d.weight
+    inside = np.ones(shape, bool)
+    for axis, place in places.items():
+        inside &= place < limits[axis]
+    return np.where(inside, source[np.where(inside, offset, 0)], source.dtype.type(0)).reshape(-1)

@@ -1,0 +1,69 @@
+"""Constants copied by strides: every layout from every other, to buffers and to images."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from glsl.test_fragments import texel_of
+from webnn_compile.arrange_constant import arrange, find_arrangement
+from webnn_compile.device_program import Placement
+from webnn_compile.glsl.textures import place_image
+from webnn_compile.ir.layout import Layout
+
+SHAPES = [(12,), (8, 6), (16, 3, 2), (24, 5, 3, 3), (7, 4), (1, 9)]
+
+
+def layouts(shape: tuple[int, ...]) -> list[Layout]:
+    n = len(shape)
+    none, ones = ((0, 0),) * n, (1,) * n
+    orders = [tuple(range(n)), tuple(reversed(range(n))), (*range(1, n), 0)]
+    made = [Layout(shape, o, none, ones) for o in orders]
+    made += [Layout(shape, o, none, tuple(4 if a == o[-1] else 1 for a in range(n))) for o in orders]
+    made += [Layout(shape, orders[2], none, ones, (0, block)) for block in (4, 8)]
+    return list(dict.fromkeys(made))
+
+
+def expected(data: np.ndarray, wanted: Layout, place: Placement | None) -> np.ndarray:
+    packed = wanted.pack(data)
+    if place is None:
+        return packed.reshape(-1)
+    texture = np.zeros((place.layers, place.height, place.width, 4), data.dtype)
+    for index in np.ndindex(packed.shape):
+        texture[texel_of(place, packed.shape, index)] = packed[index]
+    return texture.reshape(-1)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_copies_are_what_packing_is(shape: tuple[int, ...]) -> None:
+    data = np.arange(1, 1 + np.prod(shape), dtype=np.float32).reshape(shape)
+    found = 0
+    for there, wanted in product(layouts(shape), repeat=2):
+        for place in (None, place_image(wanted.physical_shape)):
+            digits = find_arrangement(there, wanted, place)
+            if digits is None:
+                assert there.block or wanted.block, (there, wanted, place)
+                continue
+            found += 1
+            made = arrange(there.pack(data).reshape(-1), digits, shape)
+            np.testing.assert_array_equal(made, expected(data, wanted, place), err_msg=f"{there} {wanted} {place}")
+    assert found > 10
+
+
+def test_weights_of_wasm_go_straight_into_images() -> None:
+    """Panels of 8 output channels, to the image that a fragment reads: no kernel needed."""
+    shape = (64, 32, 3, 3)
+    none, ones = ((0, 0),) * 4, (1,) * 4
+    panels = Layout(shape, (0, 2, 3, 1), none, ones, (0, 8))
+    wanted = Layout(shape, (2, 3, 1, 0), none, ones)
+    digits = find_arrangement(panels, wanted, place_image(wanted.physical_shape))
+    assert digits is not None
+    data = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    made = arrange(panels.pack(data).reshape(-1), digits, shape)
+    np.testing.assert_array_equal(made, expected(data, wanted, place_image(wanted.physical_shape)))
+
+
+def test_borders_are_not_copied() -> None:
+    padded = Layout((4, 4), (0, 1), ((1, 1), (0, 0)), (1, 1))
+    assert find_arrangement(Layout.row_major((4, 4)), padded, None) is None
