@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from device_artifacts import tiny_device_artifact
 from tiny_artifact import copy_artifact, tiny_artifact
 from webnn_compile.bundle import write_bundle
 from webnn_compile.dtypes import DTYPES
@@ -64,6 +65,32 @@ def check(tsc: Path, folder: Path, source: str) -> str:
 def test_consumer_type_checks(tsc: Path, tmp_path: Path) -> None:
     write_bundle(tiny_artifact(), tmp_path / "bundle")
     assert check(tsc, tmp_path, CONSUMER) == ""
+
+
+DEVICES = """
+import { load, DeviceLostError, type Info, type KernelTime, type OnDevice } from './bundle/model.js';
+
+const model = await load({ backend: 'webgl' });
+const info: Info = model.info();
+const about: string = info.backend === 'wasm' ? info.variant : info.adapter;
+const reasons: string[] = info.passedOver.map(({ backend, reason }) => `${backend}: ${reason}`);
+declare const image: ImageBitmap;
+const given: OnDevice = image;
+const { output } = await model.run({ input: given }, { output: 'array' });
+const first: number | undefined = output[0];
+const kept = await model.run({ input: new Float32Array(1024) }, { output: 'gpu-buffer' });
+const times: KernelTime[] = await model.profile({ input: new Float32Array(1024) });
+const failure = new DeviceLostError('lost', 'text');
+export { about, reasons, first, kept, times, failure };
+"""
+
+
+def test_consumer_of_a_bundle_for_devices(tsc: Path, tmp_path: Path) -> None:
+    write_bundle(tiny_device_artifact("webgl", "wasm"), tmp_path / "bundle")
+    assert check(tsc, tmp_path, DEVICES) == ""
+    assert "'\"webgpu\"'" in check(
+        tsc, tmp_path, "import { load } from './bundle/model.js'; load({ backend: 'webgpu' });"
+    )
 
 
 def test_mistakes_are_found(tsc: Path, tmp_path: Path) -> None:

@@ -1,0 +1,125 @@
+"""Every row of the operator table on the browser's WebGPU and WebGL 2: one page for all, one bundle for each row."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browsers import launch
+from compiled import PAGES
+from device_artifacts import tiny_device_artifact
+from devices import DEVICES
+from harness import open_page
+from op_table import Case, check, feeds, make_model, reference
+from playwright.sync_api import Browser, Page, Playwright
+from server import Site, serve
+from webnn_compile.build_device import BACKENDS, build_device
+from webnn_compile.bundle import Artifact, render_bundle
+from webnn_compile.cache import open_cache
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.options import Options
+from webnn_compile.pipeline import lower_model
+from webnn_compile.weights import Weights
+from webnn_compile.work import Work
+
+FAMILIES = sorted(
+    p.stem for p in (Path(__file__).parents[1] / "tests" / "op_cases").glob("*.py") if not p.stem.startswith("_")
+)
+TOLERANCE = 1e-4
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    with launch(playwright, "chromium") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=DEVICES)
+def backend(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("rows")
+    shutil.copytree(PAGES, made, dirs_exist_ok=True)
+    (made / "rows").mkdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[Site]:
+    with serve(folder) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def rows_page(browser: Browser, site: Site, folder: Path, backend: str) -> Iterator[Page]:
+    add_bundle(folder, tiny_device_artifact(backend), "first.js")
+    page = browser.new_page()
+    open_page(page, site, "rows.html")
+    yield page
+    page.close()
+
+
+def add_bundle(folder: Path, artifact: Artifact, entry: str) -> None:
+    """Its files, all named by their content but for the entry."""
+    for file in render_bundle(artifact):
+        path = folder / "rows" / (entry if file.kind == "entry" else file.name)
+        if file.kind == "entry" or not path.exists():
+            path.write_bytes(file.data)
+
+
+def compile_row(case: Case, backend: str) -> Artifact:
+    work = Work("row", Options(targets=(backend,)), open_cache(enabled=False), lambda _: None, lambda _: None)
+    weights = Weights()
+    graph = run_graph_passes(import_model(make_model(case), {name: a.shape for name, a in feeds(case).items()}))
+    made = build_device(backend, lower_model(graph, policy=BACKENDS[backend].layouts), weights, work)
+    inputs, outputs = (tuple(p.spec for p in ports) for ports in (made.program.inputs, made.program.outputs))
+    return Artifact("row", inputs, outputs, weights.blob(), (made.artifact,))
+
+
+def disagreement(case: Case, answer: dict[str, Any], backend: str) -> str | None:
+    """Why the answer is not what the row asks for."""
+    if any(a.dtype == np.int64 and (abs(a) > 2**31 - 1).any() for a in feeds(case).values()):
+        return None if answer.get("name") == "RangeError" else f"integers beyond int32 were taken: {answer}"
+    if "outputs" not in answer:
+        return f"{answer['name']}: {answer['message']}"
+    if answer["backend"] != backend:
+        return f"it ran on {answer['backend']}"
+    expected = reference(case)
+    found = [
+        np.frombuffer(base64.b64decode(data), want.dtype).reshape(want.shape)
+        for data, want in zip(answer["outputs"], expected, strict=True)
+    ]
+    try:
+        check(found, expected, max(case.tolerance, TOLERANCE))
+    except AssertionError as error:
+        return " ".join(str(error).split())[:300]
+    return None
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rows(rows_page: Page, folder: Path, backend: str, family: str) -> None:
+    cases: list[Case] = importlib.import_module(f"op_cases.{family}").CASES
+    rows = []
+    for i, case in enumerate(cases):
+        entry = f"{backend}_{family}_{i}.js"
+        add_bundle(folder, compile_row(case, backend), entry)
+        inputs = {name: base64.b64encode(a.tobytes()).decode() for name, a in feeds(case).items()}
+        rows.append({"entry": entry, "inputs": inputs})
+    answers = rows_page.evaluate("([backend, rows]) => runRows(backend, rows)", [backend, rows])
+    wrong = {
+        case.id: why
+        for case, answer in zip(cases, answers, strict=True)
+        if (why := disagreement(case, answer, backend)) is not None
+    }
+    assert wrong == {}
