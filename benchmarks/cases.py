@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,13 @@ def find_case(name: str, shapes: Shapes) -> Case:
     file = Path(name)
     if not file.is_file():
         raise InputError(f"model {name!r}: no such file, and none of {', '.join([*TRAINED, *GENERATED])}")
-    return Case(file.stem, file.resolve(), shapes, WORK / "files" / file.stem)
+    digest = sha256(bytes(file.resolve())).hexdigest()[:8]
+    return Case(file.stem, file.resolve(), shapes, WORK / "files" / f"{file.stem}-{digest}")
+
+
+def shown(name: str) -> str:
+    """A case's name in tables: of a file without its folder."""
+    return Path(name).stem if name.endswith(".onnx") else name
 
 
 def write_case(case: Case) -> None:

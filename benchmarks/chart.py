@@ -7,6 +7,7 @@ from pathlib import Path
 
 from webnn_compile.errors import InputError
 
+from .cases import shown
 from .engines import ENGINES
 from .summary import Figures, Key, Rounds, summarise
 
@@ -28,7 +29,7 @@ def draw_chart(measured: Mapping[Key, Rounds], file: Path) -> None:
     for key, rounds in measured.items():
         figures = summarise(rounds)
         if isinstance(figures, Figures):
-            panels.setdefault((key[0], key[1] or "native"), []).append((key[2], figures))
+            panels.setdefault((shown(key[0]), key[1] or "native"), []).append((key[2], figures))
     if not panels:
         raise InputError("there is nothing to draw: no measurement was completed")
     heights = [len(bars) + 1.2 for bars in panels.values()]

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from .cases import shown
 from .engines import ENGINES
 from .summary import Key, Rounds, ratios, summarise
 
@@ -39,7 +40,7 @@ def engine_grid(measured: Mapping[Key, Rounds]) -> Grid:
     rows = []
     for key, rounds in measured.items():
         case, browser, engine = key
-        names = (case, browser or "native", ENGINES[engine].label)
+        names = (shown(case), browser or "native", ENGINES[engine].label)
         found = summarise(rounds)
         if isinstance(found, str):
             rows.append((*names, "-", "-", f"failed: {found}", "-", "-", "-"))
@@ -55,7 +56,7 @@ def kernel_grid(profile: Mapping[str, Any]) -> Grid:
     """One row for each launch, slowest first, and the sum."""
     where = profile["browser"] or "native"
     title = (
-        f"Kernels of {profile['case']}, {where}, one thread; at most {profile['gflops']:.1f} GFLOP/s and "
+        f"Kernels of {shown(profile['case'])}, {where}, one thread; at most {profile['gflops']:.1f} GFLOP/s and "
         f"{profile['gbytes']:.1f} GB/s here"
     )
     head = ("kernel", "nodes", "ms", "GFLOP/s", "of peak", "MB", "GB/s", "of bandwidth")
