@@ -38,6 +38,7 @@ from .tensor.aliases import find_aliases
 from .tensor.build_kernel import build_kernel
 from .tensor.choose_layout import choose_layout, row_major
 from .tensor.fuse import Group, fuse
+from .tensor.join_bands import join_bands
 from .tensor.place_tensors import Stored, place_tensors
 from .tensor.program import TensorProgram
 from .tensor.split_reads import split_reads
@@ -126,12 +127,12 @@ def lower_tensors(
     if not policy.linear:
         aliases = {t: o for t, o in aliases.items() if layouts[t].physical_shape == layouts[o].physical_shape}
     groups = tuple(g for g in groups if g.output not in aliases)
-    kernels = []
-    for g in groups:
-        kernels.append(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders))
-        observe("build_kernel", kernels[-1])
+    kernels = tuple(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders) for g in groups)
+    groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts)
+    for k in kernels:
+        observe("build_kernel", k)
     stored = place_tensors(tensors, groups, layouts, aliases)
-    return Lowered(name, tensors, groups, tuple(kernels), layouts, aliases, stored, prepared, rewritten)
+    return Lowered(name, tensors, groups, kernels, layouts, aliases, stored, prepared, rewritten)
 
 
 @deep_recursion()
@@ -209,8 +210,8 @@ class _Launches:
     def step(self, group: Group, naive: Kernel, output: Slot | None = None) -> Step:
         """The launch of a group's kernel, with `output` in the arena unless given."""
         at = self._kernel(naive)
-        *reads, result = self._layouts[at]
-        arguments = [self._slot(t, layout) for t, layout in zip(group.reads, reads, strict=True)]
+        *others, result = self._layouts[at]
+        arguments = [self._slot(t, layout) for t, layout in zip((*group.reads, *group.scratch), others, strict=True)]
         arguments.append(output or self._slot(group.output, result))
         return Step(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops)
 

@@ -175,17 +175,26 @@ class FunctionWriter(ExpressionWriter):
 
     def share(self, loop: For) -> None:
         """The loop as a function `(arguments, begin, end)`, which `parallel_for` calls for chunks of the iterations;
-        the arguments are pointers to the buffers, in memory."""
+        the arguments are pointers to the buffers and the variables of loops around this one, in memory."""
         buffers = list(dict.fromkeys(a.buffer for a in self.addresses.below(loop.body)))
-        kind = f"[{len(buffers)} x ptr]"
+        needed = free_vars(loop)
+        around = [v for v in self.variables if v in needed]
+        kind = f"{{ {', '.join(['ptr'] * len(buffers) + ['i32'] * len(around))} }}"
         f = FunctionWriter(self.module, {}, {})
         slot = self.fresh("arguments")
         self.entry.append(f"  {slot} = alloca {kind}, align 16")
+
+        def argument(number: int, of: str, value: str) -> str:
+            """Stored here, and loaded by the function."""
+            place = self.instruction(f"getelementptr inbounds {kind}, ptr {slot}, i32 0, i32 {number}")
+            self.emit(f"store {of} {value}, ptr {place}")
+            inner = f.instruction(f"getelementptr inbounds {kind}, ptr %arguments, i32 0, i32 {number}")
+            return f.instruction(f"load {of}, ptr {inner}")
+
         for i, b in enumerate(buffers):
-            inner = f.instruction(f"getelementptr inbounds {kind}, ptr %arguments, i32 0, i32 {i}")
-            f.pointers[b, frozenset()] = f.instruction(f"load ptr, ptr {inner}")
-            place = self.instruction(f"getelementptr inbounds {kind}, ptr {slot}, i32 0, i32 {i}")
-            self.emit(f"store ptr {self.pointers[b, frozenset()]}, ptr {place}")
+            f.pointers[b, frozenset()] = argument(i, "ptr", self.pointers[b, frozenset()])
+        for i, v in enumerate(around, len(buffers)):
+            f.variables[v] = argument(i, "i32", self.variables[v])
         f.loop(loop, "%begin", "%end")
         self.module.declare(f"void @{PARALLEL_FOR}(ptr, ptr, i32)")
         name = self.module.add("cores", f.text(["ptr %arguments", "i32 %begin", "i32 %end"]))

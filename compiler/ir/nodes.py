@@ -18,7 +18,8 @@ Semantics worth knowing:
 - Indices stay multi-dimensional until code is generated; the last index is contiguous.
 - `Outline(body)` means body; it marks a region worth a function of its own where calls are cheap (a browser's
   optimising compiler takes over between calls, not inside a long loop).
-- A CORE loop stands in no other statement but a `Seq`: the cores of a CPU share its iterations.
+- A CORE loop stands in no other statement but a `Seq` or a serial loop that is not parallel: the cores of a CPU share
+  its iterations.
 - BLOCK and THREAD loops stand outermost, perfectly nested, blocks before threads, all parallel: on a GPU their
   iterations are workgroups and the invocations of one. The innermost of each kind is dimension x. `ir/grid.py` reads
   them. A SHARED buffer is allocated between the two and belongs to a workgroup.

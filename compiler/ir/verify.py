@@ -66,7 +66,7 @@ def verify_kernel(kernel: Kernel, after: str) -> None:
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """What is known at a statement. `always` is False where a guard or a loop without iterations may skip it; `top`
-    where nothing but loops over the grid stands around it, `outermost` where nothing but sequences does."""
+    where nothing but loops over the grid stands around it, `outermost` where nothing but sequences and reductions do."""
 
     readable: frozenset[Buffer]
     writable: frozenset[Buffer]
@@ -109,8 +109,10 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
             if kind is LoopKind.VECTOR and not (parallel and _only_stores(body)):
                 yield f"a vector loop is a reduction or holds more than stores: {_shown(s)}"
             always = at.always and var.extent > 0
+            # The cores may share loops one after the other inside a loop that runs on one of them.
+            alone = kind is LoopKind.SERIAL and not parallel and at.outermost
             inside = replace(
-                at, variables=at.variables | {var}, always=always, top=at.top and kind in GRID, outermost=False
+                at, variables=at.variables | {var}, always=always, top=at.top and kind in GRID, outermost=alone
             )
             yield from _statement(body, inside)
         case Alloc(buffer, body):

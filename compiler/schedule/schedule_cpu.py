@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.nodes import Buffer, Kernel, Seq, Stmt
+from ..errors import ScheduleError
+from ..ir.nodes import Buffer, For, Kernel, Seq, Stmt
+from ..ir.rewrite import replace_buffers
 from ..ir.simplify import simplify_stmt
 from ..target import Target
 from .nest import Pointwise, Reduction, match_nest
@@ -20,15 +22,26 @@ from .steps import preload
 def schedule_cpu(kernel: Kernel, target: Target) -> Kernel:
     """A kernel of naive nests becomes one of tiles and vectors; its constants may get other layouts, and cores share
     its large loops."""
-    stmts = kernel.body.stmts if isinstance(kernel.body, Seq) else (kernel.body,)
-    done: list[Stmt] = []
     packed: dict[Buffer, Buffer] = {}
-    for s in stmts:
-        made, swapped = _schedule(s, target)
-        done.append(made)
-        packed.update(swapped)
+    body = _nests(kernel.body, target, packed)
     params = tuple(packed.get(p, p) for p in kernel.params)
-    return replace(kernel, params=params, body=schedule_cores(simplify_stmt(Seq(tuple(done)))))
+    return replace(kernel, params=params, body=schedule_cores(simplify_stmt(body)))
+
+
+def _nests(stmt: Stmt, target: Target, packed: dict[Buffer, Buffer]) -> Stmt:
+    """Every nest scheduled; `packed` collects the constants that get another layout."""
+    match stmt:
+        case Seq(stmts):
+            return Seq(tuple(_nests(s, target, packed) for s in stmts))
+        case For(_, Seq() as body, _, False):
+            return replace(stmt, body=_nests(body, target, packed))
+    made, swapped = _schedule(stmt, target)
+    for old, new in swapped.items():
+        known = packed.setdefault(old, new)
+        if known.layout != new.layout:
+            raise ScheduleError(f"pack: two nests want {old.name} in different layouts")
+        made = replace_buffers(made, {new: known})
+    return made
 
 
 def _schedule(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:

@@ -20,8 +20,6 @@ BYTES = 5
 """Bytes of weights that arrive, each of them once in a run, while a core does one vector operation."""
 GAIN = 0.8
 """What an estimate must be below, relative to the direct convolution's."""
-LARGEST = 2**26
-"""Bytes of windows and products in memory at once."""
 
 
 def choose_tile(t: Tensor, conv: Convolution) -> int | None:
@@ -43,8 +41,6 @@ def _by_tiles(t: Tensor, conv: Convolution, m: int) -> float:
     batch, filters, height, width = t.shape
     channels, planes = conv.x.shape[1], (m + 2) ** 2
     tiles = batch * ceil(height / m) * ceil(width / m)
-    if planes * tiles * (channels + filters) * F32.bytes > LARGEST:
-        return float("inf")
     products = planes * (_product(tiles, filters, channels) + channels * filters * F32.bytes / BYTES)
     return products + tiles * TRANSFORM[m] * (_vectors(channels) + _vectors(filters)) / 2
 

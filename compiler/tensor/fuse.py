@@ -34,6 +34,7 @@ class Group:
     """One kernel to be: `output` = `body` over `axes`, where loads of `anchor` mean the reduction `reduce`.
 
     `reads` are the tensors it loads (materialised ones and constants). `anchor` is None for a map.
+    `scratch` is memory for the kernel's own use, which holds nothing before it and nothing after.
     """
 
     output: Tensor
@@ -43,6 +44,7 @@ class Group:
     reduce: Reduce | None
     reads: tuple[Tensor, ...]
     origin: Origin
+    scratch: tuple[Tensor, ...] = ()
 
 
 def fuse(program: TensorProgram, most_reads: int | None = None) -> tuple[Group, ...]:

@@ -59,7 +59,8 @@ def place_tensors(
             if alone and root not in inputs and last[root] == i and root is not find(g.output):
                 owner[g.output] = root
                 last[root] = max(last[root], last.pop(g.output, i))
-    roots = list(dict.fromkeys(find(t) for t in (*(t for _, t in tensors.inputs), *(g.output for g in groups))))
+    made.update((t, i) for i, g in enumerate(groups) for t in g.scratch)
+    roots = list(dict.fromkeys(find(t) for t in (*(t for _, t in tensors.inputs), *made)))
     everything = {*roots, *owner}
     size: dict[Tensor, int] = {}
     for t in everything:  # an alias may have its channels rounded up where its owner has not
@@ -76,7 +77,7 @@ def place_tensors(
 def _overwritable(g: Group, layouts: Mapping[Tensor, Layout]) -> Tensor | None:
     """What the group reads only at the very element that it writes, in the same layout: the result may replace it."""
     here = layouts[g.output]
-    for t in g.reads:
+    for t in g.reads if not g.scratch else ():
         if t.is_constant or t.dtype != g.output.dtype or layouts[t] != here:
             continue
         inside = () if g.reduce is None else tuple(x for x in loads(g.reduce.value) if x.buffer is t.buffer)

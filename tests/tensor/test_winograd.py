@@ -24,6 +24,7 @@ from webnn_compile.native.model import NativeModel
 from webnn_compile.options import Options
 from webnn_compile.pipeline import Lowered, compile_for, lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
+from webnn_compile.tensor import join_bands
 from webnn_compile.tensor.choose_tile import choose_tile
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.match_convolution import match_convolution
@@ -141,6 +142,39 @@ def test_every_target_computes_by_tiles(case: Case, m: int, target: str) -> None
     assert {layer.tile for layer in lowered.rewritten} == {m}
     feeds = {"x": random(case.shape, 5)}
     assert_close(run(lowered, target, feeds), onnxruntime_results(case.proto, feeds), TOLERANCE[m])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("m", POINTS)
+@pytest.mark.parametrize("case", [c for c in CASES if c.shape[2] > 6], ids=str)
+def test_in_bands(case: Case, m: int, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small bands: of one row of tiles and of several, with a rest and without, with and without full tiles in it."""
+    monkeypatch.setattr(join_bands, "BAND", {2: 5_000, 4: 10_000}[m])
+    monkeypatch.setattr(join_bands, "FEWEST", 1)
+    lowered = lower(case.proto, always(m))
+    banded = [g for g in lowered.groups if g.scratch]
+    assert banded
+    assert not {t for g in banded for t in g.reads} & {t for layer in lowered.rewritten for t in layer.tensors[0:3:2]}
+    feeds = {"x": random(case.shape, 5)}
+    assert_close(run(lowered, target, feeds), onnxruntime_results(case.proto, feeds), TOLERANCE[m])
+
+
+def test_what_lies_between_takes_the_memory_of_a_band() -> None:
+    proto = Case((1, 16, 256, 256), 16).proto
+    lowered = lower(proto, always(4))
+    image = 4 * 16 * 256 * 256
+    assert lower(proto, None).stored.peak < lowered.stored.peak < lower(proto, None).stored.peak + image // 2
+    feeds = {"x": random((1, 16, 256, 256), 5)}
+    assert_close(run(lowered, "native", feeds), onnxruntime_results(proto, feeds), TOLERANCE[4])
+
+
+def test_threads_share_the_loops_of_a_band() -> None:
+    proto = Case((1, 32, 96, 96), 32).proto
+    program = compile_for(lower(proto, always(4)), host_target())
+    feeds = {"x": random((1, 32, 96, 96), 5)}
+    one, two = (NativeModel(program, threads=n).run(feeds)["r"] for n in (1, 2))
+    assert one.tobytes() == two.tobytes()
+    assert_close({"r": two}, onnxruntime_results(proto, feeds), TOLERANCE[4])
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -32,6 +32,8 @@ def schedule_cores(stmt: Stmt) -> Stmt:
                 stmt, var = fuse(stmt, var, inner)
             if isinstance(stmt, For) and var.extent > 1:
                 return replace(stmt, kind=LoopKind.CORE)
+        case For(_, Seq() as body, LoopKind.SERIAL, False):
+            return replace(stmt, body=schedule_cores(body))
     return stmt
 
 

@@ -1,9 +1,9 @@
 declare void @parallel_for(ptr, ptr, i32)
-define internal void @cores_fc98164f47b0809c(ptr %arguments, i32 %begin, i32 %end) noinline #0 {
+define internal void @cores_00f13f4cfae8fea8(ptr %arguments, i32 %begin, i32 %end) noinline #0 {
 entry:
-  %v1 = getelementptr inbounds [2 x ptr], ptr %arguments, i32 0, i32 0
+  %v1 = getelementptr inbounds { ptr, ptr }, ptr %arguments, i32 0, i32 0
   %v2 = load ptr, ptr %v1
-  %v3 = getelementptr inbounds [2 x ptr], ptr %arguments, i32 0, i32 1
+  %v3 = getelementptr inbounds { ptr, ptr }, ptr %arguments, i32 0, i32 1
   %v4 = load ptr, ptr %v3
   %v8 = mul nsw i32 %begin, 16
   %v9 = getelementptr inbounds i8, ptr %v2, i32 %v8
@@ -26,14 +26,14 @@ loop5:
 done6:
   ret void
 }
-define internal void @kernel_6cc91ee8e4946da8(ptr %p0, ptr %p1) noinline #0 {
+define internal void @kernel_c00a522d5b209dce(ptr %p0, ptr %p1) noinline #0 {
 entry:
-  %arguments1 = alloca [2 x ptr], align 16
-  %v2 = getelementptr inbounds [2 x ptr], ptr %arguments1, i32 0, i32 0
+  %arguments1 = alloca { ptr, ptr }, align 16
+  %v2 = getelementptr inbounds { ptr, ptr }, ptr %arguments1, i32 0, i32 0
   store ptr %p1, ptr %v2
-  %v3 = getelementptr inbounds [2 x ptr], ptr %arguments1, i32 0, i32 1
+  %v3 = getelementptr inbounds { ptr, ptr }, ptr %arguments1, i32 0, i32 1
   store ptr %p0, ptr %v3
-  call void @parallel_for(ptr @cores_fc98164f47b0809c, ptr %arguments1, i32 6)
+  call void @parallel_for(ptr @cores_00f13f4cfae8fea8, ptr %arguments1, i32 6)
   ret void
 }
 attributes #0 = { nounwind }
