@@ -86,9 +86,12 @@ def _truncate(node: N) -> N:
 
 
 def _float_remainder(a: Expr, b: Expr) -> Expr:
-    """In float64, where the product is exact for quotients up to 2**29; NaN for an infinite divisor."""
+    """In float64, where the product is exact for quotients up to 2**29. By an infinity: `a`, but NaN where that is one,
+    too."""
     x, y = a.cast(F64), b.cast(F64)
-    return (x - Unary("trunc", x / y) * y).cast(a.dtype)
+    rest = (x - Unary("trunc", x / y) * y).cast(a.dtype)
+    endless = Binary("==", Unary("abs", b), _like(float("inf"), b))
+    return Select(endless, a - (a - a), rest)
 
 
 def _need_float32(kernel: Kernel, op: str, dtype: DType) -> None:
