@@ -66,7 +66,8 @@ def verify_kernel(kernel: Kernel, after: str) -> None:
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """What is known at a statement. `always` is False where a guard or a loop without iterations may skip it; `top`
-    where nothing but loops over the grid stands around it, `outermost` where nothing but sequences and reductions do."""
+    where nothing but loops over the grid stands around it, `outermost` where nothing but sequences and serial loops
+    that are not parallel do."""
 
     readable: frozenset[Buffer]
     writable: frozenset[Buffer]
