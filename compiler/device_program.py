@@ -26,7 +26,9 @@ class Placement:
     `tile` = 0, flat: linear element e is component e % 4 of texel t = e // 4, at x = t % 2048, y = t // 2048 % 2048,
     layer t // 2**22. `tile` = L > 0, an image: with c the last axis, w the one before it (extent W) and h all others
     folded, component c % 4 of the texel at x = c // 4 * ceil(W / L) + w // L, y = h, layer w % L. A `tall` image has
-    its channels below each other, not side by side: x = w // L, y = h * ceil(C / 4) + c // 4.
+    its channels below each other, not side by side: x = w // L, y = h * ceil(C / 4) + c // 4. The rows of an image may
+    stand in several `bands` of R = ceil(rows / bands) beside each other: y = h % R, x moved by
+    h // R * ceil(C / 4) * ceil(W / L).
     """
 
     width: int
@@ -34,6 +36,7 @@ class Placement:
     layers: int
     tile: int = 0
     tall: bool = False
+    bands: int = 1
 
 
 Places = Mapping[int, Placement | None]

@@ -38,7 +38,7 @@ class WebGl:
         for kernel, values in zip(kernels, arguments, strict=True):
             for b, value in zip(kernel.params, values, strict=True):
                 if value >= 0 and value not in places:
-                    image = None if value in fixed else place_image(b.shape)
+                    image = None if value in fixed else place_image(b.shape, drawn=True)
                     places[value] = image or place_flat(b.size)
         return places
 
@@ -64,7 +64,8 @@ class WebGl:
 def fragment_kernel(naive: Kernel, places: Mapping[Buffer, Placement]) -> Kernel:
     """A naive kernel as what one fragment does, over the textures in which its parameters lie."""
     grown = {b: grow(b, p) for b, p in places.items()}
-    scheduled = schedule_fragment(naive, {b: (grown[b], p.tile) for b, p in places.items()})
+    bands = places[naive.params[-1]].bands
+    scheduled = schedule_fragment(naive, {b: (grown[b], p.tile) for b, p in places.items()}, bands)
     return use_textures(scheduled, {grown[b]: p for b, p in places.items()})
 
 

@@ -87,10 +87,12 @@ class Glsl(Dialect):
         return super().binary(op, a, b, dtype, lanes)
 
     def select(self, cond: Text, a: Text, b: Text, dtype: DType, lanes: int, cond_lanes: int) -> Text:
+        if dtype == F32:
+            # Chromium makes a branch of ?:, and takes minutes to compile a hundred that follow each other.
+            both = f"bvec4({cond.text})" if lanes > cond_lanes else cond.text
+            return Text(f"mix({b.text}, {a.text}, {both})")
         if cond_lanes == 1:
             return Text(f"{cond.atom} ? {a.atom} : {b.atom}", 0)
-        if dtype == F32:
-            return Text(f"mix({b.text}, {a.text}, {cond.text})")
         return self._helper({I32: "choose", U32: "chooseu", BOOL: "chooseb"}[dtype], cond, a, b)
 
     def _helper(self, name: str, *arguments: Text) -> Text:

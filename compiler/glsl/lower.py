@@ -23,7 +23,7 @@ from ..ir.nodes import (
     Store,
 )
 from ..ir.rewrite import rewrite
-from ..ir.simplify import simplify
+from ..ir.simplify import NOTHING, simplify
 from ..passes.divide_indices import divide_indices
 from ..passes.flatten_indices import flatten_locals
 from ..passes.legalise_floats import legalise_floats
@@ -64,6 +64,23 @@ def fetch_texels(kernel: Kernel) -> Kernel:
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
+def skip_zeros(kernel: Kernel) -> Kernel:
+    """acc = acc + 0.0 * w   ->   nothing: what unrolling leaves of taps in the padding"""
+
+    def rule(n: Node) -> Stmt | None:
+        match n:
+            case Store(buffer, at, Binary("+", Load(read, there), Binary("*", a, b))) if read is buffer and at == there:
+                return NOTHING if _is_zero(a) or _is_zero(b) else None
+        return None
+
+    body = rewrite(kernel.body, rule)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _is_zero(e: Expr) -> bool:
+    return (isinstance(e, Const) and not e.value) or (isinstance(e, Splat) and _is_zero(e.a))
+
+
 def keep_nans(kernel: Kernel) -> Kernel:
     """y = max(x, 0)   ->   y = select(x is NaN, x, max(x, 0))
 
@@ -101,6 +118,7 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     unroll_loops,
     share_nodes,
     simplify,
+    skip_zeros,
     share_nodes,
     fetch_texels,
     divide_indices,

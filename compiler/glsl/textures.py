@@ -29,19 +29,29 @@ def place_flat(elements: int) -> Placement:
     return Placement(min(texels, SIZE), min(rows, SIZE), -(-rows // SIZE))
 
 
-def place_image(shape: tuple[int, ...]) -> Placement | None:
+def place_image(shape: tuple[int, ...], *, drawn: bool = False) -> Placement | None:
     """An image of the two last axes of a physical shape, channels side by side or one below the other; None where it
-    does not fit, or has so few channels that texels would be mostly empty."""
+    does not fit, or has so few channels that texels would be mostly empty. One that is drawn may stand in bands."""
     if not shape or shape[-1] < TEXEL - 1 or not prod(shape):
         return None
     *outer, width, channels = (1, *shape) if len(shape) == 1 else shape
     tile = best_tile(width)
     columns, groups, rows = -(-width // tile), -(-channels // TEXEL), prod(outer)
     if columns * groups <= SIZE and rows <= SIZE:
-        return Placement(columns * groups, rows, tile, tile)
+        bands = best_bands(columns * groups, rows) if drawn and max(outer, default=1) == rows else 1
+        return Placement(columns * groups * bands, -(-rows // bands), tile, tile, bands=bands)
     if columns <= SIZE and rows * groups <= SIZE:
         return Placement(columns, rows * groups, tile, tile, tall=True)
     return None
+
+
+def best_bands(width: int, rows: int) -> int:
+    """In how many parts the rows of a small image stand side by side: software rasterisers give squares of 64 texels to
+    their threads, and shade squares of four. GPUs do not mind."""
+    if width * rows < 4 * 64:
+        return 1
+    fitting = [b for b in range(1, rows // 2 + 1) if -(-rows // b) >= 4 and -(-rows // b) * b <= rows * 1.15]
+    return next((b for b in fitting if width * b >= 128), fitting[-1] if fitting else 1)
 
 
 def best_tile(width: int) -> int:
@@ -54,6 +64,8 @@ def grow(buffer: Buffer, place: Placement) -> Buffer:
     if not place.tile:
         return replace(buffer, shape=(max(1, -(-buffer.size // TEXEL)) * TEXEL,), layout=None)
     *outer, width, channels = (1, *buffer.shape) if len(buffer.shape) == 1 else buffer.shape
+    if place.bands > 1:
+        outer = [n if n == 1 else place.height * place.bands for n in outer]
     shape = (*outer, -(-width // place.tile) * place.tile, -(-channels // TEXEL) * TEXEL)
     return replace(buffer, shape=shape[-len(buffer.shape) :], layout=None)
 
@@ -86,7 +98,10 @@ def coordinates(place: Placement, shape: tuple[int, ...], indices: tuple[Expr, .
     group, column = c // TEXEL, w // place.tile
     if place.tall:
         return _canonical(w % place.tile, row * (-(-shape[-1] // TEXEL)) + group, column, c % TEXEL)
-    columns = place.width // -(-shape[-1] // TEXEL)
+    columns, groups = -(-shape[-2] // place.tile) if len(shape) > 1 else 1, -(-shape[-1] // TEXEL)
+    if place.bands > 1:
+        group = row // place.height * groups + group
+        row = row % place.height
     return _canonical(w % place.tile, row, group * columns + column, c % TEXEL)
 
 

@@ -37,8 +37,11 @@ of 0 means a line of elements, of one dimension, rounded up to texels.
 """
 
 
-def schedule_fragment(kernel: Kernel, places: Places) -> Kernel:
-    """A naive kernel becomes loops over a grid of fragments, around a tile; parameters are those of `places`."""
+def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1) -> Kernel:
+    """A naive kernel becomes loops over a grid of fragments, around a tile; parameters are those of `places`.
+
+    The rows of an image are computed in `bands` side by side.
+    """
     grown = {old: new for old, (new, _) in places.items()}
     tile = places[kernel.params[-1]][1]
     if not kernel.params[-1].size:
@@ -46,7 +49,7 @@ def schedule_fragment(kernel: Kernel, places: Places) -> Kernel:
     loops, inner = _peel(kernel.body)
     store = _store(inner, kernel)
     out = grown[kernel.params[-1]]
-    grid, tiles, place = _image(out, tile) if tile else _line(store.buffer)
+    grid, tiles, place = _image(out, tile, bands) if tile else _line(store.buffer)
     inner = substitute(inner, _invert(store, loops, place, kernel))
     inner = _grow(inner, kernel, places, place)
     if isinstance(match_nest(inner), Reduction):
@@ -88,14 +91,14 @@ def _store(inner: Stmt, kernel: Kernel) -> Store:
     return stores[0]
 
 
-def _image(out: Buffer, tile: int) -> tuple[list[Var], list[Var], tuple[Expr, ...]]:
+def _image(out: Buffer, tile: int, bands: int) -> tuple[list[Var], list[Var], tuple[Expr, ...]]:
     """Grid (x innermost, first), tile loops, and the element as indices of the result: all axes but the last two are
     one dimension of the grid."""
     *outer, width, last = (1, *out.shape) if len(out.shape) == 1 else out.shape
-    x, y, z = Var("x", width // tile), Var("y", prod(outer)), Var("z", last // TEXEL)
-    pixel, lane = Var("pixel", tile), Var("lane", TEXEL)
-    place = (*_unfold(y, tuple(outer)), x * tile + pixel, z * TEXEL + lane)
-    return [x, y, z], [pixel, lane], place[-len(out.shape) :]
+    x, y, z = Var("x", width // tile), Var("y", prod(outer) // bands), Var("z", last // TEXEL)
+    band, pixel, lane = Var("band", bands), Var("pixel", tile), Var("lane", TEXEL)
+    place = (*_unfold(band * y.extent + y, tuple(outer)), x * tile + pixel, z * TEXEL + lane)
+    return [x, y, z, band], [pixel, lane], place[-len(out.shape) :]
 
 
 def _line(old: Buffer) -> tuple[list[Var], list[Var], tuple[Expr, ...]]:

@@ -108,4 +108,6 @@ def biggest(name: str) -> Kernel:
 
 def places_of(kernel: Kernel, *, images: bool) -> list[Placement]:
     """Images where that is possible and wanted, lines elsewhere."""
-    return [(place_image(b.shape) if images else None) or place_flat(b.size) for b in kernel.params]
+    return [
+        (place_image(b.shape, drawn=not b.constant) if images else None) or place_flat(b.size) for b in kernel.params
+    ]

@@ -35,7 +35,8 @@ def texel_of(place: Placement, shape: tuple[int, ...], index: tuple[int, ...]) -
     columns, groups = -(-width // place.tile), -(-channels // 4)
     if place.tall:
         return w % place.tile, row * groups + c // 4, w // place.tile, c % 4
-    return w % place.tile, row, c // 4 * columns + w // place.tile, c % 4
+    height = -(-int(np.prod(outer)) // place.bands)
+    return w % place.tile, row % height, (row // height * groups + c // 4) * columns + w // place.tile, c % 4
 
 
 def texture(place: Placement, dtype: np.dtype[np.generic], fill: object) -> Array:
@@ -62,7 +63,7 @@ SHAPES = [(), (3,), (9,), (8192,), (3, 5), (4, 9), (300, 8), (3, 7, 12), (2, 3, 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_element_has_a_component_of_its_own(shape: tuple[int, ...]) -> None:
     size = int(np.prod(shape))
-    for place in (place_flat(size), place_image(shape)):
+    for place in (place_flat(size), place_image(shape), place_image(shape, drawn=True)):
         if place is None:
             continue
         limits = place.layers, place.height, place.width, 4
@@ -78,6 +79,14 @@ def test_a_large_image_is_tall_and_a_larger_one_a_line() -> None:
     assert place_image((56, 56, 64)) == Placement(112, 56, 8, 8)
     assert place_image((30522, 768)) is None
     assert place_image((56, 56, 1)) is None
+
+
+def test_rows_of_small_images_stand_side_by_side() -> None:
+    assert place_image((1, 14, 14, 96), drawn=True) == Placement(144, 5, 7, 7, bands=3)
+    assert place_image((7, 7, 160), drawn=True) == Placement(80, 4, 7, 7, bands=2)
+    assert place_image((56, 56, 128), drawn=True) == Placement(224, 56, 8, 8)
+    assert place_image((14, 14, 96)) == Placement(48, 14, 7, 7)
+    assert place_image((3, 14, 14, 96), drawn=True) == Placement(48, 42, 7, 7)
 
 
 def test_tiles_waste_little() -> None:
