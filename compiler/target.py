@@ -30,7 +30,8 @@ WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True)
 class GpuTarget:
     """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
     `workgroups` how many there may be in one dimension; `busy` the number of invocations below which the hardware idles:
-    tiles shrink before it is undercut. `shared_tiles`: operands of products are staged in shared memory."""
+    tiles shrink before it is undercut. `long_reduction`: elements from which on one result is worth a workgroup.
+    `shared_tiles`: operands of products are staged in shared memory."""
 
     name: str
     storage_buffers: int = 8
@@ -39,6 +40,7 @@ class GpuTarget:
     binding_bytes: int = 134217728
     workgroups: int = 65535
     busy: int = 256
+    long_reduction: int = 32768
     shared_tiles: bool = False
 
 

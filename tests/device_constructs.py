@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from nests import biased_product, matrix_product, padded_sum, pointwise
+from nests import biased_product, matrix_product, padded_sum, pointwise, sum_of_rows
 from webnn_compile.dtypes import F32, I32, U32
 from webnn_compile.ir.construct import select
 from webnn_compile.ir.nodes import (
@@ -116,6 +116,11 @@ def shared_memory() -> Kernel:
     return Kernel("shared_memory", (x, y), For(block, Alloc(tile, body), LoopKind.BLOCK))
 
 
+def workgroup_tree() -> Kernel:
+    """A hundred elements added up by 64 invocations."""
+    return schedule_simt(sum_of_rows(2, 100).kernel, GpuTarget("t", long_reduction=100))
+
+
 def condition() -> Kernel:
     """A store that happens for some elements only."""
     i = Var("i", 8)
@@ -138,6 +143,7 @@ DEVICE_CONSTRUCTS: dict[str, Callable[[], Kernel]] = {
         gather,
         local_array,
         shared_memory,
+        workgroup_tree,
         condition,
     )
 }

@@ -6,7 +6,22 @@ from dataclasses import dataclass, replace
 
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.layout import Layout
-from webnn_compile.ir.nodes import Alloc, Binary, Buffer, Const, For, Kernel, Load, Scope, Seq, Stmt, Store, Unary, Var
+from webnn_compile.ir.nodes import (
+    COMBINE,
+    Alloc,
+    Binary,
+    Buffer,
+    Const,
+    For,
+    Kernel,
+    Load,
+    Scope,
+    Seq,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
 from webnn_compile.ir.rewrite import rewrite
 
 ZERO = Const(0.0, F32)
@@ -48,6 +63,17 @@ def matrix_product(rows: int, columns: int, depth: int) -> Nest:
     inner = Seq((Store(acc, (), ZERO), For(k, update, parallel=False), Store(c, (i, j), Load(acc, ()))))
     body = For(i, For(j, Alloc(acc, inner)))
     return Nest(Kernel("matrix_product", (a, b, c), body), {"i": i, "j": j, "k": k})
+
+
+def sum_of_rows(rows: int, length: int, op: str = "sum") -> Nest:
+    """for i: local acc; acc = 1; for k reduce: acc = acc + x[i, k]; y[i] = acc * 2"""
+    i, k = Var("i", rows), Var("k", length)
+    x, y = Buffer("x", (rows, length), F32), Buffer("y", (rows,), F32)
+    acc = Buffer("acc", (), F32, Scope.LOCAL)
+    update = Store(acc, (), Binary(COMBINE[op], Load(acc, ()), Load(x, (i, k))))
+    start = Store(acc, (), Const(1.0, F32))
+    body = For(i, Alloc(acc, Seq((start, For(k, update, parallel=False), Store(y, (i,), Load(acc, ()) * 2.0)))))
+    return Nest(Kernel("sum_of_rows", (x, y), body), {"i": i, "k": k})
 
 
 def biased_product(rows: int, columns: int, depth: int, *, both: bool = False) -> Nest:

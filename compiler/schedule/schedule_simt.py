@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from ..ir.nodes import Buffer, Kernel, Stmt
 from ..ir.simplify import simplify_stmt
@@ -12,6 +13,8 @@ from .rules.contraction import find_roles
 from .rules.simt_contraction import simt_contraction
 from .rules.simt_pointwise import simt_pointwise
 from .rules.simt_reduction import simt_reduction
+from .rules.simt_staged import simt_staged
+from .rules.simt_tree import simt_tree
 from .split_groups import split_groups
 from .steps import preload
 
@@ -36,5 +39,14 @@ def _schedule(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     if find_roles(nest) is not None:
-        return simt_contraction(stmt, target)
+        staged = simt_staged(stmt) if target.shared_tiles else None
+        return staged or simt_contraction(stmt, target)
+    if _is_long(nest, target):
+        return simt_tree(stmt), {}
     return simt_reduction(stmt, target.busy), {}
+
+
+def _is_long(nest: Reduction, target: GpuTarget) -> bool:
+    """Whether few invocations would reduce very much each."""
+    outputs = prod(v.extent for v in nest.loops)
+    return outputs < target.busy and prod(v.extent for v in nest.over) >= target.long_reduction

@@ -1,0 +1,44 @@
+@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(1) var<storage, read_write> b1: array<f32>;
+var<workgroup> part_0: array<f32, 64>;
+@compute @workgroup_size(64, 1, 1)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) thread: vec3u) {
+  let group_x = i32(group.x);
+  let thread_x = i32(thread.x);
+  var acc_0 = 0.0f;
+  let t0 = thread_x + group_x * 100;
+  for (var ko_0 = 0; ko_0 < 2; ko_0++) {
+    if ((ko_0 * 64 + thread_x) < 100) {
+      acc_0 = acc_0 + b0[t0 + ko_0 * 64];
+    }
+  }
+  part_0[thread_x] = acc_0;
+  workgroupBarrier();
+  if (thread_x < 32) {
+    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 32];
+  }
+  workgroupBarrier();
+  if (thread_x < 16) {
+    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 16];
+  }
+  workgroupBarrier();
+  if (thread_x < 8) {
+    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 8];
+  }
+  workgroupBarrier();
+  if (thread_x < 4) {
+    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 4];
+  }
+  workgroupBarrier();
+  if (thread_x < 2) {
+    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 2];
+  }
+  workgroupBarrier();
+  let t1 = thread_x < 1;
+  if (t1) {
+    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 1];
+  }
+  if (t1) {
+    b1[group_x] = (1.0f + part_0[0]) * 2.0f;
+  }
+}
