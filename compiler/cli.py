@@ -133,8 +133,10 @@ def main(
     """
     from .build import build
     from .options import Options
+    from .collector import collect_less_often
     from .report import print_report, write_report
 
+    collect_less_often()
     progress = Progress(Console(stderr=True), plain=dump is not None)
     try:
         options = Options(

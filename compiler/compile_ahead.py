@@ -14,6 +14,7 @@ from .cache import Cache
 from .codegen.llvm_function import render_kernel
 from .codegen.llvm_module import LlvmModule
 from .codegen.render_host import CODE
+from .collector import collect_less_often
 from .ir.nodes import Kernel
 from .lazy_kernels import LAYOUTS, describe, kernel_key, layouts_to_bytes
 from .pipeline import Lowered, compile_kernel
@@ -93,6 +94,7 @@ def _compile(task: _Task) -> tuple[bytes, bytes]:
 
 def _follow_parent() -> None:
     """Ctrl-C is the parent's to handle; when that has ended, however it did, so does this process."""
+    collect_less_often()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
