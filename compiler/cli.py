@@ -132,8 +132,8 @@ def main(
     the options; 70: a fault of webnn-compile.
     """
     from .build import build
-    from .options import Options
     from .collector import collect_less_often
+    from .options import Options
     from .report import print_report, write_report
 
     collect_less_often()
