@@ -2,7 +2,7 @@
 
 Any number of processes may use one folder: an entry is written aside and then renamed, and carries a checksum, so that
 whoever reads it finds all of it or nothing. What cannot be read counts as not there; a folder that cannot be written to
-is left alone, and `note` says so. Entries that nobody has read for longest are dropped where the folder grows too large.
+is left alone, and `note` says so. Where the folder grows too large, the entries go that nobody has read for longest.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ def _checksum(name: str, packed: bytes) -> bytes:
 
 
 def open_cache(*, enabled: bool = True) -> Cache:
-    """The user's cache, in the folder that WEBNN_COMPILE_CACHE_DIR names or else where the system keeps caches; one that
-    ends with the process where it is not `enabled`."""
+    """The user's cache, in the folder that WEBNN_COMPILE_CACHE_DIR names or else where the system keeps caches; where it
+    is not `enabled`, one that ends with the process."""
     if not enabled:
         return Cache(None)
     folder = os.environ.get(FOLDER_VARIABLE)

@@ -29,8 +29,8 @@ WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True)
 @dataclass(frozen=True, slots=True)
 class GpuTarget:
     """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
-    `workgroups` how many there may be in one dimension; `busy` the number of invocations below which the hardware idles:
-    tiles shrink before it is undercut. `long_reduction`: elements from which on one result is worth a workgroup.
+    `workgroups` how many there may be in one dimension; `busy` the number of invocations below which the hardware
+    idles: tiles shrink before it is undercut. `long_reduction`: elements from which on one result is worth a workgroup.
     `shared_tiles`: operands of products are staged in shared memory."""
 
     name: str

@@ -31,8 +31,8 @@ class WasmArtifact:
     behind the weights.
 
     A module with loops for several threads imports `env.parallel_for(body, arguments, extent)` and exports
-    `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` says which of its bytes is to be 3 instead of
-    1 where its memory is shared.
+    `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` says which of its bytes is to be 3 instead
+    of 1 where its memory is shared.
     """
 
     modules: Mapping[str, bytes]

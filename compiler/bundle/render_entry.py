@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from ..program import TensorSpec
 from .artifact import Artifact, WasmArtifact
 from .files import MARKER, BundleFile
+from .merge_modules import COMMON
 from .place_memory import MemoryLayout
 
 ABI = 2
@@ -15,15 +16,22 @@ ABI = 2
 
 
 def render_entry(
-    artifact: Artifact, backends: Sequence[str], shards: Sequence[BundleFile], runtime: Mapping[str, BundleFile]
+    artifact: Artifact,
+    backends: Sequence[str],
+    shards: Sequence[BundleFile],
+    runtime: Mapping[str, BundleFile],
+    errors: Sequence[str],
 ) -> str:
-    """The source of model.js. `backends` are literals, from `wasm_entry` and `device_entry`."""
+    """The source of model.js. `backends` are literals, from `wasm_entry` and `device_entry`; `errors` are the names of
+    the classes of errors."""
     offsets = [sum(len(shard.data) for shard in shards[:i]) for i in range(len(shards))]
     lines = [
         MARKER,
         f"import {{ load as start }} from './{runtime['load.js'].name}';",
+        # Both files at once, instead of the second when the first is there.
+        f"import {{ module_errors }} from './{runtime[COMMON].name}';",
         "",
-        f"export * from './{runtime['errors.js'].name}';",
+        f"export const {{ {', '.join(errors)} }} = module_errors;",
         "",
         "const manifest = {",
         f"  abi: {ABI},",

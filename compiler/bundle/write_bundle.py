@@ -16,6 +16,7 @@ from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
 from .files import BundleFile, Kind, foreign_files, hashed_file, is_bundle
 from .isolation import isolate_page, isolation_files
 from .link_runtime import keep_backends, link_runtime, read_runtime, relink
+from .merge_modules import exported_names, merge_modules
 from .place_memory import place_memory
 from .render_device import render_device, render_steps
 from .render_entry import device_entry, render_entry, wasm_entry
@@ -56,12 +57,11 @@ def write_bundle(
     return [WrittenFile(file.name, len(file.data), file.kind) for file in files]
 
 
-def render_bundle(
-    artifact: Artifact, *, isolation: bool = False, shard_bytes: int = SHARD_BYTES
-) -> list[BundleFile]:
+def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: int = SHARD_BYTES) -> list[BundleFile]:
     """The files of the bundle, model.js first; no two have one name. `isolation` adds what gives a page threads."""
-    sources = keep_backends(read_runtime(), [part.backend for part in artifact.backends])
-    runtime = link_runtime(sources, ("load.js", "errors.js", "page.js", "page.css"))
+    modules = keep_backends(read_runtime(), [part.backend for part in artifact.backends])
+    sources = merge_modules(modules)
+    runtime = link_runtime(sources, ("load.js", "page.js", "page.css"))
     rendered = [
         _render_wasm(artifact, part) if isinstance(part, WasmArtifact) else _render_device(artifact.name, part)
         for part in artifact.backends
@@ -70,7 +70,8 @@ def render_bundle(
         hashed_file("weights", "bin", artifact.weights[start : start + shard_bytes], "weights")
         for start in range(0, len(artifact.weights), shard_bytes)
     ]
-    entry = render_entry(artifact, [text for text, _ in rendered], shards, runtime)
+    classes = [name for name in exported_names(modules["errors.js"]) if name.endswith("Error")]
+    entry = render_entry(artifact, [text for text, _ in rendered], shards, runtime, classes)
     page = relink(sources["index.html"], runtime.__getitem__).replace("{{name}}", html.escape(artifact.name))
     files = [
         BundleFile("model.js", entry.encode(), "entry"),

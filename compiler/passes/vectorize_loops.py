@@ -81,7 +81,7 @@ def _vector(e: Expr, v: Var) -> Expr:
 
     def varies(x: Node) -> bool:
         if id(x) not in varying:
-            varying[id(x)] = x is v or any([varies(c) for c in children(x)])
+            varying[id(x)] = x is v or True in [varies(c) for c in children(x)]
         return varying[id(x)]
 
     def go(x: Expr) -> Expr:
