@@ -3,8 +3,8 @@ import { load } from './bundle/model.js';
 import { preprocess } from './preprocess.js';
 
 /** The names of the files -> the class that scores highest for each, and how the model ran. */
-globalThis.classify = async (names) => {
-  const model = await load();
+globalThis.classify = async (names, backend) => {
+  const model = await load({ backend });
   const [input] = model.inputs;
   const [output] = model.outputs;
   const top1 = {};
