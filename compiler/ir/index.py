@@ -215,6 +215,14 @@ def _atom_range(e: Expr) -> Range | None:
             if r is not None and r[0] >= 0 and r[1] < int(value):
                 return r
             return 0, int(value) - 1
+        case Binary("/", a, Const(value, _)) if int(value) > 0:
+            r = range_of(a)
+            return None if r is None or r[0] < 0 else (r[0] // int(value), r[1] // int(value))
+        case Binary("shr", a, Const(value, _)):
+            r = range_of(a)
+            return None if r is None else (r[0] >> int(value), r[1] >> int(value))
+        case Binary("and", _, Const(value, _)) if int(value) >= 0:
+            return 0, int(value)
         case Binary("max" | "min", a, b):
             x, y = range_of(a), range_of(b)
             pick = max if e.op == "max" else min

@@ -15,13 +15,13 @@ LANES = 4
 def group_lanes(kernel: Kernel, chosen: Callable[[Buffer], bool] = lambda _: True) -> Kernel:
     """x[4*i + 2]   ->   x[4*i ..+4].z
 
-    Of the global buffers that are `chosen` those in which every access is to a vector at a multiple of four or (loads
+    Of the global and shared buffers that are `chosen` those in which every access is to a vector at a multiple of four or (loads
     only) to an element whose lane is known. Guarded loads stay; indices must be flat, or the last one tells the lane.
     """
     refused: set[Buffer] = set()
     vectors: set[Buffer] = set()
     for n in walk(kernel.body):
-        if isinstance(n, Load | Store) and n.buffer.scope is Scope.GLOBAL:
+        if isinstance(n, Load | Store) and n.buffer.scope is not Scope.LOCAL:
             lane = known_lane(n.indices[-1]) if n.indices else None
             if isinstance(n.indices[-1], Ramp):
                 vectors.add(n.buffer)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dtypes import BOOL, DType
-from ..ir.index import range_of
+from ..ir.index import affine, range_of
 from ..ir.lanes import lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Ramp, Select, Splat
 from ..ir.rewrite import map_children
+
+LANES = 4
 
 
 def select_guarded(kernel: Kernel) -> Kernel:
@@ -67,6 +69,10 @@ def _first_unless(test: Expr, index: Expr) -> Expr:
     """The index where `test` holds, else the buffer's first."""
     if isinstance(index, Ramp):
         return Ramp(_first_unless(test, index.base), index.lanes)
+    form = affine(index)
+    if form.terms and not any(n % LANES for n in (form.constant, *(c for _, c in form.terms))):
+        # A vector's place stays a multiple of four for all to see.
+        return Select(test, affine(index // LANES).to_expr(), Const(0)) * LANES
     return index if isinstance(index, Const) else Select(test, index, Const(0))
 
 
