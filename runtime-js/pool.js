@@ -14,7 +14,8 @@ const BYTES = 320;
 
 const CLOSED = 255; // no loop has so many chunks
 const LOOPS = 1 << 24; // then their numbers begin again
-const CHUNKS_PER_THREAD = 8;
+const ROUNDS = 4; // of chunks, each half as large as those of the round before
+const CHUNKS_OF_ROUND = 2; // for each thread
 const SPINS = 2000; // about as long as it takes to wake a thread
 
 /** @typedef {(body: number, args: number, begin: number, end: number) => void} Chunk iterations of a loop's body */
@@ -34,11 +35,10 @@ export const createControl = () => {
  * @returns {ParallelFor}
  */
 export function parallelFor(control, threads, chunk) {
-  const most = Math.min(threads * CHUNKS_PER_THREAD, CLOSED - 1);
+  const chunks = ROUNDS * Math.min(threads * CHUNKS_OF_ROUND, Math.floor((CLOSED - 1) / ROUNDS));
   let loop = 0;
   return (body, args, extent) => {
-    const chunks = Math.min(most, extent);
-    if (chunks < 2) {
+    if (extent < 2) {
       chunk(body, args, 0, extent);
       return;
     }
@@ -56,6 +56,22 @@ export function parallelFor(control, threads, chunk) {
     waitForOthers(control);
     if (Atomics.load(control, FAILED)) throw new Error('one of its threads failed');
   };
+}
+
+/**
+ * The first iteration of a chunk. Each round hands out half of what is left, the last one all of it: large chunks cost
+ * little, and with small ones at the end all threads are done at about one time.
+ * @param {number} chunk
+ * @param {number} chunks
+ * @param {number} extent
+ */
+function beginOf(chunk, chunks, extent) {
+  if (chunk === chunks) return extent;
+  const most = chunks / ROUNDS;
+  const round = Math.floor(chunk / most);
+  const left = 2 ** -round;
+  const share = round === ROUNDS - 1 ? left : left / 2;
+  return Math.floor(extent * (1 - left + (share * (chunk % most)) / most));
 }
 
 /**
@@ -91,8 +107,9 @@ function takeChunks(control, chunk) {
     // Where the ticket is still the same, so was the loop: it does not end before its last chunk is done.
     if (Atomics.compareExchange(control, TICKET, ticket, ticket + 1) !== ticket) continue;
     try {
-      const begin = Math.floor((next * extent) / chunks);
-      chunk(body, args, begin, Math.floor(((next + 1) * extent) / chunks));
+      const begin = beginOf(next, chunks, extent);
+      const end = beginOf(next + 1, chunks, extent);
+      if (begin < end) chunk(body, args, begin, end);
     } catch (error) {
       Atomics.store(control, FAILED, 1);
       throw error;

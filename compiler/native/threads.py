@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 
-CHUNKS_PER_THREAD = 8
+CHUNKS_PER_THREAD = 16
 _FORK = "webnn_compile_fork"
 _TEAM = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Fork = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)

@@ -40,9 +40,14 @@ test('threads that sleep wake up', async () => {
 });
 
 test('threads that never come are not waited for', () => {
-  counts.fill(0);
-  parallelFor(createControl(), 8, makeChunk(counts))(1, 1, most);
-  assert.deepEqual(new Set(counts.subarray(0, most)), new Set([3]));
+  for (const threads of [2, 8, 31, 32, 100]) {
+    for (const extent of [1, 2, 63, most]) {
+      counts.fill(0);
+      parallelFor(createControl(), threads, makeChunk(counts))(1, 1, extent);
+      assert.deepEqual(new Set(counts.subarray(0, extent)), new Set([3]));
+      assert.equal(counts[extent], 0);
+    }
+  }
 });
 
 test('a thread that fails makes the loop fail', () => {
