@@ -21,6 +21,7 @@ Step = dict[str, Any]
 
 TO_LAST, TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 BINARY = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div"}
+PADDING = {"NOTSET": "", "SAME_UPPER": "same", "VALID": "valid"}
 UNARY = {"Relu": "relu", "Sigmoid": "sigmoid", "Erf": "erf", "Tanh": "tanh", "Sqrt": "sqrt", "Exp": "exp"}
 
 
@@ -171,8 +172,13 @@ class _Planner:
     def _window(self, n: Node) -> Mapping[str, Any]:
         if any(d != 1 for d in self._attribute(n, "dilations", (1, 1))) or self._attribute(n, "ceil_mode", 0):
             raise UnsupportedError(f"TensorFlow.js: a dilated or rounded-up window (node {n.name}) is not mapped")
+        named = PADDING.get(str(self._attribute(n, "auto_pad", "NOTSET")))
+        if named is None:
+            raise UnsupportedError(f"TensorFlow.js: padding by SAME_LOWER (node {n.name}) is not mapped")
         top, left, bottom, right = map(int, self._attribute(n, "pads", (0, 0, 0, 0)))
-        pad: Any = top if top == left == bottom == right else [[0, 0], [top, bottom], [left, right], [0, 0]]
+        pad: Any = named or top
+        if not named and not top == left == bottom == right:
+            pad = [[0, 0], [top, bottom], [left, right], [0, 0]]
         kernel = self._attribute(n, "kernel_shape", None)
         strides = [int(s) for s in self._attribute(n, "strides", (1, 1))]
         return {"pad": pad, "strides": strides, "kernel": None if kernel is None else [int(k) for k in kernel]}

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import onnx
-from webnn_compile.build import Options, build
+from webnn_compile.build import build
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.options import Options
 
 from .cases import Case, find_case, write_case
 from .engines import ENGINES, Engine
@@ -74,7 +75,8 @@ def prepare(case: Case, engines: Sequence[Engine]) -> dict[str, str]:
             if need == "plan":
                 write_plan(case.graph(), case.folder)
             else:
-                options = Options(shapes=case.shapes, fast_math=need == "bundle", force=True)
+                targets = tuple(dict.fromkeys(str(e.options["backend"]) for e in engines if e.needs == need))
+                options = Options(case.shapes, targets=targets, fast_math=need == "bundle", force=True)
                 build(case.model, case.folder / need, options, lambda _: None, lambda _: None)
         except UnsupportedError as error:
             failed[need] = str(error)
