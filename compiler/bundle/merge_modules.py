@@ -1,0 +1,115 @@
+"""The runtime in few files: a browser finds modules level by level, in the imports of those that it has, and each level
+is a way to the server and back, on the page and in the worker again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from ..errors import InternalError
+from .files import STABLE_NAMES
+
+COMMON = "runtime.js"
+"""What the page and the worker share."""
+
+ROOTS = ("load.js", "worker.js", "thread.js", "page.js")
+
+_IMPORT = re.compile(r"^import (?:\{([^}]*)\}|\* as (\w+)) from '\./(\w+\.js)';\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
+_EXPORT_FROM = re.compile(r"^export \{ (\w+) as (\w+) \} from '\./(\w+\.js)';\n", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
+_OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """`imports`: a pattern, and the file whose exports it takes apart; `exports`: a name and its value; `body`: the
+    rest."""
+
+    name: str
+    imports: tuple[tuple[str, str], ...]
+    exports: tuple[tuple[str, str], ...]
+    body: str
+
+
+def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
+    """Sources of fewer modules that do the same: COMMON, and ROOTS, each with the modules that it alone imports. Files
+    that are no modules, or that nothing imports, stay as they are.
+
+    A module becomes a function that runs once, so names in different modules do not meet. Lines of comments are left
+    out. InternalError for an import or export in a form that this does not know.
+    """
+    modules = {name: _parse(name, text) for name, text in sources.items() if name.endswith(".js")}
+    needs = {root: _needs(root, modules) for root in ROOTS if root in modules}
+    common = [m for m in needs["worker.js"] if m.name != "worker.js"]
+    shared = {m.name for m in common}
+    merged = {
+        name: text for name, text in sources.items() if not any(name in (m.name for m in n) for n in needs.values())
+    }
+    merged[COMMON] = _functions(common) + f"export {{ {', '.join(_variable(m.name) for m in common)} }};\n"
+    for root, own in needs.items():
+        # Threads start late and the bundle's own page is no part of a model: these have copies of the little they need.
+        outside = shared if root in ("load.js", "worker.js") else set()
+        merged[root] = _root(modules[root], [m for m in own if m.name not in outside], outside)
+    return merged
+
+
+def exported_names(source: str) -> list[str]:
+    """What a module exports."""
+    return [name for name, _ in _parse("", source).exports]
+
+
+def _parse(name: str, text: str) -> _Module:
+    imports = tuple(
+        (space or "{" + members.replace(" as ", ": ") + "}", target) for members, space, target in _IMPORT.findall(text)
+    )
+    again = _EXPORT_FROM.findall(text)
+    exports = [(made, made) for made in _EXPORT.findall(text)]
+    exports += [(public, f"{_variable(target)}.{was}") for was, public, target in again]
+    body = _EXPORT.sub("", _EXPORT_FROM.sub("", _IMPORT.sub("", _COMMENT.sub("", text))))
+    if (other := _OTHER.search(body)) is not None and name not in STABLE_NAMES:
+        raise InternalError(f"runtime-js/{name}: no way to merge {other[0]!r}")
+    return _Module(name, imports + tuple(("", target) for _, _, target in again), tuple(exports), body.strip())
+
+
+def _needs(root: str, modules: Mapping[str, _Module]) -> list[_Module]:
+    """The modules that `root` needs, each behind those that it imports, and `root` last."""
+    found: dict[str, _Module] = {}
+
+    def visit(name: str, importers: tuple[str, ...]) -> None:
+        if name in importers:
+            raise InternalError(f"runtime-js: imports form a cycle: {' -> '.join((*importers, name))}")
+        if name in found or name in STABLE_NAMES:
+            return
+        if name not in modules:
+            raise InternalError(f"runtime-js/{importers[-1]} refers to {name}, which does not exist")
+        for _, target in modules[name].imports:
+            visit(target, (*importers, name))
+        found[name] = modules[name]
+
+    visit(root, ())
+    return list(found.values())
+
+
+def _root(root: _Module, own: list[_Module], outside: Collection[str]) -> str:
+    taken = dict.fromkeys(_variable(t) for m in own for _, t in m.imports if t in outside)
+    head = f"import {{ {', '.join(taken)} }} from './{COMMON}';\n" if taken else ""
+    stable = [(pattern, t) for m in own for pattern, t in m.imports if t in STABLE_NAMES]
+    head += "".join(f"import {pattern} from './{t}';\n" for pattern, t in stable)
+    names = ", ".join(name for name, _ in root.exports)
+    return head + _functions(own) + (f"export const {{ {names} }} = {_variable(root.name)};\n" if names else "")
+
+
+def _functions(modules: Iterable[_Module]) -> str:
+    blocks = []
+    for m in modules:
+        lines = [f"const {p} = {_variable(t)};" for p, t in m.imports if p and t not in STABLE_NAMES]
+        results = ", ".join(name if name == value else f"{name}: {value}" for name, value in m.exports)
+        inner = "\n".join((*lines, m.body, f"return {{ {results} }};"))
+        blocks.append(f"const {_variable(m.name)} = (() => {{\n{inner}\n}})();\n")
+    return "".join(blocks)
+
+
+def _variable(name: str) -> str:
+    return f"${name.removesuffix('.js')}"

@@ -1,0 +1,99 @@
+"""The runtime in few files: same exports, same behaviour, names that do not meet."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from webnn_compile.bundle.link_runtime import read_runtime
+from webnn_compile.bundle.merge_modules import COMMON, merge_modules
+from webnn_compile.errors import InternalError
+
+SOURCES = {
+    "errors.js": "const name = 'errors';\nexport class Fault extends Error {}\nexport const who = () => name;\n",
+    "backends.js": "// All.\nexport { start as wasm } from './wasm.js';\n",
+    "wasm.js": "import { who, Fault as F } from './errors.js';\nconst name = 'wasm';\n"
+    "export async function start() {\n  return `${name} ${who()} ${new F('x').message}`;\n}\n",
+    "options.js": "import { Fault } from './errors.js';\nconst name = 'options';\n"
+    "export function check(ok) {\n  if (!ok) throw new Fault(name);\n}\n",
+    "load.js": "import * as backends from './backends.js';\nimport {\n  check,\n} from './options.js';\n"
+    "export const load = (ok) => {\n  check(ok);\n  return backends.wasm();\n};\n",
+    "worker.js": "import * as backends from './backends.js';\nglobalThis.result = backends.wasm();\n",
+    "thread.js": "import { who } from './errors.js';\nglobalThis.thread = who();\n",
+    "page.js": "import { who } from './errors.js';\nimport { load } from './model.js';\n"
+    "globalThis.page = [who(), load];\n",
+    "isolate.js": "self.alone = true;\n",
+    "page.css": "body {}\n",
+}
+
+
+def node(folder: Path, script: str) -> str:
+    """What a module that imports from the merged files prints."""
+    (folder / "main.mjs").write_text(script)
+    done = subprocess.run(["node", "main.mjs"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def merged(tmp_path: Path) -> Path:
+    for name, text in merge_modules(SOURCES).items():
+        (tmp_path / name.replace(".js", ".mjs")).write_text(text.replace(".js'", ".mjs'"))
+    return tmp_path
+
+
+def test_files() -> None:
+    made = merge_modules(SOURCES)
+    assert set(made) == {COMMON, "load.js", "worker.js", "thread.js", "page.js", "isolate.js", "page.css"}
+    assert made["isolate.js"] == SOURCES["isolate.js"]
+    assert "class Fault" in made[COMMON]
+    assert "class Fault" not in made["load.js"]
+    assert "check" in made["load.js"]
+    assert "check" not in made[COMMON]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run modules")
+def test_merged_modules_do_what_they_did(merged: Path) -> None:
+    script = (
+        "import { load } from './load.mjs';\nimport { $errors } from './runtime.mjs';\nconsole.log(await load(true));"
+    )
+    script += "try { load(false); } catch (e) { console.log(e.message, e instanceof $errors.Fault); }"
+    assert node(merged, script) == "wasm errors x\noptions true"
+    assert node(merged, "import './worker.mjs';\nconsole.log(await globalThis.result);") == "wasm errors x"
+    assert node(merged, "import './thread.mjs';\nconsole.log(globalThis.thread);") == "errors"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run modules")
+def test_the_entry_keeps_its_place(merged: Path) -> None:
+    (merged / "model.mjs").write_text("export const load = 7;\n")
+    assert node(merged, "import './page.mjs';\nconsole.log(globalThis.page);") == "[ 'errors', 7 ]"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("options.js", "import './wasm.js';\n", "no way to merge"),
+        ("options.js", "export default 1;\n", "no way to merge"),
+        ("wasm.js", "import { load } from './load.js';\nexport const start = load;\n", "form a cycle"),
+        ("wasm.js", "import { x } from './lost.js';\nexport const start = x;\n", r"wasm\.js refers to lost\.js"),
+    ],
+)
+def test_what_cannot_be_merged_is_refused(name: str, text: str, message: str) -> None:
+    if "cycle" in message:
+        sources = SOURCES | {name: text, "worker.js": "import { load } from './load.js';\nload();\n"}
+    else:
+        sources = SOURCES | {name: text}
+    with pytest.raises(InternalError, match=message):
+        merge_modules(sources)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js: cannot parse JavaScript")
+def test_the_runtime_itself(tmp_path: Path) -> None:
+    made = merge_modules(read_runtime())
+    scripts = [name for name in made if name.endswith(".js")]
+    assert sorted(scripts) == ["isolate.js", "load.js", "page.js", COMMON, "thread.js", "worker.js"]
+    for name in scripts:
+        (tmp_path / name.replace(".js", ".mjs")).write_text(made[name])
+        subprocess.run(["node", "--check", tmp_path / name.replace(".js", ".mjs")], check=True)
