@@ -29,9 +29,9 @@ def render_entry(
         MARKER,
         f"import {{ load as start }} from './{runtime['load.js'].name}';",
         # Both files at once, instead of the second when the first is there.
-        f"import {{ module_errors }} from './{runtime[COMMON].name}';",
+        f"import {{ $errors }} from './{runtime[COMMON].name}';",
         "",
-        f"export const {{ {', '.join(errors)} }} = module_errors;",
+        f"export const {{ {', '.join(errors)} }} = $errors;",
         "",
         "const manifest = {",
         f"  abi: {ABI},",
