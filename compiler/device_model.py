@@ -131,7 +131,7 @@ def to_device(data: Array, dtype: DType, device: DType, what: str) -> Array:
 def from_device(elements: Array, dtype: DType) -> Array:
     """The inverse of `to_device`."""
     if dtype == BOOL:
-        return elements != 0
+        return np.asarray(elements != 0)
     with np.errstate(over="ignore" if dtype == F16 else "warn"):
         return elements.astype(dtype.numpy)
 
