@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,6 +30,8 @@ def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, known: Ca
     `relaxed` allows relaxed SIMD (a contracted multiply and add becomes one instruction), `threads` atomics. Equal IR
     gives equal bytes. InternalError where LLVM refuses the IR.
     """
+    if relaxed:
+        llvm_ir = _keep_nan(llvm_ir)
     features = [*BASE_FEATURES, *(["+relaxed-simd"] if relaxed else []), *(["+atomics"] if threads else [])]
     if known is None:
         return _emit(llvm_ir, features)
@@ -38,6 +41,34 @@ def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, known: Ca
         data = _emit(llvm_ir, features)
         known.put("object", key, data)
     return data
+
+
+_OPERAND = r"(%[\w.]+|zeroinitializer|<[^<>]*>)"
+_EXTREME = re.compile(
+    rf"(%\w+) = fcmp olt <4 x float> {_OPERAND}, {_OPERAND}\n"
+    rf"(  %\w+ =) select <4 x i1> \1, <4 x float> {_OPERAND}, <4 x float> {_OPERAND}$",
+    re.MULTILINE,
+)
+
+
+def _keep_nan(llvm_ir: str) -> str:
+    """max(a, b) = b if a < b else a keeps a NaN in a. The relaxed instruction, which LLVM takes for it, gives its
+    second operand where one is NaN, on x86 in V8 and SpiderMonkey: so a has to be the second."""
+
+    def replaced(found: re.Match[str]) -> str:
+        _, x, y, name, chosen, other = found.groups()
+        if (chosen, other) not in ((x, y), (y, x)):
+            return found[0]
+        op = "max" if chosen == y else "min"
+        return f"{name} call <4 x float> @llvm.wasm.relaxed.{op}.v4f32(<4 x float> {chosen}, <4 x float> {other})"
+
+    text, count = _EXTREME.subn(replaced, llvm_ir)
+    return text + _DECLARATIONS if count else text
+
+
+_DECLARATIONS = "".join(
+    f"\ndeclare <4 x float> @llvm.wasm.relaxed.{op}.v4f32(<4 x float>, <4 x float>)\n" for op in ("min", "max")
+)
 
 
 def _emit(llvm_ir: str, features: Sequence[str]) -> bytes:
