@@ -1,8 +1,9 @@
 """Reductions without reuse between operands: pooling, depthwise convolution, sums and maxima.
 
-Where the innermost parallel loop is contiguous its elements fill the lanes, and a few neighbours are computed together
-so that they share the loads of overlapping windows. Where it is not, but the reduction runs over contiguous elements,
-each lane keeps a partial result.
+Where the innermost parallel loop is contiguous its elements fill the lanes, and a few neighbours, in two lines where
+the registers allow, are computed together, so that they share the loads of overlapping windows, in whose order all are
+updated. All channels of such a tile go into one function: a call for four would cost more than they do. Where it
+is not, but the reduction runs over contiguous elements, each lane keeps a partial result.
 """
 
 from __future__ import annotations
