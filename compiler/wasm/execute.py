@@ -44,6 +44,8 @@ class WasmInstance:
         config = wasmtime.Config()
         config.wasm_simd = True
         config.wasm_relaxed_simd = relaxed
+        # Else Cranelift's maximum drops a NaN in its second operand, which browsers keep.
+        config.wasm_relaxed_simd_deterministic = relaxed
         engine = wasmtime.Engine(config)
         self._store = wasmtime.Store(engine)
         try:
