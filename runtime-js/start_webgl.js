@@ -1,12 +1,12 @@
 // Device programs on WebGL 2: a kernel is a fragment shader, a launch one triangle over the texels that it writes.
-import { words } from './convert.js';
 import { describe, valueAt } from './device_program.js';
 import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
 import { splitOutputs } from './split_outputs.js';
 import { startDevice } from './start_device.js';
-import { acquireContext, createFramebuffer, createTexture, formatOf, linkLog, linkProgram } from './webgl_context.js';
+import { acquireContext, createFramebuffer, createTexture, linkLog, linkProgram } from './webgl_context.js';
 import { createPainter } from './webgl_picture.js';
 import { timeLaunches } from './webgl_time.js';
+import { createReader, upload, wholeRows } from './webgl_transfer.js';
 
 /** @typedef {import('./convert.js').Words} Words */
 /** @typedef {import('./device_program.js').Launch} Launch */
@@ -24,7 +24,6 @@ import { timeLaunches } from './webgl_time.js';
 /** @param {import('./device_program.js').DevicePlan} plan @param {(progress: import('./model.js').Progress) => void} onProgress */
 export const startWebgl = (plan, onProgress) => startDevice(open, plan, onProgress);
 
-const ROW = 2048; // texels in a row of a flat texture
 const pause = (ms = 0) => new Promise((resolve) => setTimeout(resolve, ms));
 // A worker may wait for the GPU; the page must not.
 const mayBlock = typeof document === 'undefined';
@@ -91,6 +90,8 @@ async function open(arriving) {
     dispose();
     throw error;
   }
+  const storageAt = (/** @type {number} */ i) =>
+    /** @type {import('./device_program.js').Storage} */ (program.storages[i]);
   const textureOf = (/** @type {number} */ value) =>
     /** @type {WebGLTexture} */ (textures[valueAt(program, value).storage]);
 
@@ -182,9 +183,7 @@ async function open(arriving) {
     const { access, grid } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[launch.kernel]);
     const [target = 0] = launch.arguments.filter((_, i) => access[i] === 'w');
     const textures = launch.arguments.filter((_, i) => access[i] === 'r').map(textureOf);
-    const { dtype } = /** @type {import('./device_program.js').Storage} */ (
-      program.storages[valueAt(program, target).storage]
-    );
+    const { dtype } = storageAt(valueAt(program, target).storage);
     return (programs[launch.kernel] ?? []).map(({ program, first, count }) => {
       return { program, framebuffer: framebufferOf(target, first, count), count, dtype, textures, grid, launch };
     });
@@ -206,44 +205,15 @@ async function open(arriving) {
   /** @param {number} value */
   const prepareRead = (value) => {
     const { length, storage } = valueAt(program, value);
-    const { dtype } = /** @type {import('./device_program.js').Storage} */ (program.storages[storage]);
-    const [, format, type] = formatOf(gl, dtype);
-    const parts = rectangles(length).map((part) => ({ ...part, framebuffer: framebufferOf(value, part.layer, 1) }));
-    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-    const pixels = mayBlock || !bytes ? undefined : gl.createBuffer();
-    if (pixels) {
-      gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
-      gl.bufferData(gl.PIXEL_PACK_BUFFER, bytes, gl.DYNAMIC_COPY);
-      gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
-      later(() => gl.deleteBuffer(pixels));
-    }
-    /** @param {(part: typeof parts[number], at: number) => void} read */
-    const each = (read) => {
-      let at = 0;
-      for (const part of parts) {
-        gl.bindFramebuffer(gl.FRAMEBUFFER, part.framebuffer);
-        read(part, at);
-        at += part.bytes;
-      }
-    };
-    return {
-      /** Tells the GPU to copy what is to be read. */
-      begin() {
-        if (!pixels) return;
-        gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
-        each(({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, at));
-        gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
-      },
-      end() {
-        const all = words(dtype, bytes / 4);
-        if (pixels) {
-          gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
-          gl.getBufferSubData(gl.PIXEL_PACK_BUFFER, 0, all);
-          gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
-        } else each(({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, all, at / 4));
-        return all.length === length ? all : /** @type {Words} */ (all.slice(0, length));
-      },
-    };
+    const reader = createReader(
+      gl,
+      storageAt(storage).dtype,
+      length,
+      (layer) => framebufferOf(value, layer, 1),
+      !mayBlock,
+    );
+    later(reader.dispose);
+    return reader;
   };
 
   /** @type {import('./device_program.js').Device['segment']} */
@@ -268,36 +238,14 @@ async function open(arriving) {
     };
   };
 
-  /** @type {Map<number, Words>} whole rows, for arrays that end within one */
+  /** @type {Map<number, Words>} whole rows, for inputs that end within one */
   const rows = new Map();
   /** @type {import('./device_program.js').Device['write']} */
   const write = (value, data) => {
-    const { storage } = valueAt(program, value);
-    const place = /** @type {import('./device_program.js').Storage} */ (program.storages[storage]);
-    const { dtype } = place;
-    const [, format, type] = formatOf(gl, dtype);
-    const [width, height, layers] = sizeOf(place);
-    if (data.length === width * height * layers * 4) {
-      gl.activeTexture(gl.TEXTURE0);
-      gl.bindTexture(gl.TEXTURE_2D_ARRAY, textureOf(value));
-      gl.texSubImage3D(gl.TEXTURE_2D_ARRAY, 0, 0, 0, 0, width, height, layers, format, type, data);
-      return;
-    }
-    const parts = rectangles(data.length);
-    const size = parts.reduce((sum, { bytes }) => sum + bytes, 0) / 4;
-    let whole = data;
-    if (size !== data.length) {
-      whole = rows.get(value) ?? words(dtype, size);
-      if (program.inputs.includes(value)) rows.set(value, whole);
-      whole.set(/** @type {any} */ (data));
-    }
-    gl.activeTexture(gl.TEXTURE0);
-    gl.bindTexture(gl.TEXTURE_2D_ARRAY, textureOf(value));
-    let at = 0;
-    for (const { width, height, layer, bytes } of parts) {
-      gl.texSubImage3D(gl.TEXTURE_2D_ARRAY, 0, 0, 0, layer, width, height, 1, format, type, whole, at);
-      at += bytes / 4;
-    }
+    const place = storageAt(valueAt(program, value).storage);
+    const whole = wholeRows(place.dtype, sizeOf(place), data, rows.get(value));
+    if (whole !== data && program.inputs.includes(value)) rows.set(value, whole);
+    upload(gl, textureOf(value), place.dtype, sizeOf(place), whole);
   };
 
   const painter = createPainter(gl);
@@ -364,20 +312,4 @@ function draw(gl, prepared) {
     });
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
-}
-
-/**
- * The texels of a flat value: whole rows, one rectangle a layer; or a part of one row.
- * @param {number} length elements
- */
-export function rectangles(length) {
-  const parts = [];
-  let texels = Math.ceil(length / 4);
-  for (let layer = 0; texels > 0; layer++) {
-    const width = layer ? ROW : Math.min(texels, ROW);
-    const height = Math.min(Math.ceil(texels / width), ROW);
-    parts.push({ width, height, layer, bytes: 16 * width * height });
-    texels -= width * height;
-  }
-  return parts;
 }
