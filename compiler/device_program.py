@@ -27,8 +27,8 @@ class Placement:
     layer t // 2**22. `tile` = L > 0, an image: with c the last axis, w the one before it (extent W) and h all others
     folded, component c % 4 of the texel at x = c // 4 * ceil(W / L) + w // L, y = h, layer w % L. A `tall` image has
     its channels below each other, not side by side: x = w // L, y = h * ceil(C / 4) + c // 4. The rows of an image may
-    stand in several `bands` of R = ceil(rows / bands) beside each other: y = h % R, x moved by
-    h // R * ceil(C / 4) * ceil(W / L).
+    stand in several `bands` of R = `height` beside each other: y = h % R, x is h // R * ceil(C / 4) * ceil(W / L) more.
+    In a tall image groups of channels are rows: x is ceil(W / L) more for each band.
     """
 
     width: int

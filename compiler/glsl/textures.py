@@ -37,6 +37,10 @@ def place_image(shape: tuple[int, ...], *, drawn: bool = False) -> Placement | N
     *outer, width, channels = (1, *shape) if len(shape) == 1 else shape
     tile = best_tile(width)
     columns, groups, rows = -(-width // tile), -(-channels // TEXEL), prod(outer)
+    height = best_height(columns, groups) if drawn and rows == 1 else 0
+    if height and columns * groups // height <= SIZE:
+        bands = groups // height
+        return Placement(columns * bands, height, tile, tile, tall=True, bands=bands)
     if columns * groups <= SIZE and rows <= SIZE:
         bands = best_bands(columns * groups, rows) if drawn and max(outer, default=1) == rows else 1
         return Placement(columns * groups * bands, -(-rows // bands), tile, tile, bands=bands)
@@ -52,6 +56,13 @@ def best_bands(width: int, rows: int) -> int:
         return 1
     fitting = [b for b in range(1, rows // 2 + 1) if -(-rows // b) >= 4 and -(-rows // b) * b <= rows * 1.15]
     return next((b for b in fitting if width * b >= 128), fitting[-1] if fitting else 1)
+
+
+def best_height(columns: int, groups: int) -> int:
+    """How many groups of channels of an image of one row stand below each other, 0 for none: GPUs shade squares of two
+    texels, software rasterisers of four. A power of two, so that readers find a group by a shift."""
+    fitting = [n for n in (64, 32, 16, 8, 4) if groups % n == 0]
+    return next((n for n in fitting if columns * groups >= n * 128), fitting[-1] if fitting else 0)
 
 
 def best_tile(width: int) -> int:
@@ -96,9 +107,10 @@ def coordinates(place: Placement, shape: tuple[int, ...], indices: tuple[Expr, .
     *outer, w, c = (Const(0), *indices) if len(indices) == 1 else indices
     row = flat_offset(shape[:-2], tuple(outer)).to_expr()
     group, column = c // TEXEL, w // place.tile
-    if place.tall:
-        return _canonical(w % place.tile, row * (-(-shape[-1] // TEXEL)) + group, column, c % TEXEL)
     columns, groups = -(-shape[-2] // place.tile) if len(shape) > 1 else 1, -(-shape[-1] // TEXEL)
+    if place.tall:
+        line = row * groups + group
+        return _canonical(w % place.tile, line % place.height, line // place.height * columns + column, c % TEXEL)
     if place.bands > 1:
         group = row // place.height * groups + group
         row = row % place.height

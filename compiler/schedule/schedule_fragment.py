@@ -93,11 +93,13 @@ def _store(inner: Stmt, kernel: Kernel) -> Store:
 
 def _image(out: Buffer, tile: int, bands: int) -> tuple[list[Var], list[Var], tuple[Expr, ...]]:
     """Grid (x innermost, first), tile loops, and the element as indices of the result: all axes but the last two are
-    one dimension of the grid."""
+    one dimension of the grid. Where that has one row, it is the groups of channels that stand in bands."""
     *outer, width, last = (1, *out.shape) if len(out.shape) == 1 else out.shape
-    x, y, z = Var("x", width // tile), Var("y", prod(outer) // bands), Var("z", last // TEXEL)
+    rows, groups = prod(outer), last // TEXEL
+    x, y, z = Var("x", width // tile), Var("y", -(-rows // bands)), Var("z", groups if rows > 1 else groups // bands)
     band, pixel, lane = Var("band", bands), Var("pixel", tile), Var("lane", TEXEL)
-    place = (*_unfold(band * y.extent + y, tuple(outer)), x * tile + pixel, z * TEXEL + lane)
+    row, group = (band * y.extent + y, z) if rows > 1 else (y, band * z.extent + z)
+    place = (*_unfold(row, tuple(outer)), x * tile + pixel, group * TEXEL + lane)
     return [x, y, z, band], [pixel, lane], place[-len(out.shape) :]
 
 

@@ -61,6 +61,12 @@ MODELS = {
         ["y"],
         {"w": random((6, 6))},
     ),
+    "product_of_one_row_of_images": lambda: model(
+        [node("MatMul", ["x", "w"], ["a"]), node("Relu", ["a"], ["b"]), node("MatMul", ["b", "w"], ["y"])],
+        {"x": (1, 6, 32)},
+        ["y"],
+        {"w": random((32, 32))},
+    ),
     "max_pool": lambda: model(
         [
             node("Conv", ["x", "w"], ["a"]),

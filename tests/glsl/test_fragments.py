@@ -34,7 +34,8 @@ def texel_of(place: Placement, shape: tuple[int, ...], index: tuple[int, ...]) -
     row = int(np.ravel_multi_index(tuple(h), tuple(outer)))
     columns, groups = -(-width // place.tile), -(-channels // 4)
     if place.tall:
-        return w % place.tile, row * groups + c // 4, w // place.tile, c % 4
+        line = row * groups + c // 4
+        return w % place.tile, line % place.height, line // place.height * columns + w // place.tile, c % 4
     height = -(-int(np.prod(outer)) // place.bands)
     return w % place.tile, row % height, (row // height * groups + c // 4) * columns + w // place.tile, c % 4
 
@@ -57,7 +58,20 @@ def from_texture(place: Placement, shape: tuple[int, ...], made: Array) -> Array
     return found
 
 
-SHAPES = [(), (3,), (9,), (8192,), (3, 5), (4, 9), (300, 8), (3, 7, 12), (2, 3, 5, 6), (300, 9, 40), (1, 1, 4000)]
+SHAPES = [
+    (1, 40, 32),
+    (),
+    (3,),
+    (9,),
+    (8192,),
+    (3, 5),
+    (4, 9),
+    (300, 8),
+    (3, 7, 12),
+    (2, 3, 5, 6),
+    (300, 9, 40),
+    (1, 1, 4000),
+]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -85,6 +99,9 @@ def test_rows_of_small_images_stand_side_by_side() -> None:
     assert place_image((1, 14, 14, 96), drawn=True) == Placement(144, 5, 7, 7, bands=3)
     assert place_image((7, 7, 160), drawn=True) == Placement(80, 4, 7, 7, bands=2)
     assert place_image((56, 56, 128), drawn=True) == Placement(224, 56, 8, 8)
+    assert place_image((1, 128, 768), drawn=True) == Placement(192, 16, 8, 8, tall=True, bands=12)
+    assert place_image((1, 1, 1, 320), drawn=True) == Placement(20, 4, 1, 1, tall=True, bands=20)
+    assert place_image((1, 10), drawn=True) == Placement(3, 1, 1, 1)
     assert place_image((14, 14, 96)) == Placement(48, 14, 7, 7)
     assert place_image((3, 14, 14, 96), drawn=True) == Placement(48, 42, 7, 7)
 
