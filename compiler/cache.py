@@ -145,8 +145,8 @@ def _checksum(name: str, packed: bytes) -> bytes:
 
 
 def open_cache(*, enabled: bool = True) -> Cache:
-    """The user's cache, in the folder that WEBNN_COMPILE_CACHE_DIR names or else where the system keeps caches; where it
-    is not `enabled`, one that ends with the process."""
+    """The user's cache, in the folder that WEBNN_COMPILE_CACHE_DIR names or else where the system keeps caches. Where
+    it is not `enabled`, one that ends with the process."""
     if not enabled:
         return Cache(None)
     folder = os.environ.get(FOLDER_VARIABLE)

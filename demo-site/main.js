@@ -90,9 +90,14 @@ function softmax(logits) {
   return powers.map((power) => power / sum);
 }
 
-/** @param {{ backend: string, variant: string, weightBytes: number, memoryBytes: number }} info */
-function factsOf({ backend, variant, weightBytes, memoryBytes }) {
-  return { backend: `${backend}, ${variant}`, weights: size(weightBytes), memory: size(memoryBytes) };
+/** @param {ReturnType<Awaited<ReturnType<typeof load>>['info']>} info */
+function factsOf(info) {
+  const { backend, weightBytes, memoryBytes } = info;
+  return {
+    backend: `${backend}, ${'variant' in info ? info.variant : info.adapter}`,
+    weights: size(weightBytes),
+    memory: size(memoryBytes),
+  };
 }
 
 async function showSamples() {

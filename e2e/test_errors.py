@@ -164,7 +164,11 @@ BAD_OPTIONS = [
     ("{ threads: 0 }", "RangeError", "threads: expected 'auto' or a whole number from 1, got 0"),
     ("{ worker: 'no' }", "TypeError", "worker: expected true or false, got string"),
     ("{ onProgress: 1 }", "TypeError", "onProgress: expected a function, got number"),
-    ("{ bakend: 'wasm' }", "TypeError", 'load has no option "bakend"; it has: backend, threads, worker, warmup, onProgress'),
+    (
+        "{ bakend: 'wasm' }",
+        "TypeError",
+        'load has no option "bakend"; it has: backend, threads, worker, warmup, device, onProgress',
+    ),
     ("'./bundle/'", "TypeError", "load expects an object of options, got string"),
 ]
 
