@@ -42,6 +42,7 @@ from .tensor.join_bands import join_bands
 from .tensor.place_tensors import Stored, place_tensors
 from .tensor.program import TensorProgram
 from .tensor.split_reads import split_reads
+from .tensor.split_reductions import split_reductions
 from .tensor.use_winograd import Choice, Rewritten, use_winograd
 from .weights import Weights
 
@@ -116,6 +117,8 @@ def lower_tensors(
         tensors = add_relayouts(tensors)
         if choose is not None:
             tensors, rewritten = use_winograd(tensors, choose)
+    if policy.serial is not None:
+        tensors = split_reductions(tensors, policy.serial)
     if policy.reads is not None:
         tensors = split_reads(tensors, policy.reads)
     fused = fuse(tensors, policy.reads)

@@ -24,13 +24,19 @@ LAYERS = 256
 """Layers of a texture at most (MAX_ARRAY_TEXTURE_LAYERS)."""
 
 
+SERIAL = 2048
+"""Elements that one fragment reduces where few do: longer loops leave a GPU idle, and may be taken for a hang."""
+
+POLICY = LayoutPolicy(borders=False, fill_borders=False, linear=False, reads=UNITS, serial=SERIAL)
+
+
 @dataclass(frozen=True, slots=True)
 class WebGl:
     """Values in textures of four 32-bit elements a texel. There are no borders of zeros: a fragment writes whole tiles
     of pixels, which borders would shift out of step."""
 
     name: str = "webgl"
-    layouts: LayoutPolicy = LayoutPolicy(borders=False, fill_borders=False, linear=False, reads=UNITS)  # noqa: RUF009
+    layouts: LayoutPolicy = POLICY
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         """Images where that fits, lines of elements elsewhere."""

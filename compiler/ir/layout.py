@@ -26,13 +26,15 @@ class LayoutPolicy:
     """What a target wants of its tensors' layouts. `borders`: zeros around what convolutions read; `few_channels`:
     even fewer than four channels are rounded up to four; `fill_borders`: a kernel writes the border of its result each
     time (elsewhere it is zero from the start and stays so); `linear`: memory is one line of elements, so that a tensor
-    may lie in another's memory in another shape; `reads`: how many tensors a kernel may read, None for any number."""
+    may lie in another's memory in another shape; `reads`: how many tensors a kernel may read; `serial`: how many
+    elements one loop reduces where there are few such loops (None for any number)."""
 
     borders: bool = True
     few_channels: bool = False
     fill_borders: bool = True
     linear: bool = True
     reads: int | None = None
+    serial: int | None = None
 
 
 CPU_LAYOUTS = LayoutPolicy()

@@ -1,0 +1,102 @@
+"""Long reductions with few results are made in stages: on a GPU one invocation would do all of it, others nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from ..ir.nodes import Const, Expr, Load, Node, Reduce, Select, Var
+from ..ir.rewrite import loads, rewrite_top_down, substitute
+from .program import TensorProgram
+from .tensor import Tensor, compute, reduce
+
+BUSY = 1024
+"""Invocations that keep a GPU busy: no more parts are made."""
+
+
+def split_reductions(program: TensorProgram, most: int) -> TensorProgram:
+    """y = sum of x[r], r < 9000   ->   t[i] = sum of x[9 * i + r], r < 9; y = sum of t[i], i < 1000
+
+    Of reductions over more than `most` elements that have fewer results than keep a GPU busy. Sums are reassociated.
+    """
+    done: dict[Tensor, Tensor] = {}
+    tensors: list[Tensor] = []
+    origins = dict(program.origins)
+    for t in program.tensors:
+        reads = tuple(done.get(r, r) for r in t.reads)
+        now = t if reads == t.reads else replace(t, reads=reads)
+        stages = _stages(now, most)
+        tensors += stages
+        for s in stages:
+            origins[s] = program.origins[t]
+        if stages[-1] is not t:
+            done[t] = stages[-1]
+            del origins[t]
+    if not done:
+        return program
+    outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
+    stored = frozenset(done.get(t, t) for t in program.stored)
+    return replace(program, outputs=outputs, tensors=tuple(tensors), origins=origins, stored=stored)
+
+
+def _stages(t: Tensor, most: int) -> list[Tensor]:
+    """`t` alone, or what it is made from in stages and then itself."""
+    if not isinstance(t.body, Reduce) or t.prepared:
+        return [t]
+    results = prod(t.shape)
+    longest = max(t.body.axes, key=lambda v: v.extent, default=None)
+    if longest is None or not 0 < results < BUSY or prod(v.extent for v in t.body.axes) <= most:
+        return [t]
+    parts = _parts(longest.extent, -(-BUSY // results))
+    if parts < 2:
+        return [t]
+    partial = _partial(t, t.body, longest, parts)
+    part = Var("part", parts)
+    whole = Reduce(t.body.op, (part,), Load(partial.buffer, (*t.axes, part)), t.body.init)
+    return [*_stages(partial, most), replace(t, body=whole, reads=(partial,))]
+
+
+def _parts(extent: int, wanted: int) -> int:
+    """How many parts a loop is cut into: about as many as wanted, of four elements at least; equal ones if possible."""
+    wanted = min(wanted, extent // 4)
+    equal = [n for n in range(wanted, min(2 * wanted, extent // 4) + 1) if n and extent % n == 0]
+    return equal[0] if equal else wanted
+
+
+def _partial(t: Tensor, whole: Reduce, longest: Var, parts: int) -> Tensor:
+    """The reduction over parts of `longest`, one result for each in a last axis."""
+    size = -(-longest.extent // parts)
+    others = [v for v in whole.axes if v is not longest]
+
+    def element(*axes: Expr) -> Expr:
+        *outer, part = axes
+
+        def value(*over: Expr) -> Expr:
+            at = part * size + over[-1]
+            env = {**dict(zip(t.axes, outer, strict=True)), **dict(zip(others, over, strict=False)), longest: at}
+            found = substitute(whole.value, env)
+            return found if size * parts == longest.extent else _where(at < longest.extent, found, neutral)
+
+        return reduce(whole.op, [*(v.extent for v in others), size], value)
+
+    neutral = _neutral(whole)
+    return compute(f"{t.name}.parts", (*t.shape, parts), t.reads, element)
+
+
+def _neutral(whole: Reduce) -> Const:
+    start = reduce(whole.op, [1], lambda _: Const(0.0 if whole.dtype.is_float else 0, whole.dtype))
+    assert isinstance(start, Reduce)
+    return start.init
+
+
+def _where(cond: Expr, value: Expr, otherwise: Const) -> Expr:
+    """`value` where `cond` holds, and nothing is loaded elsewhere."""
+
+    def rule(n: Node) -> Expr | None:
+        if isinstance(n, Load):
+            return Load(n.buffer, n.indices, cond if n.guard is None else cond & n.guard)
+        return None
+
+    if not any(True for _ in loads(value)):
+        return Select(cond, value, otherwise)
+    return Select(cond, rewrite_top_down(value, rule), otherwise)
