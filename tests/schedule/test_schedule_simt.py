@@ -148,3 +148,15 @@ def test_products_through_shared_memory() -> None:
     assert find_grid(scheduled).workgroup_size == (8, 8, 1)
     assert find_grid(scheduled).workgroups == (2, 1, 1)
     assert sum(b.size * 4 for b in find_grid(scheduled).shared) == 8192
+
+
+def test_products_of_several_panels_are_in_vectors() -> None:
+    """Columns beyond one panel: an invocation still reads whole vectors of the weights."""
+    lowered = schedule_simt(matrix_product(8, 256, 4).kernel, GpuTarget("t", busy=1))
+    for run in WGSL_PASSES:
+        lowered = run(lowered)
+    weights = [x for x in loads(lowered.body) if x.buffer is lowered.params[1]]
+    assert weights
+    assert all(isinstance(x.indices[0], Ramp) for x in weights)
+    stores = [n for n in walk(lowered.body) if isinstance(n, Store)]
+    assert all(isinstance(n.indices[0], Ramp) for n in stores)

@@ -67,13 +67,13 @@ def simt_contraction(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, 
     if roles.row is not None and tile.rows > 1:
         stmt, (_, inner) = overlap(stmt, roles.row, tile.rows)
         stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
-    stmt = _sink_columns(stmt, column)
     stmt = _unroll_reduction(stmt, nest, over, tile, _stride(nest, roles))
-    outer = len(nest.loops) - 1
-    if outer:
-        stmt, line = fuse_outer(stmt, outer)
-        return simplify_stmt(spread(stmt, [min(WORKGROUP // width, line.extent), width])), packed
-    return simplify_stmt(spread(stmt, [width])), packed
+    threads = [width]
+    if len(nest.loops) > 1:
+        stmt, line = fuse_outer(stmt, len(nest.loops) - 1)
+        threads.insert(0, min(WORKGROUP // width, line.extent))
+    # Only in the grid is it plain that an invocation's columns lie in one panel: so lanes come last.
+    return simplify_stmt(_sink_columns(spread(stmt, threads), column)), packed
 
 
 def choose_tile(nest: Reduction, roles: Roles, over: list[Var], target: GpuTarget) -> Tile:
