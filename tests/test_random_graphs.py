@@ -13,7 +13,7 @@ TOLERANCE = 1e-4
 """Relative to the largest element: what a release must hold for whole networks."""
 
 RUNS = [("native", seed) for seed in range(60)] + [("wasm", seed) for seed in range(60, 70)]
-RUNS += [("webgpu", seed) for seed in range(40, 60)]
+RUNS += [("webgpu", seed) for seed in range(40, 60)] + [("webgl", seed) for seed in range(60, 80)]
 
 
 def poisoned(feeds: dict[str, Array]) -> dict[str, Array]:

@@ -8,7 +8,7 @@ loop less. More than about 64 fetches in a row no longer pay: they wait for regi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -37,16 +37,18 @@ def schedule_fragment_reduction(stmt: Stmt, tiles: Sequence[Var]) -> Stmt:
         return stmt
     run = _along_texels(nest)
     sites = [x for x in loads(nest.value) if x.buffer.scope is Scope.GLOBAL]
-    round_ = [*tiles, *([Var("step", min(TEXEL, run.extent))] if run is not None else [])]
-    written: list[Var] = []
+    together = {v: v.extent for v in tiles}
+    if run is not None:
+        together[run] = min(TEXEL, run.extent)
     free = [v for v in nest.over if v is not run]
-    while free:
-        best = min(free, key=lambda v: _fetches(sites, [*round_, *written, v], run) / v.extent)
-        if _fetches(sites, [*round_, *written, best], run) > FETCHES:
+    while short := [v for v in free if v.extent <= FETCHES]:
+        best = min(short, key=lambda v: fetches(sites, {**together, v: v.extent}) / v.extent)
+        if fetches(sites, {**together, best: best.extent}) > FETCHES:
             break
-        written.append(best)
+        together[best] = best.extent
         free.remove(best)
-    order = [*free, *([run] if run is not None else []), *(v for v in nest.over if v in written)]
+    written = [v for v in nest.over if v in together and v is not run]
+    order = [*free, *([run] if run is not None else []), *written]
     if len(order) > 1:
         stmt = reorder(stmt, order)
     for v in written:
@@ -73,24 +75,20 @@ def _along_texels(nest: Reduction) -> Var | None:
     return None
 
 
-def _fetches(sites: list[Load], variables: list[Var], run: Var | None) -> int:
-    """How many texels are fetched when the loops over `variables` are written out, the variable of `run` in steps."""
-    axes = np.indices([v.extent for v in variables], np.int32).reshape(len(variables), -1)
-    env: dict[Var, Array] = dict(zip(variables, axes, strict=True))
-    if run is not None:
-        step = next((v for v in variables if v.name == "step"), None)
-        if step is not None:
-            env[run] = env[step]
+def fetches(sites: Sequence[Load], together: Mapping[Var, int]) -> int:
+    """How many texels are fetched when loops are written out, each variable of `together` to so many iterations."""
+    extents = tuple(together.values())
+    axes = np.indices(extents, np.int32).reshape(len(extents), -1)
+    env: dict[Var, Array] = dict(zip(together, axes, strict=True))
     total = 0
     for x in sites:
         found = [_values(i, env) for i in x.indices]
-        if any(f is None for f in found):
-            total += prod(v.extent for v in variables if v in free_vars(x))
-            continue
-        rows = [np.broadcast_to(f, axes.shape[1:]) for f in found if f is not None]
-        if rows:
-            rows[-1] = rows[-1] // TEXEL
-            total += len(np.unique(np.stack(rows), axis=1).T)
+        known = [np.broadcast_to(f, axes.shape[1:]) for f in found if f is not None]
+        if len(known) < len(found):
+            total += prod(n for v, n in together.items() if v in free_vars(x))
+        elif known:
+            known[-1] = known[-1] // TEXEL
+            total += np.unique(np.stack(known), axis=1).shape[1]
         else:
             total += 1
     return total
