@@ -19,10 +19,11 @@ from .render import render
 
 
 class WebGpu:
-    """Values lie in buffers, in linear order; a border of zeros is there from the start and never written."""
+    """Values lie in buffers, in linear order; a border of zeros is there from the start and never written. Where fewer
+    results are wanted than keep a GPU busy, no invocation reduces more than 2048 elements."""
 
     name = "webgpu"
-    layouts = LayoutPolicy(few_channels=True, fill_borders=False, reads=WEBGPU.storage_buffers - 1)
+    layouts = LayoutPolicy(few_channels=True, fill_borders=False, reads=WEBGPU.storage_buffers - 1, serial=2048)
 
     def __init__(self, target: GpuTarget = WEBGPU) -> None:
         self._target = target
