@@ -44,8 +44,8 @@ class GpuTarget:
     shared_tiles: bool = False
 
 
-# The limits that every WebGPU implementation grants without being asked. A program is compiled for a GPU that nobody has
-# seen: an integrated one has about 1000 lanes and hides latencies with two waves in each. Tiles of the least traffic would
-# make 448 invocations of ResNet18's layers of 7 x 7; these are 2048. On software adapters, where only traffic counts, the
-# whole network takes a fifth longer for it.
+# The limits that every WebGPU implementation grants without being asked. A program is compiled for a GPU that nobody
+# has seen: an integrated one has about 1000 lanes and hides latencies with two waves in each. Tiles of the least
+# traffic would make 448 invocations of ResNet18's layers of 7 x 7; these are 2048. On software adapters, where only
+# traffic counts, the whole network takes a fifth longer for it.
 WEBGPU = GpuTarget("webgpu")
