@@ -10,7 +10,7 @@ from .device_program import DeviceBackend, DeviceProgram, HostCall
 from .errors import InputError
 from .glsl.backend import WebGl
 from .pipeline import Lowered
-from .wasm.model import build_module
+from .wasm.model import build_launcher
 from .weights import Weights
 from .wgsl.backend import WebGpu
 from .work import Work
@@ -27,7 +27,7 @@ class DeviceBuild:
 
     @property
     def on_host(self) -> tuple[HostCall, ...]:
-        return tuple(s for s in self.program.steps if isinstance(s, HostCall))
+        return self.program.calls
 
     @property
     def code_bytes(self) -> int:
@@ -43,9 +43,9 @@ def build_device(name: str, lowered: Lowered, weights: Weights, work: Work) -> D
     with work.timed("shaders", name):
         program = compile_for_device(lowered, BACKENDS[name], weights)
     made = DeviceBuild(DeviceArtifact(program), program)
-    if program.host is None:
-        return made
     if work.options.host == "js":
+        if not made.on_host:
+            return made
         first, *more = made.on_host
         others = f" and {len(more)} others" if more else ""
         raise InputError(
@@ -53,7 +53,9 @@ def build_device(name: str, lowered: Lowered, weights: Weights, work: Work) -> D
             f"device: {first.reason}; leave --host js out, or change the model"
         )
     with work.timed("generate code", f"host of {name}"):
-        linked = build_module(program.host, relaxed=False, linker=work.options.linker, known=work.known)
+        linked = build_launcher(program, linker=work.options.linker, known=work.known)
+    if program.host is None:
+        return DeviceBuild(DeviceArtifact(program, HostArtifact(linked.module, linked.heap_base)), program)
     host = HostArtifact(
         module=linked.module,
         heap_base=linked.heap_base,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, Protocol
 
 from .dtypes import DType
@@ -17,6 +18,12 @@ from .program import Program, TensorSpec
 
 Access = Literal["read", "write"]
 Extents = tuple[int, int, int]
+
+FEATURES = {"enable f16;": "shader-f16", "enable subgroups;": "subgroups"}
+"""Of WebGPU, by the line of a shader that enables them."""
+
+LOAD = "load"
+"""The entry of what runs once, at load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,11 @@ class DeviceKernel:
     flops: int = 0
     bytes: int = 0
 
+    @property
+    def features(self) -> frozenset[str]:
+        """What the source enables beyond what every device has."""
+        return frozenset(feature for line, feature in FEATURES.items() if line in self.source)
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -151,6 +163,16 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A part of the program that is carried out without waiting for the device: steps of the host and what they write,
+    given to the device, if there is a `call` (by its number), then `launches`, by theirs."""
+
+    name: str
+    call: int | None
+    launches: range
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceProgram:
     """`backend` is "webgpu" or "webgl". `host` is what the calls among `steps` run: a segment for each, in order."""
 
@@ -167,9 +189,31 @@ class DeviceProgram:
     host: Program | None = None
 
     @property
+    def launches(self) -> tuple[Launch, ...]:
+        """All, by number: those of `prepare` first."""
+        return (*self.prepare, *(s for s in self.steps if isinstance(s, Launch)))
+
+    @property
+    def calls(self) -> tuple[HostCall, ...]:
+        return tuple(s for s in self.steps if isinstance(s, HostCall))
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """`load`, where anything is prepared, then `run_0`, `run_1`, ...: one more than there are calls."""
+        cuts = [i for i, s in enumerate(self.steps) if isinstance(s, HostCall)]
+        first = len(self.prepare)
+        found = []
+        for number, (begin, end) in enumerate(pairwise([-1, *cuts, len(self.steps)])):
+            launches = range(first, first + end - begin - 1)
+            first = launches.stop
+            found.append(Entry(f"run_{number}", number - 1 if number else None, launches))
+        prepares = self.prepare or (self.host is not None and self.host.prepare)
+        return (*([Entry(LOAD, None, range(len(self.prepare)))] if prepares else ()), *found)
+
+    @property
     def crossings(self) -> int:
         """How often a run waits for the device to hand values to the host, its outputs not counted."""
-        return sum(1 for s in self.steps if isinstance(s, HostCall) and s.reads)
+        return sum(1 for c in self.calls if c.reads)
 
     @property
     def bytes(self) -> int:

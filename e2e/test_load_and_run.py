@@ -35,7 +35,7 @@ def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
         "arenaBytes": 8192,
         "memoryBytes": 65536,
         "kernels": 1,
-        "abi": 2,
+        "abi": 3,
     }
 
 

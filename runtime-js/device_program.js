@@ -44,8 +44,9 @@ import { fetchFile, fetchJson } from './fetch_file.js';
  * @property {Storage[]} storages
  * @property {Value[]} values
  * @property {Constant[]} constants
- * @property {Launch[]} prepare
- * @property {(Launch | HostCall)[]} steps
+ * @property {Launch[]} launches
+ * @property {HostCall[]} calls
+ * @property {Record<string, number[]>} [order] the launches of each entry, where no host knows them
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise
  * @property {{ inputs: number[], outputs: number[] }} [host] where those lie in the host's arena, in bytes; -1 for nowhere
@@ -55,16 +56,17 @@ import { fetchFile, fetchJson } from './fetch_file.js';
  * @property {string} adapter
  * @property {Record<string, number>} limits those that the program has need of
  * @property {GPUDevice} [own]
- * @property {(onKernel: () => void) => Promise<unknown>} compile all kernels
+ * @property {(onKernel: () => void) => Promise<unknown>} compile all kernels, and make all launches ready
  * @property {(value: number, data: Words) => void} write
  * @property {(value: number, source: any, picture: import('./check_inputs.js').Picture) => void} draw an image into an input
  * @property {(value: number, source: GPUBuffer) => void} copy
- * @property {(launches: Launch[], reads: number[]) => Segment} segment
+ * @property {(play: Play, reads: number[]) => Segment} segment
  * @property {(value: number) => GPUBuffer} take a new buffer with the value
- * @property {(launches: Launch[]) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order
+ * @property {(launches: number[]) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order
  * @property {(storage: number) => void} release
  * @property {() => void} dispose
  */
+/** @typedef {(launch: (number: number) => void) => void} Play Says what is launched, by number, one after the other. */
 /** @typedef {(download?: boolean) => Promise<Words[]>} Segment Launches in order, then the values read, as arrays of their own. */
 /** @typedef {(program: Promise<Program>, plan: DevicePlan) => Promise<Device>} Open */
 
@@ -133,33 +135,14 @@ export function wordsFor(program, index, length = valueAt(program, index).length
 export const valueAt = (program, index) => /** @type {Value} */ (program.values[index]);
 
 /**
- * The launches between the calls of the host: before each, and after the last.
- * @param {Program} program
- * @returns {Launch[][]}
- */
-export function splitSteps({ steps }) {
-  /** @type {Launch[][]} */
-  const parts = [[]];
-  for (const step of steps) {
-    if ('reads' in step) parts.push([]);
-    else parts.at(-1)?.push(step);
-  }
-  return parts;
-}
-
-/** @type {(program: Program) => HostCall[]} */
-export const hostCalls = ({ steps }) => /** @type {HostCall[]} */ (steps.filter((step) => 'reads' in step));
-
-/**
  * A kernel, or what one launch of it computes, for an error.
  * @param {Program} program
  * @param {number} kernel
  * @param {Launch} [launch]
  */
-export function describe({ kernels, prepare, steps }, kernel, launch = undefined) {
-  const all = /** @type {Launch[]} */ ([...prepare, ...steps].filter((step) => 'kernel' in step));
+export function describe({ kernels, launches }, kernel, launch = undefined) {
   const nodes = new Set(
-    (launch ? [launch] : all.filter((step) => step.kernel === kernel)).flatMap((step) => step.nodes),
+    (launch ? [launch] : launches.filter((one) => one.kernel === kernel)).flatMap((one) => one.nodes),
   );
   const list = [...nodes];
   const some = list.slice(0, 4).join(', ') + (list.length > 4 ? ', ...' : '');

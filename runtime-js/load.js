@@ -7,7 +7,7 @@ import { canHash } from './fetch_file.js';
 import { startFirst } from './start_first.js';
 import { startWorker } from './start_worker.js';
 
-const ABI = 2;
+const ABI = 3;
 
 /** @typedef {import('./fetch_file.js').FileSpec} FileSpec */
 /** @typedef {import('./start_wasm.js').TensorSpec} TensorSpec */

@@ -2,15 +2,7 @@
 // device costs: everything is set up again, and the run that was interrupted is done once more.
 import { pictureOf } from './check_inputs.js';
 import { narrow, widen } from './convert.js';
-import {
-  fetchProgram,
-  fetchWeights,
-  hostCalls,
-  splitSteps,
-  uploadConstants,
-  valueAt,
-  wordsFor,
-} from './device_program.js';
+import { fetchProgram, fetchWeights, uploadConstants, valueAt, wordsFor } from './device_program.js';
 import { lengthOf, typedArray } from './dtypes.js';
 import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
 import { startHost } from './start_host.js';
@@ -22,7 +14,8 @@ import { startHost } from './start_host.js';
 /** @typedef {import('./model.js').KernelTime} KernelTime */
 /** @typedef {import('./model.js').Progress} Progress */
 /** @typedef {import('./model.js').TensorInfo} TensorInfo */
-/** @typedef {{ device: Device, segments: import('./device_program.js').Segment[], downloads: import('./device_program.js').Segment[] }} Built */
+/** @typedef {import('./device_program.js').Segment} Segment */
+/** @typedef {{ device: Device, host: import('./start_host.js').Host, segments: Segment[], downloads: Segment[] }} Built */
 
 /**
  * @param {import('./device_program.js').Open} open
@@ -32,7 +25,8 @@ import { startHost } from './start_host.js';
  */
 export async function startDevice(open, plan, onProgress) {
   const arriving = fetchProgram(plan);
-  arriving.catch(() => {}); // it is `open` that waits for it
+  const starting = plan.host && startHost(plan.host);
+  for (const promise of [arriving, starting]) promise?.catch(() => {}); // it is `build` that waits for them
   let notify = onProgress;
 
   /** @returns {Promise<Built>} */
@@ -43,20 +37,24 @@ export async function startDevice(open, plan, onProgress) {
     try {
       let loaded = 0;
       const total = program.kernels.length;
-      const [weights] = await Promise.all([
+      const [weights, host = interpret(program)] = await Promise.all([
         fetchWeights(plan, notify, abort.signal),
+        starting,
         device.compile(() => notify({ phase: 'compile', loaded: ++loaded, total })),
       ]);
       uploadConstants(device, program, weights);
-      if (plan.host) host ??= await startHost(plan.host, weights);
-      if (program.prepare.length) await device.segment(program.prepare, [])();
+      host.fill(weights);
+      const give = giver(device, host, program);
+      /** @type {(entry: string, reads: number[]) => Segment} */
+      const segment = (entry, reads) => device.segment((launch) => host.play(entry, { launch, give }), reads);
+      if (host.has('load')) await segment('load', [])();
       program.storages.forEach(({ prepareOnly }, i) => {
         if (prepareOnly) device.release(i);
       });
-      const calls = hostCalls(program);
-      const reads = calls.map((call) => call.reads.map(({ value }) => value)).concat([onDevice(program.outputs)]);
-      const segments = splitSteps(program).map((launches, i) => device.segment(launches, reads[i] ?? []));
-      return { device, segments, downloads: [] };
+      const reads = program.calls.map((call) => call.reads.map(({ value }) => value));
+      const segments = [...reads, onDevice(program.outputs)].map((values, i) => segment(`run_${i}`, values));
+      const downloads = reads.map((values) => device.segment(() => {}, values));
+      return { device, host, segments, downloads };
     } catch (error) {
       abort.abort();
       device.dispose();
@@ -64,8 +62,6 @@ export async function startDevice(open, plan, onProgress) {
     }
   }
 
-  /** @type {Awaited<ReturnType<typeof startHost>> | undefined} */
-  let host;
   /** @type {Built | undefined} */
   let built;
   let ready = false;
@@ -99,7 +95,7 @@ export async function startDevice(open, plan, onProgress) {
   const program = await withDevice(true, () => arriving);
   ready = true;
   notify = () => {};
-  const calls = hostCalls(program);
+  const { calls } = program;
   const uploads = program.inputs.map((value) => (value < 0 ? undefined : wordsFor(program, value)));
   /** @type {Uint8Array[]} */
   const forHost = [];
@@ -121,13 +117,13 @@ export async function startDevice(open, plan, onProgress) {
   };
 
   /**
-   * @param {Device} device
+   * @param {Built} now
    * @param {Input[]} inputs
    */
-  const upload = (device, inputs) => {
+  const upload = ({ device, host }, inputs) => {
     inputs.forEach((input, i) => {
       const value = at(program.inputs, i);
-      if (forHost[i]) host?.put(at(program.host?.inputs ?? [], i), forHost[i]);
+      if (forHost[i]) host.put(at(program.host?.inputs ?? [], i), forHost[i]);
       if (ArrayBuffer.isView(input)) {
         if (uploads[i]) device.write(value, uploads[i]);
       } else if ('mapState' in input) device.copy(value, input);
@@ -139,38 +135,32 @@ export async function startDevice(open, plan, onProgress) {
   };
 
   /**
-   * @param {Device} device
+   * Carries out what comes before a call of the host, and gives the host what it reads.
+   * @param {Built} now
    * @param {number} i which call
-   * @param {Words[]} arrays what it reads
+   * @param {Segment} segment
    */
-  const callHost = (device, i, arrays) => {
-    const { reads, writes, name } = /** @type {import('./device_program.js').HostCall} */ (calls[i]);
-    const given = reads.map(({ value, offset }, k) => ({
-      offset,
-      array: narrow(valueAt(program, value).dtype, /** @type {Words} */ (arrays[k])),
-    }));
-    host?.call(i, given);
-    for (const { value, offset } of writes) {
-      const { dtype, length } = valueAt(program, value);
-      const target = wordsFor(program, value);
-      if (host) widen(dtype, host.take(offset, dtype, length), target, name);
-      device.write(value, target);
-    }
+  const cross = async ({ host }, i, segment) => {
+    const arrays = await segment();
+    at(calls, i).reads.forEach(({ value, offset }, k) => {
+      host.put(offset, narrow(valueAt(program, value).dtype, at(arrays, k)));
+    });
   };
 
   /**
    * From where they were computed.
+   * @param {Built} now
    * @param {Words[]} arrays what the device has, in order
    * @returns {Output[]}
    */
-  const outputsOf = (arrays) => {
+  const outputsOf = ({ host }, arrays) => {
     const left = arrays.values();
     return program.outputs.map((value, i) => {
       const { dtype, shape } = /** @type {TensorInfo} */ (plan.outputs[i]);
       if (value >= 0) return narrow(dtype, /** @type {Words} */ (left.next().value));
       const length = lengthOf(shape);
-      const bytes = host?.take(at(program.host?.outputs ?? [], i), dtype, length).slice();
-      return typedArray(dtype, /** @type {Uint8Array<ArrayBuffer>} */ (bytes).buffer);
+      const bytes = new Uint8Array(host.take(at(program.host?.outputs ?? [], i), dtype, length));
+      return typedArray(dtype, bytes.buffer);
     });
   };
 
@@ -189,32 +179,35 @@ export async function startDevice(open, plan, onProgress) {
    * @param {Built} now
    * @param {boolean} download
    */
-  const carryOut = async ({ device, segments }, download) => {
-    for (let i = 0; i < calls.length; i++) callHost(device, i, await at(segments, i)());
+  const carryOut = async (now, download) => {
+    const { device, segments } = now;
+    for (let i = 0; i < calls.length; i++) await cross(now, i, at(segments, i));
     const arrays = await at(segments, calls.length)(download);
-    return download ? outputsOf(arrays) : buffersOf(device);
+    return download ? outputsOf(now, arrays) : buffersOf(device);
   };
 
   /** @param {Built} now */
-  const profile = async ({ device, downloads }) => {
+  const profile = async (now) => {
+    const { device, host, downloads } = now;
+    const give = giver(device, host, program);
     /** @type {KernelTime[]} */
     const times = [];
-    for (const [i, launches] of splitSteps(program).entries()) {
-      const { ms, clock } = await device.time(launches);
-      launches.forEach(({ kernel, name, nodes, ops }, k) => {
-        const { flops, bytes } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[kernel]);
-        times.push({ name, nodes, ops, ms: /** @type {number} */ (ms[k]), clock, flops, bytes });
-      });
-      const call = calls[i];
-      if (!call) continue;
+    for (let i = 0; i <= calls.length; i++) {
+      /** @type {number[]} */
+      const order = [];
       const began = performance.now();
-      downloads[i] ??= device.segment(
-        [],
-        call.reads.map(({ value }) => value),
-      );
-      callHost(device, i, await at(downloads, i)());
-      const { name, nodes, ops } = call;
-      times.push({ name, nodes, ops, ms: performance.now() - began, clock: 'wall' });
+      if (i) await cross(now, i - 1, at(downloads, i - 1));
+      host.play(`run_${i}`, { launch: (number) => order.push(number), give });
+      if (i) {
+        const { name, nodes, ops } = at(calls, i - 1);
+        times.push({ name, nodes, ops, ms: performance.now() - began, clock: 'wall' });
+      }
+      const { ms, clock } = await device.time(order);
+      order.forEach((number, k) => {
+        const { kernel, name, nodes, ops } = at(program.launches, number);
+        const { flops, bytes } = at(program.kernels, kernel);
+        times.push({ name, nodes, ops, ms: at(ms, k), clock, flops, bytes });
+      });
     }
     return times;
   };
@@ -236,7 +229,7 @@ export async function startDevice(open, plan, onProgress) {
     const result = tail.then(() => {
       if (!idle) pack(kept);
       return withDevice(kept.every(isPortable), (now) => {
-        upload(now.device, kept);
+        upload(now, kept);
         return task(now);
       });
     });
@@ -257,6 +250,46 @@ export async function startDevice(open, plan, onProgress) {
       disposed = true;
       built?.device.dispose();
     },
+  };
+}
+
+/**
+ * The host of a program that is data: it computes nothing.
+ * @param {import('./device_program.js').Program} program
+ * @returns {import('./start_host.js').Host}
+ */
+function interpret({ order = {} }) {
+  const nowhere = () => {
+    throw new TypeError('a host that is data has no memory');
+  };
+  return {
+    has: (entry) => entry in order,
+    play(entry, { launch }) {
+      for (const number of order[entry] ?? []) launch(number);
+    },
+    fill() {},
+    put: nowhere,
+    take: nowhere,
+  };
+}
+
+/**
+ * What hands the device the results of a call of the host.
+ * @param {Device} device
+ * @param {import('./start_host.js').Host} host
+ * @param {import('./device_program.js').Program} program
+ * @returns {(call: number) => void}
+ */
+function giver(device, host, program) {
+  const targets = program.calls.map(({ writes }) => writes.map(({ value }) => wordsFor(program, value)));
+  return (call) => {
+    const { writes, name } = at(program.calls, call);
+    writes.forEach(({ value, offset }, k) => {
+      const { dtype, length } = valueAt(program, value);
+      const target = at(at(targets, call), k);
+      widen(dtype, host.take(offset, dtype, length), target, name);
+      device.write(value, target);
+    });
   };
 }
 

@@ -1,4 +1,5 @@
-// The part of a device program that runs in WebAssembly, for what the GPU cannot say.
+// The host of a device program: launches in their order, and steps for what the GPU cannot say. A module of
+// WebAssembly, or plain data.
 import { elementOf } from './dtypes.js';
 import { RunError } from './errors.js';
 import { fetchFile } from './fetch_file.js';
@@ -10,51 +11,60 @@ import { allocate, compile } from './wasm_module.js';
  * @property {{ pages: number, weights: number, arena: number }} memory
  * @property {{ offset: number, bytes: number }} weights the host's own among all, in bytes
  */
-/** @typedef {(weights: number, arena: number) => void} Entry */
+/**
+ * @typedef {object} Actions What the host has done for it, by number.
+ * @property {(launch: number) => void} launch
+ * @property {(call: number) => void} give hands the device what a call wrote
+ */
+/**
+ * @typedef {object} Host
+ * @property {(entry: string) => boolean} has
+ * @property {(entry: string, actions: Actions) => void} play
+ * @property {(weights: Uint8Array<ArrayBuffer>) => void} fill
+ * @property {(offset: number, array: ArrayBufferView) => void} put an array into the arena
+ * @property {(offset: number, dtype: string, length: number) => Uint8Array} take what lies in the arena, until the next call
+ */
 
 /**
  * @param {HostPart} part
- * @param {Uint8Array<ArrayBuffer>} weights
+ * @returns {Promise<Host>}
  */
-export async function startHost({ module, memory: { pages, weights: base, arena }, weights: own }, weights) {
-  const memory = allocate(pages);
+export async function startHost({ module, memory: { pages, weights: base, arena }, weights: own }) {
+  const memory = pages ? allocate(pages) : undefined;
   const code = new Uint8Array(module.bytes);
   await fetchFile(module, code, () => {});
-  new Uint8Array(memory.buffer, base).set(weights.subarray(own.offset, own.offset + own.bytes));
-  // Its loops run on this thread alone.
-  const parallel_for = (/** @type {number} */ body, /** @type {number} */ args, /** @type {number} */ extent) =>
-    exports.chunk?.(body, args, 0, extent);
-  const instance = await WebAssembly.instantiate(await compile(code, module.url), { env: { memory, parallel_for } });
+  /** @type {Actions | undefined} */
+  let actions;
+  const env = {
+    memory,
+    launch: (/** @type {number} */ number) => actions?.launch(number),
+    give: (/** @type {number} */ number) => actions?.give(number),
+    // Its loops run on this thread alone.
+    parallel_for: (/** @type {number} */ body, /** @type {number} */ args, /** @type {number} */ extent) =>
+      exports.chunk?.(body, args, 0, extent),
+  };
+  const advice = 'or a bundle compiled with --host js, which needs no WebAssembly';
+  const imports = /** @type {WebAssembly.Imports} */ ({ env });
+  const instance = await WebAssembly.instantiate(await compile(code, module.url, advice), imports);
   const exports = /** @type {Record<string, Function>} */ (instance.exports);
-  exports.prepare?.(base, arena);
-  /**
-   * Puts an array into the arena.
-   * @param {number} offset
-   * @param {ArrayBufferView} array
-   */
-  const put = (offset, { buffer, byteOffset, byteLength }) =>
-    new Uint8Array(memory.buffer, arena + offset, byteLength).set(new Uint8Array(buffer, byteOffset, byteLength));
+  const bytes = (/** @type {number} */ from, /** @type {number} */ length) =>
+    new Uint8Array(/** @type {WebAssembly.Memory} */ (memory).buffer, from, length);
   return {
-    put,
-    /**
-     * What lies in the arena, until the next call.
-     * @param {number} offset
-     * @param {string} dtype
-     * @param {number} length
-     */
-    take: (offset, dtype, length) => new Uint8Array(memory.buffer, arena + offset, length * elementOf(dtype).bytes),
-    /**
-     * Puts arrays into the arena and runs a segment.
-     * @param {number} i
-     * @param {{ offset: number, array: ArrayBufferView }[]} given
-     */
-    call(i, given) {
-      for (const { offset, array } of given) put(offset, array);
+    has: (entry) => entry in exports,
+    play(entry, given) {
+      actions = given;
       try {
-        exports[`segment_${i}`]?.(base, arena);
+        exports[entry]?.(base, arena);
       } catch (error) {
-        throw new RunError('trap', `the compiled model stopped: ${/** @type {Error} */ (error).message}`);
+        if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+        throw new RunError('trap', `the compiled model stopped: ${error.message}`);
       }
     },
+    fill(weights) {
+      if (own.bytes) bytes(base, own.bytes).set(weights.subarray(own.offset, own.offset + own.bytes));
+    },
+    put: (offset, { buffer, byteOffset, byteLength }) =>
+      bytes(arena + offset, byteLength).set(new Uint8Array(buffer, byteOffset, byteLength)),
+    take: (offset, dtype, length) => bytes(arena + offset, length * elementOf(dtype).bytes),
   };
 }

@@ -109,6 +109,10 @@ async function open(arriving) {
     return framebuffer;
   };
 
+  /** @type {Prepared[][]} by number of the launch: one for every few layers that a draw writes */
+  let prepared = [];
+  const at = (/** @type {number} */ number) => /** @type {Prepared[]} */ (prepared[number]);
+
   /** @type {{ program: WebGLProgram, first: number, count: number }[][]} by kernel, for layers that one draw writes */
   const programs = [];
   /** @param {() => void} onKernel */
@@ -132,6 +136,7 @@ async function open(arriving) {
       onKernel();
       if (!mayBlock) await pause();
     }
+    prepared = program.launches.map(prepare);
     warmUp();
     await settle();
   };
@@ -143,9 +148,9 @@ async function open(arriving) {
   const warmUp = () => {
     /** @type {Map<string, [WebGLTexture, WebGLFramebuffer]>} */
     const targets = new Map();
-    const firsts = new Map(launchesOf(program).map((launch) => [launch.kernel, launch]));
-    for (const launch of firsts.values()) {
-      for (const one of prepare(launch)) {
+    const firsts = new Map(program.launches.map(({ kernel }, number) => [kernel, number]));
+    for (const number of firsts.values()) {
+      for (const one of at(number)) {
         const key = `${one.dtype},${one.count}`;
         let target = targets.get(key);
         if (!target) {
@@ -153,7 +158,7 @@ async function open(arriving) {
           target = [texture, createFramebuffer(gl, texture, 0, one.count)];
           targets.set(key, target);
         }
-        draw(gl, [{ ...one, framebuffer: target[1], grid: [1, 1, 1] }]);
+        drawer(gl)([{ ...one, framebuffer: target[1], grid: [1, 1, 1] }]);
       }
     }
     for (const [texture, framebuffer] of targets.values()) {
@@ -177,7 +182,7 @@ async function open(arriving) {
 
   /**
    * @param {Launch} launch
-   * @returns {Prepared[]} one for every few layers that a draw writes
+   * @returns {Prepared[]}
    */
   const prepare = (launch) => {
     const { access, grid } = /** @type {import('./device_program.js').Kernel} */ (program.kernels[launch.kernel]);
@@ -191,11 +196,11 @@ async function open(arriving) {
 
   /**
    * Names the launch that makes WebGL report an error: each by itself.
-   * @param {Prepared[]} prepared
+   * @param {number[]} launches
    */
-  const blame = (prepared) => {
-    for (const one of prepared) {
-      draw(gl, [one]);
+  const blame = (launches) => {
+    for (const one of launches.flatMap(at)) {
+      drawer(gl)([one]);
       const error = gl.getError();
       if (error) return `${describe(program, one.launch.kernel, one.launch)}: error ${error}`;
     }
@@ -217,13 +222,18 @@ async function open(arriving) {
   };
 
   /** @type {import('./device_program.js').Device['segment']} */
-  const segment = (launches, reads) => {
-    const prepared = launches.flatMap(prepare);
+  const segment = (play, reads) => {
     const readers = reads.map(prepareRead);
     let proven = false;
     return async () => {
       checkLost();
-      draw(gl, prepared);
+      const draw = drawer(gl);
+      /** @type {number[]} */
+      const seen = [];
+      play((number) => {
+        if (!proven) seen.push(number);
+        draw(at(number));
+      });
       for (const reader of readers) reader.begin();
       if (!mayBlock) await settle();
       const results = readers.map((reader) => reader.end());
@@ -231,7 +241,7 @@ async function open(arriving) {
       checkLost();
       if (!proven) {
         const error = gl.getError();
-        if (error) throw new RunError('device', `WebGL: ${blame(prepared) ?? `error ${error}`}`);
+        if (error) throw new RunError('device', `WebGL: ${blame(seen) ?? `error ${error}`}`);
         proven = true;
       }
       return results;
@@ -265,17 +275,13 @@ async function open(arriving) {
       throw new TypeError('a GPUBuffer needs the backend webgpu');
     },
     async time(launches) {
-      const times = await timeLaunches(gl, launches.map(prepare), draw);
+      const times = await timeLaunches(gl, launches.map(at), drawer(gl));
       checkLost();
       return times;
     },
     release: (storage) => gl.deleteTexture(textures[storage] ?? null),
   };
 }
-
-/** @type {(program: import('./device_program.js').Program) => Launch[]} */
-const launchesOf = ({ prepare, steps }) =>
-  /** @type {Launch[]} */ ([...prepare, ...steps].filter((step) => 'kernel' in step));
 
 /**
  * Each sampler of a shader reads the unit that stands for its place among them.
@@ -292,24 +298,27 @@ function bindSamplers(gl, program, source) {
 }
 
 /**
+ * What draws, and remembers what it bound as long as nobody else draws.
  * @param {WebGL2RenderingContext} gl
- * @param {Prepared[]} prepared
  */
-function draw(gl, prepared) {
+function drawer(gl) {
   /** @type {(WebGLTexture | undefined)[]} */
   const units = [];
+  /** @type {WebGLProgram | undefined} */
   let program;
-  for (const one of prepared) {
-    if (one.program !== program) gl.useProgram(one.program);
-    program = one.program;
-    gl.bindFramebuffer(gl.FRAMEBUFFER, one.framebuffer);
-    gl.viewport(0, 0, one.grid[0], one.grid[1]);
-    one.textures.forEach((texture, unit) => {
-      if (units[unit] === texture) return;
-      units[unit] = texture;
-      gl.activeTexture(gl.TEXTURE0 + unit);
-      gl.bindTexture(gl.TEXTURE_2D_ARRAY, texture);
-    });
-    gl.drawArrays(gl.TRIANGLES, 0, 3);
-  }
+  return (/** @type {Prepared[]} */ prepared) => {
+    for (const one of prepared) {
+      if (one.program !== program) gl.useProgram(one.program);
+      program = one.program;
+      gl.bindFramebuffer(gl.FRAMEBUFFER, one.framebuffer);
+      gl.viewport(0, 0, one.grid[0], one.grid[1]);
+      one.textures.forEach((texture, unit) => {
+        if (units[unit] === texture) return;
+        units[unit] = texture;
+        gl.activeTexture(gl.TEXTURE0 + unit);
+        gl.bindTexture(gl.TEXTURE_2D_ARRAY, texture);
+      });
+      gl.drawArrays(gl.TRIANGLES, 0, 3);
+    }
+  };
 }

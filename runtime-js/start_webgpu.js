@@ -10,6 +10,7 @@ import { timeLaunches } from './webgpu_time.js';
 
 /** @typedef {import('./device_program.js').Program} Program */
 /** @typedef {import('./device_program.js').Launch} Launch */
+/** @typedef {import('./device_program.js').Play} Play */
 /** @typedef {{ pipeline: GPUComputePipeline, group: GPUBindGroup, grid: [number, number, number], launch: Launch }} Prepared */
 
 /** @param {import('./device_program.js').DevicePlan} plan @param {(progress: import('./model.js').Progress) => void} onProgress */
@@ -85,8 +86,10 @@ async function open(arriving, { device: given }) {
 
   /** @type {GPUComputePipeline[]} */
   const pipelines = [];
-  const compile = (/** @type {() => void} */ onKernel) =>
-    Promise.all(
+  /** @type {Prepared[]} by number of the launch */
+  let prepared = [];
+  const compile = async (/** @type {() => void} */ onKernel) => {
+    await Promise.all(
       program.kernels.map(async ({ name, source, access }, i) => {
         /** @type {GPUShaderModule | undefined} */
         let module;
@@ -111,6 +114,8 @@ async function open(arriving, { device: given }) {
         onKernel();
       }),
     );
+    prepared = program.launches.map(prepare);
+  };
 
   /**
    * @param {Launch} launch
@@ -127,17 +132,19 @@ async function open(arriving, { device: given }) {
 
   /**
    * Names the launch that makes the device report an error: each by itself.
-   * @param {Prepared[]} prepared
+   * @param {number[]} launches
    */
-  const blame = async (prepared) => {
-    for (const one of prepared) {
+  const blame = async (launches) => {
+    for (const number of launches) {
       const { reported } = scoped(() => {
         const encoder = device.createCommandEncoder();
-        encode(encoder, [one]);
+        encode(encoder, prepared, (launch) => launch(number));
         queue.submit([encoder.finish()]);
       });
       const message = await reported;
-      if (message !== undefined) return `${describe(program, one.launch.kernel, one.launch)}: ${message}`;
+      if (message === undefined) continue;
+      const { launch } = /** @type {Prepared} */ (prepared[number]);
+      return `${describe(program, launch.kernel, launch)}: ${message}`;
     }
     return undefined;
   };
@@ -164,8 +171,7 @@ async function open(arriving, { device: given }) {
   };
 
   /** @type {import('./device_program.js').Device['segment']} */
-  const segment = (launches, reads) => {
-    const prepared = launches.map(prepare);
+  const segment = (play, reads) => {
     let size = 0;
     const places = reads.map((value) => {
       const { length, storage } = valueAt(program, value);
@@ -177,19 +183,26 @@ async function open(arriving, { device: given }) {
     let proven = false;
     return async (download = true) => {
       if (lost) throw lostError();
-      const run = () => {
+      /** @param {Play} play */
+      const run = (play) => {
         const encoder = device.createCommandEncoder();
-        encode(encoder, prepared);
+        encode(encoder, prepared, play);
         if (download && staging) {
           for (const { buffer, at, bytes } of places)
             if (bytes) encoder.copyBufferToBuffer(buffer, 0, staging, at, bytes);
         }
         queue.submit([encoder.finish()]);
       };
-      if (proven) run();
+      if (proven) run(play);
       else {
-        const message = await scoped(run).reported;
-        if (message !== undefined) throw new RunError('device', `WebGPU: ${(await blame(prepared)) ?? message}`);
+        /** @type {number[]} */
+        const seen = [];
+        play((number) => seen.push(number));
+        const again = (/** @type {(number: number) => void} */ launch) => {
+          for (const number of seen) launch(number);
+        };
+        const message = await scoped(() => run(again)).reported;
+        if (message !== undefined) throw new RunError('device', `WebGPU: ${(await blame(seen)) ?? message}`);
         proven = true;
       }
       if (!download) return [];
@@ -224,7 +237,12 @@ async function open(arriving, { device: given }) {
       queue.submit([encoder.finish()]);
       return buffer;
     },
-    time: (launches) => timeLaunches(device, launches.map(prepare), map),
+    time: (launches) =>
+      timeLaunches(
+        device,
+        launches.map((number) => /** @type {Prepared} */ (prepared[number])),
+        map,
+      ),
     release: (storage) => storages[storage]?.destroy(),
     dispose() {
       for (const buffer of buffers) buffer.destroy();
@@ -237,19 +255,23 @@ async function open(arriving, { device: given }) {
 const LOSS_MS = 1000; // browsers tell of a loss some time after what fails by it
 
 /**
+ * All that is launched in one pass, which begins with the first.
  * @param {GPUCommandEncoder} encoder
  * @param {Prepared[]} prepared
+ * @param {Play} play
  */
-function encode(encoder, prepared) {
-  if (!prepared.length) return;
-  const pass = encoder.beginComputePass();
+function encode(encoder, prepared, play) {
+  /** @type {GPUComputePassEncoder | undefined} */
+  let pass;
   /** @type {GPUComputePipeline | undefined} */
   let current;
-  for (const { pipeline, group, grid } of prepared) {
+  play((number) => {
+    const { pipeline, group, grid } = /** @type {Prepared} */ (prepared[number]);
+    pass ??= encoder.beginComputePass();
     if (pipeline !== current) pass.setPipeline(pipeline);
     current = pipeline;
     pass.setBindGroup(0, group);
     pass.dispatchWorkgroups(...grid);
-  }
-  pass.end();
+  });
+  pass?.end();
 }

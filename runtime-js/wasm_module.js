@@ -21,9 +21,10 @@ export function allocate(pages, shared = false) {
 /**
  * @param {Uint8Array<ArrayBuffer>} code
  * @param {string} url
+ * @param {string} [advice] what else would do
  */
-export const compile = (code, url) =>
+export const compile = (code, url, advice = '') =>
   WebAssembly.compile(code).catch((error) => {
-    const hint = "a Content-Security-Policy needs script-src 'wasm-unsafe-eval'";
+    const hint = `a Content-Security-Policy needs script-src 'wasm-unsafe-eval'${advice && `, ${advice}`}`;
     throw new UnsupportedError('compile', `the browser refused to compile ${url} (${hint}): ${error.message}`);
   });

@@ -5,7 +5,7 @@
 /**
  * @param {WebGL2RenderingContext} gl
  * @param {Prepared[][]} prepared of each launch
- * @param {(gl: WebGL2RenderingContext, prepared: Prepared[]) => void} draw
+ * @param {(prepared: Prepared[]) => void} draw
  * @returns {ReturnType<import('./device_program.js').Device['time']>}
  */
 export async function timeLaunches(gl, prepared, draw) {
@@ -19,14 +19,14 @@ export async function timeLaunches(gl, prepared, draw) {
  * @param {WebGL2RenderingContext} gl
  * @param {any} timer
  * @param {Prepared[][]} prepared of each launch
- * @param {(gl: WebGL2RenderingContext, prepared: Prepared[]) => void} draw
+ * @param {(prepared: Prepared[]) => void} draw
  */
 async function byDevice(gl, timer, prepared, draw) {
   gl.getParameter(timer.GPU_DISJOINT_EXT); // forgets what was before
   const queries = prepared.map((one) => {
     const query = gl.createQuery();
     gl.beginQuery(timer.TIME_ELAPSED_EXT, query);
-    draw(gl, one);
+    draw(one);
     gl.endQuery(timer.TIME_ELAPSED_EXT);
     return query;
   });
@@ -41,7 +41,7 @@ async function byDevice(gl, timer, prepared, draw) {
 /**
  * @param {WebGL2RenderingContext} gl
  * @param {Prepared[][]} prepared of each launch
- * @param {(gl: WebGL2RenderingContext, prepared: Prepared[]) => void} draw
+ * @param {(prepared: Prepared[]) => void} draw
  */
 function byPage(gl, prepared, draw) {
   /** @type {Record<number, Float32Array | Int32Array | Uint32Array>} */
@@ -60,7 +60,7 @@ function byPage(gl, prepared, draw) {
     gl.bindFramebuffer(gl.FRAMEBUFFER, one[0]?.framebuffer ?? null);
     finish();
     const began = performance.now();
-    draw(gl, one);
+    draw(one);
     finish();
     return performance.now() - began;
   });

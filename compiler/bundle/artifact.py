@@ -49,13 +49,13 @@ class WasmArtifact:
 
 @dataclass(frozen=True, slots=True)
 class HostArtifact:
-    """The steps of a device program that run in wasm. `module` is as a WasmArtifact's, but exports a function
-    `segment_0`, `segment_1`, ... for each HostCall in place of `run`. Its weights are `weights_bytes` of the bundle's
-    from `weights_offset` on."""
+    """A device program's host in wasm. `module` is as a WasmArtifact's, but exports the program's entries in place of
+    `run`, and imports `env.launch` and, where it computes, `env.give`. Its memory may be none. Its weights are
+    `weights_bytes` of the bundle's from `weights_offset` on."""
 
     module: bytes
-    heap_base: int
-    arena_bytes: int
+    heap_base: int = 0
+    arena_bytes: int = 0
     weights_offset: int = 0
     weights_bytes: int = 0
     prepared_bytes: int = 0
@@ -63,7 +63,8 @@ class HostArtifact:
 
 @dataclass(frozen=True, slots=True)
 class DeviceArtifact:
-    """The model for a GPU. `host` is there if the program has a HostCall."""
+    """The model for a GPU. `host` launches its kernels, and runs what a HostCall says; without one, which a program
+    without a HostCall can be, the launches' order is data for the runtime."""
 
     program: DeviceProgram
     host: HostArtifact | None = None

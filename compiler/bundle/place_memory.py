@@ -31,8 +31,7 @@ def place_memory(name: str, heap_base: int, constant_bytes: int, arena_bytes: in
     arena = _align(weights + constant_bytes)
     end = arena + arena_bytes
     check_wasm32(name, weights, constant_bytes, end - weights - constant_bytes)
-    pages = max(1, -(-end // PAGE))
-    return MemoryLayout(weights, arena, pages)
+    return MemoryLayout(weights, arena, -(-end // PAGE))
 
 
 def _align(offset: int) -> int:

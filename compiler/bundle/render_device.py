@@ -11,11 +11,12 @@ from ..device_program import Constant, DeviceKernel, DeviceProgram, HostCall, La
 from .artifact import KernelInfo
 
 
-def render_device(program: DeviceProgram) -> bytes:
-    """UTF-8. What fields mean is said in device_program.py; tensors are counted in elements, shapes are left out."""
+def render_device(program: DeviceProgram, *, ordered: bool) -> bytes:
+    """UTF-8. What fields mean is said in device_program.py; tensors are counted in elements, shapes are left out. With
+    `ordered` the order of the launches is there, by entry, which else only the host's module knows."""
     document: dict[str, Any] = {
         "backend": program.backend,
-        "features": _features(program),
+        "features": sorted({feature for k in program.kernels for feature in k.features}),
         "kernels": [_kernel(k) for k in program.kernels],
         "storages": [_storage(s) for s in program.storages],
         "values": [
@@ -23,11 +24,13 @@ def render_device(program: DeviceProgram) -> bytes:
             for v in program.values
         ],
         "constants": [_constant(c) for c in program.constants],
-        "prepare": [_launch(s) for s in program.prepare],
-        "steps": [_step(s) for s in program.steps],
+        "launches": [_launch(s) for s in program.launches],
+        "calls": [_call(s) for s in program.calls],
         "inputs": [port.value for port in program.inputs],
         "outputs": [port.value for port in program.outputs],
     }
+    if ordered:
+        document["order"] = {entry.name: list(entry.launches) for entry in program.entries}
     if program.host is not None:
         document["host"] = {
             "inputs": [port.spec.offset for port in program.inputs],
@@ -40,12 +43,6 @@ def render_steps(kernels: Sequence[KernelInfo]) -> bytes:
     """What the steps of a run on the CPU are, for its profile."""
     steps = [{"name": k.name, "nodes": list(k.nodes), "ops": list(k.ops)} for k in kernels]
     return json.dumps(steps, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _features(program: DeviceProgram) -> list[str]:
-    """The WebGPU features that its shaders enable."""
-    enabled = {"enable f16;": "shader-f16", "enable subgroups;": "subgroups"}
-    return [feature for line, feature in enabled.items() if any(line in k.source for k in program.kernels)]
 
 
 def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
@@ -86,9 +83,7 @@ def _launch(launch: Launch) -> dict[str, Any]:
     }
 
 
-def _step(step: Launch | HostCall) -> dict[str, Any]:
-    if isinstance(step, Launch):
-        return _launch(step)
+def _call(step: HostCall) -> dict[str, Any]:
     reads, writes = len(step.reads), len(step.writes)
     places = list(zip((*step.reads, *step.writes), step.offsets, strict=True))
     return {

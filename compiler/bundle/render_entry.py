@@ -11,7 +11,7 @@ from .files import MARKER, BundleFile
 from .merge_modules import COMMON
 from .place_memory import MemoryLayout
 
-ABI = 2
+ABI = 3
 """The format of manifest, device programs and modules; load.js checks it."""
 
 

@@ -99,7 +99,7 @@ def _render_wasm(artifact: Artifact, part: WasmArtifact) -> tuple[str, list[Bund
 
 
 def _render_device(name: str, part: DeviceArtifact) -> tuple[str, list[BundleFile]]:
-    program = hashed_file(part.backend, "json", render_device(part.program), "program")
+    program = hashed_file(part.backend, "json", render_device(part.program, ordered=part.host is None), "program")
     kernels = len(part.program.steps)
     if part.host is None:
         return device_entry(part.backend, kernels, program, None), [program]

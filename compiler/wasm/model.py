@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,6 +13,8 @@ from ..cache import Cache
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import CLOCK, ENTRY, PREPARE, PROFILE, entries, render_host
+from ..codegen.render_launches import render_launches
+from ..device_program import DeviceProgram
 from ..program import Program, check_inputs, check_wasm32, read_tensor, write_tensor
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
 from .emit import HEADER, emit_object
@@ -24,6 +26,7 @@ Array = np.ndarray
 PAGE = 65536
 ALIGN = 64
 MAX_PAGES = 65536
+STACK_BYTES = 65536
 
 CHUNK = "chunk"
 _CHUNK = """define void @@(ptr %body, ptr %arguments, i32 %begin, i32 %end) #0 {
@@ -41,10 +44,14 @@ def render_module(program: Program) -> str:
 
 def _render(program: Program, known: Cache | None) -> LlvmModule:
     module = LlvmModule()
-    render_host(program, module, known, profiled=not program.segments)
+    render_host(program, module, known, profiled=True)
+    _add_chunk(module)
+    return module
+
+
+def _add_chunk(module: LlvmModule) -> None:
     if module.calls(PARALLEL_FOR):
         module.add(CHUNK, _CHUNK, internal=False)
-    return module
 
 
 def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", known: Cache | None = None) -> Linked:
@@ -55,13 +62,31 @@ def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", kn
     `chunk(body, arguments, begin, end)` and its stack pointer. SHARED_LIMITS at the byte `shared_at` then makes it a
     module for threads, each with an instance of its own.
     """
-    rendered = _render(program, known)
+    return _link(_render(program, known), [*entries(program), PROFILE], relaxed, linker, known, STACK_BYTES)
+
+
+def build_launcher(program: DeviceProgram, *, linker: str = "builtin", known: Cache | None = None) -> Linked:
+    """The host's part of a device program as a module of plain SIMD, which exports the program's entries, with weights
+    and arena of the host as arguments.
+
+    It imports `env.launch(number)`, and `env.give(call)` where the host computes anything; then memory too, and what
+    `build_module` says of loops for several cores.
+    """
+    module = LlvmModule()
+    exports = render_launches(program, module, known)
+    _add_chunk(module)
+    # Launches alone take no stack, and so no memory.
+    return _link(module, exports, False, linker, known, STACK_BYTES if program.host is not None else 0)
+
+
+def _link(
+    rendered: LlvmModule, exports: Sequence[str], relaxed: bool, linker: str, known: Cache | None, stack_bytes: int
+) -> Linked:
     shared = rendered.calls(PARALLEL_FOR)
     code = emit_object(rendered.text(HEADER), relaxed=relaxed, threads=shared, known=known)
-    exports = entries(program) if program.segments else [*entries(program), PROFILE]
     if not shared:
-        return link(code, exports, linker=linker)
-    linked = link(code, [*exports, CHUNK], linker=linker, shared=True, max_pages=MAX_PAGES)
+        return link(code, exports, linker=linker, stack_bytes=stack_bytes)
+    linked = link(code, [*exports, CHUNK], linker=linker, stack_bytes=stack_bytes, shared=True, max_pages=MAX_PAGES)
     module = bytearray(linked.module)
     at = limits_at(linked.module)
     assert module[at] == SHARED_LIMITS
