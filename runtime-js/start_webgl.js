@@ -235,7 +235,7 @@ async function open(arriving) {
         draw(at(number));
       });
       for (const reader of readers) reader.begin();
-      if (!mayBlock) await settle();
+      if (!mayBlock && readers.length) await settle();
       const results = readers.map((reader) => reader.end());
       // After a loss everything seems to succeed.
       checkLost();

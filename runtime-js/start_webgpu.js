@@ -186,12 +186,12 @@ async function open(arriving, { device: given }) {
       /** @param {Play} play */
       const run = (play) => {
         const encoder = device.createCommandEncoder();
-        encode(encoder, prepared, play);
+        const any = encode(encoder, prepared, play);
         if (download && staging) {
           for (const { buffer, at, bytes } of places)
             if (bytes) encoder.copyBufferToBuffer(buffer, 0, staging, at, bytes);
         }
-        queue.submit([encoder.finish()]);
+        if (any || staging) queue.submit([encoder.finish()]);
       };
       if (proven) run(play);
       else {
@@ -255,7 +255,7 @@ async function open(arriving, { device: given }) {
 const LOSS_MS = 1000; // browsers tell of a loss some time after what fails by it
 
 /**
- * All that is launched in one pass, which begins with the first.
+ * All that is launched in one pass, which begins with the first; tells whether there was any.
  * @param {GPUCommandEncoder} encoder
  * @param {Prepared[]} prepared
  * @param {Play} play
@@ -274,4 +274,5 @@ function encode(encoder, prepared, play) {
     pass.dispatchWorkgroups(...grid);
   });
   pass?.end();
+  return pass !== undefined;
 }
