@@ -25,6 +25,10 @@ BORDER_LIMIT = 8
 """Widest zero border, in elements a side, that a producer writes for a convolution to read."""
 
 
+Borders = dict[Tensor, tuple[tuple[int, int], ...]]
+"""Zeros before and after each spatial axis."""
+
+
 def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tensor, ...], t: Tensor) -> bool:
     """Same rank, spatial axis d moving index d, and no other operand but weights: the product of two computed tensors
     is a matrix product, which looks alike but wants its operands as they are."""
@@ -72,6 +76,8 @@ def choose_layout(
     _spread(groups, last)
     layouts = row_major(program, groups)
     borders = _borders(groups) if policy.borders else {}
+    if not policy.fill_borders:
+        borders = _equal_borders(borders, groups)
     for t in last - fixed:
         if t.rank >= 3 and t.dtype == F32:
             align = CHANNEL_ALIGN if policy.few_channels or t.shape[1] >= CHANNEL_ALIGN else 1
@@ -111,7 +117,7 @@ def _keeps_axes(g: Group) -> bool:
     return True
 
 
-def _borders(groups: tuple[Group, ...]) -> dict[Tensor, tuple[tuple[int, int], ...]]:
+def _borders(groups: tuple[Group, ...]) -> Borders:
     """For each tensor, how far beyond its edges convolutions read it."""
     found: dict[Tensor, list[list[int]]] = {}
     for g in groups:
@@ -130,6 +136,20 @@ def _borders(groups: tuple[Group, ...]) -> dict[Tensor, tuple[tuple[int, int], .
                 assert r is not None
                 p[0], p[1] = max(p[0], r[0]), max(p[1], r[1])
     return {t: tuple((lo, hi) for lo, hi in pads) for t, pads in found.items()}
+
+
+def _equal_borders(borders: Borders, groups: tuple[Group, ...]) -> Borders:
+    """One border for all tensors of a shape that have any, and for those that are added to them: kernels that differ in
+    nothing else are one kernel then, and the tensors may share memory. Costs their bytes, as nobody writes borders."""
+    widest: dict[tuple[int, ...], tuple[tuple[int, int], ...]] = {}
+    for t, border in borders.items():
+        if any(map(any, border)):
+            known = widest.get(t.shape, border)
+            widest[t.shape] = tuple((max(a, c), max(b, d)) for (a, b), (c, d) in zip(known, border, strict=True))
+    reduced = {x.buffer for g in groups if g.reduce is not None for x in loads(g.reduce.value)}
+    added = {t for g in groups for t in g.reads if t.buffer not in reduced}
+    bordered = {t for t, border in borders.items() if any(map(any, border))}
+    return {t: widest[t.shape] for t in added | bordered if t.shape in widest}
 
 
 def reach_of(index: Expr, extent: int) -> tuple[int, int] | None:

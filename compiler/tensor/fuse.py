@@ -1,7 +1,8 @@
 """Which tensors share a kernel. A kernel computes one tensor, and has at most one reduction.
 
 - A reduction takes in the element-wise maps that follow it (its epilogue: bias, activation, residual), each read at
-  the very index that is computed.
+  the very index that is computed. Where two reductions meet in a map, the longer one takes it: so the shortcut of a
+  residual block is computed by itself, and the convolution beside it is the same kernel as those of other blocks.
 - A map is inlined into what reads it where that repeats no arithmetic, or where it only moves data.
 """
 
@@ -71,7 +72,7 @@ class _Plan:
         self._sizes: dict[Buffer, int] = {}
         self._inlined_bodies: dict[Tensor, tuple[Expr, frozenset[Tensor]]] = {}
         self._order = {t: i for i, t in enumerate(program.tensors)}
-        for t in reversed(program.tensors):
+        for t in sorted(program.tensors, key=lambda t: (_length(t), self._order[t]), reverse=True):
             if t.is_reduction:
                 self._extend_epilogue(t)
         for t in program.tensors:
@@ -335,6 +336,11 @@ def _divisions(index: Expr) -> int:
         return done[id(n)]
 
     return go(index)
+
+
+def _length(t: Tensor) -> int:
+    """Over how many elements a reduction goes, 0 for a map."""
+    return _count(t.body.axes) if isinstance(t.body, Reduce) else 0
 
 
 def _count(axes: tuple[Var, ...]) -> int:

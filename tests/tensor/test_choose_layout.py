@@ -10,8 +10,9 @@ from kernel_checks import check_model
 from onnx_models import model, node, random
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.layout import Layout, LayoutPolicy
 from webnn_compile.ir.nodes import Kernel, Load
+from webnn_compile.ir.printer import print_kernel
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.pipeline import Lowered, lower_model
 from webnn_compile.tensor import Tensor
@@ -67,6 +68,31 @@ def test_the_border_is_as_wide_as_the_widest_reader_asks() -> None:
     low = lowered(proto)
     assert low.layouts[made(low, "Relu")].pad[2:] == ((2, 2), (2, 2))
     check_model(proto, work=150_000)
+
+
+def test_borders_that_nobody_writes_are_equal_so_that_kernels_are() -> None:
+    """Two residual blocks, then a convolution of stride 2, which reaches less far."""
+    weights = {name: random((8, 8, 3, 3)) for name in ("w0", "w1", "w2", "w3", "w4")} | {"v": random((8, 8, 1, 1))}
+    pads = {"pads": [1, 1, 1, 1]}
+    nodes = [
+        node("Conv", ["x", "v"], ["short"]),
+        node("Conv", ["x", "w0"], ["a0"], **pads),
+        node("Relu", ["a0"], ["r0"]),
+        node("Conv", ["r0", "w1"], ["c0"], **pads),
+        node("Add", ["c0", "short"], ["s0"]),
+        node("Conv", ["s0", "w2"], ["a1"], **pads),
+        node("Relu", ["a1"], ["r1"]),
+        node("Conv", ["r1", "w3"], ["c1"], **pads),
+        node("Add", ["c1", "s0"], ["s1"]),
+        node("Conv", ["s1", "w4"], ["y"], strides=[2, 2], **pads),
+    ]
+    proto = model(nodes, {"x": [1, 8, 6, 6]}, ["y"], weights)
+    low = lower_model(run_graph_passes(import_model(proto)), policy=LayoutPolicy(fill_borders=False))
+    borders = {low.layouts[g.output].pad[2:] for g in low.groups if g.output.shape == (1, 8, 6, 6)}
+    assert borders == {((1, 1), (1, 1))}
+    added = [k for g, k in zip(low.groups, low.kernels, strict=True) if "Add" in g.origin.ops]
+    assert len({print_kernel(k, named=False) for k in added}) == 1
+    check_model(proto, work=2_000_000)
 
 
 def test_a_very_wide_border_stays_a_guard() -> None:

@@ -54,6 +54,21 @@ def test_convolution_bias_activation_and_residual_are_one_kernel() -> None:
     assert ops(proto) == [("Conv", "Relu"), ("Conv", "Add", "Relu")]
 
 
+@pytest.mark.parametrize("order", [("wide", "short"), ("short", "wide")])
+def test_of_two_reductions_that_meet_the_longer_takes_the_sum(order: tuple[str, str]) -> None:
+    convolutions = {
+        "wide": node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
+        "short": node("Conv", ["x", "v"], ["b"]),
+    }
+    nodes = [*(convolutions[name] for name in order), node("Add", ["a", "b"], ["s"]), node("Relu", ["s"], ["y"])]
+    proto = model(nodes, {"x": [1, 8, 5, 5]}, ["y"], {"w": W33, "v": random((8, 8, 1, 1))})
+    assert ops(proto) == [("Conv",), ("Conv", "Add", "Relu")]
+    last = next(g for g in lowered(proto).groups if "Add" in g.origin.ops)
+    assert last.reduce is not None
+    assert [a.extent for a in last.reduce.axes] == [8, 3, 3]
+    check_model(proto, work=100_000)
+
+
 def test_an_activation_of_several_nodes_joins_its_convolution() -> None:
     nodes = [
         node("Conv", ["x", "w"], ["c"]),
