@@ -20,8 +20,7 @@ def test_one_command(browser: str, tmp_path: Path) -> None:
     nodes = [node("Conv", ["x", "k"], ["c"]), node("Relu", ["c"], ["y"])]
     file = tmp_path / "benchmarks-tiny.onnx"
     onnx.save(model(nodes, {"x": [1, 3, 12, 12]}, ["y"], {"k": random((8, 3, 3, 3))}), file)
-    engines = "ours-wasm,ours-wasm-2" if browser == "chromium" else "ours-wasm"  # as in test_threads.py
-    command = [sys.executable, "-m", "benchmarks", "run", str(file), "--engines", engines]
+    command = [sys.executable, "-m", "benchmarks", "run", str(file), "--engines", "ours-wasm,ours-wasm-2"]
     command += ["--browsers", browser, "--rounds", "1", "--runs", "4", "--json", str(tmp_path / "r.json")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False)
     assert done.returncode == 0, done.stderr

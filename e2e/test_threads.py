@@ -22,9 +22,6 @@ from webnn_compile.bundle import Artifact, KernelInfo, TensorSpec, WasmArtifact,
 from webnn_compile.dtypes import F32
 from webnn_compile.wasm.binary import limits_at
 
-# In Firefox a run on several threads has stalled, rarely: until that is understood, the suite asks Chromium alone.
-pytestmark = pytest.mark.parametrize("browser", ["chromium"], indirect=True, scope="module")
-
 SIZE = 3 * 64 * 64
 X = (np.arange(SIZE) * 7919 % 2003 / 1001 - 1).astype(np.float32).reshape(1, 3, 64, 64)
 FILL = "(_, i) => ((i * 7919) % 2003) / 1001 - 1"

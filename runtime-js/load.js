@@ -5,6 +5,7 @@ import { RunError, UnsupportedError } from './errors.js';
 import { listVariants } from './features.js';
 import { canHash } from './fetch_file.js';
 import { startFirst } from './start_first.js';
+import { startThreads } from './start_threads.js';
 import { startWorker } from './start_worker.js';
 
 const ABI = 3;
@@ -54,7 +55,9 @@ export async function load(manifest, options = {}) {
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const plan = { parts, weights, inputs, outputs, threads, warmup, variants: listVariants() };
   const inWorker = worker && typeof Worker === 'function';
-  const session = inWorker ? await startWorker(plan, notify) : inline(await startFirst({ ...plan, device }, notify));
+  const session = inWorker
+    ? await startWorker(plan, notify)
+    : inline(await startFirst({ ...plan, startThreads, device }, notify));
   const weightBytes = weights.reduce((sum, shard) => sum + shard.bytes, 0);
   const info = /** @type {import('./model.js').Info} */ ({
     name: manifest.name,

@@ -7,7 +7,7 @@ import { UnsupportedError } from './errors.js';
 /** @typedef {import('./model.js').RunOptions} RunOptions */
 /** @typedef {import('./model.js').KernelTime} KernelTime */
 /**
- * @typedef {object} Plan What a session is started from; plain data but for `device`.
+ * @typedef {object} Plan What a session is started from; plain data but for the last two.
  * @property {import('./load.js').Part[]} parts in order of preference
  * @property {(import('./fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
  * @property {readonly import('./start_wasm.js').TensorSpec[]} inputs
@@ -15,6 +15,7 @@ import { UnsupportedError } from './errors.js';
  * @property {number | 'auto'} threads
  * @property {boolean} warmup
  * @property {import('./features.js').Variant[]} variants of wasm that the browser has
+ * @property {import('./start_threads.js').StartThreads} startThreads where that is allowed
  * @property {GPUDevice} [device] the caller's own
  */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */

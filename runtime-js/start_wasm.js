@@ -1,10 +1,10 @@
 // One compiled module with its memory: everything is allocated here, once; a run allocates only its results.
+import { countThreads, STACK_BYTES } from './count_threads.js';
 import { elementOf, lengthOf, typedArray } from './dtypes.js';
 import { RunError } from './errors.js';
 import { pickVariant } from './features.js';
 import { fetchFile, fetchJson } from './fetch_file.js';
 import { createControl, parallelFor } from './pool.js';
-import { countThreads, STACK_BYTES, startThreads } from './start_threads.js';
 import { compile, allocate as createMemory } from './wasm_module.js';
 
 /** @typedef {import('./fetch_file.js').FileSpec} FileSpec */
@@ -46,7 +46,7 @@ export async function startWasm(given, onProgress) {
   const variant = pickVariant(Object.keys(given.modules), given.variants);
   const plan = { ...given, module: /** @type {ModuleSpec} */ (given.modules[variant]) };
   const { memory, threads, reason } = allocate(plan);
-  const pool = threads > 1 ? startThreads(threads - 1) : undefined;
+  const pool = threads > 1 ? plan.startThreads(threads - 1) : undefined;
   const { preparedBytes, arenaBytes } = plan;
   const sizes = { preparedBytes, arenaBytes, memoryBytes: memory.buffer.byteLength };
   const facts = { variant, threads, threadsReason: reason, ...sizes };
@@ -63,7 +63,7 @@ export async function startWasm(given, onProgress) {
     if (!pool) return exports;
     const control = createControl();
     try {
-      await pool.join(module, memory, control, plan.memory.pages * PAGE);
+      await pool.join({ module, memory, control, stacks: plan.memory.pages * PAGE });
       fork = parallelFor(control, threads, exports.chunk);
     } catch (error) {
       pool.dispose();

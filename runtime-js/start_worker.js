@@ -1,11 +1,13 @@
 // The page's side of the worker: a session whose runs are answered by messages. Nothing large is cloned: inputs are
 // copied into a buffer that goes to the worker and comes back, outputs are handed over.
 import { RunError, unpackError, WorkerError } from './errors.js';
+import { startThreads } from './start_threads.js';
 
+/** @typedef {Omit<import('./start_first.js').Plan, 'startThreads' | 'device'>} PlainPlan */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
 
 /**
- * @param {import('./start_first.js').Plan} plan
+ * @param {PlainPlan} plan
  * @param {(progress: import('./model.js').Progress) => void} onProgress
  * @returns {Promise<import('./start_first.js').Session>}
  */
@@ -14,6 +16,8 @@ export async function startWorker(plan, onProgress) {
   /** @type {Map<number, Waiting>} the runs without an answer */
   const waiting = new Map();
   let runs = 0;
+  /** @type {import('./start_threads.js').ThreadPool | undefined} */
+  let pool;
   /** @type {ArrayBuffer | undefined} kept from the last run */
   let spare;
   /** @type {Error | undefined} */
@@ -23,6 +27,7 @@ export async function startWorker(plan, onProgress) {
   const end = (error) => {
     ended ??= error;
     worker.terminate();
+    pool?.dispose();
     for (const { reject } of waiting.values()) reject(ended);
     waiting.clear();
   };
@@ -48,6 +53,14 @@ export async function startWorker(plan, onProgress) {
       else if ('results' in data) {
         spare = data.bytes;
         take(data.run).resolve(data.results);
+      } else if ('threads' in data) {
+        pool?.dispose();
+        pool = data.threads && !ended ? startThreads(data.threads) : undefined;
+      } else if ('join' in data) {
+        pool?.join(data.join).then(
+          () => worker.postMessage({ joined: {} }),
+          ({ message }) => worker.postMessage({ joined: { failed: message } }),
+        );
       } else if ('started' in data) {
         started = true;
         resolve(data.started);

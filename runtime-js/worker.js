@@ -8,10 +8,12 @@ import { startFirst } from './start_first.js';
 /**
  * @typedef {{ run: number, profile: boolean, bytes: ArrayBuffer, images: Images }} Run `bytes`: all arrays, one after
  * the other
- * @typedef {{ start: import('./start_first.js').Plan } | Run} Request
+ * @typedef {{ start: import('./start_worker.js').PlainPlan } | { joined: { failed?: string } } | Run} Request
  */
 /**
- * @typedef {{ progress: import('./model.js').Progress }
+ * @typedef {{ threads: number } | { join: import('./start_threads.js').PoolStart }} ToPool no threads: they end
+ * @typedef {ToPool
+ *   | { progress: import('./model.js').Progress }
  *   | { started: Session['facts'] }
  *   | { failed: import('./errors.js').PlainError, run?: number }
  *   | { run: number, results: unknown[], bytes: ArrayBuffer }} Reply `bytes` goes back
@@ -25,10 +27,26 @@ let sizes;
 /** @type {(reply: Reply, transfer?: ArrayBuffer[]) => void} */
 const reply = (message, transfer = []) => globalThis.postMessage(message, { transfer });
 
-/** @param {import('./start_first.js').Plan} plan */
+/** @type {(answer: { failed?: string }) => void} */
+let joined;
+
+/** @type {import('./start_threads.js').StartThreads} */
+const startThreads = (count) => {
+  reply({ threads: count });
+  return {
+    join: (start) =>
+      new Promise((resolve, reject) => {
+        joined = ({ failed }) => (failed === undefined ? resolve() : reject(new Error(failed)));
+        reply({ join: start });
+      }),
+    dispose: () => reply({ threads: 0 }),
+  };
+};
+
+/** @param {import('./start_worker.js').PlainPlan} plan */
 async function start(plan) {
   try {
-    session = await startFirst(plan, (progress) => reply({ progress }));
+    session = await startFirst({ ...plan, startThreads }, (progress) => reply({ progress }));
     sizes = plan.inputs.map(({ dtype, shape }) => lengthOf(shape) * elementOf(dtype).bytes);
     reply({ started: session.facts });
   } catch (error) {
@@ -63,5 +81,6 @@ async function answer({ run, profile, bytes, images }) {
 /** @param {MessageEvent<Request>} event */
 globalThis.onmessage = ({ data }) => {
   if ('start' in data) start(data.start);
+  else if ('joined' in data) joined(data.joined);
   else answer(data);
 };
