@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from browsers import BrowserMissing, launch
 from compiled import PAGES
+from digits import compile_digits
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from server import Site, serve
 from tiny_artifact import tiny_artifact
@@ -46,6 +47,18 @@ def page(browser: Browser) -> Iterator[Page]:
     opened = browser.new_page()
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def digits_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with the pages of these tests and the classifier of digits below wasm/ and js/, by its host."""
+    return compile_digits(tmp_path_factory.mktemp("hosts"))
+
+
+@pytest.fixture(scope="module")
+def digits_site(digits_folder: Path) -> Iterator[Site]:
+    with serve(digits_folder) as served:
+        yield served
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,7 @@ import pytest
 from compiled import ROOT, compile_site, shared_file
 from harness import hide_relaxed_simd, open_page
 from playwright.sync_api import Page
-from server import serve
-
-
-@pytest.fixture(scope="session")
-def digits_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    model = ROOT / "examples" / "digits" / "resnet18_digits.onnx"
-    return compile_site(model, tmp_path_factory.mktemp("digits"))
+from server import Site, serve
 
 
 @pytest.fixture(scope="session")
@@ -56,28 +50,27 @@ def test_twelve_photographs_get_the_reference_class(
 
 
 @pytest.mark.parametrize("variant", ["relaxed", "plain"])
-def test_digits_get_their_label_and_the_reference_scores(page: Page, digits_site: Path, variant: str) -> None:
+def test_digits_get_their_label_and_the_reference_scores(page: Page, digits_site: Site, variant: str) -> None:
     ort = pytest.importorskip("onnxruntime")
     given = json.loads((ROOT / "examples" / "digits" / "samples.json").read_text())
     images = np.array([sample["pixels"] for sample in given["samples"]], np.float32) / 255
     session = ort.InferenceSession(ROOT / "examples" / "digits" / "resnet18_digits.onnx")
     reference = [session.run(None, {"image": image.reshape(given["shape"])})[0].ravel() for image in images]
-    with serve(digits_site) as site:
-        open_page(page, site)
-        if variant == "plain":
-            hide_relaxed_simd(page)
-        result = page.evaluate(
-            """async (images) => {
-              const model = await bundle.load({ backend: "wasm" });
-              const logits = [];
-              for (const pixels of images) {
-                const result = await model.run({ image: Float32Array.from(pixels) });
-                logits.push([...result.logits]);
-              }
-              return { logits, info: model.info() };
-            }""",
-            images.tolist(),
-        )
+    open_page(page, digits_site, "bundles.html?wasm/bundle")
+    if variant == "plain":
+        hide_relaxed_simd(page)
+    result = page.evaluate(
+        """async (images) => {
+          const model = await bundle.load({ backend: "wasm" });
+          const logits = [];
+          for (const pixels of images) {
+            const result = await model.run({ image: Float32Array.from(pixels) });
+            logits.push([...result.logits]);
+          }
+          return { logits, info: model.info() };
+        }""",
+        images.tolist(),
+    )
     assert result["info"]["variant"] == variant
     assert result["info"]["backend"] == "wasm"
     logits = np.array(result["logits"])

@@ -1,0 +1,110 @@
+"""A compiled model on GPUs, its launches issued by WebAssembly and by data: same results, same work, no allocations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from devices import DEVICES, value
+from digits import agrees, open_digits, reference
+from harness import outcome
+from playwright.sync_api import Page
+from server import Site, serve
+
+HOSTS = ("wasm", "js")
+NO_WASM = {"Content-Security-Policy": "default-src 'self'; script-src 'self'; worker-src 'self'"}
+
+COUNT = """() => {
+  globalThis.calls = {};
+  const wrap = (type, name, counts = () => true) => {
+    const prototype = globalThis[type]?.prototype;
+    const own = prototype?.[name];
+    if (!own) return;
+    prototype[name] = function (...given) {
+      if (counts(...given)) calls[name] = (calls[name] ?? 0) + 1;
+      return own.apply(this, given);
+    };
+  };
+  for (const type of ['GPUDevice', 'WebGL2RenderingContext'])
+    for (const name of Object.getOwnPropertyNames(globalThis[type]?.prototype ?? {}))
+      if (name.startsWith('create')) wrap(type, name);
+  // In Firefox an empty submit asks whether a buffer is mapped.
+  wrap('GPUQueue', 'submit', (buffers) => buffers.length > 0);
+  wrap('GPUCommandEncoder', 'beginComputePass');
+  wrap('GPUComputePassEncoder', 'dispatchWorkgroups');
+  wrap('WebGL2RenderingContext', 'drawArrays');
+}"""
+
+
+@pytest.fixture(params=DEVICES)
+def backend(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_both_hosts_give_the_same(page: Page, digits_site: Site, backend: str, worker: bool) -> None:
+    results = []
+    for host in HOSTS:
+        open_digits(page, digits_site, backend, host)
+        digits_site.requests.clear()
+        script = """
+          const model = await bundle.load(argument);
+          const runs = [];
+          for (const i of images.keys()) runs.push(await logits(model, i));
+          const names = (await model.profile({ image: images[0] })).map(({ name }) => name);
+          return { runs, names, backend: model.backend, kernels: model.info().kernels };
+        """
+        results.append(value(page, script, {"backend": backend, "worker": worker}))
+        assert any("/host-" in path for path in digits_site.requests) == (host == "wasm")
+    assert results[0] == results[1]
+    assert results[0]["backend"] == backend
+    assert len(results[0]["names"]) == results[0]["kernels"]
+    for found, expected in zip(results[0]["runs"], reference(), strict=True):
+        assert agrees(found, expected)
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_where_a_policy_forbids_wasm(page: Page, digits_folder: Path, backend: str, worker: bool) -> None:
+    """The host that is data runs; the other one's error says so."""
+    options = {"backend": backend, "worker": worker}
+    with serve(digits_folder, headers=NO_WASM) as site:
+        open_digits(page, site, backend, "js")
+        script = "const m = await bundle.load(argument); return [m.backend, await logits(m, 0)]"
+        found, logits = value(page, script, options)
+        assert (found, agrees(logits, reference()[0])) == (backend, True)
+        assert not any(path.endswith(".wasm") for path in site.requests)
+        open_digits(page, site, backend, "wasm")
+        refused = outcome(page, "return bundle.load(argument)", options)
+        assert (refused["name"], refused["code"]) == ("UnsupportedError", "compile")
+        assert "'wasm-unsafe-eval', or a bundle compiled with --host js" in refused["message"]
+
+
+@pytest.mark.parametrize(("host", "runs"), [("wasm", 500), ("js", 20)])
+def test_runs_submit_once_each_and_create_nothing(
+    page: Page, digits_site: Site, backend: str, host: str, runs: int
+) -> None:
+    open_digits(page, digits_site, backend, host)
+    page.evaluate(COUNT)
+    script = """
+      const alive = count(gpuObjects);
+      const total = () => Object.values(alive).reduce((a, b) => a + b, 0);
+      const model = await bundle.load({ backend: argument.backend, worker: false });
+      const first = await logits(model, 0);
+      const held = total();
+      for (const name in calls) calls[name] = 0;
+      for (let i = 1; i < argument.runs; i++) await model.run({ image: images[i % images.length] });
+      const last = await logits(model, 0);
+      return { calls, held, now: total(), kernels: model.info().kernels, same: String(first) === String(last) };
+    """
+    found = value(page, script, {"backend": backend, "runs": runs})
+    assert found["same"]
+    assert found["now"] == found["held"] > 20
+    done = {name: n for name, n in found["calls"].items() if n}
+    if backend == "webgpu":
+        launches = done.pop("dispatchWorkgroups")
+        assert done == {"createCommandEncoder": runs, "beginComputePass": runs, "submit": runs}
+    else:
+        launches = done.pop("drawArrays")
+        assert done == {}
+    assert launches == runs * found["kernels"]
