@@ -112,9 +112,25 @@ async function open(arriving, { device: given }) {
         }
         pipelines[i] = pipeline;
         onKernel();
+        warmUp(i);
       }),
     );
     prepared = program.launches.map(prepare);
+  };
+
+  /**
+   * Some drivers translate a shader when it is first dispatched: so one workgroup is, while weights and other pipelines
+   * are on their way. What it writes, a run writes again before it reads it.
+   * @param {number} kernel
+   */
+  const warmUp = (kernel) => {
+    const launch = program.launches.find((launch) => launch.kernel === kernel);
+    if (!launch) return;
+    scoped(() => {
+      const encoder = device.createCommandEncoder();
+      encode(encoder, [{ ...prepare(launch), grid: [1, 1, 1] }], (launch) => launch(0));
+      queue.submit([encoder.finish()]);
+    });
   };
 
   /**
