@@ -12,10 +12,12 @@ from .build_device import BACKENDS, DeviceBuild, build_device
 from .build_wasm import WasmBuild, build_wasm, memory_bytes
 from .bundle import Artifact, DeviceArtifact, WasmArtifact, WrittenFile, check_free, write_bundle
 from .cache import Cache, open_cache
-from .errors import InternalError
+from .compile_model import run_here
+from .errors import InputError, InternalError
 from .frontends.onnx import import_model
 from .graph.lower_graph import lower_graph
 from .graph.passes import run_graph_passes
+from .graph.round_constants import round_constants
 from .options import TARGETS, Options, graph_passes
 from .pipeline import Lowered, compile_for, lower_tensors
 from .program import TensorSpec
@@ -23,7 +25,7 @@ from .recursion import deep_recursion
 from .report import printable
 from .tensor import Tensor
 from .tensor.choose_tile import choose_tile
-from .verify import FAST_MATH_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
+from .verify import FAST_MATH_TOLERANCE, HALF_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
 from .weights import Weights
 from .work import Phase, Work
 
@@ -34,9 +36,11 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class Report:
     """What was built: for the table at the end and for `--report`. `operators` counts the model's nodes by operator,
-    `seconds` are by phase; `weights` is the bytes of the bundle's constants, `memory` those of the wasm module's."""
+    `seconds` are by phase; `weights` is the bytes of the bundle's constants, `memory` those of the wasm module's;
+    `uncompared` says why halves on WebGPU were not compared with the reference."""
 
     model: str
+    precision: str
     cache: Cache
     seconds: dict[str, float]
     operators: Counter[str] = field(default_factory=Counter)
@@ -48,6 +52,7 @@ class Report:
     wasm: WasmBuild | None = None
     devices: list[DeviceBuild] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
+    uncompared: str | None = None
     layers: list[LayerError] = field(default_factory=list)
     files: list[WrittenFile] = field(default_factory=list)
 
@@ -62,13 +67,15 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     # What is dumped has to be made.
     known = open_cache(enabled=options.cache and options.dump is None)
     work = Work(printable(model.stem), options, known, phase, emit)
-    report = Report(printable(model.name), known, work.seconds)
+    report = Report(printable(model.name), options.precision, known, work.seconds)
     with work.timed("import"):
         graph = import_model(model, options.shapes)
         work.observe("import", graph)
     report.operators = Counter(n.op for n in graph.nodes)
     with work.timed("optimise"):
         graph = run_graph_passes(graph, graph_passes(options.opt_level), work.observe)
+        if options.precision == "f16":
+            graph = round_constants(graph)
         report.graph_nodes = len(graph.nodes)
         with deep_recursion():
             tensors = lower_graph(graph)
@@ -87,16 +94,17 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     report.outputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.outputs)
     if options.verify:
         with work.timed("verify"):
-            report.comparisons = _verify(model, lowered, report, options.opt_level)
+            report.comparisons = _verify(model, lowered, report, options, weights)
             report.layers = _measure(lowered)
     with work.timed("write"):
         backends: list[DeviceArtifact | WasmArtifact] = [d.artifact for d in report.devices]
         if report.wasm is not None:
             backends.append(report.wasm.artifact)
-        artifact = Artifact(work.name, report.inputs, report.outputs, weights.blob(), tuple(backends))
+        blob = weights.blob()
+        artifact = Artifact(work.name, report.inputs, report.outputs, blob, tuple(backends), weights.halves)
         report.weights = len(artifact.weights)
         if report.wasm is not None:
-            report.memory = memory_bytes(work.name, report.wasm, report.weights)
+            report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
         report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)
         known.trim()
     return report
@@ -112,17 +120,24 @@ def _measure(lowered: Lowered) -> list[LayerError]:
     return [measure_layer(r) for r in lowered.rewritten]
 
 
-def _verify(model: Path, lowered: Lowered, report: Report, opt_level: int) -> list[Comparison]:
-    """Native and what is built for the CPU against onnxruntime. InternalError where one is off: no such bundle is
-    written."""
+def _verify(model: Path, lowered: Lowered, report: Report, options: Options, weights: Weights) -> list[Comparison]:
+    """Native and what is built for the CPU against onnxruntime, with halves what is built for WebGPU, too, where this
+    machine can. InternalError where one is off: no such bundle is written."""
     from .native.jit import host_target
     from .native.model import NativeModel
 
-    tolerance = FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE
-    reference = Reference(model, report.inputs, tolerance)
-    program = compile_for(lowered, host_target(), opt_level=opt_level, known=report.cache)
+    halves = options.precision == "f16"
+    tolerance = HALF_TOLERANCE if halves else FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE
+    reference = Reference(model, report.inputs, tolerance, halves=halves)
+    program = compile_for(lowered, host_target(), opt_level=options.opt_level, known=report.cache)
     native = NativeModel(program, known=report.cache)
     models: list[Runnable] = [native, *(report.wasm.models if report.wasm else ())]
+    for device in report.devices if halves else ():
+        if device.program.backend == "webgpu":
+            try:
+                models.append(run_here(device.program, weights.blob()))
+            except InputError as error:
+                report.uncompared = str(error)
     found = [reference.compare(m) for m in models]
     wrong = [c for c in found if not c.ok]
     if wrong:

@@ -41,7 +41,8 @@ def build_device(name: str, lowered: Lowered, weights: Weights, work: Work) -> D
     Raises InputError where the host has to compute and is not to be wasm.
     """
     with work.timed("shaders", name):
-        program = compile_for_device(lowered, BACKENDS[name], weights)
+        halves = work.options.precision == "f16" and name == "webgpu"
+        program = compile_for_device(lowered, BACKENDS[name], weights, halves=halves)
     made = DeviceBuild(DeviceArtifact(program), program)
     if work.options.host == "js":
         if not made.on_host:

@@ -67,7 +67,7 @@ def build_wasm(lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
 
 
 def memory_bytes(name: str, made: WasmBuild, weights: int) -> int:
-    """All of the module's memory, where the bundle has so many bytes of weights."""
+    """All of the module's memory, where the weights take so many bytes of it."""
     a = made.artifact
     return place_memory(name, a.heap_base, weights + a.prepared_bytes, a.arena_bytes).bytes
 

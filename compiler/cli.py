@@ -80,6 +80,14 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     help="off: no convolution by Winograd's algorithm, which is faster and rounds otherwise.",
 )
 @click.option(
+    "--precision",
+    type=click.Choice(["f32", "f16"]),
+    default="f32",
+    show_default=True,
+    help="f16: the bundle has weights as float16, half as large, and webgpu stores results between kernels so, too. "
+    "Every target computes in float32.",
+)
+@click.option(
     "--verify", is_flag=True, help="Compare with onnxruntime on random inputs before writing (extra [verify])."
 )
 @click.option(
@@ -113,6 +121,7 @@ def main(
     targets: str,
     opt_level: int,
     fast_math: str,
+    precision: str,
     verify: bool,
     dump: str | None,
     report: Path | None,
@@ -144,6 +153,7 @@ def main(
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
             opt_level=opt_level,
             fast_math=fast_math == "on",
+            precision=precision,
             verify=verify,
             dump=_stage(dump),
             linker=wasm_linker,

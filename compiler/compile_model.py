@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from .cache import open_cache
 from .errors import InputError
 from .frontends.onnx import import_model
 from .graph.passes import run_graph_passes
+from .graph.round_constants import round_constants
+from .options import PRECISIONS
 from .pipeline import compile_for, lower_model
 from .tensor.choose_tile import choose_tile
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     import onnx
 
     from .device_model import DeviceModel
+    from .device_program import DeviceProgram
     from .graph.ir import Graph
     from .native.model import NativeModel
     from .wasm.model import WasmModel
@@ -32,6 +35,7 @@ def compile(
     *,
     threads: int = 1,
     fast_math: bool = True,
+    precision: str = "f32",
     cache: bool = True,
 ) -> NativeModel | WasmModel | DeviceModel:
     """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
@@ -39,16 +43,22 @@ def compile(
     `target`: "native" (this CPU), "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`), "webgpu" (through
     wgpu, extra `[webgpu]`) and "webgl" (through the system's OpenGL ES). `shapes` fixes free dimensions. The target
     "native" runs on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise than
-    the model's own operators, for convolutions up to 1e-3 of the largest result. With `cache`, kernels of earlier calls
-    come from the user's cache folder. Raises InputError and UnsupportedError.
+    the model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds
+    large constants to float16, and on "webgpu" what lies in memory between kernels; sums are float32 everywhere. With
+    `cache`, kernels of earlier calls come from the user's cache folder. Raises InputError and UnsupportedError.
     """
     if target not in TARGETS:
         raise InputError(f"target {target!r} is not known; choose one of {', '.join(TARGETS)}")
     if threads < 1 or (threads > 1 and target != "native"):
         raise InputError(f"threads={threads}: give 1 or more for the target native, 1 for the others")
+    if precision not in PRECISIONS:
+        raise InputError(f"precision {precision!r} is not known; choose one of {', '.join(PRECISIONS)}")
+    halves = precision == "f16"
     graph = run_graph_passes(import_model(model, shapes))
+    if halves:
+        graph = round_constants(graph)
     if target in ("webgpu", "webgl"):
-        return _on_device(graph, target)
+        return _on_device(graph, target, halves=halves and target == "webgpu")
     lowered = lower_model(graph, choose=choose_tile if fast_math else None)
     known = open_cache(enabled=cache)
     if target == "native":
@@ -68,28 +78,36 @@ def compile(
     return made
 
 
-def _on_device(graph: Graph, target: str) -> DeviceModel:
-    from .device_model import Device, DeviceModel
+def _on_device(graph: Graph, target: str, *, halves: bool) -> DeviceModel:
     from .device_pipeline import compile_for_device
-    from .device_program import DeviceBackend, DeviceProgram
+    from .device_program import DeviceBackend
+    from .glsl.backend import WebGl
     from .native.jit import host_target
-    from .native.model import NativeModel
     from .weights import Weights
+    from .wgsl.backend import WebGpu
 
-    def run_on(backend: DeviceBackend, open_device: Callable[[DeviceProgram], Device]) -> DeviceModel:
-        weights = Weights()
-        program = compile_for_device(lower_model(graph, policy=backend.layouts), backend, weights, cpu=host_target())
-        host = None if program.host is None else NativeModel(program.host)
-        return DeviceModel(program, weights.blob(), open_device(program), host)
+    backend: DeviceBackend = WebGl() if target == "webgl" else WebGpu()
+    weights = Weights()
+    lowered = lower_model(graph, policy=backend.layouts)
+    program = compile_for_device(lowered, backend, weights, cpu=host_target(), halves=halves)
+    return run_here(program, weights.blob())
 
-    if target == "webgl":
-        from .glsl.backend import WebGl
+
+def run_here(program: DeviceProgram, weights: bytes) -> DeviceModel:
+    """A device program on this machine's GPU, or what stands for one. Raises InputError where there is none, or one
+    that lacks what the program needs."""
+    from .device_model import Device, DeviceModel
+    from .native.model import NativeModel
+
+    device: Device
+    if program.backend == "webgl":
         from .glsl.device import GlesDevice
 
-        return run_on(WebGl(), lambda program: GlesDevice(program.kernels))
-    if importlib.util.find_spec("wgpu") is None:
-        raise InputError("target webgpu needs the package wgpu: pip install 'webnn-compile[webgpu]'")
-    from .wgsl.backend import WebGpu
-    from .wgsl.device import WgpuDevice
+        device = GlesDevice(program.kernels)
+    else:
+        if importlib.util.find_spec("wgpu") is None:
+            raise InputError("target webgpu needs the package wgpu: pip install 'webnn-compile[webgpu]'")
+        from .wgsl.device import WgpuDevice
 
-    return run_on(WebGpu(), lambda program: WgpuDevice(program.kernels))
+        device = WgpuDevice(program.kernels)
+    return DeviceModel(program, weights, device, None if program.host is None else NativeModel(program.host))

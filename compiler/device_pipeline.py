@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from math import prod
 
 from .arrange_constant import find_arrangement
+from .choose_halves import choose_halves
 from .device_program import (
     CompiledKernel,
     Constant,
@@ -19,6 +20,7 @@ from .device_program import (
     Port,
     Storage,
 )
+from .dtypes import F16, DType
 from .errors import CannotExpress
 from .host_program import host_offsets, host_program
 from .ir.construct import all_of
@@ -28,6 +30,7 @@ from .ir.printer import print_kernel
 from .ir.simplify import simplify
 from .narrow_model import constant_range, narrow_model
 from .passes.narrow_types import device_dtype, narrow_types
+from .passes.store_halves import store_halves
 from .pipeline import Lowered, Observer, ignore, kernel_name
 from .place_on_host import Division, Segment, owner_of, place_on_host
 from .plan_storages import Need, plan_storages
@@ -45,18 +48,26 @@ FLAT_WIDTH = 2048
 
 @deep_recursion()
 def compile_for_device(
-    model: Lowered, backend: DeviceBackend, weights: Weights, observe: Observer = ignore, cpu: Target = WASM_PLAIN
+    model: Lowered,
+    backend: DeviceBackend,
+    weights: Weights,
+    observe: Observer = ignore,
+    cpu: Target = WASM_PLAIN,
+    *,
+    halves: bool = False,
 ) -> DeviceProgram:
     """The program of `model`, which was lowered by the backend's layout policy. Constants are added to `weights`
     unless they are there; one that lies there in another layout is repacked on the device, once, at load.
 
-    What the backend cannot say runs on the host, whose program is compiled for `cpu`, with weights of its own.
+    What the backend cannot say runs on the host, whose program is compiled for `cpu`, with weights of its own. With
+    `halves` values and constants lie as float16 where that is accurate enough.
     """
     narrow = narrow_model(model)
     cannot, compiled = dict(narrow.cannot), dict[Hashable, CompiledKernel]()
     while True:
         division = place_on_host(model, cannot)
-        compiler = _Compiler(model, narrow.kernels, division, backend, weights, compiled)
+        stored = choose_halves(model, division) if halves else None
+        compiler = _Compiler(model, narrow.kernels, division, backend, weights, compiled, stored)
         refused = compiler.compile_kernels()
         if not refused:
             return compiler.program(observe, cpu)
@@ -65,7 +76,8 @@ def compile_for_device(
 
 class _Compiler:
     """Values are numbered: first those of the model's tensors, then constants as kernels want them. `compiled` keeps
-    kernels from one attempt to the next."""
+    kernels from one attempt to the next. `halves` lie as float16, and so do the constants that are shipped so; None:
+    nothing does."""
 
     def __init__(
         self,
@@ -75,9 +87,10 @@ class _Compiler:
         backend: DeviceBackend,
         weights: Weights,
         compiled: dict[Hashable, CompiledKernel],
+        halves: frozenset[Tensor] | None,
     ) -> None:
         self._model, self._narrow, self._division = model, narrow, division
-        self._backend, self._weights, self._compiled = backend, weights, compiled
+        self._backend, self._weights, self._compiled, self._halves = backend, weights, compiled, halves
         self._numbers: dict[Tensor, int] = {}
         for t in (*(t for _, t in model.tensors.inputs), *(g.output for g in model.groups), *model.aliases):
             if owner_of(t, model.aliases) in division.on_device:
@@ -98,7 +111,7 @@ class _Compiler:
         refused: dict[int, str] = {}
         for i in self._on_device():
             try:
-                self._kernel(self._narrow[i], self._placements(self._model.groups[i]))
+                self._kernel(self._stored(i), self._placements(self._model.groups[i]))
             except CannotExpress as reason:
                 refused[i] = str(reason)
         return refused
@@ -109,7 +122,7 @@ class _Compiler:
         host = host_program(m, self._division, cpu, observe)
         offsets = host_offsets(m, self._division)
         steps = [
-            self._host_call(s, offsets) if isinstance(s, Segment) else self._launch(m.groups[s], self._narrow[s])
+            self._host_call(s, offsets) if isinstance(s, Segment) else self._launch(m.groups[s], self._stored(s))
             for s in self._division.steps
         ]
         return DeviceProgram(
@@ -125,6 +138,21 @@ class _Compiler:
             outputs=tuple(self._result(name, t, offsets) for name, t in m.tensors.outputs),
             host=host,
         )
+
+    def _stored(self, group: int) -> Kernel:
+        """The kernel of a group, with parameters as they lie in memory."""
+        g = self._model.groups[group]
+        return self._as_stored(self._narrow[group], (*g.reads, g.output))
+
+    def _as_stored(self, kernel: Kernel, tensors: tuple[Tensor, ...]) -> Kernel:
+        halves = {b for b, t in zip(kernel.params, tensors, strict=True) if self._element(t) == F16}
+        return store_halves(kernel, halves)
+
+    def _element(self, t: Tensor) -> DType:
+        """As which type the elements of `t` lie in the device's memory."""
+        if self._halves is not None and (t in self._halves or (t.data is not None and self._weights.dtype(t) == F16)):
+            return F16
+        return device_dtype(t.dtype)
 
     def _on_device(self) -> list[int]:
         return [s for s in self._division.steps if isinstance(s, int)]
@@ -176,13 +204,13 @@ class _Compiler:
         needs: dict[Tensor, Need] = {}
         for t, root in roots.items():
             place = self._place(root)
-            size = max(_bytes(self._shape(t), place), needs[root].size if root in needs else 0)
+            size = max(_bytes(self._shape(t), self._element(t), place), needs[root].size if root in needs else 0)
             needs[root] = Need(size, first[root], last[root], self._kind(root, place))
         chosen, sizes = plan_storages(list(needs.values()))
         where = dict(zip(needs, chosen, strict=True))
         for s, size in enumerate(sizes):
             t = next(t for t in needs if where[t] == s)
-            self._storages.append(Storage(size, device_dtype(t.dtype), self._place(t)))
+            self._storages.append(Storage(size, self._element(t), self._place(t)))
         for t, root in roots.items():
             self._values.append(DeviceValue(t.name, where[root], t.dtype, self._shape(t)))
 
@@ -193,7 +221,7 @@ class _Compiler:
         """What may share a storage: a border of zeros is written once, at creation, so only equal layouts keep it."""
         layout = self._model.layouts[t]
         border = layout if any(lo or hi for lo, hi in layout.pad) else None
-        return (border, place, device_dtype(t.dtype))
+        return (border, place, self._element(t))
 
     def _launch(self, group: Group, naive: Kernel) -> Launch:
         tensors = (*group.reads, group.output)
@@ -229,8 +257,9 @@ class _Compiler:
                     self._constants[key] = self._upload(t, layout, offset, prepare_only=False)
                 elif (digits := find_arrangement(there, layout, place)) is not None:
                     value = self._new_value(t, layout.physical_shape, place, prepare_only=False)
-                    size = prod(there.physical_shape) * t.dtype.bytes
-                    self._uploads.append(Constant(value, offset, size, t.dtype, digits, t.shape))
+                    shipped = self._weights.dtype(t)
+                    size = prod(there.physical_shape) * shipped.bytes
+                    self._uploads.append(Constant(value, offset, size, shipped, digits, t.shape))
                     self._constants[key] = value
                 else:
                     self._constants[key] = self._repack(t, there, offset, layout, place)
@@ -240,7 +269,8 @@ class _Compiler:
         shape = layout.physical_shape
         place = flat_placement(prod(shape)) if self._backend.name == "webgl" else None
         value = self._new_value(t, shape, place, prepare_only=prepare_only)
-        self._uploads.append(Constant(value, offset, prod(shape) * t.dtype.bytes, t.dtype))
+        shipped = self._weights.dtype(t)
+        self._uploads.append(Constant(value, offset, prod(shape) * shipped.bytes, shipped))
         return value
 
     def _repack(self, t: Tensor, there: Layout, offset: int, layout: Layout, place: Placement | None) -> int:
@@ -250,6 +280,7 @@ class _Compiler:
         source = self._shipped[t, there]
         naive = repack_kernel(t, there, layout)
         naive = narrow_types(naive, {} if t.dtype.is_float else {naive.params[0]: constant_range(t)}).kernel
+        naive = self._as_stored(naive, (t, t))
         value = self._new_value(t, layout.physical_shape, place, prepare_only=False)
         at = self._kernel(naive, (self._storages[self._values[source].storage].placement, place))
         self._prepare.append(Launch(at, naive.name, (source, value)))
@@ -259,7 +290,7 @@ class _Compiler:
         """A tensor computed at load from constants alone."""
         group = self._model.prepared[t]
         value = self._new_value(t, layout.physical_shape, place, prepare_only=False)
-        naive = build_kernel(kernel_name(group), group, {t: layout})
+        naive = self._as_stored(build_kernel(kernel_name(group), group, {t: layout}), (*group.reads, t))
         at = self._kernel(naive, (*(None for _ in group.reads), place))
         made = self._kernels[at]
         arguments = [
@@ -270,7 +301,8 @@ class _Compiler:
         return value
 
     def _new_value(self, t: Tensor, shape: tuple[int, ...], place: Placement | None, *, prepare_only: bool) -> int:
-        self._storages.append(Storage(_bytes(shape, place), device_dtype(t.dtype), place, prepare_only))
+        element = self._element(t)
+        self._storages.append(Storage(_bytes(shape, element, place), element, place, prepare_only))
         self._values.append(DeviceValue(t.name, len(self._storages) - 1, t.dtype, shape))
         return len(self._values) - 1
 
@@ -306,7 +338,7 @@ def _layout(b: object) -> Layout:
     return layout
 
 
-def _bytes(shape: tuple[int, ...], place: Placement | None) -> int:
+def _bytes(shape: tuple[int, ...], element: DType, place: Placement | None) -> int:
     if place is not None:
         return place.width * place.height * place.layers * 16
-    return max(16, -(-prod(shape) // 4) * 16)
+    return max(16, -(-prod(shape) * element.bytes // 16) * 16)

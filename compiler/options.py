@@ -18,6 +18,8 @@ TARGETS = ("webgpu", "webgl", "wasm")
 
 HOSTS = ("wasm", "js")
 
+PRECISIONS = ("f32", "f16")
+
 REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
 """What code generation relies on: the only graph passes of `--opt-level 0`."""
 
@@ -35,7 +37,7 @@ def graph_passes(opt_level: int) -> tuple[GraphPass, ...]:
 @dataclass(frozen=True, slots=True)
 class Options:
     """The command line's options. `dump` is a stage; it and `report` may be None. With `host`
-    "js" the bundle needs no WebAssembly.
+    "js" the bundle needs no WebAssembly. `precision` is one of PRECISIONS, for what is stored: sums are float32.
 
     So many `processes` compile kernels, where there are many; None is one for each core. A program that asks for more
     than one must be importable without running.
@@ -45,6 +47,7 @@ class Options:
     targets: tuple[str, ...] = TARGETS
     opt_level: int = 2
     fast_math: bool = True
+    precision: str = "f32"
     verify: bool = False
     dump: str | None = None
     linker: str = "builtin"
@@ -61,6 +64,8 @@ class Options:
         if unknown or not self.targets:
             raise InputError(f"--targets {','.join(self.targets)}: choose from {', '.join(TARGETS)}")
         graph = [p.__name__ for p in graph_passes(self.opt_level)]
+        if self.precision not in PRECISIONS:
+            raise InputError(f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}")
         if self.host not in HOSTS:
             raise InputError(f"--host {self.host}: choose one of {', '.join(HOSTS)}")
         if self.host == "js" and "wasm" in self.targets:

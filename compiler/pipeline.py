@@ -166,7 +166,7 @@ def compile_for(
         steps=steps,
         inputs=inputs,
         outputs=outputs,
-        weights=launches.weights.blob(),
+        weights=launches.weights.memory(),
         arena=model.stored.peak,
         prepare=tuple(launches.prepare),
         prepared=launches.prepared,
@@ -242,7 +242,7 @@ class _Launches:
             return Slot(Region.ARENA, self._model.stored.offset[tensor])
         assert layout is not None
         if tensor.data is not None:
-            return Slot(Region.WEIGHTS, self.weights.add(tensor, layout))
+            return Slot(Region.WEIGHTS, self.weights.in_memory(self.weights.add(tensor, layout)))
         return self._prepare(tensor, layout)
 
     def _prepare(self, tensor: Tensor, layout: Layout) -> Slot:

@@ -54,7 +54,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "input", _tensors(report.inputs)
     yield "output", _tensors(report.outputs)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
-    yield "weights", size(report.weights)
+    halves = "; large ones float16, as is what webgpu has in memory" if report.precision == "f16" else ""
+    yield "weights", size(report.weights) + halves
     for device in report.devices:
         yield device.program.backend, _device(device)
         if device.on_host:
@@ -66,6 +67,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "cache", _cache(report.cache)
     for c in report.comparisons:
         yield "verified", f"{c.backend}: largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
+    if report.uncompared is not None:
+        yield "", f"webgpu was not compared: {report.uncompared}"
     if report.layers:
         errors = ", ".join(f"{e.node} {e.error:.1e} ({e.direct:.1e})" for e in report.layers)
         yield "winograd", f"error of each convolution by tiles (and of the direct one), against float64: {errors}"
@@ -130,6 +133,7 @@ def write_report(report: Report, path: Path) -> None:
         "operators": {"model": dict(report.operators), "optimised": report.graph_nodes},
         "inputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in report.inputs],
         "outputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in report.outputs],
+        "precision": report.precision,
         "bytes": {"weights": report.weights},
         "targets": {
             **{d.program.backend: _device_data(d) for d in report.devices},

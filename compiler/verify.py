@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from .errors import InputError
-from .program import Program, TensorSpec
+from .program import TensorSpec
 
 Array = np.ndarray
 
@@ -19,16 +19,17 @@ TOLERANCE = 1e-4
 """Largest error allowed, relative to max(1, largest magnitude of the reference)."""
 FAST_MATH_TOLERANCE = 1e-3
 """The same where convolutions are computed by Winograd's algorithm."""
+HALF_TOLERANCE = 2e-2
+"""The same where weights are float16, and perhaps what lies between kernels."""
 CONDITION = 4
 """So many times the reference's own doubt is allowed too: far from what it was trained on, or where it is quantised, a
 network may amplify any rounding beyond TOLERANCE."""
 
 
 class Runnable(Protocol):
-    """A NativeModel or a WasmModel."""
+    """A NativeModel, a WasmModel or a DeviceModel."""
 
     backend: str
-    program: Program
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]: ...
 
@@ -50,10 +51,13 @@ class Comparison:
 class Reference:
     """The same model in onnxruntime, with the inputs that all backends are given.
 
-    Its doubt is what changes in its outputs where it optimises and every float input is the next larger one.
+    Its doubt is what changes in its outputs where it optimises and every float input is the next larger one, or the
+    next float16.
     """
 
-    def __init__(self, model: Path, inputs: tuple[TensorSpec, ...], tolerance: float = TOLERANCE) -> None:
+    def __init__(
+        self, model: Path, inputs: tuple[TensorSpec, ...], tolerance: float = TOLERANCE, *, halves: bool = False
+    ) -> None:
         """`tolerance` where there is no doubt. Raises InputError where onnxruntime is missing or refuses the model."""
         try:
             import onnxruntime
@@ -61,7 +65,7 @@ class Reference:
             raise InputError("--verify needs onnxruntime: pip install webnn-compile[verify]") from None
         generator = np.random.default_rng(0)
         self.inputs = {s.name: random_input(s, generator) for s in inputs}
-        nearby = {name: _next(a) for name, a in self.inputs.items()}
+        nearby = {name: _half(a) if halves else _next(a) for name, a in self.inputs.items()}
         levels = onnxruntime.GraphOptimizationLevel
         runs = ((levels.ORT_DISABLE_ALL, self.inputs), (levels.ORT_ENABLE_ALL, nearby))
         try:
@@ -94,6 +98,11 @@ def _run(onnxruntime: ModuleType, model: Path, level: object, inputs: Mapping[st
 def _next(a: Array) -> Array:
     """The next larger floats; integers and bools as they are."""
     return np.nextafter(a, np.array(np.inf, a.dtype)) if a.dtype.kind == "f" else a
+
+
+def _half(a: Array) -> Array:
+    """The nearest float16s; integers and bools as they are."""
+    return a.astype(np.float16).astype(a.dtype) if a.dtype.kind == "f" else a
 
 
 def random_input(spec: TensorSpec, generator: np.random.Generator) -> Array:

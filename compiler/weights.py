@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from .dtypes import F16, F32, DType
 from .ir.layout import Layout
 from .tensor import Tensor
+
+Array = np.ndarray
 
 ALIGNMENT = 64
 """Bytes: a cache line; also what every GPU API asks of offsets in an upload."""
 
+FEW = 256
+"""Elements of a constant that is not worth halving."""
+
 
 class Weights:
-    """Constants packed one after the other, each (tensor, layout) once."""
+    """Constants packed one after the other, each (tensor, layout) once.
+
+    A float32 constant of which every element is a float16 lies there as float16, at half of the bytes. Who computes in
+    float32 widens it at load: memory then holds the same parts in the same order, the halves at twice their size.
+    """
 
     def __init__(self) -> None:
         self._offsets: dict[Tensor, dict[Layout, int]] = {}
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._halved: dict[Tensor, bool] = {}
+        self._parts: list[tuple[Array, bool]] = []
+        self._in_memory: dict[int, int] = {}
+        self._size = self._memory_size = 0
 
     def add(self, tensor: Tensor, layout: Layout) -> int:
-        """The offset, in bytes, of `tensor` in just this layout."""
+        """The offset, in bytes of the file, of `tensor` in just this layout."""
         placed = self._offsets.setdefault(tensor, {})
         if layout not in placed:
             assert tensor.data is not None
-            placed[layout] = self.append(layout.pack(tensor.data).tobytes())
+            placed[layout] = self._append(layout.pack(tensor.data), halve=self.dtype(tensor) == F16)
         return placed[layout]
 
     def append(self, data: bytes) -> int:
-        """The offset, in bytes, at which `data` now lies."""
+        """The offset, in bytes of the file, at which `data` now lies."""
+        return self._append(np.frombuffer(data, np.uint8), halve=False)
+
+    def _append(self, data: Array, *, halve: bool) -> int:
         at = self._size
-        padded = data + bytes(-len(data) % ALIGNMENT)
-        self._parts.append(padded)
-        self._size += len(padded)
+        self._in_memory[at] = self._memory_size
+        raw = np.frombuffer((data.astype(np.float16) if halve else data).tobytes(), np.uint8)
+        padded = np.concatenate([raw, np.zeros(-raw.size % ALIGNMENT, np.uint8)])
+        self._parts.append((padded, halve))
+        self._size += padded.size
+        self._memory_size += padded.size * (2 if halve else 1)
         return at
+
+    def dtype(self, tensor: Tensor) -> DType:
+        """As which type the elements of a constant lie in the file."""
+        if tensor not in self._halved:
+            self._halved[tensor] = tensor.data is not None and fits_half(tensor.data)
+        return F16 if self._halved[tensor] else tensor.dtype
 
     def find(self, tensor: Tensor, wanted: Layout) -> tuple[Layout, int]:
         """A layout in which `tensor` is there, and its offset: `wanted` if it is there so or not at all."""
@@ -40,5 +66,45 @@ class Weights:
             return wanted, self.add(tensor, wanted)
         return next(iter(placed.items()))
 
+    def in_memory(self, offset: int) -> int:
+        """Where in memory that lies which the file has at `offset`."""
+        return self._in_memory[offset]
+
+    @property
+    def halves(self) -> tuple[tuple[int, int], ...]:
+        """Offset and size in bytes of what the file has as float16, neighbours as one."""
+        found: list[tuple[int, int]] = []
+        at = 0
+        for part, half in self._parts:
+            if half and found and sum(found[-1]) == at:
+                found[-1] = (found[-1][0], found[-1][1] + part.size)
+            elif half:
+                found.append((at, part.size))
+            at += part.size
+        return tuple(found)
+
     def blob(self) -> bytes:
-        return b"".join(self._parts)
+        """The file."""
+        return b"".join(part.tobytes() for part, _ in self._parts)
+
+    def memory(self) -> bytes:
+        """What memory holds of it."""
+        return b"".join(widen(part).tobytes() if half else part.tobytes() for part, half in self._parts)
+
+
+def widen(part: Array) -> Array:
+    """float16 (as bytes) to float32."""
+    return part.view(np.float16).astype(np.float32)
+
+
+def fits_half(data: Array) -> bool:
+    """Whether `data` is float32, large, and loses nothing as float16."""
+    if data.dtype != F32.numpy or data.size < FEW:
+        return False
+    # Most that do not fit show it soon.
+    return all(_same(x) for x in (data.reshape(-1)[:FEW], data))
+
+
+def _same(data: Array) -> bool:
+    with np.errstate(over="ignore", under="ignore"):
+        return bool(np.array_equal(data.astype(np.float16).astype(np.float32), data))

@@ -26,6 +26,7 @@ def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
         "backend": "wasm",
         "passedOver": [],
         "variant": "relaxed",
+        "precision": "f32",
         "threads": 1,
         "threadsReason": "one was asked for",
         "worker": worker,

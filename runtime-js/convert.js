@@ -1,17 +1,20 @@
 // Between the model's element types and the 32-bit ones that a device has.
-import { typedArray } from './dtypes.js';
-
-/** @typedef {Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>} Words */
+import { elementOf, typedArray } from './dtypes.js';
 
 /**
- * @param {string} dtype float32, int32 or uint32
+ * @typedef {Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>} Words
+ * The last are the bits of halves, which inputs and outputs never are.
+ */
+
+/**
+ * @param {string} dtype float32, int32, uint32 or float16
  * @param {number} length
  * @param {ArrayBuffer} [buffer]
  * @param {number} [offset] bytes
  * @returns {Words}
  */
-export const words = (dtype, length, buffer = new ArrayBuffer(4 * length), offset = 0) =>
-  /** @type {Words} */ (typedArray(dtype, buffer, offset, 4 * length));
+export const words = (dtype, length, buffer = new ArrayBuffer(elementOf(dtype).bytes * length), offset = 0) =>
+  /** @type {Words} */ (typedArray(dtype, buffer, offset, elementOf(dtype).bytes * length));
 
 /**
  * Fills the head of `target` with the elements of `dtype` whose bytes `view` holds; integers wider than the device's
@@ -30,7 +33,7 @@ export function widen(dtype, view, target, what) {
   const array = typedArray(dtype, /** @type {ArrayBuffer} */ (bytes), whole ? byteOffset : 0, byteLength);
   switch (dtype) {
     case 'float16':
-      for (let i = 0; i < array.length; i++) target[i] = fromHalf(/** @type {number} */ (array[i]));
+      widenHalves(/** @type {Uint16Array} */ (array), target);
       break;
     case 'bool':
       for (let i = 0; i < array.length; i++) target[i] = array[i] ? 1 : 0;
@@ -42,6 +45,20 @@ export function widen(dtype, view, target, what) {
     default:
       target.set(/** @type {Float32Array} */ (array));
   }
+}
+
+const FEW = 4096; // elements for which a table of all halves is not worth its making
+/** @type {Float32Array | undefined} by bits */
+let singles;
+
+/**
+ * @param {Uint16Array} source bits of float16
+ * @param {Words | Float32Array} target
+ */
+export function widenHalves(source, target) {
+  if (source.length > FEW) singles ??= Float32Array.from({ length: 65536 }, (_, half) => fromHalf(half));
+  if (singles) for (let i = 0; i < source.length; i++) target[i] = /** @type {number} */ (singles[source[i] ?? 0]);
+  else for (let i = 0; i < source.length; i++) target[i] = fromHalf(source[i] ?? 0);
 }
 
 /**

@@ -104,32 +104,32 @@ export async function fetchWeights({ weights }, onProgress, signal) {
 export function uploadConstants(device, program, weights) {
   for (const { value, offset, bytes, dtype, digits, limits } of program.constants) {
     const view = weights.subarray(offset, offset + bytes);
-    let elements = wordsFor(program, value, bytes / elementOf(dtype).bytes, view);
-    if (elements.buffer !== weights.buffer) widen(dtype, view, elements, valueAt(program, value).name);
+    const type = storageOf(program, value).dtype;
+    const length = bytes / elementOf(dtype).bytes;
+    let elements = dtype === type ? words(type, even(length), weights.buffer, offset) : words(type, length);
+    if (dtype !== type) widen(dtype, view, elements, valueAt(program, value).name);
     if (digits) {
       const shipped = elements;
-      const length = digits.reduce((size, [extent]) => size * extent, 1);
-      elements = wordsFor(program, value, length);
+      elements = words(type, even(digits.reduce((size, [extent]) => size * extent, 1)));
       arrange(shipped, elements, digits, limits ?? []);
     }
     device.write(value, elements);
   }
 }
 
+/** Elements that fill whole words of 4 bytes: the file has room behind every constant, storages have, too. */
+const even = (/** @type {number} */ length) => length + (length % 2);
+
 /**
- * Words for a value: those of `view` themselves where the device takes them as they are.
+ * Words for a value.
  * @param {Program} program
  * @param {number} index
- * @param {number} [length]
- * @param {Uint8Array<ArrayBuffer>} [view]
  * @returns {Words}
  */
-export function wordsFor(program, index, length = valueAt(program, index).length, view = undefined) {
-  const { storage, dtype } = valueAt(program, index);
-  const device = /** @type {Storage} */ (program.storages[storage]).dtype;
-  if (view && dtype === device && view.byteOffset % 4 === 0) return words(device, length, view.buffer, view.byteOffset);
-  return words(device, length);
-}
+export const wordsFor = (program, index) => words(storageOf(program, index).dtype, valueAt(program, index).length);
+
+/** @type {(program: Program, index: number) => Storage} */
+const storageOf = (program, index) => /** @type {Storage} */ (program.storages[valueAt(program, index).storage]);
 
 /** @type {(program: Program, index: number) => Value} */
 export const valueAt = (program, index) => /** @type {Value} */ (program.values[index]);

@@ -78,6 +78,8 @@ interface CommonInfo {
   /** How the downloaded files were checked. */
   integrity: string;
   weightBytes: number;
+  /** 'f16': weights and what lies in memory between kernels are float16; what is computed is float32 with both. */
+  precision: 'f32' | 'f16';
   /** All of the WebAssembly memory, or what lies on the device. */
   memoryBytes: number;
   /** Launches of a run. */

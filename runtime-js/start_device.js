@@ -240,9 +240,10 @@ export async function startDevice(open, plan, onProgress) {
 
   if (plan.warmup) await withDevice(true, (now) => carryOut(now, true));
   const { adapter, limits } = /** @type {Built} */ (/** @type {unknown} */ (built)).device;
+  const precision = program.storages.some(({ dtype }) => dtype === 'float16') ? 'f16' : 'f32';
   const memoryBytes = program.storages.reduce((sum, { bytes, prepareOnly }) => sum + (prepareOnly ? 0 : bytes), 0);
   return {
-    facts: { adapter, limits, memoryBytes, crossings: calls.filter(({ reads }) => reads.length).length },
+    facts: { adapter, limits, precision, memoryBytes, crossings: calls.filter(({ reads }) => reads.length).length },
     device: () => built?.device.own,
     run: (inputs, options) => queue(inputs, (now) => carryOut(now, options?.output !== 'gpu-buffer')),
     profile: (inputs) => queue(inputs, profile),

@@ -6,6 +6,7 @@ import { pickVariant } from './features.js';
 import { fetchFile, fetchJson } from './fetch_file.js';
 import { createControl, parallelFor } from './pool.js';
 import { compile, allocate as createMemory } from './wasm_module.js';
+import { fillWeights, piecesOf } from './widen_weights.js';
 
 /** @typedef {import('./fetch_file.js').FileSpec} FileSpec */
 /** @typedef {FileSpec & { offset: number }} Shard `offset`: bytes into the weights */
@@ -20,6 +21,7 @@ import { compile, allocate as createMemory } from './wasm_module.js';
  * @property {number} preparedBytes of weights transformed at load
  * @property {number} arenaBytes of tensors at their peak
  * @property {FileSpec} steps what the steps of a run are
+ * @property {import('./widen_weights.js').Range[]} halves of the weights
  * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
  * @typedef {import('./start_first.js').Plan & WasmPart & { module: ModuleSpec }} WasmPlan
  */
@@ -49,7 +51,7 @@ export async function startWasm(given, onProgress) {
   const pool = threads > 1 ? plan.startThreads(threads - 1) : undefined;
   const { preparedBytes, arenaBytes } = plan;
   const sizes = { preparedBytes, arenaBytes, memoryBytes: memory.buffer.byteLength };
-  const facts = { variant, threads, threadsReason: reason, ...sizes };
+  const facts = { variant, precision: 'f32', threads, threadsReason: reason, ...sizes };
   /** @type {number[]} when each step of a profiled run ended */
   const times = [];
   const clock = () => times.push(performance.now());
@@ -153,8 +155,15 @@ function allocate(plan) {
 async function download(plan, memory, start, onProgress) {
   const code = new Uint8Array(plan.module.bytes);
   const { shared } = plan.module;
-  const place = (/** @type {Shard} */ { offset, bytes }) =>
-    new Uint8Array(memory.buffer, plan.memory.weights + offset, bytes);
+  // Straight into memory where nothing is widened on the way.
+  const shards = plan.weights.map((shard) => {
+    const pieces = piecesOf(shard, plan.halves);
+    const [first] = pieces;
+    const straight = first && pieces.length === 1 && !first.half;
+    const at = plan.memory.weights + (first?.place ?? 0);
+    const file = straight ? new Uint8Array(memory.buffer, at, shard.bytes) : new Uint8Array(shard.bytes);
+    return { shard, file, pieces: straight ? [] : pieces };
+  });
   const abort = new AbortController();
   /** @type {(phase: 'code' | 'weights', files: [FileSpec, Uint8Array][]) => Promise<unknown>} */
   const fetchAll = (phase, files) => {
@@ -176,9 +185,10 @@ async function download(plan, memory, start, onProgress) {
         .then(start),
       fetchAll(
         'weights',
-        plan.weights.map((shard) => [shard, place(shard)]),
+        shards.map(({ shard, file }) => [shard, file]),
       ),
     ]);
+    for (const { file, pieces } of shards) fillWeights(file, pieces, memory.buffer, plan.memory.weights);
     return exports;
   } catch (error) {
     abort.abort();

@@ -42,11 +42,12 @@ ALLOWED: dict[str, set[str]] = {
     "lazy_kernels": BASE | {"ir"},
     "pipeline": CORE | {"graph", "tensor", "schedule", "passes", "weights", "lazy_kernels"},
     "place_on_host": CORE | {"tensor", "pipeline"},
+    "choose_halves": CORE | {"tensor", "pipeline", "place_on_host"},
     "narrow_model": CORE | {"tensor", "passes", "pipeline", "place_on_host"},
     "host_program": CORE | {"tensor", "pipeline", "place_on_host"},
     "device_pipeline": DEVICE
     | {"tensor", "passes", "pipeline", "plan_storages", "weights", "place_on_host", "narrow_model", "host_program"}
-    | {"arrange_constant"},
+    | {"arrange_constant", "choose_halves"},
     "glsl": DEVICE | {"schedule", "passes", "codegen"},
     "wgsl": DEVICE | {"schedule", "passes", "codegen"},
 }

@@ -77,10 +77,17 @@ class DeviceArtifact:
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """A compiled model: `backends` in order of preference, each at most once. The offsets of `inputs` and `outputs`
-    are those in the arena of the backend "wasm", and mean nothing where there is none."""
+    are those in the arena of the backend "wasm", and mean nothing where there is none. `halves` are offset and size in
+    bytes of what is float16 in `weights` and float32 in the memory of wasm."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     weights: bytes
     backends: tuple[DeviceArtifact | WasmArtifact, ...]
+    halves: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def weight_memory(self) -> int:
+        """Bytes of the weights in the memory of wasm."""
+        return len(self.weights) + sum(size for _, size in self.halves)

@@ -47,13 +47,19 @@ def render_entry(
     return "\n".join(lines) + "\n"
 
 
-def wasm_entry(part: WasmArtifact, steps: BundleFile, memory: MemoryLayout, modules: Mapping[str, BundleFile]) -> str:
-    """`steps` says what the steps of a run are, for `profile`."""
+def wasm_entry(
+    part: WasmArtifact,
+    halves: Sequence[tuple[int, int]],
+    steps: BundleFile,
+    memory: MemoryLayout,
+    modules: Mapping[str, BundleFile],
+) -> str:
+    """`steps` says what the steps of a run are, for `profile`; `halves` are of the weights."""
     sizes = f"kernels: {len(part.kernels)}, preparedBytes: {part.prepared_bytes}, arenaBytes: {part.arena_bytes}"
     shared = {variant: f", shared: {at}" for variant, at in part.shared_at.items()}
     variants = " ".join(f"{v}: {{ {_file(file)}{shared.get(v, '')} }}," for v, file in modules.items())
     return (
-        f"backend: 'wasm', {sizes}, memory: {_memory(memory)},\n"
+        f"backend: 'wasm', {sizes}, memory: {_memory(memory)}, halves: {[list(h) for h in halves]},\n"
         f"      steps: {{ {_file(steps)} }},\n"
         f"      modules: {{ {variants} }}"
     )

@@ -87,7 +87,7 @@ def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: i
 
 def _render_wasm(artifact: Artifact, part: WasmArtifact) -> tuple[str, list[BundleFile]]:
     """The manifest's entry and the files it names."""
-    constants = len(artifact.weights) + part.prepared_bytes
+    constants = artifact.weight_memory + part.prepared_bytes
     memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes)
     modules = {
         variant: hashed_file(variant, "wasm", part.modules[variant], "wasm")
@@ -95,7 +95,7 @@ def _render_wasm(artifact: Artifact, part: WasmArtifact) -> tuple[str, list[Bund
         if variant in part.modules
     }
     steps = hashed_file("steps", "json", render_steps(part.kernels), "program")
-    return wasm_entry(part, steps, memory, modules), [steps, *modules.values()]
+    return wasm_entry(part, artifact.halves, steps, memory, modules), [steps, *modules.values()]
 
 
 def _render_device(name: str, part: DeviceArtifact) -> tuple[str, list[BundleFile]]:

@@ -80,7 +80,7 @@ def _partial(t: Tensor, whole: Reduce, longest: Var, parts: int) -> Tensor:
         return reduce(whole.op, [*(v.extent for v in others), size], value)
 
     neutral = _neutral(whole)
-    return compute(f"{t.name}.parts", (*t.shape, parts), t.reads, element)
+    return replace(compute(f"{t.name}.parts", (*t.shape, parts), t.reads, element), exact=True)
 
 
 def _neutral(whole: Reduce) -> Const:

@@ -23,7 +23,8 @@ class Tensor:
     tensors whose buffers the body loads. Compares by identity.
 
     A `prepared` tensor has a body over constants and other prepared tensors alone; it is computed once, when the model
-    is loaded, in the layout that each of its readers asks for.
+    is loaded, in the layout that each of its readers asks for. An `exact` one is stored as it is computed also where
+    others are rounded: a part of a sum.
     """
 
     buffer: Buffer
@@ -32,6 +33,7 @@ class Tensor:
     reads: tuple[Tensor, ...] = ()
     data: np.ndarray | None = None
     prepared: bool = False
+    exact: bool = False
 
     @property
     def is_constant(self) -> bool:

@@ -10,6 +10,7 @@ from ..ir.grid import find_grid
 from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Kernel
 from ..passes.count_work import count_work
+from ..passes.store_halves import load_wide, store_halves
 from ..schedule.schedule_simt import schedule_simt
 from ..target import WEBGPU, GpuTarget
 from .check_limits import check_limits
@@ -32,7 +33,9 @@ class WebGpu:
         return {}
 
     def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
-        scheduled = schedule_simt(naive, self._target)
+        wide, halves = load_wide(naive)
+        scheduled = schedule_simt(wide, self._target)
+        scheduled = store_halves(scheduled, {scheduled.params[i] for i in halves})
         lowered = fit_grid(lower(scheduled), self._target.workgroups)
         check_limits(lowered, self._target)
         count = len(lowered.params) - lowered.outputs

@@ -16,9 +16,14 @@ from ..target import WEBGPU
 Array = np.ndarray
 
 
+FEATURES = ("shader-f16",)
+"""What shaders may enable, and is asked of the adapter where it has it."""
+
+
 @functools.cache
 def open_device() -> wgpu.GPUDevice:
-    """The machine's adapter, with no more than what every browser grants. Raises InputError where there is none."""
+    """The machine's adapter, with no more than what every browser grants, and FEATURES. Raises InputError where there
+    is none."""
     try:
         adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
         limits = {
@@ -27,7 +32,8 @@ def open_device() -> wgpu.GPUDevice:
             "max-compute-invocations-per-workgroup": WEBGPU.invocations,
             "max-compute-workgroups-per-dimension": WEBGPU.workgroups,
         }
-        return adapter.request_device_sync(required_limits=limits)
+        features = [f for f in FEATURES if f in adapter.features]
+        return adapter.request_device_sync(required_limits=limits, required_features=features)
     except RuntimeError as error:
         raise InputError(
             f"target webgpu: no WebGPU adapter ({error}); install a Vulkan driver (Debian: mesa-vulkan-drivers)"
@@ -39,6 +45,9 @@ class WgpuDevice:
 
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
         self._device = open_device()
+        if missing := {f for k in kernels for f in k.features} - set(self._device.features):
+            names = ", ".join(sorted(missing))
+            raise InputError(f"target webgpu: the model needs {names}, which this machine's adapter lacks")
         self._kernels = kernels
         self._storages: Sequence[Storage] = ()
         self._buffers: list[Any] = []

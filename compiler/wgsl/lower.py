@@ -14,6 +14,7 @@ from ..passes.legalise_floats import legalise_floats
 from ..passes.saturate_casts import saturate_casts
 from ..passes.select_guarded import select_guarded
 from ..passes.share_nodes import share_nodes
+from ..passes.store_halves import saturate_halves
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
 
@@ -33,6 +34,7 @@ WGSL_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     group_vectors,
     divide_indices,
     legalise_floats,
+    saturate_halves,
     expand_extremes,
     saturate_casts,
     select_guarded,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromHalf, narrow, toHalf, widen, words } from '../../runtime-js/convert.js';
+import { fromHalf, narrow, toHalf, widen, widenHalves, words } from '../../runtime-js/convert.js';
 
 /** Through a device's words and back. */
 const roundTrip = (dtype, device, array) => {
@@ -61,4 +61,11 @@ test('half floats: all bits, and ties to even', () => {
   assert.equal(toHalf(65519), 0x7bff);
   assert.equal(toHalf(65520), 0x7c00);
   assert.equal(toHalf(2047.5), 0x6800);
+});
+
+test('many halves are widened like few', () => {
+  const all = Uint16Array.from({ length: 65536 }, (_, half) => half);
+  const singles = new Float32Array(all.length);
+  widenHalves(all, singles);
+  assert.deepEqual(singles, Float32Array.from(all, fromHalf));
 });

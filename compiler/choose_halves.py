@@ -1,0 +1,34 @@
+"""Which values of a model lie as float16 in a device's memory under `--precision f16`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from .dtypes import F32
+from .pipeline import Lowered
+from .place_on_host import Division, owner_of
+from .tensor import Tensor
+
+FEW = 4096
+"""Elements up to which a value stays float32: to halve 16 KiB saves no time, and they may be sums of squares, means or
+variances of rows, which later steps divide by."""
+
+
+def choose_halves(model: Lowered, division: Division) -> frozenset[Tensor]:
+    """The tensors on the device, aliases of others among them, that lie there as float16.
+
+    Not what the page or the host gives or takes, which is float32; not tensors that are `exact`; not those that share
+    memory with one of these.
+    """
+    outside = {t for _, t in (*model.tensors.inputs, *model.tensors.outputs)}
+    outside |= {t for s in division.segments for t in (*s.reads, *s.writes)}
+    together: dict[Tensor, list[Tensor]] = {}
+    for t in (*(g.output for g in model.groups), *model.aliases):
+        together.setdefault(owner_of(t, model.aliases), []).append(t)
+    halves = {
+        t
+        for owner, tensors in together.items()
+        if not any(x in outside or x.exact or x.dtype != F32 for x in (owner, *tensors)) and prod(owner.shape) > FEW
+        for t in tensors
+    }
+    return frozenset(halves | {t for t in model.prepared if not t.exact and t.dtype == F32})
