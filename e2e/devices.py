@@ -19,6 +19,28 @@ from webnn_compile.bundle import Artifact, write_bundle
 DEVICES = ("webgpu", "webgl")
 W, C = tiny_weights(LENGTH)
 
+COUNT_CALLS = """() => {
+  globalThis.calls = {};
+  const wrap = (type, name, counts = () => true) => {
+    const prototype = globalThis[type]?.prototype;
+    const own = prototype?.[name];
+    if (!own) return;
+    prototype[name] = function (...given) {
+      if (counts(...given)) calls[name] = (calls[name] ?? 0) + 1;
+      return own.apply(this, given);
+    };
+  };
+  for (const type of ['GPUDevice', 'WebGL2RenderingContext'])
+    for (const name of Object.getOwnPropertyNames(globalThis[type]?.prototype ?? {}))
+      if (name.startsWith('create')) wrap(type, name);
+  // In Firefox an empty submit asks whether a buffer is mapped.
+  wrap('GPUQueue', 'submit', (buffers) => buffers.length > 0);
+  wrap('GPUCommandEncoder', 'beginComputePass');
+  wrap('GPUComputePassEncoder', 'dispatchWorkgroups');
+  wrap('WebGL2RenderingContext', 'drawArrays');
+}"""
+"""Into `calls`, by name: what is created on GPUs, submitted and launched."""
+
 
 def write_site(folder: Path, bundles: Mapping[str, Artifact]) -> Path:
     """`folder` with the pages, and each bundle below its name."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import onnx
 import pytest
 from compiled import PAGES, compile_site
-from devices import DEVICES, open_bundle, value
+from devices import COUNT_CALLS, DEVICES, open_bundle, value
 from playwright.sync_api import Page
 from server import Site, serve
 
@@ -85,3 +85,25 @@ def test_what_the_host_has_is_not_on_the_device(page: Page, site: Site, backend:
         assert kept["message"] == 'output "d" is computed on the host: run without { output }'
     assert image["name"] in ("TypeError", "UnsupportedError")
     assert 'input "x"' in image["message"]
+
+
+@pytest.mark.parametrize("backend", DEVICES)
+def test_a_run_submits_once_more_than_it_waits(page: Page, site: Site, backend: str) -> None:
+    open_bundle(page, site, f"{backend}/bundle", backend)
+    page.evaluate(COUNT_CALLS)
+    script = f"""
+      const model = await bundle.load({{ worker: false }});
+      const given = {{ x: new Float64Array(3), i: new BigInt64Array(2), v: new Float32Array({LENGTH}) }};
+      await model.run(given);
+      for (const name in calls) calls[name] = 0;
+      await model.run(given);
+      await model.run(given);
+      return {{ calls, crossings: model.info().crossings }};
+    """
+    found = value(page, script)
+    created = {name: n for name, n in found["calls"].items() if n and name.startswith("create")}
+    created.pop("createCommandEncoder", None)
+    assert created == {}
+    assert found["crossings"] == 1
+    if backend == "webgpu":
+        assert found["calls"]["submit"] == 2 * 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from devices import DEVICES, value
+from devices import COUNT_CALLS, DEVICES, value
 from digits import agrees, open_digits, reference
 from harness import outcome
 from playwright.sync_api import Page
@@ -13,27 +13,6 @@ from server import Site, serve
 
 HOSTS = ("wasm", "js")
 NO_WASM = {"Content-Security-Policy": "default-src 'self'; script-src 'self'; worker-src 'self'"}
-
-COUNT = """() => {
-  globalThis.calls = {};
-  const wrap = (type, name, counts = () => true) => {
-    const prototype = globalThis[type]?.prototype;
-    const own = prototype?.[name];
-    if (!own) return;
-    prototype[name] = function (...given) {
-      if (counts(...given)) calls[name] = (calls[name] ?? 0) + 1;
-      return own.apply(this, given);
-    };
-  };
-  for (const type of ['GPUDevice', 'WebGL2RenderingContext'])
-    for (const name of Object.getOwnPropertyNames(globalThis[type]?.prototype ?? {}))
-      if (name.startsWith('create')) wrap(type, name);
-  // In Firefox an empty submit asks whether a buffer is mapped.
-  wrap('GPUQueue', 'submit', (buffers) => buffers.length > 0);
-  wrap('GPUCommandEncoder', 'beginComputePass');
-  wrap('GPUComputePassEncoder', 'dispatchWorkgroups');
-  wrap('WebGL2RenderingContext', 'drawArrays');
-}"""
 
 
 @pytest.fixture(params=DEVICES)
@@ -85,7 +64,7 @@ def test_runs_submit_once_each_and_create_nothing(
     page: Page, digits_site: Site, backend: str, host: str, runs: int
 ) -> None:
     open_digits(page, digits_site, backend, host)
-    page.evaluate(COUNT)
+    page.evaluate(COUNT_CALLS)
     script = """
       const alive = count(gpuObjects);
       const total = () => Object.values(alive).reduce((a, b) => a + b, 0);
