@@ -279,7 +279,15 @@ async function open(arriving) {
       checkLost();
       return times;
     },
-    release: (storage) => gl.deleteTexture(textures[storage] ?? null),
+    release(storage) {
+      // A framebuffer would keep the texture that it draws into.
+      for (const [key, framebuffer] of framebuffers) {
+        if (!key.startsWith(`${storage},`)) continue;
+        gl.deleteFramebuffer(framebuffer);
+        framebuffers.delete(key);
+      }
+      gl.deleteTexture(textures[storage] ?? null);
+    },
   };
 }
 
