@@ -14,8 +14,8 @@ const BYTES = 320;
 
 const CLOSED = 255; // no loop has so many chunks
 const LOOPS = 1 << 24; // then their numbers begin again
-const ROUNDS = 4; // of chunks, each half as large as those of the round before
-const CHUNKS_OF_ROUND = 2; // for each thread
+const ROUNDS = 8; // of chunks, each half as large as those of the round before
+const CHUNKS_OF_ROUND = 1; // for each thread
 const SPINS = 2000; // about as long as it takes to wake a thread
 
 /** @typedef {(body: number, args: number, begin: number, end: number) => void} Chunk iterations of a loop's body */

@@ -2,9 +2,8 @@
 
 Rows are output positions (each an element of A, broadcast), columns are output channels (vectors of B). Per step of K a
 tile of 6 x 8 does 12 multiply-adds for 8 loads; smaller tiles are bound by loads or by the latency of an addition.
-B, if constant, is packed in panels as wide as the tile, so that K runs through contiguous memory. Which loop stands
-outside goes by the bytes that are read again: usually the panel loop, so that a panel stays in the cache while the
-image streams; the rows, where the weights are small.
+B, if constant, is packed in panels as wide as the tile, so that K runs through contiguous memory. Whether
+panels or rows stand outside goes by the bytes that are read again (`panels_inside`).
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ from ...target import Target
 from ..access import Access, accesses, contiguous
 from ..nest import Reduction, match_nest
 from ..steps import fuse, outline, pack, reorder, segments, sink, split, stage, tag, vector_segments, vectorise
-
-STAYS_IN_CACHE = 16384
-"""Bytes: half of a usual first-level data cache."""
-
+from .panels import panels_inside
 
 FLAT_ROWS = 64
 """Rows of narrow images that are tiled together, at most: each tile of them is code of its own."""
@@ -96,11 +92,13 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
     others = [v for v in nest.loops if v not in (roles.column, roles.row, *batch)]
     row = [] if roles.row is None else [roles.row]
     tile_rows = target.tile_rows(vectors)
-    panels_outside = _panels_outside(nest, roles, width, tile_rows)
-    order = [*batch, *([roles.column, *others, *row] if panels_outside else [*others, *row, roles.column])]
+    inside = _panels_inside(nest, roles, width, tile_rows)
+    order = [*batch, roles.column, *others, *row]
     if len(order) > 1:
         stmt = reorder(stmt, order)
-    stmt, columns = split(stmt, roles.column, segments(roles.column.extent, width))
+    stmt, columns = split(stmt, roles.column, segments(roles.column.extent, width * inside))
+    if inside > 1:
+        stmt, columns = _panels_within(stmt, columns, [*others, *row], width)
     if line is not None and together > 1:
         stmt = _tile_flat(stmt, line, roles, together, tile_rows)
     elif roles.row is not None:
@@ -153,18 +151,24 @@ def _tile_flat(stmt: Stmt, line: Var, roles: Roles, together: int, tile_rows: in
     return stmt
 
 
-def _panels_outside(nest: Reduction, roles: Roles, width: int, tile_rows: int) -> bool:
-    """Whether the panel loop stands outside the row loops: A is then read once per panel; else B once per tile of rows.
-
-    The operand that is read again and again costs its bytes each time, unless it stays in the first-level cache.
-    """
+def _panels_inside(nest: Reduction, roles: Roles, width: int, tile_rows: int) -> int:
     products = prod(v.extent for v in _batch(nest, roles))
     a = sum(x.buffer.size for x in loads(roles.a)) * F32.bytes // products
     b = roles.b.buffer.size * F32.bytes // products
     rows = prod(v.extent for v in nest.loops if v is not roles.column and v not in free_vars(roles.b))
-    again_a = 0 if a <= STAYS_IN_CACHE else a * -(-roles.column.extent // width)
-    again_b = 0 if b <= STAYS_IN_CACHE else b * -(-rows // tile_rows)
-    return again_a <= again_b
+    return panels_inside(a, b, -(-rows // tile_rows), -(-roles.column.extent // width))
+
+
+def _panels_within(
+    stmt: Stmt, blocks: list[tuple[Var, Var]], rows: list[Var], width: int
+) -> tuple[Stmt, list[tuple[Var, Var]]]:
+    """Blocks of panels stand around the rows, the panels of a block inside them. Returns (panel, column) of each."""
+    columns: list[tuple[Var, Var]] = []
+    for block, inside in blocks:
+        stmt = reorder(stmt, [block, *rows, inside])
+        stmt, panels = split(stmt, inside, segments(inside.extent, width))
+        columns += panels
+    return stmt, columns
 
 
 def _sink_columns(stmt: Stmt, columns: list[tuple[Var, Var]], target: Target) -> Stmt:
