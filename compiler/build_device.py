@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .bundle import DeviceArtifact, HostArtifact
+from .cached_backend import CachedBackend
 from .device_pipeline import compile_for_device
 from .device_program import DeviceBackend, DeviceProgram, HostCall
 from .errors import InputError
@@ -42,7 +43,8 @@ def build_device(name: str, lowered: Lowered, weights: Weights, work: Work) -> D
     """
     with work.timed("shaders", name):
         halves = work.options.precision == "f16" and name == "webgpu"
-        program = compile_for_device(lowered, BACKENDS[name], weights, halves=halves)
+        backend = CachedBackend(BACKENDS[name], work.known)
+        program = compile_for_device(lowered, backend, weights, halves=halves)
     made = DeviceBuild(DeviceArtifact(program), program)
     if work.options.host == "js":
         if not made.on_host:

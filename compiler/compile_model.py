@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .cache import open_cache
+from .cache import Cache, open_cache
 from .errors import InputError
 from .frontends.onnx import import_model
 from .graph.passes import run_graph_passes
@@ -57,10 +57,10 @@ def compile(
     graph = run_graph_passes(import_model(model, shapes))
     if halves:
         graph = round_constants(graph)
-    if target in ("webgpu", "webgl"):
-        return _on_device(graph, target, halves=halves and target == "webgpu")
-    lowered = lower_model(graph, choose=choose_tile if fast_math else None)
     known = open_cache(enabled=cache)
+    if target in ("webgpu", "webgl"):
+        return _on_device(graph, target, known, halves=halves and target == "webgpu")
+    lowered = lower_model(graph, choose=choose_tile if fast_math else None)
     if target == "native":
         from .native.jit import host_target
         from .native.model import NativeModel
@@ -78,18 +78,19 @@ def compile(
     return made
 
 
-def _on_device(graph: Graph, target: str, *, halves: bool) -> DeviceModel:
+def _on_device(graph: Graph, target: str, known: Cache, *, halves: bool) -> DeviceModel:
+    from .cached_backend import CachedBackend
     from .device_pipeline import compile_for_device
-    from .device_program import DeviceBackend
     from .glsl.backend import WebGl
     from .native.jit import host_target
     from .weights import Weights
     from .wgsl.backend import WebGpu
 
-    backend: DeviceBackend = WebGl() if target == "webgl" else WebGpu()
+    backend = CachedBackend(WebGl() if target == "webgl" else WebGpu(), known)
     weights = Weights()
     lowered = lower_model(graph, policy=backend.layouts)
     program = compile_for_device(lowered, backend, weights, cpu=host_target(), halves=halves)
+    known.trim()
     return run_here(program, weights.blob())
 
 

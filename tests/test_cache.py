@@ -19,13 +19,22 @@ from onnx_models import model, node, random
 from webnn_compile import cache as cache_module
 from webnn_compile.build import Report, build
 from webnn_compile.cache import FOLDER_VARIABLE, Cache, compiler_sources, key_of, open_cache
+from webnn_compile.cached_backend import CachedBackend
 from webnn_compile.cli import main
+from webnn_compile.device_pipeline import compile_for_device
+from webnn_compile.device_program import DeviceBackend, Placement
+from webnn_compile.dtypes import F32
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.glsl.backend import WebGl
+from webnn_compile.ir.construct import maximum
 from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.nodes import Buffer, For, Kernel, Load, Store, Var
 from webnn_compile.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
 from webnn_compile.options import Options
 from webnn_compile.pipeline import compile_for, lower_model
-from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
+from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, WEBGPU
+from webnn_compile.weights import Weights
+from webnn_compile.wgsl.backend import WebGpu
 
 
 @pytest.fixture
@@ -73,6 +82,8 @@ def test_a_warm_build_lowers_no_kernel(folder: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr("webnn_compile.pipeline.schedule_cpu", refuse)
     monkeypatch.setattr("webnn_compile.pipeline.lower_kernel", refuse)
     monkeypatch.setattr("webnn_compile.wasm.emit._emit", refuse)
+    monkeypatch.setattr("webnn_compile.wgsl.backend.lower", refuse)
+    monkeypatch.setattr("webnn_compile.glsl.backend.lower_fragment", refuse)
     bundle(tmp_path, "warm")
 
 
@@ -85,6 +96,31 @@ def test_compile_uses_it(target: str, folder: Path, tmp_path: Path) -> None:
     for _ in range(2):
         np.testing.assert_array_equal(webnn_compile.compile(file, target).run(x)["y"], expected)
     assert entries(folder)
+
+
+@pytest.mark.parametrize("backend", [WebGpu(), WebGl()], ids=lambda b: b.name)
+def test_a_shader_comes_back_as_it_was(backend: DeviceBackend, folder: Path, tmp_path: Path) -> None:
+    graph = import_model(two_convolutions(tmp_path))
+    expected = compile_for_device(lower_model(graph, policy=backend.layouts), backend, Weights())
+    for _ in range(2):
+        weights = Weights()
+        cached = CachedBackend(backend, Cache(folder))
+        assert compile_for_device(lower_model(graph, policy=backend.layouts), cached, weights) == expected
+    assert cached.known.hits > 3
+    assert cached.known.misses == 0
+
+
+def test_a_shader_is_known_by_its_target_and_textures(folder: Path) -> None:
+    x, y = Buffer("x", (8, 8), F32), Buffer("y", (8, 8), F32)
+    i, j = Var("i", 8), Var("j", 8)
+    kernel = Kernel("relu", (x, y), For(i, For(j, Store(y, (i, j), maximum(Load(x, (i, j)), 0.0)))))
+    known = Cache(folder)
+    for target in (WEBGPU, replace(WEBGPU, busy=1)):
+        CachedBackend(WebGpu(target), known).compile_kernel(kernel, (None, None))
+    flat, row = Placement(16, 1, 1), Placement(4, 4, 1)
+    made = [CachedBackend(WebGl(), known).compile_kernel(kernel, (p, p)) for p in (flat, row)]
+    assert (known.hits, known.misses) == (0, 4)
+    assert [m.placements for m in made] == [(flat, flat), (row, row)]
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {

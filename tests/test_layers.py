@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "arrange_constant": {"device_program", "ir"},
     "device_model": BASE | {"program", "device_program", "arrange_constant"},
     "lazy_kernels": BASE | {"ir"},
+    "cached_backend": BASE | {"ir", "device_program", "lazy_kernels"},
     "pipeline": CORE | {"graph", "tensor", "schedule", "passes", "weights", "lazy_kernels"},
     "place_on_host": CORE | {"tensor", "pipeline"},
     "choose_halves": CORE | {"tensor", "pipeline", "place_on_host"},

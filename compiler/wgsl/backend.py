@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from math import prod
 
 from ..device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
@@ -18,26 +19,27 @@ from .fit_grid import fit_grid
 from .lower import lower
 from .render import render
 
+POLICY = LayoutPolicy(few_channels=True, fill_borders=False, reads=WEBGPU.storage_buffers - 1, serial=2048)
 
+
+@dataclass(frozen=True, slots=True)
 class WebGpu:
     """Values lie in buffers, in linear order; a border of zeros is there from the start and never written. Where fewer
     results are wanted than keep a GPU busy, no invocation reduces more than 2048 elements."""
 
-    name = "webgpu"
-    layouts = LayoutPolicy(few_channels=True, fill_borders=False, reads=WEBGPU.storage_buffers - 1, serial=2048)
-
-    def __init__(self, target: GpuTarget = WEBGPU) -> None:
-        self._target = target
+    target: GpuTarget = WEBGPU
+    name: str = "webgpu"
+    layouts: LayoutPolicy = POLICY
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         return {}
 
     def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
         wide, halves = load_wide(naive)
-        scheduled = schedule_simt(wide, self._target)
+        scheduled = schedule_simt(wide, self.target)
         scheduled = store_halves(scheduled, {scheduled.params[i] for i in halves})
-        lowered = fit_grid(lower(scheduled), self._target.workgroups)
-        check_limits(lowered, self._target)
+        lowered = fit_grid(lower(scheduled), self.target.workgroups)
+        check_limits(lowered, self.target)
         count = len(lowered.params) - lowered.outputs
         params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(lowered.params))
         grid = find_grid(lowered).workgroups

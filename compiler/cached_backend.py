@@ -1,0 +1,78 @@
+"""A GPU's backend that keeps on disk what it made of a kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence, Set
+from dataclasses import asdict, dataclass, replace
+
+from .cache import Cache, key_of
+from .device_program import CompiledKernel, DeviceBackend, DeviceKernel, Param, Placement, Places
+from .dtypes import DTYPES
+from .ir.layout import LayoutPolicy
+from .ir.nodes import Kernel
+from .lazy_kernels import describe, layouts_from_bytes, layouts_to_bytes
+
+SHADER = "shader"
+"""The kind of cache entry that holds a kernel's source text and what its parameters became."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedBackend:
+    """`backend`, asked only for kernels that `known` lacks. Its repr must say all that a kernel's text depends on
+    besides the kernel itself. What it cannot express is asked for each time."""
+
+    backend: DeviceBackend
+    known: Cache
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    @property
+    def layouts(self) -> LayoutPolicy:
+        return self.backend.layouts
+
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
+        return self.backend.place(kernels, arguments, fixed)
+
+    def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
+        key = key_of(describe(naive), self.backend, tuple(placements))
+        data = self.known.get(SHADER, key)
+        if data is not None:
+            return kernel_from_bytes(data, naive)
+        made = self.backend.compile_kernel(naive, placements)
+        self.known.put(SHADER, key, kernel_to_bytes(made))
+        return made
+
+
+def kernel_to_bytes(made: CompiledKernel) -> bytes:
+    """All of it but names, which are those of the naive kernel."""
+    k = made.kernel
+    return json.dumps(
+        {
+            "source": k.source,
+            "access": [p.access for p in k.params],
+            "seen": [p.dtype.name for p in k.params],
+            "grid": k.grid,
+            "work": (k.flops, k.bytes),
+            "dtypes": [b.dtype.name for b in made.params],
+            "shapes": [b.shape for b in made.params],
+            "layouts": layouts_to_bytes(b.layout for b in made.params).decode(),
+            "placements": [None if p is None else asdict(p) for p in made.placements],
+        }
+    ).encode()
+
+
+def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
+    """What `kernel_to_bytes` was given, for a kernel that prints as `naive` does."""
+    e = json.loads(data)
+    layouts = layouts_from_bytes(e["layouts"].encode())
+    params = tuple(
+        replace(b, shape=tuple(shape), dtype=DTYPES[dtype], layout=layout)
+        for b, shape, dtype, layout in zip(naive.params, e["shapes"], e["dtypes"], layouts, strict=True)
+    )
+    seen = tuple(Param(DTYPES[dtype], access) for dtype, access in zip(e["seen"], e["access"], strict=True))
+    flops, size = e["work"]
+    kernel = DeviceKernel(naive.name, e["source"], seen, tuple(e["grid"]), flops, size)
+    return CompiledKernel(kernel, params, tuple(None if p is None else Placement(**p) for p in e["placements"]))
