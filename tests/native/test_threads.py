@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 import webnn_compile
-from onnx_models import assert_close, model, node, onnxruntime_results, random
+from onnx_models import assert_close, onnxruntime_results, random
+from parallel_model import parallel_model
 from random_models import random_model
 from webnn_compile import InputError
 from webnn_compile.codegen.llvm_module import LlvmModule
@@ -25,25 +25,9 @@ from webnn_compile.schedule.rules import cores
 TESTS = Path(__file__).resolve().parent.parent
 
 
-def network() -> onnx.ModelProto:
-    """Convolutions, pooling and a product, each large enough to be shared."""
-    nodes = [
-        node("Conv", ["x", "w1"], ["a"], pads=[1, 1, 1, 1]),
-        node("Relu", ["a"], ["b"]),
-        node("MaxPool", ["b"], ["c"], kernel_shape=[2, 2], strides=[2, 2]),
-        node("Conv", ["c", "w2"], ["d"], pads=[1, 1, 1, 1]),
-        node("Sigmoid", ["d"], ["e"]),
-        node("GlobalAveragePool", ["e"], ["f"]),
-        node("Flatten", ["f"], ["g"]),
-        node("Gemm", ["g", "w3"], ["y"]),
-    ]
-    weights = {"w1": random((32, 3, 3, 3)), "w2": random((48, 32, 3, 3)), "w3": random((48, 1000))}
-    return model(nodes, {"x": [1, 3, 64, 64]}, ["y", "e"], weights)
-
-
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_results_are_the_same_bit_for_bit(threads: int) -> None:
-    proto = network()
+    proto = parallel_model()
     feeds = {"x": random((1, 3, 64, 64))}
     alone = webnn_compile.compile(proto).run(feeds)
     assert_close(alone, onnxruntime_results(proto, feeds), 1e-3)
@@ -58,10 +42,11 @@ def test_python_threads_do_the_same() -> None:
     script = (
         "import ctypes.util; ctypes.util.find_library = lambda name: None\n"
         "import numpy as np, webnn_compile\n"
-        "from native.test_threads import network, random\n"
+        "from onnx_models import random\n"
+        "from parallel_model import parallel_model\n"
         "from webnn_compile.native import threads\n"
         "feeds = {'x': random((1, 3, 64, 64))}\n"
-        "alone, shared = (webnn_compile.compile(network(), threads=n).run(feeds) for n in (1, 3))\n"
+        "alone, shared = (webnn_compile.compile(parallel_model(), threads=n).run(feeds) for n in (1, 3))\n"
         "assert all(np.array_equal(alone[name], shared[name]) for name in alone)\n"
         "assert list(threads._pools) == [3]\n"
     )
@@ -115,4 +100,4 @@ def test_random_models_with_every_loop_shared(seed: int, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(("target", "threads"), [("native", 0), ("wasm", 2), ("native", -1)])
 def test_wrong_numbers_of_threads(target: str, threads: int) -> None:
     with pytest.raises(InputError, match=f"threads={threads}: give 1 or more for the target native, 1 for the others"):
-        webnn_compile.compile(network(), target, threads=threads)
+        webnn_compile.compile(parallel_model(), target, threads=threads)
