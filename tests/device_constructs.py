@@ -30,6 +30,7 @@ from webnn_compile.ir.nodes import (
     Var,
 )
 from webnn_compile.ir.simplify import simplify
+from webnn_compile.passes.store_halves import store_halves
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import sink, spread, tag
 from webnn_compile.target import GpuTarget
@@ -105,6 +106,13 @@ def local_array() -> Kernel:
     return simplify(replace(nest.kernel, body=tag(body, nest["c"], LoopKind.THREAD)))
 
 
+def halves() -> Kernel:
+    """A product of float16s in memory: summed in float32, clamped and rounded where it is stored."""
+    kernel = product_tile()
+    a, b, _, c = kernel.params
+    return store_halves(kernel, {a, b, c})
+
+
 def shared_memory() -> Kernel:
     """A workgroup turns eight elements round; two workgroups."""
     block, thread = Var("b", 2), Var("t", 8)
@@ -142,6 +150,7 @@ DEVICE_CONSTRUCTS: dict[str, Callable[[], Kernel]] = {
         casts,
         gather,
         local_array,
+        halves,
         shared_memory,
         workgroup_tree,
         condition,

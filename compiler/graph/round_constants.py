@@ -25,9 +25,9 @@ def round_constants(graph: Graph) -> Graph:
 
 
 def _rounded(data: Array) -> Array | None:
-    """None where the rounding is too coarse."""
+    """None where the rounding is too coarse, or changes nothing."""
     with np.errstate(over="ignore", under="ignore"):
         near = data.astype(np.float16).astype(np.float32)
     with np.errstate(invalid="ignore"):
         error, largest = np.abs(near - data).max(), np.abs(data).max()
-    return near if error <= ACCURACY * largest else None
+    return near if 0 < error <= ACCURACY * largest else None

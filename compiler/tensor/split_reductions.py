@@ -53,7 +53,8 @@ def _stages(t: Tensor, most: int) -> list[Tensor]:
     partial = _partial(t, t.body, longest, parts)
     part = Var("part", parts)
     whole = Reduce(t.body.op, (part,), Load(partial.buffer, (*t.axes, part)), t.body.init)
-    return [*_stages(partial, most), replace(t, body=whole, reads=(partial,))]
+    stages = _stages(partial, most)
+    return [*stages, replace(t, body=whole, reads=(stages[-1],))]
 
 
 def _parts(extent: int, wanted: int) -> int:

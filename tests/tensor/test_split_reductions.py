@@ -36,6 +36,7 @@ def test_stages_give_the_same(op: str, shape: tuple[int, ...], dtype: DType) -> 
     assert len(split.tensors) > 1
     generator = np.random.default_rng(0)
     data = generator.uniform(0.99, 1.01, shape) if dtype.is_float else generator.integers(-9, 9, shape)
+    assert {r for t in split.tensors for r in t.reads} <= {x, *split.tensors}
     fed = {x: data.astype(dtype.numpy)}
     np.testing.assert_allclose(evaluate(split.outputs[0][1], fed), evaluate(y, fed), rtol=1e-4 if dtype.is_float else 0)
     for t in split.tensors:

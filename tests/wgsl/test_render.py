@@ -49,4 +49,5 @@ def test_a_device_computes_the_same(construct: str) -> None:
 
 def assert_near(got: list[Array], want: list[Array]) -> None:
     for a, b in zip(got, want, strict=True):
-        np.testing.assert_allclose(a.reshape(b.shape), b, rtol=1e-6, atol=1e-6)
+        near = 1e-6 if b.dtype != np.float16 else 1e-3  # one bit, where sums differ by theirs
+        np.testing.assert_allclose(a.reshape(b.shape), b, rtol=near, atol=near)

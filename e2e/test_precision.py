@@ -1,0 +1,77 @@
+"""`--precision f16` in the page: on WebGPU with shader-f16 in halves, elsewhere in float32 over the same weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from compiled import compile_site
+from devices import value
+from digits import HELPERS, MODEL, images, reference
+from harness import open_page
+from playwright.sync_api import Page
+from server import Site, serve
+
+NEAR = 2e-2
+"""Of the largest logit."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with serve(compile_site(MODEL, tmp_path_factory.mktemp("halves"), "--precision", "f16")) as served:
+        yield served
+
+
+def run(page: Page, backend: str) -> dict[str, object]:
+    """Info, and the logits of three images."""
+    page.evaluate(HELPERS, images()[:3])
+    script = """
+      const model = await bundle.load({ backend: argument });
+      const found = [];
+      for (let i = 0; i < 3; i++) found.push(await logits(model, i));
+      const info = model.info();
+      await model.dispose();
+      return { info, found };
+    """
+    return value(page, script, backend)
+
+
+def check(found: object) -> None:
+    assert isinstance(found, list)
+    for got, want in zip(found, reference()[:3], strict=True):
+        scale = max(1, *map(abs, want))
+        assert max(abs(a - b) for a, b in zip(got, want, strict=True)) <= NEAR * scale
+
+
+HAS_HALVES = "async () => (await navigator.gpu?.requestAdapter())?.features.has('shader-f16') ?? false"
+
+
+def test_the_first_that_can(page: Page, site: Site) -> None:
+    """WebGPU where it has halves; else it is passed over for that reason, and the next one runs."""
+    open_page(page, site)
+    result = run(page, "auto")
+    check(result["found"])
+    info = result["info"]
+    assert isinstance(info, dict)
+    if page.evaluate(HAS_HALVES):
+        assert (info["backend"], info["precision"], info["passedOver"]) == ("webgpu", "f16", [])
+        return
+    assert info["backend"] in ("webgl", "wasm")
+    assert info["precision"] == "f32"
+    first = info["passedOver"][0]
+    assert first["backend"] == "webgpu"
+    if page.evaluate("async () => Boolean(await navigator.gpu?.requestAdapter())"):
+        assert first["reason"] == "the model needs the feature shader-f16, which this WebGPU adapter lacks"
+
+
+@pytest.mark.parametrize("backend", ["webgl", "wasm"])
+def test_others_widen_the_weights(page: Page, site: Site, backend: str) -> None:
+    open_page(page, site)
+    if backend == "webgl" and not page.evaluate("() => Boolean(new OffscreenCanvas(1, 1).getContext('webgl2'))"):
+        pytest.skip("this browser has no webgl on this machine")
+    result = run(page, backend)
+    check(result["found"])
+    info = result["info"]
+    assert isinstance(info, dict)
+    assert (info["backend"], info["precision"]) == (backend, "f32")
+    assert info["weightBytes"] < 0.6 * MODEL.stat().st_size

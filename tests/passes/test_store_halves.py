@@ -1,0 +1,74 @@
+"""float16 in memory: what is stored is rounded, what is computed is not, and nothing overflows."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_checks import inputs_for, run_kernel
+from nests import biased_product, pointwise
+from run_wgsl import run_on_device
+from webnn_compile.dtypes import F16, F32
+from webnn_compile.ir.nodes import Kernel
+from webnn_compile.ir.printer import print_kernel
+from webnn_compile.ir.verify import verify_kernel
+from webnn_compile.passes.store_halves import LARGEST, load_wide, saturate_halves, store_halves
+from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.target import WEBGPU
+from webnn_compile.wgsl.lower import lower
+
+
+@settings(max_examples=10)
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
+def test_sums_are_of_float32(rows: int, columns: int, depth: int) -> None:
+    kernel = biased_product(rows, columns, depth).kernel
+    stored = store_halves(kernel, set(kernel.params[:2]))
+    verify_kernel(stored, "store_halves")
+    inputs = inputs_for(stored)
+    assert [a.dtype for a in inputs] == [np.float16, np.float16, np.float32]
+    (got,) = run_kernel(stored, inputs)
+    (want,) = run_kernel(kernel, [a.astype(np.float32) for a in inputs])
+    np.testing.assert_array_equal(got, want)
+
+
+def test_results_are_rounded_once() -> None:
+    kernel = pointwise(40).kernel
+    stored = store_halves(kernel, set(kernel.params))
+    inputs = inputs_for(stored)
+    (got,) = run_kernel(stored, inputs)
+    (want,) = run_kernel(kernel, [a.astype(np.float32) for a in inputs])
+    np.testing.assert_array_equal(got, want.astype(np.float16))
+
+
+def test_wide_again() -> None:
+    kernel = biased_product(3, 4, 5).kernel
+    a, _, _, c = kernel.params
+    wide, halves = load_wide(store_halves(kernel, {a, c}))
+    assert halves == {0, 3}
+    assert print_kernel(wide) == print_kernel(kernel)
+    assert load_wide(kernel) == (kernel, frozenset())
+    assert store_halves(kernel, set()) is kernel
+
+
+def copy_of_halves() -> Kernel:
+    kernel = pointwise(8).kernel
+    return store_halves(kernel, {kernel.params[-1]})
+
+
+def test_what_float16_lacks_becomes_its_largest() -> None:
+    x = np.array([1e30, -7e4, 65519, np.inf, -np.inf, 65504, 1e-9, np.nan], np.float32)
+    kernel = copy_of_halves()
+    assert [b.dtype for b in kernel.params] == [F32, F16]
+    (plain,) = run_kernel(load_wide(kernel)[0], [x])
+    (got,) = run_kernel(saturate_halves(kernel), [x])
+    np.testing.assert_array_equal(got, np.clip(plain, -LARGEST, LARGEST).astype(np.float16))
+
+
+def test_a_device_saturates() -> None:
+    x = np.array([1e30, -1e30, 3e5, -3e5, 1, -1, 0.25, 0], np.float32)
+    kernel = schedule_simt(load_wide(copy_of_halves())[0], WEBGPU)
+    lowered = lower(store_halves(kernel, {kernel.params[-1]}))
+    (got,) = run_on_device(lowered, [x, np.zeros(8, np.float16)])
+    (want,) = run_kernel(saturate_halves(copy_of_halves()), [x])
+    np.testing.assert_array_equal(got, want)
+    assert np.isfinite(got).all()
