@@ -1,0 +1,126 @@
+"""Passes for shaders: each keeps what a kernel computes and does away with what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_checks import kernel_of, run_kernel
+from webnn_compile.dtypes import F32, I32, U32
+from webnn_compile.ir.construct import maximum, minimum
+from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Extract, For, Kernel, Load, Ramp, Seq, Store, Var
+from webnn_compile.ir.rewrite import loads, walk
+from webnn_compile.passes.count_work import count_work
+from webnn_compile.passes.divide_indices import divide_indices
+from webnn_compile.passes.expand_extremes import expand_extremes
+from webnn_compile.passes.group_lanes import group_lanes
+from webnn_compile.passes.saturate_casts import saturate_casts
+from webnn_compile.passes.select_guarded import select_guarded
+from webnn_compile.passes.share_nodes import share_nodes
+
+I = Var("i", 8)
+X, Y, N = Buffer("x", (8,), F32), Buffer("y", (8,), F32), Buffer("n", (8,), I32)
+
+
+def same(before: Kernel, after: Kernel, *inputs: np.ndarray) -> None:
+    for a, b in zip(run_kernel(before, inputs), run_kernel(after, inputs), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+FLOATS = np.array([0.0, -0.0, 1.5, -2.5, 1e30, -1e30, np.nan, np.inf], np.float32)
+
+
+def test_guarded_loads_are_selected_and_stay_inside() -> None:
+    guard = (Const(2) <= I) & (I < 6)
+    kernel = kernel_of(For(I, Store(Y, (I,), Load(X, (I * 2 - 4,), guard))), X, Y)
+    after = select_guarded(kernel)
+    assert all(x.guard is None for x in loads(after.body))
+    same(kernel, after, FLOATS)
+
+
+def test_what_an_index_loads_stands_under_the_guard() -> None:
+    at = Load(N, (I * 2 - 4,))
+    kernel = kernel_of(For(I, Store(Y, (I,), Load(X, (at,), (Const(2) <= I) & (I < 6)))), X, N, Y)
+    after = select_guarded(kernel)
+    same(kernel, after, FLOATS, np.arange(8, dtype=np.int32))
+
+
+def test_guarded_vectors_stay_aligned() -> None:
+    j = Var("j", 4)
+    guard = j < 2
+    store = Store(Y, (Ramp(Const(0), 4),), Load(X, (Ramp(j * 4, 4),), guard))
+    kernel = kernel_of(For(j, store), X, Y)
+    after = select_guarded(kernel)
+    (load,) = loads(after.body)
+    (index,) = load.indices
+    assert isinstance(index, Ramp)
+    assert isinstance(index.base, Binary)
+    assert (index.base.op, index.base.b) == ("*", Const(4))
+    got = run_kernel(after, [FLOATS])[0]
+    np.testing.assert_array_equal(got[:4], np.zeros(4, np.float32))
+
+
+@given(st.integers(1, 40), st.sampled_from(["//", "%"]))
+def test_divisions_of_indices(divisor: int, op: str) -> None:
+    i = Var("i", 100)
+    n = Buffer("n", (100,), I32)
+    kernel = kernel_of(For(i, Store(n, (i,), Binary(op, i * 3 + 1, Const(divisor)))), n)
+    after = divide_indices(kernel)
+    assert not any(isinstance(x, Binary) and x.op in ("//", "%") for x in walk(after.body))
+    same(kernel, after)
+
+
+def test_divisions_of_what_may_be_negative_stay() -> None:
+    kernel = kernel_of(For(I, Store(N, (I,), (I - 4) // 3)), N)
+    assert divide_indices(kernel) is kernel
+    by_four = divide_indices(kernel_of(For(I, Store(N, (I,), (I - 4) // 4)), N))
+    np.testing.assert_array_equal(run_kernel(by_four, [])[0], [-1, -1, -1, -1, 0, 0, 0, 0])
+
+
+def test_extremes_keep_a_nan_where_it_was() -> None:
+    value = minimum(maximum(Load(X, (I,)), -1.0), 1.0)
+    kernel = kernel_of(For(I, Store(Y, (I,), value)), X, Y)
+    after = expand_extremes(kernel)
+    assert not any(isinstance(x, Binary) and x.op in ("max", "min") for x in walk(after.body))
+    same(kernel, after, FLOATS)
+    assert np.isnan(run_kernel(after, [FLOATS])[0][6])
+
+
+@pytest.mark.parametrize("dtype", [I32, U32])
+def test_casts_saturate_by_themselves(dtype: object) -> None:
+    out = Buffer("out", (8,), I32 if dtype == I32 else U32)
+    kernel = kernel_of(For(I, Store(out, (I,), Cast(out.dtype, Load(X, (I,))))), X, out)
+    after = saturate_casts(kernel)
+    same(kernel, after, FLOATS)
+    (cast,) = (x for x in walk(after.body) if isinstance(x, Cast))
+    assert isinstance(cast.a, Binary)
+    assert cast.a.op == "min"
+
+
+def test_lanes_are_grouped_where_all_are_known() -> None:
+    i = Var("i", 2)
+    z = Buffer("z", (8,), F32)
+    known = Load(X, (i * 4 + 2,)) * Load(X, (i * 4 + 3,))
+    kernel = kernel_of(For(i, Store(Y, (i,), known + Load(z, (i,)))), X, z, Y)
+    after = group_lanes(kernel)
+    same(kernel, after, FLOATS, np.arange(8, dtype=np.float32))
+    lanes = [x for x in walk(after.body) if isinstance(x, Extract)]
+    assert sorted(x.lane for x in lanes) == [2, 3]
+    assert all(isinstance(x.a, Load) and x.a.buffer is X for x in lanes)
+    assert group_lanes(kernel, lambda b: b is not X) is kernel
+
+
+def test_equal_nodes_become_one() -> None:
+    kernel = kernel_of(For(I, Store(Y, (I,), Load(X, (I,)) * Load(X, (I,)))), X, Y)
+    after = share_nodes(kernel)
+    assert len({id(x) for x in loads(after.body)}) == 1
+    same(kernel, after, FLOATS)
+
+
+def test_work_is_counted_by_iterations() -> None:
+    product = Load(X, (I,)) * Load(X, (I,)) + 1.0
+    assert (
+        count_work(kernel_of(Seq((For(I, Store(Y, (I,), product)), Store(N, (Const(0),), Const(1) + 1))), X, Y, N))
+        == 16
+    )
