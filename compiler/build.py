@@ -13,6 +13,7 @@ from .build_wasm import WasmBuild, build_wasm, memory_bytes
 from .bundle import Artifact, DeviceArtifact, WasmArtifact, WrittenFile, check_free, write_bundle
 from .cache import Cache, open_cache
 from .compile_model import run_here
+from .device_pipeline import choice_for
 from .errors import InputError, InternalError
 from .frontends.onnx import import_model
 from .graph.lower_graph import lower_graph
@@ -25,6 +26,7 @@ from .recursion import deep_recursion
 from .report import printable
 from .tensor import Tensor
 from .tensor.choose_tile import choose_tile
+from .tensor.use_winograd import Rewritten
 from .verify import FAST_MATH_TOLERANCE, HALF_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
 from .weights import Weights
 from .work import Phase, Work
@@ -82,20 +84,23 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         choose = choose_tile if options.fast_math else None
         # Other targets may need it too: to verify, and for the specifications of inputs and outputs.
         lowered = lower_tensors(graph.name, tensors, work.observe, options.opt_level, choose=choose)
+    rewritten = list(lowered.rewritten)
     weights = Weights()
     if "wasm" in options.targets:
         report.wasm = build_wasm(lowered, weights, work)
     for name in (t for t in TARGETS if t in options.targets and t in BACKENDS):
         with work.timed("optimise", name):
             policy = BACKENDS[name].layouts
-            on_device = lower_tensors(graph.name, tensors, work.quiet, options.opt_level, policy)
+            choice = choice_for(BACKENDS[name]) if options.fast_math else None
+            on_device = lower_tensors(graph.name, tensors, work.quiet, options.opt_level, policy, choice)
+            rewritten += on_device.rewritten
         report.devices.append(build_device(name, on_device, weights, work))
     report.inputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.inputs)
     report.outputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.outputs)
     if options.verify:
         with work.timed("verify"):
             report.comparisons = _verify(model, lowered, report, options, weights)
-            report.layers = _measure(lowered)
+            report.layers = _measure(rewritten)
     with work.timed("write"):
         backends: list[DeviceArtifact | WasmArtifact] = [d.artifact for d in report.devices]
         if report.wasm is not None:
@@ -114,10 +119,11 @@ def _spec(lowered: Lowered, name: str, t: Tensor) -> TensorSpec:
     return TensorSpec(name, t.dtype, t.shape, lowered.stored.offset[t])
 
 
-def _measure(lowered: Lowered) -> list[LayerError]:
+def _measure(rewritten: list[Rewritten]) -> list[LayerError]:
+    """Each layer once for each tile by which a target computes it."""
     from .measure_layer import measure_layer
 
-    return [measure_layer(r) for r in lowered.rewritten]
+    return [measure_layer(r) for r in {(r.convolution.buffer, r.tile): r for r in reversed(rewritten)}.values()][::-1]
 
 
 def _verify(model: Path, lowered: Lowered, report: Report, options: Options, weights: Weights) -> list[Comparison]:

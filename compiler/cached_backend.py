@@ -12,6 +12,7 @@ from .dtypes import DTYPES
 from .ir.layout import LayoutPolicy
 from .ir.nodes import Kernel
 from .lazy_kernels import describe, layouts_from_bytes, layouts_to_bytes
+from .target import GpuCosts
 
 SHADER = "shader"
 """The kind of cache entry that holds a kernel's source text and what its parameters became."""
@@ -32,6 +33,13 @@ class CachedBackend:
     @property
     def layouts(self) -> LayoutPolicy:
         return self.backend.layouts
+
+    @property
+    def costs(self) -> GpuCosts:
+        return self.backend.costs
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return self.backend.fits(shape)
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         return self.backend.place(kernels, arguments, fixed)

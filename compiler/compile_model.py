@@ -59,7 +59,7 @@ def compile(
         graph = round_constants(graph)
     known = open_cache(enabled=cache)
     if target in ("webgpu", "webgl"):
-        return _on_device(graph, target, known, halves=halves and target == "webgpu")
+        return _on_device(graph, target, known, fast_math=fast_math, halves=halves and target == "webgpu")
     lowered = lower_model(graph, choose=choose_tile if fast_math else None)
     if target == "native":
         from .native.jit import host_target
@@ -78,9 +78,9 @@ def compile(
     return made
 
 
-def _on_device(graph: Graph, target: str, known: Cache, *, halves: bool) -> DeviceModel:
+def _on_device(graph: Graph, target: str, known: Cache, *, fast_math: bool, halves: bool) -> DeviceModel:
     from .cached_backend import CachedBackend
-    from .device_pipeline import compile_for_device
+    from .device_pipeline import choice_for, compile_for_device
     from .glsl.backend import WebGl
     from .native.jit import host_target
     from .weights import Weights
@@ -88,7 +88,8 @@ def _on_device(graph: Graph, target: str, known: Cache, *, halves: bool) -> Devi
 
     backend = CachedBackend(WebGl() if target == "webgl" else WebGpu(), known)
     weights = Weights()
-    lowered = lower_model(graph, policy=backend.layouts)
+    choose = choice_for(backend) if fast_math else None
+    lowered = lower_model(graph, policy=backend.layouts, choose=choose)
     program = compile_for_device(lowered, backend, weights, cpu=host_target(), halves=halves)
     known.trim()
     return run_here(program, weights.blob())

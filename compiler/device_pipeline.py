@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from .arrange_constant import find_arrangement
@@ -39,8 +40,18 @@ from .recursion import deep_recursion
 from .target import WASM_PLAIN, Target
 from .tensor import Tensor
 from .tensor.build_kernel import build_kernel
+from .tensor.choose_device_tile import choose_device_tile
 from .tensor.fuse import Group
+from .tensor.use_winograd import Choice
 from .weights import Weights
+
+
+def choice_for(backend: DeviceBackend) -> Choice:
+    """The convolutions that a backend's device computes by Winograd's algorithm."""
+    order = backend.layouts.windows
+    assert order is not None
+    return choose_device_tile(backend.costs, order, backend.fits)
+
 
 FLAT_WIDTH = 2048
 """Texels in a row of a flat texture: the smallest MAX_TEXTURE_SIZE that WebGL 2 allows."""
@@ -129,7 +140,7 @@ class _Compiler:
             backend=self._backend.name,
             name=m.name,
             kernels=tuple(k.kernel for k in self._kernels),
-            storages=tuple(self._storages),
+            storages=self._kept(steps),
             values=tuple(self._values),
             constants=tuple(self._uploads),
             prepare=tuple(self._prepare),
@@ -153,6 +164,14 @@ class _Compiler:
         if self._halves is not None and (t in self._halves or (t.data is not None and self._weights.dtype(t) == F16)):
             return F16
         return device_dtype(t.dtype)
+
+    def _kept(self, steps: Sequence[Launch | HostCall]) -> tuple[Storage, ...]:
+        """The storages, where constants that no step reads are of use to `prepare` alone."""
+        constants = {self._values[c.value].storage for c in self._uploads}
+        read = {self._values[a].storage for s in steps if isinstance(s, Launch) for a in s.arguments}
+        return tuple(
+            replace(s, prepare_only=True) if i in constants - read else s for i, s in enumerate(self._storages)
+        )
 
     def _on_device(self) -> list[int]:
         return [s for s in self._division.steps if isinstance(s, int)]

@@ -15,6 +15,7 @@ from .dtypes import DType
 from .ir.layout import LayoutPolicy
 from .ir.nodes import Buffer, Kernel
 from .program import Program, TensorSpec
+from .target import GpuCosts
 
 Access = Literal["read", "write"]
 Extents = tuple[int, int, int]
@@ -241,6 +242,13 @@ class DeviceBackend(Protocol):
 
     @property
     def layouts(self) -> LayoutPolicy: ...
+
+    @property
+    def costs(self) -> GpuCosts: ...
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Whether a result of this physical shape can be written, and read with neighbours together."""
+        ...
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         """Where each value lies, by its number: `arguments[i]` are the values of `kernels[i]`'s parameters, -1 for a

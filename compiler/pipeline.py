@@ -116,7 +116,7 @@ def lower_tensors(
     if opt_level >= 2:
         tensors = add_relayouts(tensors)
         if choose is not None:
-            tensors, rewritten = use_winograd(tensors, choose)
+            tensors, rewritten = use_winograd(tensors, choose, in_line=policy.windows is not None)
     if policy.serial is not None:
         tensors = split_reductions(tensors, policy.serial)
     if policy.reads is not None:
@@ -131,7 +131,8 @@ def lower_tensors(
         aliases = {t: o for t, o in aliases.items() if layouts[t].physical_shape == layouts[o].physical_shape}
     groups = tuple(g for g in groups if g.output not in aliases)
     kernels = tuple(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders) for g in groups)
-    groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts)
+    if policy.windows is None:
+        groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts)
     for k in kernels:
         observe("build_kernel", k)
     stored = place_tensors(tensors, groups, layouts, aliases)

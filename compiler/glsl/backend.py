@@ -11,8 +11,11 @@ from ..errors import CannotExpress
 from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Buffer, Kernel
 from ..passes.count_work import count_work
+from ..schedule.nest import Reduction, match_nest
 from ..schedule.rules.fragment_constants import order_constants
+from ..schedule.rules.transform import find_transform
 from ..schedule.schedule_fragment import schedule_fragment
+from ..target import WEBGL_COSTS, GpuCosts
 from .lower import lower_fragment
 from .render import render
 from .textures import TILE, grow, place_flat, place_image, use_textures
@@ -27,7 +30,7 @@ LAYERS = 256
 SERIAL = 2048
 """Elements that one fragment reduces where few do: longer loops leave a GPU idle, and may be taken for a hang."""
 
-POLICY = LayoutPolicy(borders=False, fill_borders=False, linear=False, reads=UNITS, serial=SERIAL)
+POLICY = LayoutPolicy(borders=False, fill_borders=False, linear=False, reads=UNITS, serial=SERIAL, windows=(0, 2, 1, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,10 @@ class WebGl:
 
     name: str = "webgl"
     layouts: LayoutPolicy = POLICY
+    costs: GpuCosts = WEBGL_COSTS
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return place_image(shape, drawn=True) is not None
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         """Images where that fits, lines of elements elsewhere."""
@@ -44,7 +51,7 @@ class WebGl:
         for kernel, values in zip(kernels, arguments, strict=True):
             for b, value in zip(kernel.params, values, strict=True):
                 if value >= 0 and value not in places:
-                    image = None if value in fixed else place_image(b.shape, drawn=True)
+                    image = None if value in fixed else place_image(b.shape, drawn=True, step=_step(kernel, b))
                     places[value] = image or place_flat(b.size)
         return places
 
@@ -73,6 +80,13 @@ def fragment_kernel(naive: Kernel, places: Mapping[Buffer, Placement]) -> Kernel
     bands = places[naive.params[-1]].bands
     scheduled = schedule_fragment(naive, {b: (grown[b], p.tile) for b, p in places.items()}, bands)
     return use_textures(scheduled, {grown[b]: p for b, p in places.items()})
+
+
+def _step(kernel: Kernel, b: Buffer) -> int:
+    """Pixels of the result `b` that are made together: a row of a tile."""
+    nest = match_nest(kernel.body)
+    found = find_transform(nest) if isinstance(nest, Reduction) and b is kernel.params[-1] else None
+    return len(found.columns.matrix) if found is not None else 1
 
 
 def _check(kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:

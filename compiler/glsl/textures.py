@@ -29,13 +29,14 @@ def place_flat(elements: int) -> Placement:
     return Placement(min(texels, SIZE), min(rows, SIZE), -(-rows // SIZE))
 
 
-def place_image(shape: tuple[int, ...], *, drawn: bool = False) -> Placement | None:
+def place_image(shape: tuple[int, ...], *, drawn: bool = False, step: int = 1) -> Placement | None:
     """An image of the two last axes of a physical shape, channels side by side or one below the other; None where it
-    does not fit, or has so few channels that texels would be mostly empty. One that is drawn may stand in bands."""
+    does not fit, or has so few channels that texels would be mostly empty. One that is drawn may stand in bands. Tiles
+    are multiples of `step`."""
     if not shape or shape[-1] < TEXEL - 1 or not prod(shape):
         return None
     *outer, width, channels = (1, *shape) if len(shape) == 1 else shape
-    tile = best_tile(width)
+    tile = best_tile(width, step)
     columns, groups, rows = -(-width // tile), -(-channels // TEXEL), prod(outer)
     height = best_height(columns, groups) if drawn and rows == 1 else 0
     if height and columns * groups // height <= SIZE:
@@ -44,6 +45,8 @@ def place_image(shape: tuple[int, ...], *, drawn: bool = False) -> Placement | N
     if columns * groups <= SIZE and rows <= SIZE:
         bands = best_bands(columns * groups, rows) if drawn and max(outer, default=1) == rows else 1
         return Placement(columns * groups * bands, -(-rows // bands), tile, tile, bands=bands)
+    if drawn and (bands := least_bands(columns * groups, rows)):
+        return Placement(columns * groups * bands, rows // bands, tile, tile, bands=bands)
     if columns <= SIZE and rows * groups <= SIZE:
         return Placement(columns, rows * groups, tile, tile, tall=True)
     return None
@@ -58,6 +61,11 @@ def best_bands(width: int, rows: int) -> int:
     return next((b for b in fitting if width * b >= 128), fitting[-1] if fitting else 1)
 
 
+def least_bands(width: int, rows: int) -> int:
+    """In how few parts of equal length the rows of an image that is too high fit beside each other, 0 for none."""
+    return next((b for b in range(2, SIZE // width + 1) if rows % b == 0 and rows // b <= SIZE), 0)
+
+
 def best_height(columns: int, groups: int) -> int:
     """How many groups of channels of an image of one row stand below each other, 0 for none: GPUs shade squares of two
     texels, software rasterisers of four. A power of two, so that readers find a group by a shift."""
@@ -65,9 +73,10 @@ def best_height(columns: int, groups: int) -> int:
     return next((n for n in fitting if columns * groups >= n * 128), fitting[-1] if fitting else 0)
 
 
-def best_tile(width: int) -> int:
+def best_tile(width: int, step: int = 1) -> int:
     """The tile by which a row takes the fewest fetches: large, but little of the last one left over."""
-    return min(range(min(TILE, width), 0, -1), key=lambda t: -(-width // t) * (t + SHARED_FETCHES))
+    sizes = [t for t in range(min(TILE, max(width, step)), 0, -1) if t % step == 0]
+    return min(sizes, key=lambda t: -(-width // t) * (t + SHARED_FETCHES))
 
 
 def grow(buffer: Buffer, place: Placement) -> Buffer:
@@ -76,7 +85,7 @@ def grow(buffer: Buffer, place: Placement) -> Buffer:
         return replace(buffer, shape=(max(1, -(-buffer.size // TEXEL)) * TEXEL,), layout=None)
     *outer, width, channels = (1, *buffer.shape) if len(buffer.shape) == 1 else buffer.shape
     if place.bands > 1:
-        outer = [n if n == 1 else place.height * place.bands for n in outer]
+        outer = [n if n == 1 or prod(outer) > n else place.height * place.bands for n in outer]
     shape = (*outer, -(-width // place.tile) * place.tile, -(-channels // TEXEL) * TEXEL)
     return replace(buffer, shape=shape[-len(buffer.shape) :], layout=None)
 

@@ -12,6 +12,7 @@ from ..ir.nodes import (
     Const,
     Expr,
     For,
+    If,
     Kernel,
     Load,
     LoopKind,
@@ -54,6 +55,8 @@ def _statement(s: Stmt, v: Var) -> Stmt:
     match s:
         case Seq(stmts):
             return Seq(tuple(_statement(x, v) for x in stmts))
+        case If(cond, body) if v not in free_vars(cond):
+            return If(cond, _statement(body, v))
         case Store(buffer, (*_, _) as indices, value):
             at = _address(indices, v)
             if isinstance(at[-1], Ramp):

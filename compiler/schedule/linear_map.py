@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..dtypes import F32
-from ..ir.nodes import Alloc, Buffer, Const, Expr, For, Load, LoopKind, Scope, Seq, Stmt, Store, Var
+from ..ir.nodes import Alloc, Buffer, Const, Expr, For, If, Load, LoopKind, Scope, Seq, Stmt, Store, Var
 from ..ir.rewrite import rewrite_top_down
 
 Array = np.ndarray
@@ -18,7 +18,7 @@ class Lines:
     """Straight-line code on local values: elements of one local buffer, with a lane each where `at` is a lane."""
 
     at: Expr
-    lines: list[tuple[Buffer | None, tuple[Expr, ...], Expr]] = field(default_factory=list)
+    lines: list[tuple[Buffer | None, tuple[Expr, ...], Expr, Expr | None]] = field(default_factory=list)
     count: int = 0
     local: Buffer = field(default_factory=lambda: Buffer("values", (), F32, Scope.LOCAL))
 
@@ -28,11 +28,12 @@ class Lines:
             return e
         place = (Const(self.count), self.at)
         self.count += 1
-        self.lines.append((None, place, e))
+        self.lines.append((None, place, e, None))
         return Load(self.local, place)
 
-    def store(self, s: Store) -> None:
-        self.lines.append((s.buffer, s.indices, s.value))
+    def store(self, s: Store, where: Expr | None = None) -> None:
+        """Where the condition holds."""
+        self.lines.append((s.buffer, s.indices, s.value, where))
 
     def transform(self, matrix: Array, x: list[Expr]) -> list[Expr]:
         """The expressions matrix @ x, shared parts named."""
@@ -74,8 +75,11 @@ class Lines:
         def rule(n: object) -> Expr | None:
             return Load(local, n.indices) if isinstance(n, Load) and n.buffer is self.local else None
 
-        stores = tuple(Store(b or local, at, rewrite_top_down(e, rule)) for b, at, e in self.lines)
-        body: Stmt = Seq(stores)
+        lines: list[Stmt] = []
+        for buffer, at, e, where in self.lines:
+            store = Store(buffer or local, at, rewrite_top_down(e, rule))
+            lines.append(store if where is None else If(where, store))
+        body: Stmt = Seq(tuple(lines))
         return Alloc(local, body if lane is None else For(lane, body, LoopKind.VECTOR))
 
 

@@ -20,6 +20,8 @@ from ..ir.rewrite import free_vars, rewrite, substitute, walk
 from ..ir.simplify import simplify_stmt
 from .nest import Reduction, match_nest
 from .rules.fragment_reduction import schedule_fragment_reduction
+from .rules.fragment_transform import schedule_fragment_transform
+from .rules.transform import find_transform
 from .steps import hoist_guards, sink
 
 TEXEL = 4
@@ -50,21 +52,34 @@ def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1) -> Kernel:
     store = _store(inner, kernel)
     out = grown[kernel.params[-1]]
     grid, tiles, place = _image(out, tile, bands) if tile else _line(store.buffer)
-    inner = substitute(inner, _invert(store, loops, place, kernel))
-    inner = _grow(inner, kernel, places, place)
-    if isinstance(match_nest(inner), Reduction):
-        inner = schedule_fragment_reduction(inner, tiles)
-    for v in reversed(tiles):
-        inner = For(v, inner)
-    for v in tiles:
-        inner = sink(inner, v)
-    inner = hoist_guards(_tag(inner, tiles))
+    at = _invert(store, loops, place, kernel)
+    inner = _grow(substitute(inner, at), kernel, places, place)
+    inner = _transform(kernel, inner, at, tiles) or _tiled(inner, tiles)
     if not tile:
         inner, grid = _in_rows(inner, grid[0])
     for v in grid:
         inner = For(v, inner, LoopKind.BLOCK)
     params = tuple(grown.get(p, p) for p in kernel.params)
     return replace(kernel, params=params, body=simplify_stmt(inner))
+
+
+def _transform(kernel: Kernel, inner: Stmt, at: dict[Var, Expr], tiles: list[Var]) -> Stmt | None:
+    """`inner`, where it is the body of a linear transform that a fragment can share texels in."""
+    nest, body = match_nest(kernel.body), match_nest(inner)
+    found = find_transform(nest) if isinstance(nest, Reduction) else None
+    if found is None or not isinstance(body, Reduction):
+        return None
+    return schedule_fragment_transform(body, found, at, tiles)
+
+
+def _tiled(inner: Stmt, tiles: list[Var]) -> Stmt:
+    if isinstance(match_nest(inner), Reduction):
+        inner = schedule_fragment_reduction(inner, tiles)
+    for v in reversed(tiles):
+        inner = For(v, inner)
+    for v in tiles:
+        inner = sink(inner, v)
+    return hoist_guards(_tag(inner, tiles))
 
 
 def _nothing(kernel: Kernel, grown: Mapping[Buffer, Buffer]) -> Kernel:

@@ -14,7 +14,9 @@ from .rules.simt_contraction import simt_contraction
 from .rules.simt_pointwise import simt_pointwise
 from .rules.simt_reduction import simt_reduction
 from .rules.simt_staged import simt_staged
+from .rules.simt_transform import simt_transform
 from .rules.simt_tree import simt_tree
+from .rules.transform import is_transform
 from .split_groups import split_groups
 from .steps import preload
 
@@ -38,6 +40,8 @@ def _schedule(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]
     stmt = preload(split_groups(stmt, nest))
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
+    if is_transform(nest):
+        return simt_transform(stmt), {}
     if find_roles(nest) is not None:
         staged = simt_staged(stmt) if target.shared_tiles else None
         return staged or simt_contraction(stmt, target)

@@ -7,6 +7,8 @@ result lies as its operand does becomes an alias (see `aliases`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..dtypes import F32
 from ..ir.index import affine, range_of
 from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
@@ -82,9 +84,16 @@ def choose_layout(
         if t.rank >= 3 and t.dtype == F32:
             align = CHANNEL_ALIGN if policy.few_channels or t.shape[1] >= CHANNEL_ALIGN else 1
             layouts[t] = Layout.channels_last(t.shape, align=align, pad=borders.get(t))
-    layouts.update((t, spread_planes(t.shape, t.dtype)) for t in layouts if t.buffer in program.planes)
+    layouts.update((t, _windows(t, policy)) for t in layouts if t.buffer in program.planes)
     layouts.update(order_columns(groups, layouts, fixed))
     return layouts
+
+
+def _windows(t: Tensor, policy: LayoutPolicy) -> Layout:
+    """Of the tensors that are written in many planes at once."""
+    if policy.windows is None:
+        return spread_planes(t.shape, t.dtype)
+    return replace(Layout.row_major(t.shape), order=policy.windows)
 
 
 def row_major(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Tensor, Layout]:

@@ -7,6 +7,7 @@
 
 All four are ordinary tensors: the last takes in bias, residual and activation as any reduction does, the third is a
 contraction like others. The matrices stand in the bodies as selections by index, so that a schedule can read them off.
+Where that suits the target better, n, th and tw are one dimension, which counts all tiles.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ class Rewritten:
     tensors: tuple[Tensor, ...]
 
 
-def use_winograd(program: TensorProgram, choose: Choice) -> tuple[TensorProgram, tuple[Rewritten, ...]]:
-    """The program with the convolutions that `choose` picks computed by tiles, and what was rewritten."""
+def use_winograd(
+    program: TensorProgram, choose: Choice, *, in_line: bool = False
+) -> tuple[TensorProgram, tuple[Rewritten, ...]]:
+    """The program with the convolutions that `choose` picks computed by tiles, and what was rewritten. `in_line`: one
+    dimension counts the tiles."""
     done: dict[Tensor, Tensor] = {}
     tensors: list[Tensor] = []
     origins = dict(program.origins)
@@ -53,7 +57,7 @@ def use_winograd(program: TensorProgram, choose: Choice) -> tuple[TensorProgram,
         if found is None or tile is None:
             tensors.append(now)
         else:
-            made = by_tiles(now, found, tile)
+            made = by_tiles(now, found, tile, in_line=in_line)
             names = program.origins[t].nodes
             for part, op in zip(made, ("WinogradInput", "WinogradWeights", "WinogradProducts"), strict=False):
                 origins[part] = Origin(names, (op,) * len(names))
@@ -73,14 +77,20 @@ def use_winograd(program: TensorProgram, choose: Choice) -> tuple[TensorProgram,
     return TensorProgram(program.inputs, outputs, tuple(tensors), origins, stored, images, windows), tuple(rewritten)
 
 
-def by_tiles(t: Tensor, conv: Convolution, m: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def by_tiles(t: Tensor, conv: Convolution, m: int, *, in_line: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """windows, filters, products and the result, which keeps the buffer of `t`, for output tiles of m x m."""
     matrices, n = winograd(m), m + 2
     x, w = conv.x, conv.weights
     batch, filters, height, width = t.shape
     rows, columns, channels = -(-height // m), -(-width // m), x.shape[1]
 
-    def window(i: Expr, j: Expr, b: Expr, th: Expr, tw: Expr, c: Expr) -> Expr:
+    def place(b: Expr, th: Expr, tw: Expr) -> list[Expr]:
+        return [(b * rows + th) * columns + tw] if in_line else [b, th, tw]
+
+    def window(i: Expr, j: Expr, *tile_and_channel: Expr) -> Expr:
+        *tile, c = tile_and_channel
+        b, th, tw = (tile[0] // (rows * columns), tile[0] // columns % rows, tile[0] % columns) if in_line else tile
+
         def term(a: Expr, d: Expr) -> Expr:
             element = _read_inside(x, [b, c, th * m + a - conv.top, tw * m + d - conv.left])
             return entry(matrices.input, i, a) * (entry(matrices.input, j, d) * element)
@@ -93,19 +103,22 @@ def by_tiles(t: Tensor, conv: Convolution, m: int) -> tuple[Tensor, Tensor, Tens
 
         return reduce("sum", (3, 3), term)
 
-    windows = compute(f"{t.name}.windows", (n, n, batch, rows, columns, channels), (x,), window)
+    tiles = (batch * rows * columns,) if in_line else (batch, rows, columns)
+    exact = m > 2  # results of 4 x 4 tiles err by ten times what float16 rounds
+    windows = replace(compute(f"{t.name}.windows", (n, n, *tiles, channels), (x,), window), exact=exact)
     made = compute(f"{t.name}.filters", (n, n, filters, channels), (w,), filter_)
-    transformed = replace(made, prepared=True)
+    transformed = replace(made, prepared=True, exact=exact)
 
-    def product(i: Expr, j: Expr, b: Expr, th: Expr, tw: Expr, o: Expr) -> Expr:
-        return reduce("sum", (channels,), lambda c: windows[i, j, b, th, tw, c] * transformed[i, j, o, c])
+    def product(i: Expr, j: Expr, *tile_and_filter: Expr) -> Expr:
+        *tile, o = tile_and_filter
+        return reduce("sum", (channels,), lambda c: windows[i, j, *tile, c] * transformed[i, j, o, c])
 
-    shape = (n, n, batch, rows, columns, filters)
-    products = compute(f"{t.name}.products", shape, (windows, transformed), product)
+    sums = compute(f"{t.name}.products", (n, n, *tiles, filters), (windows, transformed), product)
+    products = replace(sums, exact=exact)
 
     def result(b: Expr, o: Expr, h: Expr, v: Expr) -> Expr:
         def term(i: Expr, j: Expr) -> Expr:
-            element = products[i, j, b, h // m, v // m, o]
+            element = products[i, j, *place(b, h // m, v // m), o]
             return entry(matrices.output, h % m, i) * (entry(matrices.output, v % m, j) * element)
 
         return reduce("sum", (n, n), term)

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from math import prod
 
 from ..device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
+from ..dtypes import F32
 from ..ir.grid import find_grid
 from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Kernel
 from ..passes.count_work import count_work
 from ..passes.store_halves import load_wide, store_halves
 from ..schedule.schedule_simt import schedule_simt
-from ..target import WEBGPU, GpuTarget
+from ..target import WEBGPU, WEBGPU_COSTS, GpuCosts, GpuTarget
 from .check_limits import check_limits
 from .fit_grid import fit_grid
 from .lower import lower
 from .render import render
 
-POLICY = LayoutPolicy(few_channels=True, fill_borders=False, reads=WEBGPU.storage_buffers - 1, serial=2048)
+POLICY = LayoutPolicy(
+    few_channels=True, fill_borders=False, reads=WEBGPU.storage_buffers - 1, serial=2048, windows=(0, 1, 2, 3)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,10 @@ class WebGpu:
     target: GpuTarget = WEBGPU
     name: str = "webgpu"
     layouts: LayoutPolicy = POLICY
+    costs: GpuCosts = WEBGPU_COSTS
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return prod(shape) * F32.bytes <= self.target.binding_bytes
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         return {}

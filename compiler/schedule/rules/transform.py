@@ -56,18 +56,18 @@ class Axis:
     matrix: Array
 
     @property
-    def parts(self) -> list[_Part]:
+    def parts(self) -> list[Part]:
         """The full tiles of the loop, and the rest."""
-        made: list[_Part] = []
+        made: list[Part] = []
         start = 0
         for count, size in segments(self.out.extent, len(self.matrix)):
-            made.append(_Part(Var(f"{self.out.name}o", count), size, start))
+            made.append(Part(Var(f"{self.out.name}o", count), size, start))
             start += count * size
         return made
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
     """`tile.extent` tiles of `size` results each, the first of them at `start`."""
 
     tile: Var
@@ -89,7 +89,7 @@ class Transform:
 
 def find_transform(nest: Reduction) -> Transform | None:
     """The transform that a nest is, None where it is none."""
-    factors = _factors(nest.value)
+    factors = factors_of(nest.value)
     elements = [f for f in factors if isinstance(f, Load)]
     tables = [f for f in factors if not any(True for _ in loads(f))]
     if (len(nest.over), len(elements), len(tables), len(factors)) != (2, 1, 2, 3) or nest.op != "+":
@@ -172,10 +172,10 @@ def _panels(nest: Reduction, loops: list[Var]) -> Iterator[tuple[list[Var], dict
 
 
 def _channels(
-    nest: Reduction, t: Transform, parts: tuple[_Part, _Part], loops: list[Var], env: dict[Var, Expr], target: Target
+    nest: Reduction, t: Transform, parts: tuple[Part, Part], loops: list[Var], env: dict[Var, Expr], target: Target
 ) -> Stmt:
     """Loops over tiles, and around each the loop over channels: in vectors, single elements for the rest."""
-    tile = _Tile(nest, t, parts, env)
+    tile = Tile(nest, t, parts, env)
     lane = next((v for v in reversed(loops) if tile.fills_lanes(v)), None)
     pieces: list[Stmt] = []
     start = 0
@@ -194,12 +194,12 @@ def _channels(
 
 
 @dataclass(frozen=True, slots=True)
-class _Tile:
+class Tile:
     """One kind of tile of a nest; `env` says what its loops became."""
 
     nest: Reduction
     transform: Transform
-    parts: tuple[_Part, _Part]
+    parts: tuple[Part, Part]
     env: dict[Var, Expr]
 
     def fills_lanes(self, v: Var) -> bool:
@@ -249,8 +249,9 @@ class _Tile:
         return Alloc(half, Seq((For(b, down.statement(lane)), For(i, across.statement(lane)))))
 
 
-def _factors(e: Expr) -> list[Expr]:
-    return _factors(e.a) + _factors(e.b) if isinstance(e, Binary) and e.op == "*" and e.dtype == F32 else [e]
+def factors_of(e: Expr) -> list[Expr]:
+    """Of a product of float32."""
+    return factors_of(e.a) + factors_of(e.b) if isinstance(e, Binary) and e.op == "*" and e.dtype == F32 else [e]
 
 
 def _step(store: Store, var: Var) -> int | None:

@@ -1,0 +1,85 @@
+"""Whether Winograd's algorithm pays for a convolution on a GPU, and by which tiles: an estimate of what each way costs.
+
+The unit is a multiply-add. A kernel takes as long as its arithmetic with what that loads from caches, or as its traffic
+with memory, whichever is longer, and its launch. Windows and products of F(4x4) are 2.25 times what the image is, its
+filters 4 times; of F(2x2) 4 and 1.8 times. So F(4x4) wins where there are pixels enough; with few of them the filters'
+bytes decide (of 512 x 512 channels at 7 x 7 pixels they take longer to read than the direct convolution to compute).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+
+from ..dtypes import F32
+from ..target import GpuCosts
+from .match_convolution import Convolution
+from .tensor import Tensor
+from .use_winograd import Choice
+from .winograd_matrices import POINTS
+
+LANES = 4
+TAPS = 3
+GAIN = 0.8
+"""What an estimate must be below, relative to the direct convolution's: two more kernels are to be compiled."""
+
+
+def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[tuple[int, ...]], bool]) -> Choice:
+    """For each convolution the tile's edge m of F(m x m, 3 x 3), None where the direct convolution is as good. `order`
+    is that of the windows' dimensions; `fits`: whether a device can hold a tensor of a physical shape."""
+
+    def choose(t: Tensor, conv: Convolution) -> int | None:
+        channels, filters = conv.x.shape[1], t.shape[1]
+        if conv.weights.shape[2:] != (TAPS, TAPS) or min(channels, filters) < 2 * LANES:
+            return None
+
+        def can_hold(m: int) -> bool:
+            windows, products = ((m + 2, m + 2, _tiles(t, m), c) for c in (channels, filters))
+            return fits(tuple(windows[d] for d in order)) and fits(products)
+
+        fitting = [m for m in POINTS if can_hold(m)]
+        best = min(fitting, key=lambda m: _by_tiles(t, conv, m, costs), default=None)
+        if best is None or _by_tiles(t, conv, best, costs) >= GAIN * _direct(t, conv, costs):
+            return None
+        return best
+
+    return choose
+
+
+def _tiles(t: Tensor, m: int) -> int:
+    batch, _, height, width = t.shape
+    return batch * ceil(height / m) * ceil(width / m)
+
+
+def _direct(t: Tensor, conv: Convolution, costs: GpuCosts) -> float:
+    batch, filters, height, width = t.shape
+    products = batch * height * width * filters * conv.x.shape[1] * TAPS**2
+    return _kernel(products * _loading(width, TAPS, costs), _size(conv.x) + _size(conv.weights) + _size(t), costs)
+
+
+def _by_tiles(t: Tensor, conv: Convolution, m: int, costs: GpuCosts) -> float:
+    channels, filters, n, tiles = conv.x.shape[1], t.shape[1], m + 2, _tiles(t, m)
+    windows, products = (n * n * tiles * c for c in (channels, filters))
+    total = _kernel(
+        windows * filters * _loading(tiles, 1, costs), windows + products + n * n * channels * filters, costs
+    )
+    for transformed, image in ((windows, conv.x), (products, t)):
+        # n operations an element, and a load of four for each row of a tile or window.
+        total += _kernel(transformed * n * (1 + costs.load / LANES), transformed + _size(image), costs)
+    return total
+
+
+def _loading(positions: int, taps: int, costs: GpuCosts) -> float:
+    """Of one multiply-add with its share of loads: a tile of positions by vectors of channels has `taps` of a row, and
+    four channels, at once."""
+    rows = min(positions, costs.rows)
+    loads = rows + taps - 1 + taps * LANES * costs.vectors
+    return 1 + costs.load * loads / (taps * LANES * LANES * rows * costs.vectors)
+
+
+def _kernel(work: float, elements: int, costs: GpuCosts) -> float:
+    return max(work, elements * F32.bytes * costs.byte) + costs.launch
+
+
+def _size(t: Tensor) -> int:
+    return t.buffer.size
