@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from .arrange_constant import arrange
-from .device_program import DeviceProgram, DeviceValue, HostCall, Launch, Placement, Port, Storage
+from .device_program import DeviceProgram, HostCall, Launch, Port, Storage
 from .dtypes import BOOL, F16, I64, DType
 from .errors import InputError, InternalError
 from .program import TensorSpec, check_inputs, read_tensor, segment_entry, write_tensor
@@ -36,6 +36,10 @@ class Device(Protocol):
 
     def launch(self, kernel: int, storages: Sequence[int]) -> None: ...
 
+    def close(self) -> None:
+        """Frees all that it holds; nothing is called after."""
+        ...
+
 
 class Host(Protocol):
     """The host's program with its memory: `arena` is bytes."""
@@ -49,7 +53,8 @@ class Host(Protocol):
 
 
 class DeviceModel:
-    """A device program on a device, called like a NativeModel."""
+    """A device program on a device, called like a NativeModel. What it holds on the device is freed by `close`, or when
+    nobody refers to it any more."""
 
     def __init__(self, program: DeviceProgram, weights: bytes, device: Device, host: Host | None = None) -> None:
         if (host is None) != (program.host is None):
@@ -58,6 +63,7 @@ class DeviceModel:
         self.program = program
         self._host = host
         self._device = device
+        self._closed = False
         device.allocate(program.storages)
         for c in program.constants:
             data = np.frombuffer(weights, c.dtype.numpy, c.bytes // c.dtype.bytes, c.offset)
@@ -71,6 +77,8 @@ class DeviceModel:
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input, and for an int64 element
         that does not fit the device's int32."""
+        if self._closed:
+            raise InputError(f"{self.backend}: the model is closed; compile it again")
         check_inputs(tuple(p.spec for p in self.program.inputs), inputs)
         for p in self.program.inputs:
             if p.value >= 0:
@@ -85,6 +93,12 @@ class DeviceModel:
             else:
                 self._launch(step)
         return {p.spec.name: self._output(p) for p in self.program.outputs}
+
+    def close(self) -> None:
+        """Frees the device's memory and programs; a closed model does not run."""
+        if not self._closed:
+            self._closed = True
+            self._device.close()
 
     def _call(self, step: HostCall, number: int) -> None:
         """A segment on the host, with what it reads and writes taken over the border."""
@@ -109,10 +123,9 @@ class DeviceModel:
         self._device.write(v.storage, to_device(data, v.dtype, self.program.storages[v.storage].dtype, what))
 
     def _read(self, value: int) -> Array:
-        """The elements of a value, flat, of the model's type."""
+        """The elements of a value, flat, of the model's type. What is read lies flat on every device."""
         v = self.program.values[value]
-        elements = linear(self._device.read(v.storage), v, self.program.storages[v.storage].placement)
-        return from_device(elements, v.dtype)
+        return from_device(self._device.read(v.storage)[: prod(v.shape)], v.dtype)
 
     def _output(self, port: Port) -> Array:
         if port.value >= 0:
@@ -134,18 +147,3 @@ def from_device(elements: Array, dtype: DType) -> Array:
         return np.asarray(elements != 0)
     with np.errstate(over="ignore" if dtype == F16 else "warn"):
         return elements.astype(dtype.numpy)
-
-
-def linear(stored: Array, value: DeviceValue, placement: Placement | None) -> Array:
-    """The elements of a value in the linear order of its physical shape."""
-    count = prod(value.shape)
-    if placement is None or not placement.tile:
-        return stored[:count]
-    *outer, width, last = (1, 1, *value.shape)
-    texels = stored.reshape(placement.layers, placement.height, placement.width, 4)
-    columns = -(-width // placement.tile)
-    rows, channels = prod(outer), -(-last // 4)
-    image = texels[:, :rows, : channels * columns].reshape(placement.layers, rows, channels, columns, 4)
-    # (w % L, h, c / 4, w / L, c % 4) -> (h, w / L, w % L, c / 4, c % 4)
-    ordered = image.transpose(1, 3, 0, 2, 4).reshape(rows, columns * placement.layers, channels * 4)
-    return np.asarray(ordered[:, :width, :last]).reshape(-1)

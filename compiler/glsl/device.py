@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from ctypes import byref, c_uint
 
@@ -17,6 +18,7 @@ from .gles import (
     TEXTURE0,
     TEXTURE_2D_ARRAY,
     TRIANGLES,
+    Objects,
     context,
 )
 
@@ -36,36 +38,43 @@ FORMATS: dict[DType, tuple[int, int, int]] = {
 
 
 class GlesDevice:
-    """A `device_model.Device`. Textures hold `fill` at first, NaN or 77 for tests that look for what was never
-    written."""
+    """A `device_model.Device`."""
 
-    def __init__(self, kernels: Sequence[DeviceKernel], *, poison: bool = False) -> None:
+    def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
         self._gl = context()
+        self._made = Objects()
+        self._discard = weakref.finalize(self, self._gl.discard, self._made)
         self._kernels = kernels
         self._programs: dict[int, int] = {}
-        self._poison = poison
         self._storages: list[Storage] = []
-        self._textures: list[int] = []
-        self._targets: dict[tuple[int, int], int] = {}
+        self._targets: dict[tuple[int, int, int], int] = {}
 
     def allocate(self, storages: Sequence[Storage]) -> None:
         self._storages = list(storages)
         for s in storages:
             place = _placement(s)
             texture = self._gl.generate("Textures")
-            self._textures.append(texture)
+            self._made.textures.append(texture)
             self._gl.glActiveTexture(TEXTURE0)
             self._gl.glBindTexture(TEXTURE_2D_ARRAY, texture)
             for name, value in ((0x2801, 0x2600), (0x2800, 0x2600), (0x2802, 0x812F), (0x2803, 0x812F)):
                 self._gl.glTexParameteri(TEXTURE_2D_ARRAY, name, value)  # nearest, clamped to the edge
             size = place.width, place.height, place.layers
             self._gl.glTexStorage3D(TEXTURE_2D_ARRAY, 1, FORMATS[s.dtype][0], *size)
-            fill = (np.nan if s.dtype.is_float else 77) if self._poison else 0
-            self.write(len(self._textures) - 1, np.full(s.bytes // 4, fill, s.dtype.numpy))
+            self.write(len(self._made.textures) - 1, np.zeros(s.bytes // 4, s.dtype.numpy))
 
     def release(self, storage: int) -> None:
-        self._gl.glDeleteTextures(1, byref(c_uint(self._textures[storage])))
-        self._textures[storage] = 0
+        """A framebuffer would keep the texture that it draws into."""
+        for key in [k for k in self._targets if k[0] == storage]:
+            framebuffer = self._targets.pop(key)
+            self._made.framebuffers.remove(framebuffer)
+            self._gl.glDeleteFramebuffers(1, byref(c_uint(framebuffer)))
+        self._gl.glDeleteTextures(1, byref(c_uint(self._made.textures[storage])))
+        self._made.textures[storage] = 0
+
+    def close(self) -> None:
+        self._discard()
+        self._gl.delete_discarded()
 
     def write(self, storage: int, data: Array) -> None:
         s = self._storages[storage]
@@ -74,7 +83,7 @@ class GlesDevice:
         whole[: data.size] = data
         _, layout, kind = FORMATS[s.dtype]
         self._gl.glActiveTexture(TEXTURE0)
-        self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._textures[storage])
+        self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._made.textures[storage])
         size = place.width, place.height, place.layers
         self._gl.glTexSubImage3D(TEXTURE_2D_ARRAY, 0, 0, 0, 0, *size, layout, kind, whole.ctypes.data)
 
@@ -99,7 +108,7 @@ class GlesDevice:
         self._gl.glUseProgram(program)
         for unit, storage in enumerate(reads):
             self._gl.glActiveTexture(TEXTURE0 + unit)
-            self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._textures[storage])
+            self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._made.textures[storage])
         self._gl.glBindFramebuffer(FRAMEBUFFER, self._target(out, layers, 0))
         self._gl.glViewport(0, 0, width, height)
         self._gl.glDrawArrays(TRIANGLES, 0, 3)
@@ -113,6 +122,7 @@ class GlesDevice:
         if kernel not in self._programs:
             k = self._kernels[kernel]
             program = self._programs[kernel] = self._gl.link(VERTEX, k.source)
+            self._made.programs.append(program)
             self._gl.glUseProgram(program)
             for unit in range(len(k.params) - 1):
                 place = self._gl.glGetUniformLocation(program, f"p{unit}".encode())
@@ -121,13 +131,14 @@ class GlesDevice:
 
     def _target(self, storage: int, layers: int, first: int) -> int:
         """A framebuffer of `layers` layers of a storage's texture."""
-        key = self._textures[storage], layers * 1000 + first
+        key = storage, layers, first
         if key not in self._targets:
             made = self._targets[key] = self._gl.generate("Framebuffers")
+            self._made.framebuffers.append(made)
             self._gl.glBindFramebuffer(FRAMEBUFFER, made)
             places = [COLOR_ATTACHMENT0 + i for i in range(layers)]
             for i, place in enumerate(places):
-                self._gl.glFramebufferTextureLayer(FRAMEBUFFER, place, self._textures[storage], 0, first + i)
+                self._gl.glFramebufferTextureLayer(FRAMEBUFFER, place, self._made.textures[storage], 0, first + i)
             self._gl.glDrawBuffers(layers, (c_uint * layers)(*places))
             status = self._gl.glCheckFramebufferStatus(FRAMEBUFFER)
             if status != FRAMEBUFFER_COMPLETE:

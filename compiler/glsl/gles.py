@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint, c_void_p
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -26,6 +28,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glGetProgramiv": (None, c_uint, c_uint, POINTER(c_int)),
     "glGetProgramInfoLog": (None, c_uint, c_int, c_void_p, c_char_p),
     "glUseProgram": (None, c_uint),
+    "glDeleteProgram": (None, c_uint),
     "glGetUniformLocation": (c_int, c_uint, c_char_p),
     "glUniform1i": (None, c_int, c_int),
     "glGenTextures": (None, c_int, POINTER(c_uint)),
@@ -36,6 +39,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glTexStorage3D": (None, c_uint, c_int, c_uint, c_int, c_int, c_int),
     "glTexSubImage3D": (None, c_uint, *[c_int] * 7, c_uint, c_uint, c_void_p),
     "glGenFramebuffers": (None, c_int, POINTER(c_uint)),
+    "glDeleteFramebuffers": (None, c_int, POINTER(c_uint)),
     "glBindFramebuffer": (None, c_uint, c_uint),
     "glFramebufferTextureLayer": (None, c_uint, c_uint, c_uint, c_int, c_int),
     "glDrawBuffers": (None, c_int, POINTER(c_uint)),
@@ -52,10 +56,20 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 }
 
 
+@dataclass(slots=True)
+class Objects:
+    """What somebody has made in the context, by name."""
+
+    textures: list[int] = field(default_factory=list)
+    framebuffers: list[int] = field(default_factory=list)
+    programs: list[int] = field(default_factory=list)
+
+
 class Gles:
     """The functions of a current context, by the names that the specification gives them."""
 
     def __init__(self) -> None:
+        self._discarded: deque[Objects] = deque()
         self._library = _make_current()
         for name, (result, *arguments) in _SIGNATURES.items():
             function = getattr(self._library, name)
@@ -68,8 +82,25 @@ class Gles:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._library, name)
 
+    def discard(self, objects: Objects) -> None:
+        """Has objects deleted before the next one is made. Any thread may call this, but only one has the context."""
+        self._discarded.append(objects)
+
+    def delete_discarded(self) -> None:
+        if self._discarded:
+            self.glUseProgram(0)  # a program in use would stay
+        while self._discarded:
+            objects = self._discarded.popleft()
+            for name in objects.framebuffers:
+                self.glDeleteFramebuffers(1, byref(c_uint(name)))
+            for name in objects.textures:
+                self.glDeleteTextures(1, byref(c_uint(name)))
+            for name in objects.programs:
+                self.glDeleteProgram(name)
+
     def generate(self, kind: str) -> int:
         """A new object of a kind ("Textures", "Framebuffers")."""
+        self.delete_discarded()
         made = c_uint()
         getattr(self, f"glGen{kind}")(1, byref(made))
         return made.value

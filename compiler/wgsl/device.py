@@ -81,6 +81,13 @@ class WgpuDevice:
         self._flush()
         self._buffers[storage].destroy()
 
+    def close(self) -> None:
+        self._flush()
+        for buffer in self._buffers:
+            buffer.destroy()
+        self._buffers, self._pipelines = [], []
+        self._groups.clear()
+
     def write(self, storage: int, data: Array) -> None:
         self._flush()
         raw = data.tobytes()

@@ -1,0 +1,65 @@
+"""What a model holds on a device is freed when it is closed, and when nobody refers to it any more."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from drivers import need_driver
+from onnx_models import model, node, random
+from webnn_compile.device_model import DeviceModel
+from webnn_compile.errors import InputError
+
+
+def network() -> onnx.ModelProto:
+    nodes = [node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), node("Relu", ["c"], ["y"])]
+    return model(nodes, {"x": (1, 8, 9, 9)}, ["y"], {"w": random((8, 8, 3, 3))})
+
+
+def compiled(target: str) -> DeviceModel:
+    need_driver(target)
+    made = webnn_compile.compile(network(), target=target)
+    assert isinstance(made, DeviceModel)
+    return made
+
+
+FEEDS = {"x": random((1, 8, 9, 9), 1)}
+
+
+@pytest.mark.parametrize("target", ["webgpu", "webgl"])
+def test_a_closed_model_does_not_run_and_others_do(target: str) -> None:
+    made, other = compiled(target), compiled(target)
+    expected = made.run(FEEDS)["y"]
+    made.close()
+    made.close()
+    with pytest.raises(InputError, match=f"{target}: the model is closed; compile it again"):
+        made.run(FEEDS)
+    np.testing.assert_array_equal(other.run(FEEDS)["y"], expected)
+    np.testing.assert_array_equal(compiled(target).run(FEEDS)["y"], expected)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_nothing_is_left_in_the_context_of_opengl(closed: bool) -> None:
+    made = compiled("webgl")
+    from webnn_compile.glsl.gles import context
+
+    gl = context()
+    made.run(FEEDS)
+    objects = made._device._made  # type: ignore[attr-defined]
+    held = {
+        "Texture": [t for t in objects.textures if t],
+        "Framebuffer": list(objects.framebuffers),
+        "Program": list(objects.programs),
+    }
+    assert all(held.values())
+    assert all(getattr(gl, f"glIs{kind}")(name) for kind, names in held.items() for name in names)
+    if closed:
+        made.close()
+    else:
+        del made
+        gc.collect()
+        gl.delete_discarded()
+    assert not any(getattr(gl, f"glIs{kind}")(name) for kind, names in held.items() for name in names)
