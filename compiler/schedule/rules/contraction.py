@@ -22,6 +22,7 @@ from ..access import Access, accesses, contiguous
 from ..nest import Reduction, match_nest
 from ..steps import fuse, outline, pack, reorder, segments, sink, split, stage, tag, vector_segments, vectorise
 from .panels import panels_inside
+from .spread_panels import spread_panels
 
 FLAT_ROWS = 64
 """Rows of narrow images that are tiled together, at most: each tile of them is code of its own."""
@@ -85,6 +86,8 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
     packed: dict[Buffer, Buffer] = {}
     if roles.b.buffer.constant:
         layout = panels_of(roles.b, roles.column, over, width)
+        if layout.block is not None and len(over) == 1:
+            layout = _spread(layout, nest, roles, over[0])
         stmt, new = pack(stmt, roles.b.buffer, layout)
         packed[roles.b.buffer] = new
     stmt = _merge_reduction(simplify_stmt(stmt))
@@ -236,6 +239,15 @@ def panels_of(b: Load, column: Var, over: list[Var], width: int) -> Layout:
     # Several groups share the dimension and panels would straddle them: columns last, unblocked, as long as before.
     rest = tuple(a for a in order if a != blocked)
     return Layout(old.shape, (*rest, blocked), none, old.align)
+
+
+def _spread(layout: Layout, nest: Reduction, roles: Roles, over: Var) -> Layout:
+    """The panels of several matrices, `over` being the loop over their rows, so that they do not meet in a cache."""
+    old = roles.b.buffer.layout
+    assert old is not None
+    row = next((a for a, i in enumerate(old.logical(roles.b.indices)) if i is over), None)
+    matrices = prod(v.extent for v in _batch(nest, roles))
+    return layout if row is None else spread_panels(layout, matrices, row, roles.b.buffer.dtype)
 
 
 def _aligned(index: Expr, column: Var, width: int) -> bool:

@@ -1,0 +1,42 @@
+"""Constants of many matrices, so that equal places of all of them do not meet in the same cache sets.
+
+Who makes such a constant at load, Winograd's filters, writes to all the matrices at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import gcd, prod
+
+from ...dtypes import DType
+from ...ir.layout import Layout
+
+SETS = 4096
+"""Bytes after which addresses share a set of a first-level cache again (64 sets of 64 bytes)."""
+NEAREST = 512
+"""Least distance of matrices, modulo SETS, at which no set gets more lines than a cache of eight ways holds."""
+WAYS = 8
+
+
+def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType) -> Layout:
+    """`layout`, in panels, of `matrices` one after the other; a little longer in its axis `row`, or by a panel, where
+    they would otherwise lie a large power of two apart."""
+    assert layout.block is not None
+    blocked, width = layout.block
+
+    def distance(made: Layout) -> int:
+        return prod(made.physical_shape) * dtype.bytes // matrices
+
+    if matrices <= WAYS:
+        return layout
+
+    def longer() -> Iterator[Layout]:
+        for panels in range(2):
+            for rows in range(4):
+                align = list(layout.align)
+                align[row] = layout.extent(row) + rows
+                align[blocked] = layout.extent(blocked) + panels * width
+                yield replace(layout, align=tuple(align))
+
+    return next((x for x in (layout, *longer()) if gcd(distance(x), SETS) <= NEAREST), layout)

@@ -1,0 +1,40 @@
+"""Panels of many matrices lie so that equal places of all of them share no cache set."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+from webnn_compile.dtypes import F32
+from webnn_compile.ir.layout import Layout
+from webnn_compile.schedule.rules.spread_panels import NEAREST, SETS, WAYS, spread_panels
+
+
+def panels(matrices: int, columns: int, rows: int) -> Layout:
+    shape = (matrices, columns, rows)
+    return Layout(shape, (0, 1, 2), ((0, 0),) * 3, (1, 1, 1), (1, 8))
+
+
+def sets(layout: Layout, matrices: int) -> int:
+    """How many different lines of a cache's first way equal places of the matrices fall on."""
+    distance = prod(layout.physical_shape) * F32.bytes // matrices
+    return len({i * distance % SETS // 64 for i in range(matrices)})
+
+
+@pytest.mark.parametrize("rows", [64, 96, 128, 256, 512, 1024])
+@pytest.mark.parametrize("columns", [64, 96, 128, 256, 512, 1024])
+def test_matrices_fall_on_as_many_sets_as_they_need(columns: int, rows: int) -> None:
+    layout = spread_panels(panels(36, columns, rows), 36, 2, F32)
+    assert sets(layout, 36) >= SETS // NEAREST
+    assert prod(layout.physical_shape) <= 1.15 * 36 * columns * rows
+    assert layout.shape == (36, columns, rows)
+
+
+def test_what_lies_well_stays() -> None:
+    layout = panels(36, 40, 33)
+    assert spread_panels(layout, 36, 2, F32) is layout
+
+
+def test_few_matrices_stay() -> None:
+    layout = panels(WAYS, 512, 512)
+    assert spread_panels(layout, WAYS, 2, F32) is layout
