@@ -37,11 +37,11 @@ def _schedule(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]
         return simt_pointwise(stmt), {}
     if not isinstance(nest, Reduction):
         return stmt, {}
+    if is_transform(nest):
+        return simt_transform(stmt), {}
     stmt = preload(split_groups(stmt, nest))
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
-    if is_transform(nest):
-        return simt_transform(stmt), {}
     if find_roles(nest) is not None:
         staged = simt_staged(stmt) if target.shared_tiles else None
         return staged or simt_contraction(stmt, target)

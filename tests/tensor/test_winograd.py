@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
+from convolutions import CASES, TOLERANCE, Case, always
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.build import build
 from webnn_compile.frontends.onnx import import_model
@@ -32,56 +32,7 @@ from webnn_compile.tensor.use_winograd import Choice, use_winograd
 from webnn_compile.tensor.winograd_matrices import POINTS, winograd
 from webnn_compile.wasm.model import WasmModel, build_module
 
-TOLERANCE = {2: 1e-5, 4: 1e-4}
-"""By the tile's edge, relative to the largest result."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """Input (batch, channels, height, width) and filters of a convolution; `tail` is what follows it."""
-
-    shape: tuple[int, int, int, int]
-    filters: int
-    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
-    tail: str = "bias relu"
-
-    @property
-    def proto(self) -> onnx.ModelProto:
-        weights = {"w": random((self.filters, self.shape[1], 3, 3), 1) / 10, "b": random((self.filters,), 2)}
-        nodes = [node("Conv", ["x", "w", *(["b"] if "bias" in self.tail else [])], ["c"], pads=self.pads, name="conv")]
-        outputs = ["c"]
-        if "relu" in self.tail:
-            nodes.append(node("Relu", ["c"], ["r"], name="relu"))
-            outputs = ["r"]
-        if "residual" in self.tail:
-            nodes += [node("Add", ["r", "x"], ["s"], name="add"), node("Relu", ["s"], ["y"], name="last")]
-            outputs = ["y"]
-        if "two" in self.tail:
-            nodes += [node("Exp", ["r"], ["e"], name="exp"), node("Sigmoid", ["r"], ["g"], name="sigmoid")]
-            outputs = ["e", "g"]
-        if "again" in self.tail:
-            weights["w2"] = random((self.filters, self.filters, 3, 3), 3) / 10
-            nodes.append(node("Conv", ["r", "w2"], ["y"], pads=(1, 1, 1, 1), name="conv2"))
-            outputs = ["y"]
-        return model(nodes, {"x": self.shape}, outputs, weights)
-
-
-CASES = (
-    Case((1, 16, 12, 16), 16),
-    Case((1, 16, 14, 14), 16, tail="bias relu residual"),
-    Case((2, 12, 7, 7), 20, tail="bias relu again"),
-    Case((1, 9, 11, 5), 7, tail="bias relu two"),
-    Case((3, 5, 8, 9), 6, pads=(0, 0, 0, 0), tail=""),
-    Case((1, 8, 6, 10), 24, pads=(0, 1, 2, 0), tail="relu"),
-    Case((1, 33, 3, 3), 17),
-    Case((1, 4, 1, 1), 4),
-    Case((2, 8, 2, 13), 8, pads=(2, 2, 2, 2), tail="bias"),
-)
 TARGETS = {"native": host_target(), "wasm": WASM_PLAIN, "wasm-relaxed": WASM_RELAXED}
-
-
-def always(tile: int) -> Choice:
-    return lambda t, conv: tile
 
 
 def verify(stage: str, result: Graph | Kernel) -> None:
