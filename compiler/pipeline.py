@@ -41,6 +41,7 @@ from .tensor.fuse import Group, fuse
 from .tensor.join_bands import join_bands
 from .tensor.place_tensors import Stored, place_tensors
 from .tensor.program import TensorProgram
+from .tensor.split_contractions import split_contractions
 from .tensor.split_reads import split_reads
 from .tensor.split_reductions import split_reductions
 from .tensor.use_winograd import Choice, Rewritten, use_winograd
@@ -117,6 +118,8 @@ def lower_tensors(
         tensors = add_relayouts(tensors)
         if choose is not None:
             tensors, rewritten = use_winograd(tensors, choose, in_line=policy.windows is not None)
+    if policy.busy is not None:
+        tensors = split_contractions(tensors, policy.busy)
     if policy.serial is not None:
         tensors = split_reductions(tensors, policy.serial)
     if policy.reads is not None:

@@ -29,7 +29,8 @@ class LayoutPolicy:
     even fewer than four channels are rounded up to four; `fill_borders`: a kernel writes the border of its result each
     time (elsewhere it is zero from the start and stays so); `linear`: memory is one line of elements, so that a tensor
     may lie in another's memory in another shape; `reads`: how many tensors a kernel may read; `serial`: how many
-    elements one loop reduces where there are few such loops (None for any number)."""
+    elements one loop reduces where there are few such loops (None for any number); `busy`: how many tiles of a product
+    keep the device busy, else it is made in parts."""
 
     windows: tuple[int, ...] | None = None
     borders: bool = True
@@ -38,6 +39,7 @@ class LayoutPolicy:
     linear: bool = True
     reads: int | None = None
     serial: int | None = None
+    busy: int | None = None
 
 
 CPU_LAYOUTS = LayoutPolicy()

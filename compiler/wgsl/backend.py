@@ -21,7 +21,12 @@ from .lower import lower
 from .render import render
 
 POLICY = LayoutPolicy(
-    few_channels=True, fill_borders=False, reads=WEBGPU.storage_buffers - 1, serial=2048, windows=(0, 1, 2, 3)
+    windows=(0, 1, 2, 3),
+    few_channels=True,
+    fill_borders=False,
+    reads=WEBGPU.storage_buffers - 1,
+    serial=2048,
+    busy=WEBGPU.busy,
 )
 
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 Object.assign(globalThis, globals);
 globalThis.gpu = create(['backend=null']); // held: collected while its device lives, it takes the process along
 const adapter = await gpu.requestAdapter();
-const device = await adapter.requestDevice();
+const device = await adapter.requestDevice({ requiredFeatures: ['shader-f16', 'subgroups'] });
 const answers = [];
 for (const code of JSON.parse(readFileSync(0, 'utf8'))) {
   device.pushErrorScope('validation');

@@ -6,12 +6,14 @@ position) an invocation makes rows * columns * 4 multiply-adds for rows + column
 all rows of the tile. Kernel rows and channel groups are loops, kernel columns and the four channels are written out.
 
 A workgroup is eight invocations wide along columns, which read neighbouring vectors of the weights, by eight along
-rows, which read the same ones: those are packed in panels as wide as the workgroup.
+rows, which read the same ones: those are packed in panels as wide as the workgroup. Where there are fewer rows, it is
+wider: all of a wave's lanes have work, and read one run of memory.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ...ir.nodes import Buffer, LoopKind, Stmt, Var
 from ...ir.simplify import simplify_stmt
@@ -24,7 +26,7 @@ from .simt_pointwise import LANES, fuse_outer
 
 WORKGROUP = 64
 WIDTH = 8
-"""Invocations of a workgroup, and how many of them lie along columns at most."""
+"""Invocations of a workgroup, and how many of them lie along columns where there are rows enough."""
 
 FETCHES = 64
 """Loads written out in one iteration: with more, shader compilers take seconds and registers spill."""
@@ -55,7 +57,7 @@ def simt_contraction(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, 
     tile = choose_tile(nest, roles, over, target)
     groups = -(-roles.column.extent // LANES)
     across = -(-groups // tile.groups)
-    width = _width(across)
+    width = _width(across, WORKGROUP // min(WORKGROUP // WIDTH, _lines(nest, roles, tile)))
     packed: dict[Buffer, Buffer] = {}
     if roles.b.buffer.constant:
         layout = panels_of(roles.b, roles.column, over, LANES * tile.groups * width)
@@ -116,9 +118,15 @@ def _stride(nest: Reduction, roles: Roles) -> int:
     return 1
 
 
-def _width(across: int) -> int:
+def _lines(nest: Reduction, roles: Roles, tile: Tile) -> int:
+    """Tiles one above the other."""
+    rows = 1 if roles.row is None else -(-roles.row.extent // tile.rows)
+    return rows * prod(v.extent for v in nest.loops if v not in (roles.row, roles.column))
+
+
+def _width(across: int, most: int) -> int:
     """Invocations along columns: as many as leave the fewest without work."""
-    return min(range(min(WIDTH, across), 0, -1), key=lambda w: -(-across // w) * w - w / 16)
+    return min(range(min(most, across), 0, -1), key=lambda w: -(-across // w) * w - w / 16)
 
 
 def _order(stmt: Stmt, nest: Reduction, roles: Roles, over: list[Var]) -> Stmt:

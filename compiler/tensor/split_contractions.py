@@ -1,0 +1,129 @@
+"""Long products with few results are made in parts on a GPU, which are added up after (split-K).
+
+A tile of 8 positions by 4 columns takes 8 loads of A and 4 of B for 32 multiply-adds of vectors; one of a single
+position takes 5 for 4. Where a product has few results, tiles must shrink to keep the device busy, or invocations be
+few: ResNet18's 7 x 7 layers have 896 of 7 x 4 results each, its classifier 250 of 1 x 4, which add up 4608 and 512
+products one after the other. Cut into parts, each part has its invocations. What that costs: every part of a result
+is written and read once, 8 bytes for thousands of operations, and one more launch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from ..dtypes import F32
+from ..ir.nodes import Binary, Const, Expr, Load, Reduce, Var
+from ..ir.rewrite import free_vars, loads, substitute
+from .program import TensorProgram
+from .tensor import Tensor, compute, reduce
+
+ROWS, COLUMNS = 8, 4
+"""Results of an invocation that is worth its loads, where there are so many."""
+
+LEAST = 128
+"""Products that an invocation adds up at least: fewer take less time than a launch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """`column` moves the constant operand alone, `rows` the other alone; `over` moves both and is added up."""
+
+    column: Var
+    rows: tuple[Var, ...]
+    over: Var
+
+
+def split_contractions(program: TensorProgram, busy: int) -> TensorProgram:
+    """y[i, j] = sum of a[i, k] w[k, j], k < 512
+    ->  t[p, i, j] = sum of a[i, 64 p + k] w[64 p + k, j], k < 64;   y[i, j] = sum of t[p, i, j], p < 8
+
+    Of products with a constant that have fewer tiles than `busy` invocations. Sums are reassociated.
+    """
+    done: dict[Tensor, Tensor] = {}
+    tensors: list[Tensor] = []
+    origins, channels_last = dict(program.origins), set(program.channels_last)
+    for t in program.tensors:
+        reads = tuple(done.get(r, r) for r in t.reads)
+        now = t if reads == t.reads else replace(t, reads=reads)
+        found = match_contraction(now)
+        parts = count_parts(now, found, busy) if found is not None else 1
+        if found is not None and parts > 1:
+            partial = _partial(now, found.over, parts)
+            whole = _whole(now, partial, parts)
+            origins[partial] = program.origins[t]
+            tensors.append(partial)
+            if t.rank > 2:  # an image: parts stand in place of its batch
+                channels_last |= {partial.buffer, whole.buffer}
+            now = whole
+        tensors.append(now)
+        if now is not t:
+            done[t] = now
+            origins[now] = origins.pop(t)
+    if not done:
+        return program
+    outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
+    stored = frozenset(done.get(t, t) for t in program.stored)
+    images = frozenset(channels_last)
+    return replace(
+        program, outputs=outputs, tensors=tuple(tensors), origins=origins, stored=stored, channels_last=images
+    )
+
+
+def match_contraction(t: Tensor) -> Contraction | None:
+    """The product with a constant that `t` is: of a matrix, or a convolution of one image and one group."""
+    body = t.body
+    if t.prepared or t.dtype != F32 or not isinstance(body, Reduce) or body.op != "sum" or body.init.value:
+        return None
+    value = body.value
+    if not isinstance(value, Binary) or value.op != "*" or (t.rank > 2 and t.shape[0] != 1):
+        return None
+    constants = {r.buffer for r in t.reads if r.is_constant}
+    for a, b in ((value.a, value.b), (value.b, value.a)):
+        if isinstance(b, Load) and b.buffer in constants and b.guard is None:
+            of_a, of_b = {v for x in loads(a) for v in free_vars(x)}, free_vars(b)
+            columns = [v for v in t.axes if v in of_b and v.extent > 1]
+            over = [v for v in body.axes if v in of_a and v in of_b]
+            if len(columns) == 1 and columns[0] not in of_a and over and not constants & {x.buffer for x in loads(a)}:
+                rows = tuple(v for v in t.axes if v in of_a and v not in of_b)
+                return Contraction(columns[0], rows, max(over, key=lambda v: v.extent))
+    return None
+
+
+def count_parts(t: Tensor, found: Contraction, busy: int) -> int:
+    """In how many equal parts the products are added up; in multiples of four, if that can be."""
+    assert isinstance(t.body, Reduce)
+    along = max((v.extent for v in found.rows), default=1)
+    invocations = prod(t.shape) // (min(ROWS, along) * COLUMNS)
+    extent = found.over.extent
+    most = min(busy // max(1, invocations), prod(v.extent for v in t.body.axes) // LEAST)
+    fitting = [n for n in range(2, most + 1) if extent % n == 0]
+    return max([n for n in fitting if extent // n % COLUMNS == 0] or fitting or [1])
+
+
+def _partial(t: Tensor, over: Var, parts: int) -> Tensor:
+    """Parts of the sum in a first axis, which takes the place of a batch of one."""
+    whole = t.body
+    assert isinstance(whole, Reduce)
+    size = over.extent // parts
+    inner = t.axes if t.rank <= 2 else t.axes[1:]
+
+    def element(part: Expr, *axes: Expr) -> Expr:
+        def value(*at: Expr) -> Expr:
+            env = dict(zip(inner, axes, strict=True)) | dict(zip(whole.axes, at, strict=True))
+            env |= {v: Const(0) for v in t.axes if v not in inner}
+            return substitute(whole.value, env | {over: part * size + env[over]})
+
+        return reduce("sum", [size if v is over else v.extent for v in whole.axes], value)
+
+    made = compute(f"{t.name}.parts", (parts, *(v.extent for v in inner)), t.reads, element)
+    return replace(made, exact=True)
+
+
+def _whole(t: Tensor, partial: Tensor, parts: int) -> Tensor:
+    """The sum of the parts, in the buffer of `t`."""
+    assert isinstance(t.body, Reduce)
+    part = Var("part", parts)
+    axes = t.axes if t.rank <= 2 else t.axes[1:]
+    body = Reduce("sum", (part,), Load(partial.buffer, (part, *axes)), t.body.init)
+    return replace(t, body=body, reads=(partial,))
