@@ -49,13 +49,18 @@ class RandomGraph:
         return None if not fit else fit[-1] if self.draw.random() < 0.5 else self.draw.choice(fit[-6:])
 
     def add(self, op: str, inputs: list[str], outputs: int = 1, **attributes: Any) -> list[str]:
-        """The outputs of a new node; none if onnxruntime refuses it or its results are not tame."""
+        """The outputs of a new node; none if onnxruntime refuses it, if the shapes of its results are not ONNX's (which
+        would make the graph invalid), or if they are not tame."""
         names = [f"v{len(self.values) + n}" for n in range(outputs)]
         node = helper.make_node(op, inputs, names, **attributes)
         feeds = {n: self.values[n] for n in inputs if n in self.values}
+        model = self._model([node], feeds, names)
         try:
-            made = onnxruntime_results(self._model([node], feeds, names), feeds)
+            made = onnxruntime_results(model, feeds)
         except Exception:  # onnxruntime's exceptions share no base class
+            return []
+        shapes = inferred_shapes(model)
+        if any(shapes.get(n, a.shape) != a.shape for n, a in made.items()):
             return []
         for a in made.values():
             if not 0 < a.size <= MOST_ELEMENTS or a.ndim > 6:
@@ -88,6 +93,16 @@ class RandomGraph:
         if self.draw.random() < 0.06:
             outputs.append(self.draw.choice(list(self.inputs)))
         return self._model(self.nodes, self.inputs, outputs)
+
+
+def inferred_shapes(model: onnx.ModelProto) -> dict[str, tuple[int, ...]]:
+    """Of the outputs, where ONNX knows all of one."""
+    found = {}
+    for output in onnx.shape_inference.infer_shapes(model).graph.output:
+        dims = output.type.tensor_type.shape.dim
+        if output.type.tensor_type.HasField("shape") and all(d.HasField("dim_value") for d in dims):
+            found[output.name] = tuple(d.dim_value for d in dims)
+    return found
 
 
 def convolution(g: RandomGraph) -> None:
