@@ -1,8 +1,9 @@
 """Which tensors share a kernel. A kernel computes one tensor, and has at most one reduction.
 
 - A reduction takes in the element-wise maps that follow it (its epilogue: bias, activation, residual), each read at
-  the very index that is computed. Where two reductions meet in a map, the longer one takes it: so the shortcut of a
-  residual block is computed by itself, and the convolution beside it is the same kernel as those of other blocks.
+  the very index that is computed. Where two reductions meet in a map, the one over more axes takes it, or else the
+  longer: so a residual block's 1x1 shortcut is computed by itself, and the convolution beside it (or its last step, a
+  transform) is the same kernel as those of other blocks.
 - A map is inlined into what reads it where that repeats no arithmetic, or where it only moves data.
 """
 
@@ -72,7 +73,7 @@ class _Plan:
         self._sizes: dict[Buffer, int] = {}
         self._inlined_bodies: dict[Tensor, tuple[Expr, frozenset[Tensor]]] = {}
         self._order = {t: i for i, t in enumerate(program.tensors)}
-        for t in sorted(program.tensors, key=lambda t: (_length(t), self._order[t]), reverse=True):
+        for t in sorted(program.tensors, key=lambda t: (*_extent(t), self._order[t]), reverse=True):
             if t.is_reduction:
                 self._extend_epilogue(t)
         for t in program.tensors:
@@ -338,9 +339,10 @@ def _divisions(index: Expr) -> int:
     return go(index)
 
 
-def _length(t: Tensor) -> int:
-    """Over how many elements a reduction goes, 0 for a map."""
-    return _count(t.body.axes) if isinstance(t.body, Reduce) else 0
+def _extent(t: Tensor) -> tuple[int, int]:
+    """Over how many axes, and over how many elements, a reduction goes; zeros for a map."""
+    axes = t.body.axes if isinstance(t.body, Reduce) else ()
+    return sum(a.extent > 1 for a in axes), _count(axes) if axes else 0
 
 
 def _count(axes: tuple[Var, ...]) -> int:
