@@ -1,0 +1,200 @@
+"""The command line: its help, its options, and what it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import onnx
+import pytest
+from cli.command import EXAMPLE, PROGRAM, SHAPE, contents, network, run
+from webnn_compile import __version__
+from webnn_compile.options import stages
+
+PHASES = ("import", "optimise", "schedule (relaxed SIMD)", "generate code (relaxed SIMD)", "write")
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help(flag: str) -> None:
+    result = run(flag)
+    assert result.exit_code == 0
+    for option in ("out", "shape", "targets", "opt-level", "verify", "dump", "report", "wasm-linker", "force", "debug"):
+        assert f"--{option} " in result.output
+    assert "webnn-compile resnet18.onnx --out bundle/ --shape input=1x3x224x224" in result.output
+
+
+def test_version() -> None:
+    assert run("--version").output.strip().endswith(__version__)
+
+
+def test_bundle_and_table(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "bundle"
+    result = run(path, "--out", out, *SHAPE)
+    assert result.exit_code == 0, result.output
+    names = {p.name for p in out.iterdir()}
+    assert {"model.js", "model.d.ts", "index.html"} <= names
+    assert sorted(p.name for p in out.parent.iterdir()) == ["bundle"]
+    text = result.output
+    assert f"net.onnx -> {out}" in text
+    assert re.search(r"^  input +x: float32\[1x3x8x8\]$", text, re.MULTILINE)
+    assert re.search(r"^  output +probabilities: float32\[1x5\], r: float32\[1x8x8x8\]$", text, re.MULTILINE)
+    assert re.search(
+        r"^  operators +7 \(1 Conv, 1 BatchNormalization, .*; \d when\s+optimised$", text, re.MULTILINE | re.DOTALL
+    )
+    for label in ("weights", "webgpu", "webgl", "wasm", "time"):
+        assert re.search(rf"^  {label} +\S", text, re.MULTILINE), label
+    for name in names:
+        kind = name.split("-")[0].split(".")[-1]
+        assert name in text or kind not in ("wasm", "bin", "html"), name
+    assert re.search(rf"^  {len(names)} files in all +[\d.]+ kB$", text, re.MULTILINE)
+    assert "http.server" in text
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+def test_phases_are_lines_on_standard_error(path: Path, tmp_path: Path) -> None:
+    command = [PROGRAM, path, "--out", tmp_path / "out", *SHAPE]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = done.stderr.splitlines()
+    assert [line for line in lines if not line.endswith(" ...")] == []
+    assert {f"{phase} ..." for phase in PHASES} <= set(lines)
+    assert " ..." not in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("columns", [40, 100])
+def test_a_terminal_shows_a_spinner_and_a_table_that_fits(columns: int, path: Path, tmp_path: Path) -> None:
+    keep = {name: value for name, value in os.environ.items() if name not in ("CI", "NO_COLOR", "COLUMNS")}
+    main_end, program_end = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, path, "--out", tmp_path / "out", *SHAPE],
+        stdout=program_end,
+        stderr=program_end,
+        stdin=program_end,
+        env={**keep, "TERM": "xterm-256color", "COLUMNS": str(columns)},
+    )
+    os.close(program_end)
+    shown = b""
+    while True:
+        try:
+            part = os.read(main_end, 4096)
+        except OSError:  # how Linux says that the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(main_end)
+    assert process.wait() == 0
+    text = shown.decode()
+    assert "\x1b[?25l" in text, "the cursor is hidden while the spinner turns"
+    assert "\x1b[?25h" in text, "and comes back"
+    assert "import ..." not in text
+    table = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text[text.index("net.onnx -> ") :]).splitlines()
+    rows = [line for line in table[1:] if line.startswith("  ") and ".wasm" not in line]
+    assert rows
+    assert max(len(line) for line in rows) <= columns
+
+
+def test_report(path: Path, tmp_path: Path) -> None:
+    result = run(path, "--out", tmp_path / "out", *SHAPE, "--report", tmp_path / "report.json", "--verify")
+    assert result.exit_code == 0, result.output
+    data = json.loads((tmp_path / "report.json").read_text())
+    assert data["model"] == "net.onnx"
+    assert data["operators"]["model"]["Conv"] == 1
+    assert sum(data["operators"]["model"].values()) == 7
+    assert data["operators"]["optimised"] < 7
+    assert data["inputs"] == [{"name": "x", "dtype": "float32", "shape": [1, 3, 8, 8]}]
+    assert [o["name"] for o in data["outputs"]] == ["probabilities", "r"]
+    assert data["bytes"]["weights"] >= 4 * (8 * 27 + 40)
+    assert set(data["targets"]) == {"webgpu", "webgl", "wasm"}
+    for target in data["targets"].values():
+        assert target["kernels"] > 0
+        assert {op for launch in target["launches"] for op in launch["operators"]} >= {"Conv", "Softmax"}
+        assert {n for launch in target["launches"] for n in launch["nodes"]} >= {"conv", "relu", "dense"}
+    assert data["targets"]["wasm"]["bytes"]["arena"] > 0
+    assert set(data["targets"]["wasm"]["bytes"]["code"]) == {"relaxed", "plain"}
+    assert data["targets"]["webgl"]["bytes"]["code"] > 0
+    assert data["targets"]["webgpu"]["bytes"]["device"] > data["bytes"]["weights"]
+    assert data["targets"]["webgpu"]["crossings"] == 0
+    assert list(data["seconds"]) == ["import", "optimise", "schedule", "generate code", "shaders", "verify", "write"]
+    assert all(s >= 0 for s in data["seconds"].values())
+    assert [v["backend"] for v in data["verified"]] == ["native", "wasm-relaxed", "wasm"]
+    assert all(v["error"] <= v["tolerance"] for v in data["verified"])
+    sizes = {f["name"]: f["bytes"] for f in data["files"]}
+    assert sizes == {p.name: p.stat().st_size for p in (tmp_path / "out").iterdir()}
+
+
+@pytest.mark.parametrize("level", ["0", "1", "2"])
+def test_every_level_computes_the_same(level: str, path: Path, tmp_path: Path) -> None:
+    result = run(path, "--out", tmp_path / "out", *SHAPE, "--opt-level", level, "--verify")
+    assert result.exit_code == 0, result.output
+    assert re.findall(r"verified +(\S+): largest error \d\.\de-\d\d, of \w+; 1\.0e-04 is allowed", result.output) == [
+        "native",
+        "wasm-relaxed",
+        "wasm",
+    ]
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_dump_after_every_stage(level: int, path: Path, tmp_path: Path) -> None:
+    for stage in stages(level):
+        options = (*SHAPE, "--opt-level", str(level), "--force", "--dump", f"after:{stage}")
+        result = run(path, "--out", tmp_path / "out", *options)
+        assert result.exit_code == 0, result.output
+        text = result.output
+        if stage == "llvm":
+            assert text.count("define ") > 1
+            assert 'target triple = "wasm32' in text
+        elif stage in ("import", "fold_constants", "convert_float16", "merge_duplicates"):
+            assert re.search(r"graph test\n  input x: float32\[1, 3, 8, 8\]\n", text), stage
+            assert "  output probabilities: float32[1, 5]\n" in text
+        elif stage in ("build_kernel", "schedule_cpu", "unroll_loops", "lower_float16"):
+            assert len(re.findall(r"^  for \w+", text, re.MULTILINE)) > 3, stage
+        else:
+            assert len(text.splitlines()) > 30, stage
+
+
+def test_a_dump_is_all_that_goes_to_standard_output(path: Path, tmp_path: Path) -> None:
+    command = [PROGRAM, path, "--out", tmp_path / "out", *SHAPE, "--dump", "after:import"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("graph test\n")
+    assert done.stdout.rstrip().splitlines()[-1].startswith("  output r: float32[1, 8, 8, 8]")
+    assert "net.onnx -> " in done.stderr
+
+
+def test_force_replaces_a_bundle(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(path, "--out", out, *SHAPE).exit_code == 0
+    before = contents(out)
+    assert run(path, "--out", out, "--shape", "x=2x3x8x8", "--force").exit_code == 0
+    after = contents(out)
+    assert after["model.js"] != before["model.js"]
+    assert len(after) == len(before)
+
+
+def test_same_bytes_from_processes_with_different_hashes(tmp_path: Path) -> None:
+    found = []
+    for seed in ("1", "2"):
+        out = tmp_path / seed
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run([PROGRAM, EXAMPLE, "--out", out], env=env, check=True, capture_output=True)
+        found.append(contents(out))
+    assert found[0] == found[1]
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    """Of the model and of the folder: bytes that are no UTF-8, in a file system that allows them."""
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/net\xff.onnx"))
+    try:
+        onnx.save(network(), odd)
+    except OSError:
+        pytest.skip("this file system wants text")
+    out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/out\xfe"))
+    result = run(odd, "--out", out, *SHAPE, "--report", tmp_path / "report.json")
+    assert result.exit_code == 0, result.output
+    assert "net\ufffd.onnx -> " in result.output
+    assert "<title>net\ufffd</title>" in (out / "index.html").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "report.json").read_text())["model"] == "net\ufffd.onnx"
