@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .bundle import DeviceArtifact, HostArtifact
 from .cached_backend import CachedBackend
@@ -10,7 +10,9 @@ from .device_pipeline import compile_for_device
 from .device_program import DeviceBackend, DeviceProgram, HostCall
 from .errors import InputError
 from .glsl.backend import WebGl
+from .options import Options
 from .pipeline import Lowered
+from .target import WEBGPU
 from .wasm.model import build_launcher
 from .weights import Weights
 from .wgsl.backend import WebGpu
@@ -36,6 +38,13 @@ class DeviceBuild:
         return sum(len(k.source.encode()) for k in self.program.kernels)
 
 
+def _backend(name: str, options: Options) -> DeviceBackend:
+    """With what the options say of the device: a build sees none."""
+    if name == "webgpu" and options.gpu_tiles == "shared":
+        return WebGpu(replace(WEBGPU, shared_tiles=True))
+    return BACKENDS[name]
+
+
 def build_device(name: str, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
     """Compiles `lowered`, made by the policy of the backend `name`. Constants go to `weights` unless they are there.
 
@@ -43,7 +52,7 @@ def build_device(name: str, lowered: Lowered, weights: Weights, work: Work) -> D
     """
     with work.timed("shaders", name):
         halves = work.options.precision == "f16" and name == "webgpu"
-        backend = CachedBackend(BACKENDS[name], work.known)
+        backend = CachedBackend(_backend(name, work.options), work.known)
         program = compile_for_device(lowered, backend, weights, halves=halves)
     made = DeviceBuild(DeviceArtifact(program), program)
     if work.options.host == "js":

@@ -88,6 +88,13 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     "Every target computes in float32.",
 )
 @click.option(
+    "--gpu-tiles",
+    type=click.Choice(["registers", "shared"]),
+    default="registers",
+    show_default=True,
+    help="shared: webgpu stages large products in workgroup memory, which may suit the GPU of your users better.",
+)
+@click.option(
     "--verify", is_flag=True, help="Compare with onnxruntime on random inputs before writing (extra [verify])."
 )
 @click.option(
@@ -122,6 +129,7 @@ def main(
     opt_level: int,
     fast_math: str,
     precision: str,
+    gpu_tiles: str,
     verify: bool,
     dump: str | None,
     report: Path | None,
@@ -154,6 +162,7 @@ def main(
             opt_level=opt_level,
             fast_math=fast_math == "on",
             precision=precision,
+            gpu_tiles=gpu_tiles,
             verify=verify,
             dump=_stage(dump),
             linker=wasm_linker,

@@ -20,6 +20,8 @@ HOSTS = ("wasm", "js")
 
 PRECISIONS = ("f32", "f16")
 
+GPU_TILES = ("registers", "shared")
+
 REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
 """What code generation relies on: the only graph passes of `--opt-level 0`."""
 
@@ -38,6 +40,7 @@ def graph_passes(opt_level: int) -> tuple[GraphPass, ...]:
 class Options:
     """The command line's options. `dump` is a stage; it and `report` may be None. With `host`
     "js" the bundle needs no WebAssembly. `precision` is one of PRECISIONS, for what is stored: sums are float32.
+    `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large products.
 
     So many `processes` compile kernels, where there are many; None is one for each core. A program that asks for more
     than one must be importable without running.
@@ -48,6 +51,7 @@ class Options:
     opt_level: int = 2
     fast_math: bool = True
     precision: str = "f32"
+    gpu_tiles: str = "registers"
     verify: bool = False
     dump: str | None = None
     linker: str = "builtin"
@@ -66,6 +70,8 @@ class Options:
         graph = [p.__name__ for p in graph_passes(self.opt_level)]
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}")
+        if self.gpu_tiles not in GPU_TILES:
+            raise InputError(f"--gpu-tiles {self.gpu_tiles}: choose one of {', '.join(GPU_TILES)}")
         if self.host not in HOSTS:
             raise InputError(f"--host {self.host}: choose one of {', '.join(HOSTS)}")
         if self.host == "js" and "wasm" in self.targets:

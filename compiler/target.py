@@ -31,7 +31,7 @@ class GpuTarget:
     """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
     `workgroups` how many there may be in one dimension; `busy` the number of invocations below which the hardware
     idles: tiles shrink before it is undercut. `long_reduction`: elements from which on one result is worth a workgroup.
-    `shared_tiles`: operands of products are staged in shared memory."""
+    `shared_tiles`: operands of large products are staged in shared memory (`rules/simt_staged` says when that pays)."""
 
     name: str
     storage_buffers: int = 8

@@ -23,14 +23,16 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class LayoutPolicy:
-    """What a target wants of its tensors' layouts. `windows`: the order in which the dimensions of Winograd's windows lie
-    (row and column inside a window, window, channel), all windows being one line; None where they are an image, taken
-    in bands that stay in a cache. `borders`: zeros around what convolutions read; `few_channels`:
-    even fewer than four channels are rounded up to four; `fill_borders`: a kernel writes the border of its result each
-    time (elsewhere it is zero from the start and stays so); `linear`: memory is one line of elements, so that a tensor
-    may lie in another's memory in another shape; `reads`: how many tensors a kernel may read; `serial`: how many
-    elements one loop reduces where there are few such loops (None for any number); `busy`: how many tiles of a product
-    keep the device busy, else it is made in parts."""
+    """What a target wants of its tensors' layouts.
+
+    `windows`: the order in which the dimensions of Winograd's windows lie (row and column inside a window, window,
+    channel), all windows being one line; None where they are an image, taken in bands that stay in a cache. `borders`:
+    zeros around what convolutions read; `few_channels`: even fewer than four channels are rounded up to four;
+    `fill_borders`: a kernel writes the border of its result each time (elsewhere it is zero from the start and stays
+    so); `linear`: memory is one line of elements, so that a tensor may lie in another's memory in another shape;
+    `reads`: how many tensors a kernel may read; `serial`: how many elements one loop reduces where there are few such
+    loops (None for any number); `busy`: how many tiles of a product keep the device busy, else it is made in parts.
+    """
 
     windows: tuple[int, ...] | None = None
     borders: bool = True

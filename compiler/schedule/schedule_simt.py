@@ -43,7 +43,7 @@ def _schedule(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     if find_roles(nest) is not None:
-        staged = simt_staged(stmt) if target.shared_tiles else None
+        staged = simt_staged(stmt, target.busy) if target.shared_tiles else None
         return staged or simt_contraction(stmt, target)
     if _is_long(nest, target):
         return simt_tree(stmt), {}

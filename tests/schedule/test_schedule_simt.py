@@ -150,6 +150,16 @@ def test_products_through_shared_memory() -> None:
     assert sum(b.size * 4 for b in find_grid(scheduled).shared) == 8192
 
 
+def test_shared_memory_is_for_products_that_keep_a_device_busy() -> None:
+    def tiles(rows: int, columns: int, busy: int) -> int:
+        kernel = schedule_simt(matrix_product(rows, columns, 8).kernel, GpuTarget("t", busy=busy, shared_tiles=True))
+        return len(find_grid(kernel).shared)
+
+    assert tiles(256, 128, 512) == 2
+    assert tiles(256, 128, 513) == 0
+    assert tiles(63, 128, 1) == 0
+
+
 def test_products_of_several_panels_are_in_vectors() -> None:
     """Columns beyond one panel: an invocation still reads whole vectors of the weights."""
     lowered = schedule_simt(matrix_product(8, 256, 4).kernel, GpuTarget("t", busy=1))

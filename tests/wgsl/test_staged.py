@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import onnx
 import pytest
+from drivers import need_driver
 from kernel_checks import inputs_for, laid_out, taken_out
 from nests import biased_product
+from onnx_models import model, node, random
 from run_wgsl import run_on_device
 from tint import assert_valid
+from webnn_compile.build_device import build_device
+from webnn_compile.cache import Cache
+from webnn_compile.compile_model import run_here
+from webnn_compile.errors import InputError
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.options import Options
+from webnn_compile.pipeline import lower_model
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.target import GpuTarget
-from webnn_compile.wgsl import render
+from webnn_compile.weights import Weights
+from webnn_compile.wgsl import WebGpu, render
 from webnn_compile.wgsl.lower import lower
+from webnn_compile.work import Work
 
-STAGED = GpuTarget("staged", shared_tiles=True)
+STAGED = GpuTarget("staged", busy=1, shared_tiles=True)
 
 
 @pytest.mark.parametrize(("rows", "columns", "depth"), [(64, 64, 16), (70, 128, 20), (128, 64, 100)])
@@ -30,3 +45,20 @@ def test_product(rows: int, columns: int, depth: int) -> None:
     (result,) = run_on_device(lowered, [*arrays, out])
     want = np.maximum(a.astype(np.float64) @ b + bias, 0)
     np.testing.assert_allclose(taken_out(kernel.params[-1], result), want, atol=1e-5 * np.abs(want).max())
+
+
+def test_the_option_reaches_the_kernels(tmp_path: Path) -> None:
+    x, w = random((256, 32), 1), random((32, 512), 2)
+    proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": list(x.shape)}, ["y"], {"w": w})
+    onnx.save(proto, tmp_path / "model.onnx")
+    need_driver("webgpu")
+    for tiles in ("registers", "shared"):
+        work = Work("model", Options(targets=("webgpu",), gpu_tiles=tiles), Cache(None), lambda _: None, str)
+        weights = Weights()
+        lowered = lower_model(run_graph_passes(import_model(tmp_path / "model.onnx")), policy=WebGpu().layouts)
+        made = build_device("webgpu", lowered, weights, work)
+        assert any("var<workgroup>" in k.source for k in made.program.kernels) == (tiles == "shared")
+        got = run_here(made.program, weights.blob()).run({"x": x})["y"]
+        np.testing.assert_allclose(got, x.astype(np.float64) @ w, atol=1e-4)
+    with pytest.raises(InputError, match="--gpu-tiles caches: choose one of registers, shared"):
+        Options(gpu_tiles="caches").check()

@@ -7,6 +7,12 @@ from shared memory for 64 multiply-adds of vectors. It holds 16 vectors of sums 
 registers; 8 KiB allow two workgroups even where a core has only 16. Software adapters have neither memory to hide nor
 cheap barriers: there, tiles in registers alone are faster (`simt_contraction`).
 
+Which is faster on a GPU depends on its caches: 1 multiply-add for each byte is 16 TB/s at 16 T/s, which a large first
+level cache gives where neighbours read the same lines, and others do not. A build sees no GPU, hence the choice is a
+fact of the target (`shared_tiles`), which whoever knows the device, or measures, sets. Tiles are used where they make
+workgroups enough: 64 x 64 results are a workgroup, so that 2048 invocations want 131,072 results (112 x 112 x 64 has
+six times as many, 14 x 14 x 256 too few).
+
 A convolution is a product, too: its rows are output positions, its steps kernel positions times channels.
 """
 
@@ -42,9 +48,9 @@ LANES = 4
 VECTORS = STEPS // LANES
 
 
-def simt_staged(stmt: Stmt) -> tuple[Stmt, dict[Buffer, Buffer]] | None:
-    """The staged nest and the constant that was packed; None where tiles would be mostly empty, B is no constant, or
-    vectors of A do not lie together."""
+def simt_staged(stmt: Stmt, busy: int) -> tuple[Stmt, dict[Buffer, Buffer]] | None:
+    """The staged nest and the constant that was packed; None where tiles would be mostly empty or fewer than `busy`
+    invocations, B is no constant, or vectors of A do not lie together."""
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     roles = find_roles(nest)
@@ -58,6 +64,8 @@ def simt_staged(stmt: Stmt) -> tuple[Stmt, dict[Buffer, Buffer]] | None:
     if free_vars(roles.b) & set(rows):  # groups, each with weights of its own
         return None
     if roles.column.extent % COLUMNS or count < ROWS or over[-1].extent % LANES:
+        return None
+    if -(-count // ROWS) * (roles.column.extent // COLUMNS) * SIDE * SIDE < busy:
         return None
     layout = panels_of(roles.b, roles.column, over, COLUMNS)
     if layout.block is None:
