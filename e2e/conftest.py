@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from browsers import BrowserMissing, launch
 from compiled import PAGES
+from devices import DEVICES
 from digits import compile_digits
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from server import Site, serve
@@ -47,6 +48,13 @@ def page(browser: Browser) -> Iterator[Page]:
     opened = browser.new_page()
     yield opened
     opened.close()
+
+
+@pytest.fixture(params=DEVICES)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Of the GPU backends each."""
+    name: str = request.param
+    return name
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from devices import DEVICES, value
+from devices import value
 from digits import agrees, open_digits, reference
 from harness import outcome
 from playwright.sync_api import Page
@@ -86,12 +86,6 @@ LEAST = """() => {
     activeTexture.call(this, unit);
   };
 }"""
-
-
-@pytest.fixture(params=DEVICES)
-def backend(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
 
 
 def check(found: list[list[float]]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from device_artifacts import tiny_device_artifact
-from devices import DEVICES, expected, open_bundle, value, write_site
+from devices import expected, open_bundle, value, write_site
 from playwright.sync_api import Page
 from server import Site, serve
 
@@ -24,12 +24,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     bundles = {"tiny": tiny_device_artifact("webgpu", "webgl", "wasm")}
     with serve(write_site(tmp_path_factory.mktemp("losses"), bundles)) as served:
         yield served
-
-
-@pytest.fixture(params=DEVICES)
-def backend(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
 
 
 @pytest.mark.parametrize("when", ["before", "during"])

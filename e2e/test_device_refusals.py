@@ -54,12 +54,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield served
 
 
-@pytest.fixture(params=DEVICES)
-def backend(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
-
-
 @pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
 def test_a_kernel_that_does_not_compile_is_named(page: Page, site: Site, backend: str, worker: bool) -> None:
     open_bundle(page, site, f"broken-{backend}", backend)

@@ -28,12 +28,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield served
 
 
-@pytest.fixture(params=DEVICES)
-def backend(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
-
-
 @pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
 def test_result_and_info(page: Page, site: Site, backend: str, worker: bool) -> None:
     open_bundle(page, site, "tiny", backend)
@@ -52,6 +46,8 @@ def test_result_and_info(page: Page, site: Site, backend: str, worker: bool) -> 
     assert (info["kernels"], info["crossings"], info["weightBytes"]) == (2, 0, 8192)
     assert info["memoryBytes"] == 16384  # without what only `prepare` needs
     assert isinstance(info["adapter"], str)
+    names = ("swiftshader", "llvmpipe", "fallback")
+    assert info["software"] == any(name in info["adapter"].lower() for name in names)
     assert len(info["limits"]) == 4
     assert found["has"] == (backend == "webgpu" and not worker)
     seen = found["seen"]
@@ -186,6 +182,25 @@ def test_profile_by_the_clock_of_the_page(page: Page, site: Site, backend: str) 
       return (await model.profile({ input: fill(1) })).map(({ clock }) => clock);
     """
     assert value(page, script, backend) == ["wall", "wall"]
+
+
+@pytest.mark.parametrize(
+    ("name", "software"),
+    [("llvmpipe, or similar", True), ("ANGLE (Google, Vulkan (SwiftShader Device))", True), ("Mali-G78", False)],
+)
+def test_info_tells_a_cpu_from_a_gpu_by_its_name(page: Page, site: Site, name: str, software: bool) -> None:
+    open_bundle(page, site, "tiny", "webgl")
+    page.evaluate(
+        """(name) => {
+          const { getParameter } = WebGL2RenderingContext.prototype;
+          WebGL2RenderingContext.prototype.getParameter = function (what) {
+            return [0x1f01, 0x9246].includes(what) ? name : getParameter.call(this, what);
+          };
+        }""",
+        name,
+    )
+    info = value(page, "return (await bundle.load({ backend: 'webgl', worker: false })).info()")
+    assert (info["adapter"], info["software"]) == (name, software)
 
 
 def test_warmup(page: Page, site: Site, backend: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from devices import COUNT_CALLS, DEVICES, value
+from devices import COUNT_CALLS, value
 from digits import agrees, open_digits, reference
 from harness import outcome
 from playwright.sync_api import Page
@@ -13,12 +13,6 @@ from server import Site, serve
 
 HOSTS = ("wasm", "js")
 NO_WASM = {"Content-Security-Policy": "default-src 'self'; script-src 'self'; worker-src 'self'"}
-
-
-@pytest.fixture(params=DEVICES)
-def backend(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
 
 
 @pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])

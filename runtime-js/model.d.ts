@@ -104,6 +104,8 @@ export interface DeviceInfo extends CommonInfo {
   backend: Device;
   /** As the browser names the GPU. */
   adapter: string;
+  /** Whether the adapter says that it is the CPU, which may well be slower than the backend wasm. */
+  software: boolean;
   /** What the device can do, of all that the model asks of it. */
   limits: Record<string, number>;
   /** How often a run waits for the device to hand values to WebAssembly. */

@@ -243,7 +243,14 @@ export async function startDevice(open, plan, onProgress) {
   const precision = program.storages.some(({ dtype }) => dtype === 'float16') ? 'f16' : 'f32';
   const memoryBytes = program.storages.reduce((sum, { bytes, prepareOnly }) => sum + (prepareOnly ? 0 : bytes), 0);
   return {
-    facts: { adapter, limits, precision, memoryBytes, crossings: calls.filter(({ reads }) => reads.length).length },
+    facts: {
+      adapter,
+      software: isSoftware(adapter),
+      limits,
+      precision,
+      memoryBytes,
+      crossings: calls.filter(({ reads }) => reads.length).length,
+    },
     device: () => built?.device.own,
     run: (inputs, options) => queue(inputs, (now) => carryOut(now, options?.output !== 'gpu-buffer')),
     profile: (inputs) => queue(inputs, profile),
@@ -293,6 +300,12 @@ function giver(device, host, program) {
     });
   };
 }
+
+/**
+ * Whether an adapter is a CPU, as far as its name tells.
+ * @param {string} name
+ */
+const isSoftware = (name) => /swiftshader|llvmpipe|lavapipe|softpipe|basic render|software|fallback/i.test(name);
 
 /** @type {(values: number[]) => number[]} */
 const onDevice = (values) => values.filter((value) => value >= 0);

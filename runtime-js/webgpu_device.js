@@ -73,5 +73,7 @@ export async function getDevice(program, adapter) {
 }
 
 /** @param {GPUAdapterInfo | undefined} info */
-const nameOf = (info) =>
-  info?.description || [info?.vendor, info?.architecture, info?.device].filter(Boolean).join(' ') || 'not named';
+const nameOf = (info) => {
+  const parts = [info?.vendor, info?.architecture, info?.device].filter(Boolean).join(' ');
+  return `${info?.description || parts || 'not named'}${info?.isFallbackAdapter ? ' (fallback)' : ''}`;
+};
