@@ -13,22 +13,26 @@ from .reduce_axes import reduce_axes, without
 
 
 def softmax(call: Call) -> Tensor:
-    """exp(x - max) / sum(exp(x - max))."""
+    """exp(x - max) / sum(exp(x - max)). Both read the same exponentials: to compute them again takes longer."""
     x, axes = call.input(0), _axes(call)
-    highest, total = _max_and_sum(call, x, axes)
+    highest = _highest(call, x, axes)
+    power = compute(
+        f"{call.name}.exp", x.shape, (x, highest), lambda *i: unary("exp", x[i] - highest[without(i, axes)])
+    )
+    total = reduce_axes(f"{call.name}.sum", "sum", x.shape, axes, (power,), lambda *i: power[i])
     inverse = compute(f"{call.name}.inverse", total.shape, (total,), lambda *i: 1 / total[i])
-
-    def body(*i: Expr) -> Expr:
-        own = without(i, axes)
-        return unary("exp", x[i] - highest[own]) * inverse[own]
-
-    return compute(call.name, x.shape, (x, highest, inverse), body)
+    return compute(call.name, x.shape, (power, inverse), lambda *i: power[i] * inverse[without(i, axes)])
 
 
 def log_softmax(call: Call) -> Tensor:
     """x - max - log(sum(exp(x - max)))."""
     x, axes = call.input(0), _axes(call)
-    highest, total = _max_and_sum(call, x, axes)
+    highest = _highest(call, x, axes)
+
+    def power(*i: Expr) -> Expr:
+        return unary("exp", x[i] - highest[without(i, axes)])
+
+    total = reduce_axes(f"{call.name}.sum", "sum", x.shape, axes, (x, highest), power)
     log_total = compute(f"{call.name}.log", total.shape, (total,), lambda *i: unary("log", total[i]))
 
     def body(*i: Expr) -> Expr:
@@ -38,23 +42,10 @@ def log_softmax(call: Call) -> Tensor:
     return compute(call.name, x.shape, (x, highest, log_total), body)
 
 
-def _max_and_sum(call: Call, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    highest = reduce_axes(f"{call.name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
-    total = reduce_axes(
-        f"{call.name}.sum",
-        "sum",
-        x.shape,
-        axes,
-        (x, highest),
-        lambda *i: unary("exp", x[i] - highest[without(i, axes)]),
-    )
-    return highest, total
-
-
 def hardmax(call: Call) -> Tensor:
     """1 at the first maximum, 0 elsewhere."""
     x, axes = call.input(0), _axes(call)
-    highest = reduce_axes(f"{call.name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
+    highest = _highest(call, x, axes)
     size = math.prod(x.shape[d] for d in axes)
 
     def flat(i: tuple[Expr, ...]) -> Expr:
@@ -68,6 +59,10 @@ def hardmax(call: Call) -> Tensor:
 
     first = reduce_axes(f"{call.name}.place", "min", x.shape, axes, (x, highest), place)
     return compute(call.name, x.shape, (first,), lambda *i: flat(i).eq(first[without(i, axes)]).cast(x.dtype))
+
+
+def _highest(call: Call, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    return reduce_axes(f"{call.name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
 
 
 def _axes(call: Call) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from kernel_checks import check_model
 from onnx_models import model, node, random
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.nodes import Load
+from webnn_compile.ir.nodes import Load, Unary
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.pipeline import Lowered, lower_model
 from webnn_compile.tensor.fuse import BODY_LIMIT
@@ -84,10 +84,11 @@ def test_an_activation_of_several_nodes_joins_its_convolution() -> None:
 
 
 def test_softmax() -> None:
-    """Largest, sum of powers, quotient: each reduction is a kernel, and only those and one map are."""
+    """Largest, powers, their sum, quotient: each reduction is a kernel, and the powers are computed once."""
     proto = chain(["Softmax"], [3, 17])
     groups = lowered(proto).groups
     assert sum(g.reduce is not None for g in groups) == 2
+    assert sum(isinstance(n, Unary) and n.op == "exp" for k in lowered(proto).kernels for n in walk(k.body)) == 1
     assert len(groups) <= 4
     check_model(proto)
 
