@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from convolutions import Case, always
 from nests import biased_product, matrix_product, padded_sum, pointwise, sum_of_rows
 from webnn_compile.dtypes import F32, I32, U32
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.construct import select
 from webnn_compile.ir.nodes import (
     Alloc,
@@ -31,9 +34,11 @@ from webnn_compile.ir.nodes import (
 )
 from webnn_compile.ir.simplify import simplify
 from webnn_compile.passes.store_halves import store_halves
+from webnn_compile.pipeline import lower_model
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import sink, spread, tag
 from webnn_compile.target import GpuTarget
+from webnn_compile.wgsl.backend import WebGpu
 
 ROOMY = GpuTarget("roomy", busy=1)
 
@@ -138,6 +143,23 @@ def condition() -> Kernel:
     return Kernel("condition", (x, y), For(i, Seq((zero, above)), LoopKind.THREAD))
 
 
+def transform_of_windows() -> Kernel:
+    """Four windows of 6 x 6, an invocation for each channel of one."""
+    return schedule_simt(winograd_kernel(4, "winogradinput"), ROOMY)
+
+
+def transform_of_results() -> Kernel:
+    """Tiles of 2 x 2, in vectors of channels; the last ones have one row or column. With bias and ReLU."""
+    return schedule_simt(winograd_kernel(2, "conv_relu"), ROOMY)
+
+
+def winograd_kernel(m: int, name: str) -> Kernel:
+    """A naive kernel of a convolution of 5 x 5 elements, 4 channels and 8 filters, by tiles of m x m."""
+    graph = run_graph_passes(import_model(Case((1, 4, 5, 5), 8).proto))
+    lowered = lower_model(graph, policy=WebGpu().layouts, choose=always(m))
+    return next(k for k in lowered.kernels if k.name == name)
+
+
 DEVICE_CONSTRUCTS: dict[str, Callable[[], Kernel]] = {
     f.__name__: f
     for f in (
@@ -154,5 +176,7 @@ DEVICE_CONSTRUCTS: dict[str, Callable[[], Kernel]] = {
         shared_memory,
         workgroup_tree,
         condition,
+        transform_of_windows,
+        transform_of_results,
     )
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from convolutions import Case, always
 from onnx import TensorProto
 from onnx_models import model, node, random
 from webnn_compile.device_program import Placement
@@ -90,6 +91,8 @@ MODELS = {
         ["y"],
     ),
     "transpose": lambda: one("Transpose", [(3, 4, 9)], perm=[2, 0, 1]),
+    "transform_of_windows": lambda: Case((1, 12, 5, 5), 4, tail="relu again").proto,
+    "transform_of_results": lambda: Case((1, 2, 5, 5), 24).proto,
     "functions": lambda: one("Erf", [(7,)]),
     "nothing": lambda: model(
         [node("Slice", ["x", "zero", "zero"], ["y"])], {"x": (2, 3)}, ["y"], {"zero": np.zeros(1, np.int64)}
@@ -97,11 +100,16 @@ MODELS = {
 }
 
 
+TILES = {"transform_of_windows": 4, "transform_of_results": 4}
+"""Of models that Winograd's algorithm computes."""
+
+
 @cache
 def kernels(name: str) -> list[Kernel]:
     """The naive kernels of a model, in types of 32 bits; constants lie as fragments want them."""
     graph = run_graph_passes(import_model(MODELS[name]()))
-    lowered = lower_tensors(graph.name, lower_graph(graph), policy=WebGl().layouts)
+    choose = always(TILES[name]) if name in TILES else None
+    lowered = lower_tensors(graph.name, lower_graph(graph), policy=WebGl().layouts, choose=choose)
     return [order_constants(narrow_types(k, {}).kernel) for k in lowered.kernels]
 
 
