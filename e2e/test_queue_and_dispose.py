@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from harness import open_page, outcome
 from playwright.sync_api import Page
-from server import Site
+from server import ISOLATION, Site, serve
 from tiny_artifact import SLOW, tiny_weights
+
+
+@pytest.fixture(params=["messages", "shared memory"])
+def site(tiny_folder: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
+    """Page and worker talk by messages, or, where the page is cross-origin isolated, by shared memory, too."""
+    with serve(tiny_folder, headers=ISOLATION if request.param == "shared memory" else None) as served:
+        yield served
+
 
 FIRST = """
   const fill = (value) => new Float32Array(1024).fill(value);

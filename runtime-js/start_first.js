@@ -24,6 +24,8 @@ import { UnsupportedError } from './errors.js';
  * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's.
  * @property {Record<string, unknown>} facts what `info` tells of it
  * @property {(inputs: Input[], options?: RunOptions) => Output[] | Promise<Output[]>} run
+ * @property {(inputs: ArrayBufferView[], outputs: Uint8Array[]) => void} [runInto] a run that is over at once; `outputs` get
+ *   the bytes of the results
  * @property {(inputs: Input[]) => KernelTime[] | Promise<KernelTime[]>} profile
  * @property {() => void} dispose pending runs reject
  * @property {() => GPUDevice | undefined} [device]

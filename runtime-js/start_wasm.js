@@ -79,20 +79,20 @@ export async function startWasm(given, onProgress) {
     exports.prepare?.(plan.memory.weights, plan.memory.arena);
     // Inputs are zeros still, which are valid for every model.
     if (plan.warmup) exports.run(plan.memory.weights, plan.memory.arena);
-    const run = runner(plan, memory, exports.run);
+    const { run, runInto } = runner(plan, memory, exports.run);
     /** @type {Session['profile']} */
     const profile = async (inputs) => {
       const steps = await fetchJson(plan.steps);
       times.length = 0;
       const began = performance.now();
-      runner(plan, memory, exports.profile)(inputs);
+      runner(plan, memory, exports.profile).run(inputs);
       return steps.map((/** @type {import('./model.js').KernelTime} */ step, /** @type {number} */ i) => ({
         ...step,
         ms: /** @type {number} */ (times[i]) - (times[i - 1] ?? began),
         clock: 'wall',
       }));
     };
-    return { facts, run, profile, dispose: () => pool?.dispose() };
+    return { facts, run, runInto, profile, dispose: () => pool?.dispose() };
   } catch (error) {
     pool?.dispose();
     throw error;
@@ -103,16 +103,20 @@ export async function startWasm(given, onProgress) {
  * @param {WasmPlan} plan
  * @param {WebAssembly.Memory} memory
  * @param {Entry} compute
- * @returns {(inputs: import('./start_first.js').Input[]) => TypedArray[]}
  */
 function runner(plan, memory, compute) {
   const { weights, arena } = plan.memory;
+  const place = (/** @type {TensorSpec} */ { offset, dtype, shape }) =>
+    new Uint8Array(memory.buffer, arena + offset, lengthOf(shape) * elementOf(dtype).bytes);
+  const inputs = plan.inputs.map(place);
+  const outputs = plan.outputs.map(place);
   /** @type {RunError | undefined} */
   let broken;
-  return (inputs) => {
+  /** @param {import('./start_first.js').Input[]} values */
+  const call = (values) => {
     if (broken) throw broken;
-    plan.inputs.forEach((spec, i) => {
-      write(memory.buffer, arena + spec.offset, spec, /** @type {ArrayBufferView} */ (inputs[i]));
+    plan.inputs.forEach(({ dtype }, i) => {
+      write(/** @type {Uint8Array} */ (inputs[i]), dtype, /** @type {ArrayBufferView} */ (values[i]));
     });
     try {
       compute(weights, arena);
@@ -124,7 +128,23 @@ function runner(plan, memory, compute) {
       );
       throw broken;
     }
-    return plan.outputs.map((spec) => read(memory.buffer, arena + spec.offset, spec));
+  };
+  return {
+    /** @param {import('./start_first.js').Input[]} values */
+    run(values) {
+      call(values);
+      // Copies, never of shared memory.
+      return plan.outputs.map(({ dtype }, i) =>
+        typedArray(dtype, /** @type {Uint8Array} */ (outputs[i]).slice().buffer),
+      );
+    },
+    /** @type {NonNullable<Session['runInto']>} */
+    runInto(values, results) {
+      call(values);
+      outputs.forEach((bytes, i) => {
+        results[i]?.set(bytes);
+      });
+    },
   };
 }
 
@@ -197,25 +217,12 @@ async function download(plan, memory, start, onProgress) {
 }
 
 /**
- * @param {ArrayBufferLike} buffer
- * @param {number} address
- * @param {TensorSpec} spec
+ * @param {Uint8Array} target
+ * @param {string} dtype
  * @param {ArrayBufferView} value
  */
-function write(buffer, address, { dtype }, value) {
-  const target = new Uint8Array(buffer, address, value.byteLength);
-  target.set(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
+function write(target, dtype, { buffer, byteOffset, byteLength }) {
+  target.set(new Uint8Array(buffer, byteOffset, byteLength));
   // Compiled code may rely on 0 or 1, as in NumPy.
   if (dtype === 'bool') for (let i = 0; i < target.length; i++) if (target[i]) target[i] = 1;
-}
-
-/**
- * A copy, never of shared memory.
- * @param {ArrayBufferLike} buffer
- * @param {number} address
- * @param {TensorSpec} spec
- */
-function read(buffer, address, { dtype, shape }) {
-  const copy = new Uint8Array(new Uint8Array(buffer, address, lengthOf(shape) * elementOf(dtype).bytes));
-  return typedArray(dtype, copy.buffer);
 }

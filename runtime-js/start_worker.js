@@ -1,6 +1,7 @@
 // The page's side of the worker: a session whose runs are answered by messages. Nothing large is cloned: inputs are
 // copied into a buffer that goes to the worker and comes back, outputs are handed over.
 import { RunError, unpackError, WorkerError } from './errors.js';
+import { callAway, give, take as takeOutputs } from './mailbox.js';
 import { startThreads } from './start_threads.js';
 
 /** @typedef {Omit<import('./start_first.js').Plan, 'startThreads' | 'device'>} PlainPlan */
@@ -20,6 +21,8 @@ export async function startWorker(plan, onProgress) {
   let pool;
   /** @type {ArrayBuffer | undefined} kept from the last run */
   let spare;
+  /** @type {import('./mailbox.js').Mailbox | undefined} */
+  let mailbox;
   /** @type {Error | undefined} */
   let ended;
 
@@ -63,6 +66,7 @@ export async function startWorker(plan, onProgress) {
         );
       } else if ('started' in data) {
         started = true;
+        mailbox = data.mailbox;
         resolve(data.started);
       } else if (data.run === undefined) fail(unpackError(data.failed));
       else take(data.run).reject(unpackError(data.failed));
@@ -84,12 +88,32 @@ export async function startWorker(plan, onProgress) {
       const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
       spare = undefined;
       const images = inputs.map((input) => (ArrayBuffer.isView(input) ? null : input));
+      if (mailbox) callAway(mailbox);
       worker.postMessage({ run: runs, profile, bytes, images }, [bytes]);
       waiting.set(runs++, { resolve, reject });
     });
+  /**
+   * A run while no other is under way, which the worker may take without a message.
+   * @type {(inputs: import('./start_first.js').Input[]) => Promise<any[]> | undefined}
+   */
+  const hand = (inputs) => {
+    if (!mailbox || waiting.size || ended) return undefined;
+    const box = mailbox;
+    const run = runs;
+    const done = give(box, run, /** @type {ArrayBufferView[]} */ (inputs));
+    return (
+      done &&
+      new Promise((resolve, reject) => {
+        waiting.set(runs++, { resolve, reject });
+        done.then(() => {
+          if (waiting.has(run)) take(run).resolve(takeOutputs(box, plan.outputs));
+        });
+      })
+    );
+  };
   return {
     facts,
-    run: (inputs) => post(inputs, false),
+    run: (inputs) => hand(inputs) ?? post(inputs, false),
     profile: (inputs) => post(inputs, true),
     dispose: () => end(new RunError('disposed', 'the model was disposed of')),
   };

@@ -1,6 +1,7 @@
 // The dedicated worker: one session, messages answered in the order in which they came.
 import { elementOf, lengthOf } from './dtypes.js';
 import { packError } from './errors.js';
+import { canShare, createMailbox, listen } from './mailbox.js';
 import { startFirst } from './start_first.js';
 
 /** @typedef {import('./start_first.js').Session} Session */
@@ -14,7 +15,7 @@ import { startFirst } from './start_first.js';
  * @typedef {{ threads: number } | { join: import('./start_threads.js').PoolStart }} ToPool no threads: they end
  * @typedef {ToPool
  *   | { progress: import('./model.js').Progress }
- *   | { started: Session['facts'] }
+ *   | { started: Session['facts'], mailbox?: import('./mailbox.js').Mailbox }
  *   | { failed: import('./errors.js').PlainError, run?: number }
  *   | { run: number, results: unknown[], bytes: ArrayBuffer }} Reply `bytes` goes back
  */
@@ -23,6 +24,9 @@ import { startFirst } from './start_first.js';
 let session;
 /** @type {number[]} bytes of each input */
 let sizes;
+/** @type {import('./mailbox.js').Mailbox | undefined} */
+let mailbox;
+let answered = 0;
 
 /** @type {(reply: Reply, transfer?: ArrayBuffer[]) => void} */
 const reply = (message, transfer = []) => globalThis.postMessage(message, { transfer });
@@ -48,10 +52,13 @@ async function start(plan) {
   try {
     session = await startFirst({ ...plan, startThreads }, (progress) => reply({ progress }));
     sizes = plan.inputs.map(({ dtype, shape }) => lengthOf(shape) * elementOf(dtype).bytes);
-    reply({ started: session.facts });
+    if (session.runInto && canShare()) mailbox = createMailbox(plan.inputs, plan.outputs);
+    reply({ started: session.facts, mailbox });
   } catch (error) {
     reply({ failed: packError(error) });
+    return;
   }
+  wait();
 }
 
 /** @param {Run} request */
@@ -75,6 +82,24 @@ async function answer({ run, profile, bytes, images }) {
     reply({ run, failed: packError(error) });
   } finally {
     for (const image of images) image?.close();
+    answered++;
+  }
+  wait();
+}
+
+function wait() {
+  if (mailbox) listen(mailbox, answered, serve);
+}
+
+/** @param {number} run */
+function serve(run) {
+  const { inputs, outputs } = /** @type {import('./mailbox.js').Mailbox} */ (mailbox);
+  try {
+    /** @type {NonNullable<Session['runInto']>} */ (session.runInto)(inputs, outputs);
+    return true;
+  } catch (error) {
+    reply({ run, failed: packError(error) });
+    return false;
   }
 }
 
