@@ -42,6 +42,7 @@ class GlesDevice:
 
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
         self._gl = context()
+        self._gl.delete_discarded()
         self._made = Objects()
         self._discard = weakref.finalize(self, self._gl.discard, self._made)
         self._kernels = kernels

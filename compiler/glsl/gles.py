@@ -83,10 +83,11 @@ class Gles:
         return getattr(self._library, name)
 
     def discard(self, objects: Objects) -> None:
-        """Has objects deleted before the next one is made. Any thread may call this, but only one has the context."""
+        """Has objects deleted by the next `delete_discarded`. Any thread may call this; only one has the context."""
         self._discarded.append(objects)
 
     def delete_discarded(self) -> None:
+        """Not between the calls of a launch: no program is in use after it."""
         if self._discarded:
             self.glUseProgram(0)  # a program in use would stay
         while self._discarded:
@@ -100,7 +101,6 @@ class Gles:
 
     def generate(self, kind: str) -> int:
         """A new object of a kind ("Textures", "Framebuffers")."""
-        self.delete_discarded()
         made = c_uint()
         getattr(self, f"glGen{kind}")(1, byref(made))
         return made.value

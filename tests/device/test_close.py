@@ -41,6 +41,15 @@ def test_a_closed_model_does_not_run_and_others_do(target: str) -> None:
     np.testing.assert_array_equal(compiled(target).run(FEEDS)["y"], expected)
 
 
+def test_a_model_runs_on_while_others_are_given_up() -> None:
+    """What they held is not deleted in the middle of its launches."""
+    made, other = compiled("webgl"), compiled("webgl")
+    expected = other.run(FEEDS)["y"]
+    del other
+    gc.collect()
+    np.testing.assert_array_equal(made.run(FEEDS)["y"], expected)
+
+
 @pytest.mark.parametrize("closed", [True, False])
 def test_nothing_is_left_in_the_context_of_opengl(closed: bool) -> None:
     made = compiled("webgl")
