@@ -8,9 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from vectors import Array, run_pass
-from webnn_compile.dtypes import F64
+from webnn_compile.dtypes import F32, F64
 from webnn_compile.errors import UnsupportedError
-from webnn_compile.ir.nodes import Binary, Buffer, Const, Kernel, Load, Origin, Store, Unary
+from webnn_compile.ir.lanes import lanes_of
+from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Kernel, Load, Origin, Splat, Store, Unary
+from webnn_compile.ir.rewrite import walk
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS, lower_math
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
@@ -67,6 +69,29 @@ def test_erf() -> None:
     got = lowered("erf", x)
     assert np.abs(got - erf(x.astype(np.float64))).max() <= 4e-7
     assert np.abs(got).max() <= 1
+
+
+@pytest.mark.parametrize(("op", "reference", "limit"), [("erf", erf, 5e-7), ("tanh", np.tanh, 2e-7)])
+@pytest.mark.parametrize("divisor", [math.sqrt(2), -3.0, 1e-35])
+def test_a_constant_divides_by_its_reciprocal(op: str, reference: Reference, limit: float, divisor: float) -> None:
+    """But not one whose reciprocal is no float32; the function itself divides once."""
+    x = dense(-9, 9)
+    c = Const(divisor, F32)
+
+    def expression(a: Expr) -> Expr:
+        return Unary(op, Binary("/", a, Splat(c, lanes_of(a)) if lanes_of(a) > 1 else c))
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        argument = x.astype(np.float64) / float(np.float32(divisor))
+        want = reference(np.clip(argument, -50, 50))
+        got = run_pass(lower_math, expression, x)
+    kept = np.isfinite(argument)
+    assert np.abs(got - want)[kept].max() <= limit
+    x0 = Buffer("x", (1,), F32)
+    kernel = Kernel("f", (x0,), Store(x0, (Const(0),), expression(Load(x0, (Const(0),)))), Origin((), ()))
+    body = lower_math(kernel).body
+    by_constant = [n for n in walk(body) if isinstance(n, Binary) and n.op == "/" and n.b == c]
+    assert bool(by_constant) == (abs(divisor) < 1e-30)
 
 
 EDGES: dict[str, list[tuple[float, float]]] = {
