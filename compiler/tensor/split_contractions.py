@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..dtypes import F32
-from ..ir.nodes import Binary, Const, Expr, Load, Reduce, Var
+from ..ir.nodes import Binary, Buffer, Const, Expr, Load, Reduce, Var
 from ..ir.rewrite import free_vars, loads, substitute
 from .program import TensorProgram
+from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
 
 ROWS, COLUMNS = 8, 4
@@ -40,34 +41,21 @@ def split_contractions(program: TensorProgram, busy: int) -> TensorProgram:
 
     Of products with a constant that have fewer tiles than `busy` invocations. Sums are reassociated.
     """
-    done: dict[Tensor, Tensor] = {}
-    tensors: list[Tensor] = []
-    origins, channels_last = dict(program.origins), set(program.channels_last)
-    for t in program.tensors:
-        reads = tuple(done.get(r, r) for r in t.reads)
-        now = t if reads == t.reads else replace(t, reads=reads)
-        found = match_contraction(now)
-        parts = count_parts(now, found, busy) if found is not None else 1
-        if found is not None and parts > 1:
-            partial = _partial(now, found.over, parts)
-            whole = _whole(now, partial, parts)
-            origins[partial] = program.origins[t]
-            tensors.append(partial)
-            if t.rank > 2:  # an image: parts stand in place of its batch
-                channels_last |= {partial.buffer, whole.buffer}
-            now = whole
-        tensors.append(now)
-        if now is not t:
-            done[t] = now
-            origins[now] = origins.pop(t)
-    if not done:
-        return program
-    outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
-    stored = frozenset(done.get(t, t) for t in program.stored)
-    images = frozenset(channels_last)
-    return replace(
-        program, outputs=outputs, tensors=tuple(tensors), origins=origins, stored=stored, channels_last=images
-    )
+    images: set[Buffer] = set()
+
+    def parts(t: Tensor) -> list[Tensor]:
+        found = match_contraction(t)
+        count = count_parts(t, found, busy) if found is not None else 1
+        if found is None or count == 1:
+            return [t]
+        partial = _partial(t, found.over, count)
+        whole = _whole(t, partial, count)
+        if t.rank > 2:  # an image: parts stand in place of its batch
+            images.update((partial.buffer, whole.buffer))
+        return [partial, whole]
+
+    made = replace_tensors(program, parts)
+    return replace(made, channels_last=made.channels_last | images) if images else made
 
 
 def match_contraction(t: Tensor) -> Contraction | None:

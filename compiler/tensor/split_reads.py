@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..ir.nodes import Expr, Load, Node, Var
 from ..ir.rewrite import children, loads, rewrite_top_down, substitute
 from .program import TensorProgram
+from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute
 
 
@@ -17,28 +18,18 @@ def split_reads(program: TensorProgram, most: int) -> TensorProgram:
     Parts of a map's expression (a concatenation, a sum of many) become tensors of its shape. What reads too much in a
     single reduction stays as it is.
     """
-    done: dict[Tensor, Tensor] = {}
-    tensors: list[Tensor] = []
-    origins = dict(program.origins)
-    for t in program.tensors:
-        reads = tuple(done.get(r, r) for r in t.reads)
-        now = t if reads == t.reads else replace(t, reads=reads)
-        while len(now.reads) > most and not now.is_reduction:
-            found = _largest_part(now, most)
+
+    def parts(t: Tensor) -> list[Tensor]:
+        made: list[Tensor] = []
+        while len(t.reads) > most and not t.is_reduction:
+            found = _largest_part(t, most)
             if found is None:
                 break
-            part, now = _take_out(now, found)
-            tensors.append(part)
-            origins[part] = program.origins[t]
-        tensors.append(now)
-        if now is not t:
-            done[t] = now
-            origins[now] = origins.pop(t)
-    if not done:
-        return program
-    outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
-    stored = frozenset(done.get(t, t) for t in program.stored)
-    return replace(program, outputs=outputs, tensors=tuple(tensors), origins=origins, stored=stored)
+            part, t = _take_out(t, found)
+            made.append(part)
+        return [*made, t]
+
+    return replace_tensors(program, parts)
 
 
 def _largest_part(t: Tensor, most: int) -> Expr | None:

@@ -8,6 +8,7 @@ from math import prod
 from ..ir.nodes import Const, Expr, Load, Node, Reduce, Select, Var
 from ..ir.rewrite import loads, rewrite_top_down, substitute
 from .program import TensorProgram
+from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
 
 BUSY = 1024
@@ -19,24 +20,7 @@ def split_reductions(program: TensorProgram, most: int) -> TensorProgram:
 
     Of reductions over more than `most` elements that have fewer results than keep a GPU busy. Sums are reassociated.
     """
-    done: dict[Tensor, Tensor] = {}
-    tensors: list[Tensor] = []
-    origins = dict(program.origins)
-    for t in program.tensors:
-        reads = tuple(done.get(r, r) for r in t.reads)
-        now = t if reads == t.reads else replace(t, reads=reads)
-        stages = _stages(now, most)
-        tensors += stages
-        for s in stages:
-            origins[s] = program.origins[t]
-        if stages[-1] is not t:
-            done[t] = stages[-1]
-            del origins[t]
-    if not done:
-        return program
-    outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
-    stored = frozenset(done.get(t, t) for t in program.stored)
-    return replace(program, outputs=outputs, tensors=tuple(tensors), origins=origins, stored=stored)
+    return replace_tensors(program, lambda t: _stages(t, most))
 
 
 def _stages(t: Tensor, most: int) -> list[Tensor]:

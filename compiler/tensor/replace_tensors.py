@@ -1,0 +1,31 @@
+"""A program with other tensors in place of some of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from .program import TensorProgram
+from .tensor import Tensor
+
+
+def replace_tensors(program: TensorProgram, make: Callable[[Tensor], Sequence[Tensor]]) -> TensorProgram:
+    """Each tensor, once it reads what took the place of others, becomes those that `make` gives for it, in order; the
+    last stands for it, and all bear its origin. `make` gives the tensor itself to leave it. The same program where
+    nothing changes."""
+    done: dict[Tensor, Tensor] = {}
+    tensors: list[Tensor] = []
+    origins = dict(program.origins)
+    for t in program.tensors:
+        reads = tuple(done.get(r, r) for r in t.reads)
+        made = make(t if reads == t.reads else replace(t, reads=reads))
+        tensors += made
+        origins.update(dict.fromkeys(made, program.origins[t]))
+        if made[-1] is not t:
+            done[t] = made[-1]
+            del origins[t]
+    if not done:
+        return program
+    outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
+    stored = frozenset(done.get(t, t) for t in program.stored)
+    return replace(program, outputs=outputs, tensors=tuple(tensors), origins=origins, stored=stored)
