@@ -54,19 +54,20 @@ WEBGPU = GpuTarget("webgpu")
 @dataclass(frozen=True, slots=True)
 class GpuCosts:
     """What work on a GPU takes beside arithmetic, in the time of multiply-adds: a `load` of four elements that lie in a
-    cache, a `byte` that comes from memory or goes there, a `launch`. A product computes tiles of up to `rows` positions
-    by `vectors` of four columns."""
+    cache, a `byte` that comes from memory or goes there, a `launch`, the compilation of a `shader`. A product computes
+    tiles of up to `rows` positions by `vectors` of four columns."""
 
     rows: int
     vectors: int
     load: float
     byte: float
     launch: float
+    shader: float
 
 
 # GPUs from a phone's to a desktop's do 4 to 7 multiply-adds, as many as code of browsers reaches, in the time that
 # memory takes for a byte (Adreno 650: 0.2 T/s at 44 GB/s; Iris Xe: 0.3 at 60; M1: 0.5 at 68; RTX 3060: 2.5 at 360). A
 # dispatch takes 5 to 10 microseconds of a slower one's, a draw with its targets twice as long. A texel of four floats
-# is fetched at a quarter of the rate of usual ones.
-WEBGPU_COSTS = GpuCosts(rows=8, vectors=2, load=8, byte=5, launch=2e6)
-WEBGL_COSTS = GpuCosts(rows=8, vectors=1, load=10, byte=5, launch=4e6)
+# is fetched at a quarter of the rate of usual ones. A shader takes browser and driver about 30 ms, no matter the GPU.
+WEBGPU_COSTS = GpuCosts(rows=8, vectors=2, load=8, byte=5, launch=2e6, shader=8e9)
+WEBGL_COSTS = GpuCosts(rows=8, vectors=1, load=10, byte=5, launch=4e6, shader=8e9)

@@ -14,7 +14,7 @@ from onnx_models import onnxruntime_results, random
 from playwright.sync_api import Page
 from server import Site, serve
 
-CASE = Case((1, 64, 28, 28), 64)
+CASE = Case((1, 64, 56, 56), 64, first=3)
 
 SCRIPT = """
   const model = await bundle.load({ backend: argument.backend, worker: false });

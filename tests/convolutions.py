@@ -14,17 +14,26 @@ TOLERANCE = {2: 1e-5, 4: 1e-4}
 
 @dataclass(frozen=True)
 class Case:
-    """Input (batch, channels, height, width) and filters of a convolution; `tail` is what follows it."""
+    """Input (batch, channels, height, width) and filters of a convolution; `tail` is what follows it, `first` how many
+    others come before, of as many filters as channels."""
 
     shape: tuple[int, int, int, int]
     filters: int
     pads: tuple[int, int, int, int] = (1, 1, 1, 1)
     tail: str = "bias relu"
+    first: int = 0
 
     @property
     def proto(self) -> onnx.ModelProto:
         weights = {"w": random((self.filters, self.shape[1], 3, 3), 1) / 10, "b": random((self.filters,), 2)}
-        nodes = [node("Conv", ["x", "w", *(["b"] if "bias" in self.tail else [])], ["c"], pads=self.pads, name="conv")]
+        nodes, x = [], "x"
+        for i in range(self.first):
+            weights[f"v{i}"] = random((self.shape[1], self.shape[1], 3, 3), 10 + i) / 10
+            nodes.append(node("Conv", [x, f"v{i}"], [f"x{i}"], pads=self.pads, name=f"first{i}"))
+            x = f"x{i}"
+        nodes.append(
+            node("Conv", [x, "w", *(["b"] if "bias" in self.tail else [])], ["c"], pads=self.pads, name="conv")
+        )
         outputs = ["c"]
         if "relu" in self.tail:
             nodes.append(node("Relu", ["c"], ["r"], name="relu"))
@@ -56,4 +65,4 @@ CASES = (
 
 
 def always(tile: int) -> Choice:
-    return lambda t, conv: tile
+    return lambda t, conv, alike: tile

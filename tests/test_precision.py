@@ -128,9 +128,7 @@ def test_an_adapter_without_halves_is_refused(monkeypatch: pytest.MonkeyPatch) -
     plain = device.open_device.__wrapped__
     monkeypatch.setattr(device, "FEATURES", ())
     monkeypatch.setattr(device, "open_device", plain)
-    with pytest.raises(
-        InputError, match="the model needs shader-f16, which this machine's adapter lacks"
-    ):
+    with pytest.raises(InputError, match="the model needs shader-f16, which this machine's adapter lacks"):
         webnn_compile.compile(network(), target="webgpu", precision="f16")
     with pytest.raises(InputError, match="precision 'half' is not known; choose one of f32, f16"):
         webnn_compile.compile(network(), precision="half")

@@ -4,6 +4,9 @@ The unit is a multiply-add. A kernel takes as long as its arithmetic with what t
 with memory, whichever is longer, and its launch. Windows and products of F(4x4) are 2.25 times what the image is, its
 filters 4 times; of F(2x2) 4 and 1.8 times. So F(4x4) wins where there are pixels enough; with few of them the filters'
 bytes decide (of 512 x 512 channels at 7 x 7 pixels they take longer to read than the direct convolution to compute).
+
+A page waits for every shader before its first result. Convolutions of the same shapes share theirs, so it is what all
+of them save together that must earn back the time to compile them.
 """
 
 from __future__ import annotations
@@ -21,14 +24,18 @@ from .winograd_matrices import POINTS
 LANES = 4
 TAPS = 3
 GAIN = 0.8
-"""What an estimate must be below, relative to the direct convolution's: two more kernels are to be compiled."""
+"""What an estimate must be below, relative to the direct convolution's."""
+SHADERS = 4
+"""More to compile: of windows, filters and products, and results with a residual or without."""
+RUNS = 100
+"""After which that is earned back."""
 
 
 def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[tuple[int, ...]], bool]) -> Choice:
     """For each convolution the tile's edge m of F(m x m, 3 x 3), None where the direct convolution is as good. `order`
     is that of the windows' dimensions; `fits`: whether a device can hold a tensor of a physical shape."""
 
-    def choose(t: Tensor, conv: Convolution) -> int | None:
+    def choose(t: Tensor, conv: Convolution, alike: int) -> int | None:
         channels, filters = conv.x.shape[1], t.shape[1]
         if conv.weights.shape[2:] != (TAPS, TAPS) or min(channels, filters) < 2 * LANES:
             return None
@@ -39,9 +46,11 @@ def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[
 
         fitting = [m for m in POINTS if can_hold(m)]
         best = min(fitting, key=lambda m: _by_tiles(t, conv, m, costs), default=None)
-        if best is None or _by_tiles(t, conv, best, costs) >= GAIN * _direct(t, conv, costs):
+        if best is None:
             return None
-        return best
+        direct, by_tiles = _direct(t, conv, costs), _by_tiles(t, conv, best, costs)
+        pays = by_tiles < GAIN * direct and alike * RUNS * (direct - by_tiles) > SHADERS * costs.shader
+        return best if pays else None
 
     return choose
 

@@ -22,7 +22,7 @@ GAIN = 0.8
 """What an estimate must be below, relative to the direct convolution's."""
 
 
-def choose_tile(t: Tensor, conv: Convolution) -> int | None:
+def choose_tile(t: Tensor, conv: Convolution, _alike: int) -> int | None:
     """The tile's edge m of F(m x m, 3 x 3), None where the direct convolution is as good."""
     if conv.weights.shape[2:] != (3, 3) or min(conv.weights.shape[:2]) < 2 * LANES:
         return None

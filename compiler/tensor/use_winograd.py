@@ -12,6 +12,7 @@ Where that suits the target better, n, th and tw are one dimension, which counts
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -26,8 +27,9 @@ from .tensor import Tensor, compute, reduce
 from .winograd_matrices import winograd
 
 Array = np.ndarray
-Choice = Callable[[Tensor, Convolution], int | None]
-"""The edge m of the output tiles by which a convolution is to be computed; None: as it is."""
+Choice = Callable[[Tensor, Convolution, int], int | None]
+"""The edge m of the output tiles by which a convolution, one of so many of its shapes, is to be computed; None: as it
+is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,12 @@ def use_winograd(
     origins = dict(program.origins)
     rewritten: list[Rewritten] = []
     channels_last, planes = set(program.channels_last), set(program.planes)
+    alike = Counter(_shapes(t, c) for t in program.tensors if (c := match_convolution(t)) is not None)
     for t in program.tensors:
         reads = tuple(done.get(r, r) for r in t.reads)
         now = t if reads == t.reads else replace(t, reads=reads)
         found = match_convolution(now)
-        tile = choose(now, found) if found is not None else None
+        tile = choose(now, found, alike[_shapes(now, found)]) if found is not None else None
         if found is None or tile is None:
             tensors.append(now)
         else:
@@ -75,6 +78,10 @@ def use_winograd(
     stored = frozenset(done.get(t, t) for t in program.stored)
     images, windows = frozenset(channels_last), frozenset(planes)
     return TensorProgram(program.inputs, outputs, tuple(tensors), origins, stored, images, windows), tuple(rewritten)
+
+
+def _shapes(t: Tensor, conv: Convolution) -> tuple[object, ...]:
+    return t.shape, conv.x.shape, conv.weights.shape, conv.top, conv.left
 
 
 def by_tiles(t: Tensor, conv: Convolution, m: int, *, in_line: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -130,10 +130,12 @@ def test_what_is_prepared_is_the_same_at_every_load(backend: str) -> None:
 @pytest.mark.parametrize(
     ("case", "tile"),
     [
-        (Case((1, 64, 56, 56), 64), 4),
-        (Case((1, 128, 28, 28), 128), 4),
-        (Case((1, 256, 14, 14), 256), 4),
-        (Case((1, 512, 7, 7), 512), 2),
+        (Case((1, 64, 56, 56), 64, first=3), 4),
+        (Case((1, 64, 56, 56), 64, first=2), None),
+        (Case((1, 128, 28, 28), 128, first=3), 4),
+        (Case((1, 256, 14, 14), 256, first=3), 4),
+        (Case((1, 512, 7, 7), 512, first=7), 2),
+        (Case((1, 64, 224, 224), 64), 4),
         (Case((1, 16, 112, 112), 16), None),
         (Case((1, 64, 7, 7), 64), None),
         (Case((1, 3, 224, 224), 64), None),
@@ -143,8 +145,9 @@ def test_what_is_prepared_is_the_same_at_every_load(backend: str) -> None:
 )
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_choice(case: Case, tile: int | None, backend: str) -> None:
+    """Few layers alike do not earn back, in a hundred runs, the time to compile their shaders."""
     layers = lower(case.proto, backend, choice_for(BACKENDS[backend])).rewritten
-    assert [layer.tile for layer in layers] == ([] if tile is None else [tile])
+    assert [layer.tile for layer in layers] == ([] if tile is None else [tile] * (case.first + 1))
 
 
 def test_what_a_device_cannot_hold_is_computed_directly() -> None:
@@ -168,9 +171,9 @@ def test_other_convolutions_are_left_alone(attributes: dict[str, object], backen
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_without_fast_math_nothing_is_rewritten(backend: str, tmp_path: Path) -> None:
     need_driver(backend)
-    path, proto = tmp_path / "model.onnx", Case((1, 64, 28, 28), 64).proto
+    path, proto = tmp_path / "model.onnx", Case((1, 64, 56, 56), 64, first=3).proto
     onnx.save(proto, path)
-    feeds = {"x": random((1, 64, 28, 28), 5)}
+    feeds = {"x": random((1, 64, 56, 56), 5)}
     for on in (True, False):
         made = webnn_compile.compile(path, backend, fast_math=on)
         assert (set(names(made.program)) >= PARTS, bool(made.program.prepare)) == (on, on)  # type: ignore[union-attr]
@@ -179,10 +182,13 @@ def test_without_fast_math_nothing_is_rewritten(backend: str, tmp_path: Path) ->
 
 def test_a_build_chooses_for_each_target_and_measures_each_tile(tmp_path: Path) -> None:
     """At 7 x 7 and 512 channels a CPU wants other tiles than GPUs: --verify measures both."""
-    proto = Case((1, 512, 7, 7), 512).proto
+    proto = Case((1, 512, 7, 7), 512, first=7).proto
     onnx.save(proto, tmp_path / "model.onnx")
     report = build(tmp_path / "model.onnx", tmp_path / "out", Options(verify=True), lambda *_: None, str)
-    assert sorted((layer.node, layer.tile) for layer in report.layers) == [("conv", 2), ("conv", 4)]
+    assert sorted((layer.node, layer.tile) for layer in report.layers if layer.node == "conv") == [
+        ("conv", 2),
+        ("conv", 4),
+    ]
     assert all(0 < layer.error < 1e-3 for layer in report.layers)
     assert [set(names(d.program)) >= PARTS for d in report.devices] == [True, True]
     exact = build(tmp_path / "model.onnx", tmp_path / "exact", Options(fast_math=False), lambda *_: None, str)
