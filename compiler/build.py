@@ -128,7 +128,7 @@ def _measure(rewritten: list[Rewritten]) -> list[LayerError]:
 
 def _verify(model: Path, lowered: Lowered, report: Report, options: Options, weights: Weights) -> list[Comparison]:
     """Native and what is built for the CPU against onnxruntime, with halves what is built for WebGPU, too, where this
-    machine can. InternalError where one is off: no such bundle is written."""
+    machine can. InternalError where one is off, InputError with halves: no such bundle is written."""
     from .native.jit import host_target
     from .native.model import NativeModel
 
@@ -148,7 +148,8 @@ def _verify(model: Path, lowered: Lowered, report: Report, options: Options, wei
     wrong = [c for c in found if not c.ok]
     if wrong:
         worst = "; ".join(f"{c.backend}: output {c.output!r} errs by {c.error:.3g}" for c in wrong)
-        raise InternalError(
-            f"--verify: results differ from onnxruntime's by more than {wrong[0].tolerance:.1g} ({worst})"
-        )
+        message = f"--verify: results differ from onnxruntime's by more than {wrong[0].tolerance:.1g} ({worst})"
+        if halves:
+            raise InputError(f"{message}; float16 is too coarse for this model: leave --precision f16 out")
+        raise InternalError(message)
     return found

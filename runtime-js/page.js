@@ -86,6 +86,7 @@ function summarise(dtype, array) {
   const numbers = bits ? new globalThis.Float16Array(/** @type {ArrayBuffer} */ (array.buffer)) : array;
   const values = Array.from(/** @type {ArrayLike<number | bigint>} */ (numbers), Number);
   const number = (/** @type {number} */ value) => String(Number(value.toPrecision(5)));
+  if (values.length === 0) return 'empty';
   const largest = values.reduce((best, value, i) => (value > /** @type {number} */ (values[best]) ? i : best), 0);
   const head = values.slice(0, 10).map(number).join(', ');
   return `${head}${values.length > 10 ? ', …' : ''}\nlargest: ${number(values[largest] ?? Number.NaN)} at ${largest}`;

@@ -155,3 +155,54 @@ def test_the_command_line(tmp_path: Path) -> None:
             assert "webgpu" in found or "webgpu was not compared: " in done.output
             assert "large ones float16, as is what webgpu has in memory" in " ".join(done.output.split())
     assert sizes["f16"] < 0.6 * sizes["f32"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_infinities_of_the_model_stay(target: str) -> None:
+    """Rows that are masked as a whole: softmax gives NaN, which the model turns to zeros."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"]),
+        node("Where", ["mask", "a", "lowest"], ["b"]),
+        node("Softmax", ["b"], ["c"], axis=-1),
+        node("IsNaN", ["c"], ["n"]),
+        node("Where", ["n", "zero", "c"], ["d"]),
+        node("MatMul", ["d", "v"], ["y"]),
+    ]
+    mask = np.random.default_rng(3).uniform(size=(96, 80)) < 0.5
+    mask[10] = mask[95] = False
+    weights = {"w": random((64, 80), 1), "v": random((80, 64), 2), "mask": mask}
+    weights |= {"lowest": np.float32(-np.inf), "zero": np.float32(0)}
+    proto = model(nodes, {"x": [96, 64]}, ["y"], weights)
+    feeds = {"x": random((96, 64), 4)}
+    (got,), (want,) = compiled(proto, target).run(feeds).values(), onnxruntime_results(proto, feeds).values()
+    assert largest_error(got, want) <= HALF_TOLERANCE
+    assert not got[10].any()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_positions_stay_exact(target: str) -> None:
+    nodes = [
+        node("Add", ["x", "rows"], ["a"]),
+        node("Cast", ["a"], ["i"], to=onnx.TensorProto.INT64),
+        node("Gather", ["table", "i"], ["y"]),
+    ]
+    weights = {"rows": np.arange(8000, dtype=np.float32), "table": random((8001, 2), 1)}
+    proto = model(nodes, {"x": [8000]}, ["y"], weights)
+    feeds = {"x": np.ones(8000, np.float32)}
+    try:
+        (got,) = compiled(proto, target).run(feeds).values()
+    except InputError as error:
+        pytest.skip(str(error))
+    assert largest_error(got, onnxruntime_results(proto, feeds)["y"]) <= HALF_TOLERANCE
+
+
+def test_verify_tells_of_a_model_that_wants_float32(tmp_path: Path) -> None:
+    """Near 1000 float16s are 0.5 apart."""
+    nodes = [node("Add", ["x", "c"], ["a"]), node("Sub", ["a", "d"], ["y"])]
+    weights = {"c": np.full((1, 300), 1000.3, np.float32), "d": np.full((1, 300), 1000, np.float32)}
+    path = tmp_path / "model.onnx"
+    onnx.save(model(nodes, {"x": [1, 300]}, ["y"], weights), path)
+    result = CliRunner().invoke(main, [str(path), "--out", str(tmp_path / "out"), "--precision", "f16", "--verify"])
+    assert result.exit_code == 2
+    assert "float16 is too coarse for this model: leave --precision f16 out" in result.output
+    assert not (tmp_path / "out").exists()

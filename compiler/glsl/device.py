@@ -18,6 +18,7 @@ from .gles import (
     TEXTURE0,
     TEXTURE_2D_ARRAY,
     TRIANGLES,
+    Gles,
     Objects,
     context,
 )
@@ -41,7 +42,6 @@ class GlesDevice:
     """A `device_model.Device`."""
 
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
-        self._gl = context()
         self._gl.delete_discarded()
         self._made = Objects()
         self._discard = weakref.finalize(self, self._gl.discard, self._made)
@@ -49,6 +49,10 @@ class GlesDevice:
         self._programs: dict[int, int] = {}
         self._storages: list[Storage] = []
         self._targets: dict[tuple[int, int, int], int] = {}
+
+    @property
+    def _gl(self) -> Gles:
+        return context()
 
     def allocate(self, storages: Sequence[Storage]) -> None:
         self._storages = list(storages)

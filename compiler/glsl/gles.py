@@ -66,11 +66,12 @@ class Objects:
 
 
 class Gles:
-    """The functions of a current context, by the names that the specification gives them."""
+    """The functions of a context, by the names that the specification gives them."""
 
     def __init__(self) -> None:
         self._discarded: deque[Objects] = deque()
-        self._library = _make_current()
+        self._library, self._egl, self._display, self._context = _open()
+        self.make_current()
         for name, (result, *arguments) in _SIGNATURES.items():
             function = getattr(self._library, name)
             function.restype, function.argtypes = result, arguments
@@ -81,6 +82,14 @@ class Gles:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._library, name)
+
+    def make_current(self) -> None:
+        """Before any call: other users of EGL, as wgpu is, leave another context or none, and calls without one do
+        nothing and report nothing. Raises InputError in a second thread."""
+        if self._egl.eglGetCurrentContext() == self._context:
+            return
+        if not self._egl.eglMakeCurrent(self._display, None, None, self._context):
+            raise InputError("target webgl: another thread has the OpenGL context; run all of its models in one thread")
 
     def discard(self, objects: Objects) -> None:
         """Has objects deleted by the next `delete_discarded`. Any thread may call this; only one has the context."""
@@ -129,13 +138,20 @@ class Gles:
             raise InputError(f"the OpenGL driver refuses a shader: {log.value.decode(errors='replace')}\n{lines}")
 
 
-@cache
 def context() -> Gles:
-    """The context of this process. Raises InputError where there is no driver."""
+    """The context of this process, current. Raises InputError where there is no driver, and in a second thread."""
+    made = _only()
+    made.make_current()
+    return made
+
+
+@cache
+def _only() -> Gles:
     return Gles()
 
 
-def _make_current() -> ctypes.CDLL:
+def _open() -> tuple[ctypes.CDLL, ctypes.CDLL, Any, Any]:
+    """OpenGL ES, EGL, a display and a context."""
     try:
         egl, gles = ctypes.CDLL("libEGL.so.1"), ctypes.CDLL("libGLESv2.so.2")
     except OSError as error:
@@ -146,11 +162,12 @@ def _make_current() -> ctypes.CDLL:
     egl.eglChooseConfig.argtypes = (c_void_p, c_void_p, c_void_p, c_int, c_void_p)
     egl.eglCreateContext.argtypes = (c_void_p, c_void_p, c_void_p, c_void_p)
     egl.eglMakeCurrent.argtypes = (c_void_p, c_void_p, c_void_p, c_void_p)
+    egl.eglGetCurrentContext.restype, egl.eglGetCurrentContext.argtypes = c_void_p, ()
     surfaceless, default = 0x31DD, None
     for platform in (surfaceless, default):
         display = egl.eglGetPlatformDisplay(platform, None, None) if platform else _default_display(egl)
-        if display and egl.eglInitialize(display, None, None) and _bind(egl, display):
-            return gles
+        if display and egl.eglInitialize(display, None, None) and (made := _create_context(egl, display)):
+            return gles, egl, display, made
     raise InputError("target webgl: no OpenGL ES 3.0 driver (Debian libgl1-mesa-dri has one for any machine)")
 
 
@@ -159,12 +176,11 @@ def _default_display(egl: ctypes.CDLL) -> Any:
     return egl.eglGetDisplay(None)
 
 
-def _bind(egl: ctypes.CDLL, display: Any) -> bool:
+def _create_context(egl: ctypes.CDLL, display: Any) -> Any:
     es_api, renderable, es3, surface, version, none = 0x30A0, 0x3040, 0x40, 0x3033, 0x3098, 0x3038
     egl.eglBindAPI(es_api)
     config, count = c_void_p(), c_int()
     wanted = (c_int * 5)(renderable, es3, surface, 0, none)
     if not egl.eglChooseConfig(display, wanted, byref(config), 1, byref(count)) or not count.value:
-        return False
-    made = egl.eglCreateContext(display, config, None, (c_int * 3)(version, 3, none))
-    return bool(made) and bool(egl.eglMakeCurrent(display, None, None, made))
+        return None
+    return egl.eglCreateContext(display, config, None, (c_int * 3)(version, 3, none))

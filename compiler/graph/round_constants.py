@@ -14,7 +14,7 @@ FEW = 256
 
 ACCURACY = 2.0**-10
 """Of its largest element: what rounding may change a constant by. Larger numbers than a float16 holds, and constants
-that lie among its subnormals, stay float32."""
+that lie among its subnormals, stay float32; so do whole numbers, which may be positions or limits of them."""
 
 
 def round_constants(graph: Graph) -> Graph:
@@ -30,4 +30,5 @@ def _rounded(data: Array) -> Array | None:
         near = data.astype(np.float16).astype(np.float32)
     with np.errstate(invalid="ignore"):
         error, largest = np.abs(near - data).max(), np.abs(data).max()
-    return near if 0 < error <= ACCURACY * largest else None
+        whole = np.array_equal(data, np.rint(data))
+    return near if 0 < error <= ACCURACY * largest and not whole else None

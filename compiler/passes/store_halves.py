@@ -10,6 +10,8 @@ from ..ir.construct import maximum, minimum
 from ..ir.lanes import lanes_of
 from ..ir.nodes import Buffer, Cast, Const, Expr, Kernel, Load, Node, Splat, Store
 from ..ir.rewrite import rewrite
+from .legalise_floats import is_infinite
+from .math_functions import Num
 
 LARGEST = 65504.0
 """The largest float16."""
@@ -59,7 +61,7 @@ def saturate_halves(kernel: Kernel) -> Kernel:
     """float16(x)   ->   float16(min(max(x, -65504), 65504)); a float16 that was widened alone stays as it is.
 
     What lies beyond float16 becomes its largest number, as a mask of -3e38 wants it, and no infinity, of which the next
-    product would make a NaN. NaN stays.
+    product would make a NaN. The model's own infinities stay, and NaN.
     """
 
     def rule(n: Node) -> Expr | None:
@@ -67,7 +69,9 @@ def saturate_halves(kernel: Kernel) -> Kernel:
             case Cast(to, Cast(_, a)) if to == F16 and a.dtype == F16:
                 return a
             case Cast(to, a) if to == F16 and a.dtype == F32:
-                return Cast(F16, minimum(maximum(a, _bound(-LARGEST, a)), _bound(LARGEST, a)))
+                x = Num(a, lanes_of(a))
+                finite = Num(minimum(maximum(a, _bound(-LARGEST, a)), _bound(LARGEST, a)), x.lanes)
+                return Cast(F16, is_infinite(x).where(x, finite, x).e)
         return None
 
     body = rewrite(kernel.body, rule)

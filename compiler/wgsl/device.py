@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -25,7 +28,8 @@ def open_device() -> wgpu.GPUDevice:
     """The machine's adapter, with no more than what every browser grants, and FEATURES. Raises InputError where there
     is none."""
     try:
-        adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
+        with _runtime_folder():
+            adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
         limits = {
             "max-storage-buffers-per-shader-stage": WEBGPU.storage_buffers,
             "max-compute-workgroup-storage-size": WEBGPU.workgroup_bytes,
@@ -38,6 +42,21 @@ def open_device() -> wgpu.GPUDevice:
         raise InputError(
             f"target webgpu: no WebGPU adapter ({error}); install a Vulkan driver (Debian: mesa-vulkan-drivers)"
         ) from error
+
+
+@contextmanager
+def _runtime_folder() -> Iterator[None]:
+    """The libraries of window systems print an error of their own where the variable is missing, as in containers."""
+    name = "XDG_RUNTIME_DIR"
+    if name in os.environ:
+        yield
+        return
+    with TemporaryDirectory() as folder:
+        os.environ[name] = folder
+        try:
+            yield
+        finally:
+            del os.environ[name]
 
 
 class WgpuDevice:

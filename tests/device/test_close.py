@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
@@ -72,3 +73,19 @@ def test_nothing_is_left_in_the_context_of_opengl(closed: bool) -> None:
         gc.collect()
         gl.delete_discarded()
     assert not any(getattr(gl, f"glIs{kind}")(name) for kind, names in held.items() for name in names)
+
+
+def test_models_of_both_targets_take_turns() -> None:
+    """Other users of EGL leave no context, and calls of OpenGL without one do nothing and report nothing."""
+    webgl, webgpu = compiled("webgl"), compiled("webgpu")
+    expected = webgl.run(FEEDS)["y"]
+    for made in (webgpu, webgl, compiled("webgpu"), webgl):
+        np.testing.assert_allclose(made.run(FEEDS)["y"], expected, atol=1e-4)
+
+
+def test_the_context_of_opengl_belongs_to_one_thread() -> None:
+    made = compiled("webgl")
+    made.run(FEEDS)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(InputError, match="run all of its models in one thread"):
+        pool.submit(made.run, FEEDS).result()
+    made.run(FEEDS)

@@ -32,8 +32,9 @@ def test_large_constants_become_halves() -> None:
         RANDOM * np.float32(1e6),
         RANDOM * np.float32(1e-6),
         np.append(RANDOM, np.float32(np.inf)),
+        np.arange(8000, dtype=np.float32),
     ],
-    ids=["few", "too large", "too small", "infinite"],
+    ids=["few", "too large", "too small", "infinite", "whole"],
 )
 def test_others_stay(data: np.ndarray) -> None:
     np.testing.assert_array_equal(rounded(data), data)

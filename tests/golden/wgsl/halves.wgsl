@@ -31,8 +31,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) threa
   acc_0_1 = acc_0_1 + f32(b0[13]) * t7;
   let t8 = select(acc_0_0, vec4f(0.0f), acc_0_0 < vec4f(0.0f));
   let t9 = select(t8, vec4f(-65504.0f), t8 < vec4f(-65504.0f));
-  b3[0] = vec4h(select(t9, vec4f(65504.0f), vec4f(65504.0f) < t9));
+  b3[0] = vec4h(select(select(t9, vec4f(65504.0f), vec4f(65504.0f) < t9), t8, (bitcast<vec4i>(t8) & vec4i(2147483647)) == vec4i(2139095040)));
   let t10 = select(acc_0_1, vec4f(0.0f), acc_0_1 < vec4f(0.0f));
   let t11 = select(t10, vec4f(-65504.0f), t10 < vec4f(-65504.0f));
-  b3[1] = vec4h(select(t11, vec4f(65504.0f), vec4f(65504.0f) < t11));
+  b3[1] = vec4h(select(select(t11, vec4f(65504.0f), vec4f(65504.0f) < t11), t10, (bitcast<vec4i>(t10) & vec4i(2147483647)) == vec4i(2139095040)));
 }
