@@ -36,7 +36,8 @@ class Weights:
         placed = self._offsets.setdefault(tensor, {})
         if layout not in placed:
             assert tensor.data is not None
-            placed[layout] = self._append(layout.pack(tensor.data), halve=self.dtype(tensor) == F16)
+            halve = self.dtype(tensor) != tensor.dtype
+            placed[layout] = self._append(layout.pack(tensor.data), halve=halve)
         return placed[layout]
 
     def append(self, data: bytes) -> int:

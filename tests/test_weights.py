@@ -22,7 +22,8 @@ def test_what_loses_nothing_is_shipped_as_halves() -> None:
     weights = Weights()
     tensors = [constant("a", FINE), constant("b", WHOLE), constant("c", WHOLE + 1), constant("d", FINE)]
     tensors += [constant("few", WHOLE[:2]), constant("ids", WHOLE.astype(np.int64))]
-    assert [weights.dtype(t) for t in tensors] == [F32, F16, F16, F32, F32, I64]
+    tensors += [constant("halves", FINE.astype(np.float16))]
+    assert [weights.dtype(t) for t in tensors] == [F32, F16, F16, F32, F32, I64, F16]
     offsets = [add(weights, t) for t in tensors]
     blob, memory = weights.blob(), weights.memory()
     for t, at in zip(tensors, offsets, strict=True):
