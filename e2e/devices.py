@@ -56,15 +56,27 @@ def expected(value: float) -> list[float]:
     return result
 
 
-def open_bundle(page: Page, site: Site, name: str, backend: str = "") -> None:
+_PROBES = {
+    "webgpu": "navigator.gpu?.requestAdapter().then(Boolean) ?? false",
+    "webgl": "new OffscreenCanvas(1, 1).getContext('webgl2') !== null",
+}
+
+
+def has_backend(page: Page, backend: str) -> bool:
+    """Whether the browser itself offers it; wasm is everywhere."""
+    return backend not in _PROBES or bool(page.evaluate(f"async () => await ({_PROBES[backend]})"))
+
+
+def need_backend(page: Page, backend: str) -> None:
+    """Skips where the browser itself lacks the backend."""
+    if not has_backend(page, backend):
+        pytest.skip(f"this browser has no {backend} on this machine")
+
+
+def open_bundle(page: Page, site: Site, name: str, backend: str = "wasm") -> None:
     """Open the test page for a bundle; skips where the browser itself lacks the backend."""
     open_page(page, site, f"bundles.html?{name}")
-    there = {
-        "webgpu": "navigator.gpu?.requestAdapter().then(Boolean) ?? false",
-        "webgl": "new OffscreenCanvas(1, 1).getContext('webgl2') !== null",
-    }
-    if backend and not page.evaluate(f"async () => await ({there[backend]})"):
-        pytest.skip(f"this browser has no {backend} on this machine")
+    need_backend(page, backend)
     page.evaluate("() => contexts.splice(0).forEach((gl) => gl.getExtension('WEBGL_lose_context').loseContext())")
 
 

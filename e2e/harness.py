@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Page
@@ -42,3 +43,23 @@ def hide_relaxed_simd(page: Page) -> None:
           WebAssembly.validate = (bytes) => !bytes.join().includes(madd) && validate(bytes);
         }"""
     )
+
+
+def browser_name(page: Page) -> str:
+    """chromium or firefox."""
+    assert page.context.browser is not None
+    return page.context.browser.browser_type.name
+
+
+def measure_heap(page: Page) -> Callable[[], int]:
+    """What gives the bytes of the page's heap, array buffers too, without garbage; 0 but in Chromium, which tells."""
+    if browser_name(page) != "chromium":
+        return lambda: 0
+    session = page.context.new_cdp_session(page)
+
+    def measure() -> int:
+        session.send("HeapProfiler.collectGarbage")
+        usage = session.send("Runtime.getHeapUsage")
+        return int(usage["usedSize"]) + int(usage.get("backingStorageSize", 0))
+
+    return measure

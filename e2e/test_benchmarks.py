@@ -10,9 +10,8 @@ from pathlib import Path
 
 import onnx
 import pytest
+from compiled import ROOT
 from onnx_models import model, node, random
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.mark.parametrize("browser", ["chromium", "firefox"])

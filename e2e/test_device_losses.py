@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from device_artifacts import tiny_device_artifact
 from devices import expected, open_bundle, value, write_site
+from harness import measure_heap
 from playwright.sync_api import Page
 from server import Site, serve
 
@@ -228,16 +228,7 @@ def test_five_hundred_runs_allocate_nothing_on_the_device(page: Page, site: Site
         }""",
         {"backend": backend, "worker": worker},
     )
-    chromium = page.context.browser is not None and page.context.browser.browser_type.name == "chromium"
-    session = page.context.new_cdp_session(page) if chromium else None
-
-    def heap() -> int:
-        if session is None:
-            return 0
-        session.send("HeapProfiler.collectGarbage")
-        usage: dict[str, Any] = session.send("Runtime.getHeapUsage")
-        return int(usage["usedSize"]) + int(usage.get("backingStorageSize", 0))
-
+    heap = measure_heap(page)
     assert page.evaluate("runs(100)") == 0
     before = heap()
     assert page.evaluate("runs(500)") == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import RUN, hide_relaxed_simd, open_page, outcome
+from harness import RUN, browser_name, hide_relaxed_simd, open_page, outcome
 from playwright.sync_api import Page
 from server import STRICT_CSP, Site, serve
 from tiny_artifact import tiny_weights
@@ -80,7 +80,7 @@ def test_under_a_sub_path(page: Page, tiny_folder: Path) -> None:
 
 @pytest.mark.parametrize("worker", [True, False])
 def test_inside_a_worker_of_the_page(page: Page, site: Site, worker: bool) -> None:
-    if worker and page.context.browser is not None and page.context.browser.browser_type.name == "firefox":
+    if worker and browser_name(page) == "firefox":
         pytest.skip("Firefox may hang where a worker starts a worker: runtime-js/start_threads.js")
     open_page(page, site)
     answer = page.evaluate(

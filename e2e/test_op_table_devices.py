@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browsers import launch
-from compiled import PAGES
+from compiled import PAGES, ROOT
 from device_artifacts import tiny_device_artifact
 from devices import DEVICES
 from harness import open_page
@@ -29,9 +29,7 @@ from webnn_compile.pipeline import lower_model
 from webnn_compile.weights import Weights
 from webnn_compile.work import Work
 
-FAMILIES = sorted(
-    p.stem for p in (Path(__file__).parents[1] / "tests" / "op_cases").glob("*.py") if not p.stem.startswith("_")
-)
+FAMILIES = sorted(p.stem for p in (ROOT / "tests" / "op_cases").glob("*.py") if not p.stem.startswith("_"))
 TOLERANCE = 1e-4
 
 
@@ -51,6 +49,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("rows")
     shutil.copytree(PAGES, made, dirs_exist_ok=True)
+    shutil.copy(ROOT / "runtime-js" / "dtypes.js", made)
     (made / "rows").mkdir()
     return made
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from compiled import ROOT, compile_site, shared_file
+from devices import need_backend
 from harness import hide_relaxed_simd, open_page
 from playwright.sync_api import Page
 from server import Site, serve
@@ -42,8 +43,7 @@ def test_twelve_photographs_get_the_reference_class(
     assert len(expected) == 12
     with serve(folder) as site:
         open_page(page, site, "photographs.html")
-        if backend == "webgpu" and not page.evaluate("async () => Boolean(await navigator.gpu?.requestAdapter())"):
-            pytest.skip("this browser has no WebGPU adapter on this machine")
+        need_backend(page, backend)
         result = page.evaluate("([names, backend]) => classify(names, backend)", [list(expected), backend])
     check_backend(result["info"], backend)
     assert result["top1"] == expected

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from compiled import compile_site
-from devices import value
+from devices import has_backend, need_backend, value
 from digits import HELPERS, MODEL, images, reference
 from harness import open_page
 from playwright.sync_api import Page
@@ -60,15 +60,14 @@ def test_the_first_that_can(page: Page, site: Site) -> None:
     assert info["precision"] == "f32"
     first = info["passedOver"][0]
     assert first["backend"] == "webgpu"
-    if page.evaluate("async () => Boolean(await navigator.gpu?.requestAdapter())"):
+    if has_backend(page, "webgpu"):
         assert first["reason"] == "the model needs the feature shader-f16, which this WebGPU adapter lacks"
 
 
 @pytest.mark.parametrize("backend", ["webgl", "wasm"])
 def test_others_widen_the_weights(page: Page, site: Site, backend: str) -> None:
     open_page(page, site)
-    if backend == "webgl" and not page.evaluate("() => Boolean(new OffscreenCanvas(1, 1).getContext('webgl2'))"):
-        pytest.skip("this browser has no webgl on this machine")
+    need_backend(page, backend)
     result = run(page, backend)
     check(result["found"])
     info = result["info"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import open_page, outcome
+from harness import measure_heap, open_page, outcome
 from playwright.sync_api import Page
 from server import ISOLATION, Site, serve
 from tiny_artifact import SLOW, tiny_weights
@@ -179,16 +179,7 @@ def test_a_thousand_runs_leave_memory_flat(page: Page, site: Site, worker: bool)
         }""",
         worker,
     )
-    chromium = page.context.browser is not None and page.context.browser.browser_type.name == "chromium"
-    session = page.context.new_cdp_session(page) if chromium else None
-
-    def heap() -> int:
-        if session is None:
-            return 0
-        session.send("HeapProfiler.collectGarbage")
-        usage = session.send("Runtime.getHeapUsage")
-        return int(usage["usedSize"]) + int(usage.get("backingStorageSize", 0))
-
+    heap = measure_heap(page)
     expected = [] if worker else [65536]
     assert page.evaluate("runs(100)") == expected
     before = heap()

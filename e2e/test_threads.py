@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from compiled import PAGES, compile_site, shared_file
 from faulty_artifact import faulty_artifact
-from harness import open_page, outcome
+from harness import browser_name, measure_heap, open_page, outcome
 from onnx_models import onnxruntime_results
 from parallel_model import parallel_model
 from parallel_site import INPUT, SIZE, X, compile_parallel_site, run
@@ -109,9 +109,10 @@ def test_concurrent_runs_and_models_do_not_mix(page: Page, isolated: Site) -> No
 
 
 def test_dispose_ends_every_worker(page: Page, isolated: Site) -> None:
-    if page.context.browser is None or page.context.browser.browser_type.name != "chromium":
+    if browser_name(page) != "chromium":
         pytest.skip("only Chromium tells which workers there are")
     open_page(page, isolated)
+    assert page.context.browser is not None
     session = page.context.browser.new_browser_cdp_session()
 
     def workers() -> int:
@@ -157,16 +158,7 @@ def test_a_thousand_runs_leave_memory_flat(page: Page, isolated: Site) -> None:
     """
     )
     assert outcome(page, script)["value"] is None
-    chromium = page.context.browser is not None and page.context.browser.browser_type.name == "chromium"
-    session = page.context.new_cdp_session(page) if chromium else None
-
-    def heap() -> int:
-        if session is None:
-            return 0
-        session.send("HeapProfiler.collectGarbage")
-        usage = session.send("Runtime.getHeapUsage")
-        return int(usage["usedSize"]) + int(usage.get("backingStorageSize", 0))
-
+    heap = measure_heap(page)
     before = heap()
     assert outcome(page, "await runs(1000)")["value"] is None
     assert heap() - before < 200_000  # the inputs alone come to 49 MB

@@ -1,18 +1,5 @@
 // The inputs of a case and the outputs that are expected of it, from the files that the harness wrote.
-const ARRAYS = {
-  float32: Float32Array,
-  float64: Float64Array,
-  float16: Uint16Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint8: Uint8Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  bool: Uint8Array,
-};
+import { typedArray } from '../../runtime-js/dtypes.js';
 
 export async function fetchBytes(url) {
   const response = await fetch(url);
@@ -23,7 +10,7 @@ export async function fetchBytes(url) {
 export async function fetchCase(folder) {
   const described = await (await fetch(`${folder}/case.json`)).json();
   const read = async ({ name, dtype, shape, file }) => {
-    return { name, dtype, shape, data: new ARRAYS[dtype](await fetchBytes(`${folder}/${file}`)) };
+    return { name, dtype, shape, data: typedArray(dtype, await fetchBytes(`${folder}/${file}`)) };
   };
   return {
     inputs: await Promise.all(described.inputs.map(read)),

@@ -1,20 +1,6 @@
 // Runs many small models in one page: each has an entry of its own, all share the runtime's files.
+import { typedArray } from './dtypes.js';
 import { load as loadFirst } from './rows/first.js';
-
-const arrays = {
-  float16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint8: Uint8Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  bool: Uint8Array,
-};
 
 const decode = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
 const encode = ({ buffer }) => btoa(Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte)).join(''));
@@ -30,7 +16,7 @@ globalThis.runRows = async (backend, rows) => {
   for (const { entry, inputs } of rows) {
     try {
       const model = await (await import(`./rows/${entry}`)).load(options);
-      const given = model.inputs.map(({ name, dtype }) => [name, new arrays[dtype](decode(inputs[name]))]);
+      const given = model.inputs.map(({ name, dtype }) => [name, typedArray(dtype, decode(inputs[name]))]);
       const outputs = await model.run(Object.fromEntries(given));
       answers.push({ backend: model.backend, outputs: Object.values(outputs).map(encode) });
       await model.dispose();
