@@ -6,22 +6,8 @@ from dataclasses import dataclass, replace
 
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.layout import Layout
-from webnn_compile.ir.nodes import (
-    COMBINE,
-    Alloc,
-    Binary,
-    Buffer,
-    Const,
-    For,
-    Kernel,
-    Load,
-    Scope,
-    Seq,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
+from webnn_compile.ir.nodes import Alloc, Binary, Buffer, Const, For, Kernel, Load, Scope, Seq, Stmt, Store, Unary, Var
+from webnn_compile.ir.reduction import COMBINE
 from webnn_compile.ir.rewrite import rewrite
 
 ZERO = Const(0.0, F32)

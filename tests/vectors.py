@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from webnn_compile.dtypes import from_numpy
 from webnn_compile.ir.interpret import interpret
-from webnn_compile.ir.nodes import Buffer, Const, Expr, Kernel, Load, Ramp, Store
+from webnn_compile.ir.lanes import Ramp
+from webnn_compile.ir.nodes import Buffer, Const, Expr, Kernel, Load, Store
 from webnn_compile.ir.verify import verify_kernel
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir.index import affine
-from ..ir.nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Ramp, Scope, Seq, Store, Var
+from ..ir.lanes import Ramp
+from ..ir.nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Scope, Seq, Store, Var
 from ..ir.rewrite import children, free_vars, loads, walk
 
 Items = frozenset[tuple[Expr, int]]

@@ -7,23 +7,8 @@ constant, which is what a wasm load or an x86 operand can hold. What is decided 
 from __future__ import annotations
 
 from ..ir.index import Affine
-from ..ir.nodes import (
-    Alloc,
-    Buffer,
-    Expr,
-    For,
-    Kernel,
-    Load,
-    LoopKind,
-    Node,
-    Outline,
-    Ramp,
-    Scope,
-    Seq,
-    Stmt,
-    Store,
-    Var,
-)
+from ..ir.lanes import Ramp
+from ..ir.nodes import Alloc, Buffer, Expr, For, Kernel, Load, LoopKind, Node, Outline, Scope, Seq, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite_top_down
 from .addresses import Addresses, Items, affine_terms
 from .llvm_expression import ExpressionWriter, Pointers

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..codegen.source import ATOM, PRODUCT, Dialect, Text
 from ..dtypes import BOOL, F32, I32, U32, DType
-from ..ir.nodes import Buffer, Const, Expr, Load, Ramp, Store
+from ..ir.lanes import Ramp
+from ..ir.nodes import Buffer, Const, Expr, Load, Store
 
 SCALARS = {F32: "float", I32: "int", U32: "uint", BOOL: "bool"}
 VECTORS = {F32: "vec4", I32: "ivec4", U32: "uvec4", BOOL: "bvec4"}

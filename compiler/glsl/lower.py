@@ -6,22 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..dtypes import F32, I32
-from ..ir.lanes import lanes_of
-from ..ir.nodes import (
-    Binary,
-    Bitcast,
-    Const,
-    Expr,
-    Extract,
-    Kernel,
-    Load,
-    Node,
-    Ramp,
-    Select,
-    Splat,
-    Stmt,
-    Store,
-)
+from ..ir.lanes import Extract, Ramp, Splat, lanes_of
+from ..ir.nodes import Binary, Bitcast, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
 from ..ir.rewrite import rewrite
 from ..ir.simplify import NOTHING, simplify
 from ..passes.divide_indices import divide_indices

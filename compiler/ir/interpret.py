@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InternalError
 from .grid import find_grid
-from .lanes import lanes_of
+from .lanes import Extract, Ramp, Splat, lanes_of
 from .nodes import (
     Alloc,
     Barrier,
@@ -20,17 +20,14 @@ from .nodes import (
     Cast,
     Const,
     Expr,
-    Extract,
     For,
     If,
     Kernel,
     Load,
     LoopKind,
     Outline,
-    Ramp,
     Select,
     Seq,
-    Splat,
     Stmt,
     Store,
     Unary,

@@ -1,8 +1,45 @@
-"""The width of an expression after vectorisation."""
+"""Vectors: the expressions that have several lanes. They stand in a kernel from its vectorisation on."""
 
 from __future__ import annotations
 
-from .nodes import Binary, Bitcast, Cast, Expr, Load, Ramp, Select, Splat, Unary
+from dataclasses import dataclass
+
+from ..dtypes import DType
+from .nodes import Binary, Bitcast, Cast, Expr, Load, Select, Unary
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp(Expr):
+    """The vector base, base+1, ..., base+lanes-1."""
+
+    base: Expr
+    lanes: int
+
+    @property
+    def dtype(self) -> DType:
+        return self.base.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Splat(Expr):
+    a: Expr
+    lanes: int
+
+    @property
+    def dtype(self) -> DType:
+        return self.a.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Extract(Expr):
+    """One element of a vector."""
+
+    a: Expr
+    lane: int
+
+    @property
+    def dtype(self) -> DType:
+        return self.a.dtype
 
 
 def lanes_of(e: Expr) -> int:

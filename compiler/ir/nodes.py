@@ -6,8 +6,8 @@
            | Alloc(buffer, body) | Seq(stmts) | Outline(body) | If(cond, body) | Barrier()
     Expr   = Const(value, dtype) | Var(name, extent) | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
-           | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)
-           | Reduce(op, axes, value)                         (in the body of a Tensor only)
+           | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
+           | Reduce(op, axes, value)                         (reduction.py: in the body of a Tensor only)
     kind   = SERIAL | UNROLL | VECTOR | CORE | BLOCK | THREAD
 
 Semantics worth knowing:
@@ -264,61 +264,8 @@ class Load(Expr):
         return self.buffer.dtype
 
 
-@dataclass(frozen=True, slots=True)
-class Ramp(Expr):
-    """The vector base, base+1, ..., base+lanes-1."""
-
-    base: Expr
-    lanes: int
-
-    @property
-    def dtype(self) -> DType:
-        return self.base.dtype
-
-
-@dataclass(frozen=True, slots=True)
-class Splat(Expr):
-    a: Expr
-    lanes: int
-
-    @property
-    def dtype(self) -> DType:
-        return self.a.dtype
-
-
-@dataclass(frozen=True, slots=True)
-class Extract(Expr):
-    """One element of a vector."""
-
-    a: Expr
-    lane: int
-
-    @property
-    def dtype(self) -> DType:
-        return self.a.dtype
-
-
-@dataclass(frozen=True, slots=True)
-class Reduce(Expr):
-    """`op` over all values of `axes`, started from `init`. op = sum | prod | max | min.
-
-    Only as the whole body of a `Tensor`; `build_kernel` turns it into loops.
-    """
-
-    op: str
-    axes: tuple[Var, ...]
-    value: Expr
-    init: Const
-
-    @property
-    def dtype(self) -> DType:
-        return self.value.dtype
-
-
 COMPARISONS = frozenset({"==", "!=", "<", "<="})
 PREDICATES = frozenset({"isnan", "isinf"})
-# The operator by which a reduction combines its accumulator with the next value.
-COMBINE = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
 
 
 @dataclass(frozen=True, slots=True)

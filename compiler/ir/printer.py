@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
     Barrier,
@@ -11,7 +12,6 @@ from .nodes import (
     Cast,
     Const,
     Expr,
-    Extract,
     For,
     If,
     Kernel,
@@ -19,17 +19,15 @@ from .nodes import (
     LoopKind,
     Node,
     Outline,
-    Ramp,
-    Reduce,
     Scope,
     Select,
     Seq,
-    Splat,
     Stmt,
     Store,
     Unary,
     Var,
 )
+from .reduction import Reduce
 
 INFIX = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
 

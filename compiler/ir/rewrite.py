@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
     Barrier,
@@ -15,22 +16,19 @@ from .nodes import (
     Cast,
     Const,
     Expr,
-    Extract,
     For,
     If,
     Load,
     Node,
     Outline,
-    Ramp,
-    Reduce,
     Select,
     Seq,
-    Splat,
     Stmt,
     Store,
     Unary,
     Var,
 )
+from .reduction import Reduce
 
 N = TypeVar("N", Expr, Stmt)
 

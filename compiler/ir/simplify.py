@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtypes import BOOL, F32, I8, I16, I32, U8, U16, DType, highest, lowest
 from .index import affine, decide
-from .lanes import lanes_of
+from .lanes import Ramp, Splat, lanes_of
 from .nodes import (
     COMPARISONS,
     Alloc,
@@ -22,10 +22,8 @@ from .nodes import (
     Load,
     Node,
     Outline,
-    Ramp,
     Select,
     Seq,
-    Splat,
     Stmt,
     Store,
     Unary,

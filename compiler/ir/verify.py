@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..dtypes import BOOL, F16, I32
 from ..errors import InternalError
 from .index import affine, range_of
-from .lanes import lanes_of
+from .lanes import Extract, Ramp, Splat, lanes_of
 from .nodes import (
     COMPARISONS,
     Alloc,
@@ -20,7 +20,6 @@ from .nodes import (
     Cast,
     Const,
     Expr,
-    Extract,
     For,
     If,
     Kernel,
@@ -28,18 +27,16 @@ from .nodes import (
     LoopKind,
     Node,
     Outline,
-    Ramp,
-    Reduce,
     Scope,
     Select,
     Seq,
-    Splat,
     Stmt,
     Store,
     Unary,
     Var,
 )
 from .printer import print_node
+from .reduction import Reduce
 from .rewrite import children
 
 LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})

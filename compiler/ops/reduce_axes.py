@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..ir.nodes import Const, Expr, Reduce
+from ..ir.nodes import Const, Expr
+from ..ir.reduction import Reduce
 from ..tensor import Tensor, compute, constant, reduce
 from ..tensor.evaluate import depends_only_on_constants, evaluate
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..ir.index import affine
-from ..ir.nodes import Buffer, Expr, Extract, Kernel, Load, Ramp, Scope, Store
+from ..ir.lanes import Extract, Ramp
+from ..ir.nodes import Buffer, Expr, Kernel, Load, Scope, Store
 from ..ir.rewrite import rewrite, walk
 
 LANES = 4

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..dtypes import F32, I32
-from ..ir.lanes import lanes_of
-from ..ir.nodes import Binary, Bitcast, Const, Expr, Kernel, Select, Splat, Unary
+from ..ir.lanes import Splat, lanes_of
+from ..ir.nodes import Binary, Bitcast, Const, Expr, Kernel, Select, Unary
 from ..ir.rewrite import rewrite
 from .float_bits import INFINITY
 from .lower_math import lower_math

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dtypes import F16, F32, I32, U16
-from ..ir.lanes import lanes_of
-from ..ir.nodes import Bitcast, Cast, Const, Expr, Kernel, Node, Select, Splat
+from ..ir.lanes import Splat, lanes_of
+from ..ir.nodes import Bitcast, Cast, Const, Expr, Kernel, Node, Select
 from ..ir.rewrite import rewrite
 from .math_functions import Num
 

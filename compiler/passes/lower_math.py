@@ -12,8 +12,8 @@ from dataclasses import replace
 from ..dtypes import F32, F64, I32, DType
 from ..errors import UnsupportedError
 from ..ir.index import range_of
-from ..ir.lanes import lanes_of
-from ..ir.nodes import Binary, Const, Expr, Kernel, Node, Select, Splat, Unary
+from ..ir.lanes import Splat, lanes_of
+from ..ir.nodes import Binary, Const, Expr, Kernel, Node, Select, Unary
 from ..ir.rewrite import N, rewrite, rewrite_top_down
 from . import math_functions as functions
 

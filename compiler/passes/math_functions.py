@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 
 from ..dtypes import F32, F64, I32, DType
-from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Select, Splat, Unary
+from ..ir.lanes import Splat
+from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Select, Unary
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Extract, Load, Node, Ramp, Select, Splat, Stmt, Unary
+from ..ir.lanes import Extract, Ramp, Splat
+from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Load, Node, Select, Stmt, Unary
 from ..ir.rewrite import children, rewrite
 
 N = TypeVar("N", Expr, Stmt)

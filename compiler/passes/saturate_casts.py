@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dtypes import I32, U32
-from ..ir.lanes import lanes_of
-from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Select, Splat
+from ..ir.lanes import Splat, lanes_of
+from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Select
 from ..ir.rewrite import rewrite
 from .legalise_floats import is_nan
 from .math_functions import Num

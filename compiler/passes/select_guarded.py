@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ..dtypes import BOOL, DType
 from ..ir.index import affine, range_of
-from ..ir.lanes import lanes_of
-from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Ramp, Select, Splat
+from ..ir.lanes import Ramp, Splat, lanes_of
+from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Select
 from ..ir.rewrite import map_children
 
 LANES = 4

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ..dtypes import F16, F32
 from ..ir.construct import maximum, minimum
-from ..ir.lanes import lanes_of
-from ..ir.nodes import Buffer, Cast, Const, Expr, Kernel, Load, Node, Splat, Store
+from ..ir.lanes import Splat, lanes_of
+from ..ir.nodes import Buffer, Cast, Const, Expr, Kernel, Load, Node, Store
 from ..ir.rewrite import rewrite
 from .legalise_floats import is_infinite
 from .math_functions import Num

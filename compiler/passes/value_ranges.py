@@ -8,20 +8,8 @@ from itertools import product
 
 from ..dtypes import BOOL, I32, DType, highest, lowest
 from ..ir.index import Range
-from ..ir.nodes import (
-    Binary,
-    Buffer,
-    Cast,
-    Const,
-    Expr,
-    Extract,
-    Load,
-    Ramp,
-    Select,
-    Splat,
-    Unary,
-    Var,
-)
+from ..ir.lanes import Extract, Ramp, Splat
+from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Select, Unary, Var
 from ..ir.rewrite import loads
 
 Fact = tuple[Expr, Range]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..ir.index import affine
+from ..ir.lanes import Ramp, Splat
 from ..ir.nodes import (
     Binary,
     Bitcast,
@@ -17,10 +18,8 @@ from ..ir.nodes import (
     Load,
     LoopKind,
     Node,
-    Ramp,
     Select,
     Seq,
-    Splat,
     Stmt,
     Store,
     Unary,

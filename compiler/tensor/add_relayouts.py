@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..dtypes import F32
-from ..ir.nodes import Origin, Reduce
+from ..ir.nodes import Origin
+from ..ir.reduction import Reduce
 from ..ir.rewrite import replace_buffers
 from .choose_layout import reads_spatially
 from .program import TensorProgram

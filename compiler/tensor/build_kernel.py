@@ -6,22 +6,8 @@ from collections.abc import Mapping
 
 from ..ir.index import affine, range_of
 from ..ir.layout import Layout
-from ..ir.nodes import (
-    COMBINE,
-    Alloc,
-    Binary,
-    Buffer,
-    Const,
-    Expr,
-    For,
-    Kernel,
-    Load,
-    Scope,
-    Seq,
-    Stmt,
-    Store,
-    Var,
-)
+from ..ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
+from ..ir.reduction import COMBINE
 from ..ir.rewrite import free_vars, loads, rewrite, rewrite_top_down, substitute
 from ..ir.simplify import simplify
 from .choose_layout import guard_is_bounds

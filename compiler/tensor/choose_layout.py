@@ -12,7 +12,8 @@ from dataclasses import replace
 from ..dtypes import F32
 from ..ir.index import affine, range_of
 from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
-from ..ir.nodes import Binary, Const, Expr, Load, Reduce, Unary, Var
+from ..ir.nodes import Binary, Const, Expr, Load, Unary, Var
+from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads
 from .fuse import Group
 from .order_columns import order_columns

@@ -7,20 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.nodes import (
-    COMBINE,
-    Binary,
-    Bitcast,
-    Buffer,
-    Cast,
-    Const,
-    Expr,
-    Load,
-    Reduce,
-    Select,
-    Unary,
-    Var,
-)
+from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Select, Unary, Var
+from ..ir.reduction import COMBINE, Reduce
 from ..ir.scalar_ops import apply_binary, apply_cast, apply_unary
 from .tensor import Tensor
 

@@ -13,7 +13,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ..ir.index import affine
-from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Origin, Reduce, Select, Unary, Var
+from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Origin, Select, Unary, Var
+from ..ir.reduction import Reduce
 from ..ir.rewrite import children, loads, rewrite_top_down, substitute, walk
 from ..ir.simplify import simplify_expr
 from .program import TensorProgram

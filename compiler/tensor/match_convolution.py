@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ..dtypes import F32
 from ..ir.index import affine
-from ..ir.nodes import Binary, Load, Reduce
+from ..ir.nodes import Binary, Load
+from ..ir.reduction import Reduce
 from .choose_layout import guard_is_bounds
 from .tensor import Tensor
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..dtypes import F32
-from ..ir.nodes import Binary, Buffer, Const, Expr, Load, Reduce, Var
+from ..ir.nodes import Binary, Buffer, Const, Expr, Load, Var
+from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads, substitute
 from .program import TensorProgram
 from .replace_tensors import replace_tensors

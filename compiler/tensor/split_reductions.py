@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ..ir.nodes import Const, Expr, Load, Node, Reduce, Select, Var
+from ..ir.nodes import Const, Expr, Load, Node, Select, Var
+from ..ir.reduction import Reduce
 from ..ir.rewrite import loads, rewrite_top_down, substitute
 from .program import TensorProgram
 from .replace_tensors import replace_tensors

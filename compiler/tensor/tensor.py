@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dtypes import DType, from_numpy, highest, lowest
-from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Reduce, Select, Var, expr
+from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
+from ..ir.reduction import Reduce
 from ..ir.rewrite import loads
 
 

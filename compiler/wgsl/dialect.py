@@ -10,7 +10,8 @@ import numpy as np
 from ..codegen.source import ATOM, PRODUCT, Dialect, Text
 from ..dtypes import BOOL, F16, F32, I32, U32, DType
 from ..ir.index import affine
-from ..ir.nodes import Buffer, Expr, Load, Ramp, Store
+from ..ir.lanes import Ramp
+from ..ir.nodes import Buffer, Expr, Load, Store
 
 SCALARS = {F32: "f32", F16: "f16", I32: "i32", U32: "u32", BOOL: "bool"}
 VECTORS = {F32: "vec4f", F16: "vec4h", I32: "vec4i", U32: "vec4u", BOOL: "vec4<bool>"}

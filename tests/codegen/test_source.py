@@ -6,6 +6,7 @@ import re
 
 from webnn_compile.dtypes import F32, I32
 from webnn_compile.ir.construct import select
+from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.nodes import (
     Alloc,
     Buffer,
@@ -16,10 +17,8 @@ from webnn_compile.ir.nodes import (
     Kernel,
     Load,
     LoopKind,
-    Ramp,
     Scope,
     Seq,
-    Splat,
     Stmt,
     Store,
     Var,

@@ -8,19 +8,18 @@ from kernel_checks import kernel_of, run_kernel
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.grid import find_grid
+from webnn_compile.ir.lanes import Extract, Ramp
 from webnn_compile.ir.nodes import (
     Alloc,
     Barrier,
     Buffer,
     Const,
     Expr,
-    Extract,
     For,
     If,
     Kernel,
     Load,
     LoopKind,
-    Ramp,
     Scope,
     Seq,
     Stmt,

@@ -8,7 +8,8 @@ from nests import matrix_product, padded_sum
 from webnn_compile.dtypes import F32, I32
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.interpret import interpret
-from webnn_compile.ir.nodes import Alloc, Buffer, Const, For, Kernel, Load, Ramp, Scope, Seq, Store, Var
+from webnn_compile.ir.lanes import Ramp
+from webnn_compile.ir.nodes import Alloc, Buffer, Const, For, Kernel, Load, Scope, Seq, Store, Var
 
 
 def test_a_matrix_product() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from webnn_compile.dtypes import F32
-from webnn_compile.ir.lanes import lanes_of
-from webnn_compile.ir.nodes import Buffer, Const, Expr, For, Load, Ramp, Reduce, Splat, Store, Var
+from webnn_compile.ir.lanes import Ramp, Splat, lanes_of
+from webnn_compile.ir.nodes import Buffer, Const, Expr, For, Load, Store, Var
+from webnn_compile.ir.reduction import Reduce
 from webnn_compile.ir.rewrite import free_vars, rewrite, rewrite_top_down, substitute, walk
 
 X = Buffer("x", (8,), F32)

@@ -8,6 +8,7 @@ import pytest
 from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8
 from webnn_compile.errors import InternalError
+from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.nodes import (
     Alloc,
     Binary,
@@ -21,17 +22,15 @@ from webnn_compile.ir.nodes import (
     Load,
     LoopKind,
     Outline,
-    Ramp,
-    Reduce,
     Scope,
     Select,
     Seq,
-    Splat,
     Stmt,
     Store,
     Unary,
     Var,
 )
+from webnn_compile.ir.reduction import Reduce
 from webnn_compile.ir.verify import verify_kernel
 
 X, Y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)

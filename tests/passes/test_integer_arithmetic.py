@@ -7,7 +7,8 @@ import pytest
 from kernel_checks import run_kernel
 from vectors import Array, run_pass
 from webnn_compile.dtypes import I32, from_numpy
-from webnn_compile.ir.nodes import Binary, Buffer, Const, For, Kernel, Select, Splat, Store, Var
+from webnn_compile.ir.lanes import Splat
+from webnn_compile.ir.nodes import Binary, Buffer, Const, For, Kernel, Select, Store, Var
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.passes.lower_math import lower_math
 

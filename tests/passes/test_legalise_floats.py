@@ -11,7 +11,8 @@ import pytest
 import webnn_compile.ir.interpret as interpreter
 from vectors import Array, run_pass, vector_kernel
 from webnn_compile.dtypes import F32, F64
-from webnn_compile.ir.nodes import Binary, Const, Expr, Kernel, Node, Splat, Unary
+from webnn_compile.ir.lanes import Splat
+from webnn_compile.ir.nodes import Binary, Const, Expr, Kernel, Node, Unary
 from webnn_compile.ir.rewrite import rewrite, walk
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.passes.legalise_floats import legalise_floats

@@ -8,19 +8,8 @@ from constructs import CONSTRUCTS
 from kernel_checks import assert_same, random_array, run_kernel
 from nests import matrix_product
 from webnn_compile.dtypes import F32
-from webnn_compile.ir.nodes import (
-    Buffer,
-    Const,
-    For,
-    Kernel,
-    Load,
-    LoopKind,
-    Ramp,
-    Seq,
-    Splat,
-    Store,
-    Var,
-)
+from webnn_compile.ir.lanes import Ramp, Splat
+from webnn_compile.ir.nodes import Buffer, Const, For, Kernel, Load, LoopKind, Seq, Store, Var
 from webnn_compile.ir.rewrite import substitute
 from webnn_compile.ir.verify import LOWERED, verify_kernel
 from webnn_compile.passes.flatten_indices import flatten_indices

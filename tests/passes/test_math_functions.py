@@ -10,8 +10,8 @@ import pytest
 from vectors import Array, run_pass
 from webnn_compile.dtypes import F32, F64
 from webnn_compile.errors import UnsupportedError
-from webnn_compile.ir.lanes import lanes_of
-from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Kernel, Load, Origin, Splat, Store, Unary
+from webnn_compile.ir.lanes import Splat, lanes_of
+from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Kernel, Load, Origin, Store, Unary
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS, lower_math
 

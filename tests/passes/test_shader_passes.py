@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from kernel_checks import kernel_of, run_kernel
 from webnn_compile.dtypes import F32, I32, U32
 from webnn_compile.ir.construct import maximum, minimum
-from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Extract, For, Kernel, Load, Ramp, Seq, Store, Var
+from webnn_compile.ir.lanes import Extract, Ramp
+from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, For, Kernel, Load, Seq, Store, Var
 from webnn_compile.ir.rewrite import loads, walk
 from webnn_compile.passes.count_work import count_work
 from webnn_compile.passes.divide_indices import divide_indices

@@ -10,15 +10,8 @@ from kernel_checks import assert_same, inputs_for, run_kernel
 from nests import Nest, biased_product, matrix_product, padded_sum, pointwise, sum_of_rows
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.grid import find_grid
-from webnn_compile.ir.nodes import (
-    Barrier,
-    For,
-    If,
-    Kernel,
-    LoopKind,
-    Ramp,
-    Store,
-)
+from webnn_compile.ir.lanes import Ramp
+from webnn_compile.ir.nodes import Barrier, For, If, Kernel, LoopKind, Store
 from webnn_compile.ir.rewrite import loads, walk
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import extend, overlap, spread

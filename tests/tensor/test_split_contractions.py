@@ -14,7 +14,7 @@ from webnn_compile.dtypes import F16, F32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.nodes import Reduce
+from webnn_compile.ir.reduction import Reduce
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.program import TensorProgram
 from webnn_compile.tensor.split_contractions import LEAST, split_contractions

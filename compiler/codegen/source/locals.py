@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...ir.index import affine
-from ...ir.nodes import Binary, Buffer, Const, Expr, Load, Ramp, Scope, Store
+from ...ir.lanes import Ramp
+from ...ir.nodes import Binary, Buffer, Const, Expr, Load, Scope, Store
 
 VECTOR = 4
 

@@ -8,6 +8,7 @@ from itertools import count
 
 from ...dtypes import BOOL, I32
 from ...ir.index import affine
+from ...ir.lanes import Extract, Ramp, Splat
 from ...ir.nodes import (
     Alloc,
     Barrier,
@@ -17,16 +18,13 @@ from ...ir.nodes import (
     Cast,
     Const,
     Expr,
-    Extract,
     For,
     If,
     Load,
     Outline,
-    Ramp,
     Scope,
     Select,
     Seq,
-    Splat,
     Stmt,
     Store,
     Unary,

@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...ir.lanes import lanes_of
-from ...ir.nodes import (
-    Barrier,
-    Binary,
-    Bitcast,
-    Buffer,
-    Cast,
-    Const,
-    Extract,
-    Load,
-    Ramp,
-    Select,
-    Splat,
-    Stmt,
-    Unary,
-    Var,
-)
+from ...ir.lanes import Extract, Ramp, Splat, lanes_of
+from ...ir.nodes import Barrier, Binary, Bitcast, Buffer, Cast, Const, Load, Select, Stmt, Unary, Var
 from .dialect import ATOM, Dialect, Text
 from .locals import VECTOR, Local
 from .number import Block, Declared, Guarded, Looped, Numbering, Stored, Value, below
