@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page
 from server import Site
 
@@ -63,3 +64,23 @@ def measure_heap(page: Page) -> Callable[[], int]:
         return int(usage["usedSize"]) + int(usage.get("backingStorageSize", 0))
 
     return measure
+
+
+def run_in_worker(page: Page, options: dict[str, Any], inputs: dict[str, list[float]]) -> dict[str, Any]:
+    """{outputs, info, workers} of a model that a worker of the page's own loads; `workers` are those started there.
+
+    Skips where that starts one in Firefox, which may hang: runtime-js/start_threads.js.
+    """
+    if browser_name(page) == "firefox" and (options.get("worker") or options.get("threads", 1) != 1):
+        pytest.skip("Firefox may hang where a worker starts a worker: runtime-js/start_threads.js")
+    answer: dict[str, Any] = page.evaluate(
+        """([options, inputs]) => new Promise((resolve, reject) => {
+          const outer = new Worker('./outer_worker.js', { type: 'module' });
+          outer.onerror = (event) => reject(new Error(event.message));
+          outer.onmessage = ({ data }) => resolve(data);
+          outer.postMessage({ options, inputs });
+        })""",
+        [options, inputs],
+    )
+    assert "error" not in answer, answer
+    return answer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import RUN, browser_name, hide_relaxed_simd, open_page, outcome
+from harness import RUN, hide_relaxed_simd, open_page, outcome, run_in_worker
 from playwright.sync_api import Page
 from server import STRICT_CSP, Site, serve
 from tiny_artifact import tiny_weights
@@ -78,24 +78,26 @@ def test_under_a_sub_path(page: Page, tiny_folder: Path) -> None:
         assert all(path.startswith("/some/where/") for path in site.requests if path != "/favicon.ico")
 
 
-@pytest.mark.parametrize("worker", [True, False])
-def test_inside_a_worker_of_the_page(page: Page, site: Site, worker: bool) -> None:
-    if worker and browser_name(page) == "firefox":
-        pytest.skip("Firefox may hang where a worker starts a worker: runtime-js/start_threads.js")
+def test_a_worker_by_default(page: Page, site: Site) -> None:
     open_page(page, site)
-    answer = page.evaluate(
-        """([worker, values]) => new Promise((resolve, reject) => {
-          const outer = new Worker('./outer_worker.js', { type: 'module' });
-          outer.onerror = (event) => reject(new Error(event.message));
-          outer.onmessage = ({ data }) =>
-            resolve({ ...data, output: data.output && [...data.output] });
-          outer.postMessage({ options: { worker }, input: Float32Array.from(values) });
-        })""",
-        [worker, VALUES.tolist()],
-    )
-    assert answer.get("error") is None
-    assert answer["output"] == EXPECTED.tolist()
-    assert answer["info"]["worker"] is worker
+    page.evaluate("""() => {
+      globalThis.workers = 0;
+      const Own = Worker;
+      globalThis.Worker = function (...given) { workers++; return new Own(...given); };
+    }""")
+    result = outcome(page, RUN, {"options": {}, "values": VALUES.tolist()})["value"]
+    assert (result["output"], result["info"]["worker"]) == (EXPECTED.tolist(), True)
+    assert page.evaluate("workers") == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"worker": False}, {"worker": True}], ids=["default", "inline", "worker"])
+def test_inside_a_worker_of_the_page(page: Page, site: Site, options: dict[str, bool]) -> None:
+    """There no other worker is started unless asked for."""
+    open_page(page, site)
+    answer = run_in_worker(page, options, {"input": VALUES.tolist()})
+    worker = options.get("worker", False)
+    assert answer["outputs"] == {"output": EXPECTED.tolist()}
+    assert (answer["info"]["worker"], answer["workers"]) == (worker, int(worker))
 
 
 def test_inline_where_there_are_no_workers(page: Page, site: Site) -> None:

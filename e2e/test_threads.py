@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from compiled import PAGES, compile_site, shared_file
 from faulty_artifact import faulty_artifact
-from harness import browser_name, measure_heap, open_page, outcome
+from harness import browser_name, measure_heap, open_page, outcome, run_in_worker
 from onnx_models import onnxruntime_results
 from parallel_model import parallel_model
 from parallel_site import INPUT, SIZE, X, compile_parallel_site, run
@@ -85,6 +85,16 @@ def test_shared_memory_that_is_refused(page: Page, isolated: Site) -> None:
     assert result["info"]["threads"] == 1
     assert re.fullmatch("no shared memory: .+: RangeError: refused by the test", result["info"]["threadsReason"])
     assert result["y"] == run(page, {})["y"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_inside_a_worker_of_the_page(page: Page, isolated: Site, threads: int) -> None:
+    """That worker is one of the threads."""
+    open_page(page, isolated)
+    answer = run_in_worker(page, {"threads": threads}, {"x": X.ravel().tolist()})
+    assert answer["outputs"]["y"] == run(page, {})["y"]
+    info = answer["info"]
+    assert (info["worker"], info["threads"], answer["workers"]) == (False, threads, threads - 1)
 
 
 def test_concurrent_runs_and_models_do_not_mix(page: Page, isolated: Site) -> None:

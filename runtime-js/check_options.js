@@ -17,7 +17,8 @@ export function checkOptions(options, backends) {
       throw new TypeError(`load has no option ${JSON.stringify(name)}; it has: ${names.join(', ')}`);
   }
   const { backend = 'auto', threads = 1, warmup = false, device, onProgress = () => {} } = options;
-  const { worker = device === undefined } = options;
+  // Who loads in a worker has left the page free already, and Firefox may hang there: start_threads.js says where.
+  const { worker = device === undefined && typeof document !== 'undefined' } = options;
   if (!['auto', ...backends].includes(device ? 'webgpu' : backend)) {
     const have = backends.join(', ');
     throw new UnsupportedError(

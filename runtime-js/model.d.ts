@@ -55,7 +55,11 @@ export interface LoadOptions {
    * one needs a page that is cross-origin isolated; `info()` says how many are used, and why. Results do not depend on it.
    */
   threads?: number | 'auto';
-  /** Default true: run in a dedicated worker, so that the page stays responsive. */
+  /**
+   * Run in a dedicated worker, so that the page stays responsive: the default on a page. In a worker of the caller's own
+   * the default is false. True, and more than one of `threads`, start workers from there, in which Firefox may hang while
+   * its developer tools or WebDriver are at work.
+   */
   worker?: boolean;
   /** Default false: run once on zeros before `load` resolves, so that the first run is as fast as later ones. */
   warmup?: boolean;
