@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
 
 from ..errors import InternalError
+from .all_reduce import AllReduce, Among
 from .grid import find_grid
 from .lanes import Extract, Ramp, Splat, lanes_of
 from .nodes import (
@@ -39,7 +41,11 @@ from .scalar_ops import apply_binary, apply_cast, apply_unary
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def interpret(kernel: Kernel, arrays: Sequence[Array]) -> None:
+Subgroups = Callable[[int], int]
+"""The subgroup of each invocation of a workgroup, both by number."""
+
+
+def interpret(kernel: Kernel, arrays: Sequence[Array], subgroups: Subgroups = lambda i: i // 8) -> None:
     """Executes `kernel` on `arrays`, one per parameter, each of its buffer's physical shape and dtype; writes outputs.
 
     Raises InternalError for an access outside a buffer.
@@ -49,15 +55,25 @@ def interpret(kernel: Kernel, arrays: Sequence[Array]) -> None:
         if array.shape != buffer.shape or array.dtype != buffer.dtype.numpy:
             raise ValueError(f"{buffer!r} given as {array.dtype}{list(array.shape)}")
     with np.errstate(all="ignore"):
-        _Run(kernel.name, memory).statement(kernel.body)
+        _Run(kernel.name, memory, subgroups).statement(kernel.body)
+
+
+@dataclass(slots=True)
+class _Arrival:
+    """An invocation that waits for the others, with the value that it brings; the one that it takes along is put in
+    its place."""
+
+    at: Barrier | AllReduce
+    value: Array = field(default_factory=lambda: np.zeros(()))
 
 
 class _Run:
     """One execution: the memory, and the values of the loop variables so far."""
 
-    def __init__(self, kernel: str, memory: dict[Buffer, Array]) -> None:
+    def __init__(self, kernel: str, memory: dict[Buffer, Array], subgroups: Subgroups) -> None:
         self.kernel = kernel
         self.memory = memory
+        self.subgroups = subgroups
         self.env: dict[Var, int] = {}
         self.known: dict[int, Array] = {}
 
@@ -66,7 +82,7 @@ class _Run:
             case Seq(stmts):
                 for x in stmts:
                     self.statement(x)
-            case For(_, _, LoopKind.THREAD) if any(isinstance(n, Barrier) for n in walk(s)):
+            case For(_, _, LoopKind.THREAD) if any(isinstance(n, Barrier | AllReduce) for n in walk(s)):
                 self.workgroup(s)
             case For(var, body, _, _):
                 for i in range(var.extent):
@@ -91,22 +107,41 @@ class _Run:
     def workgroup(self, s: Stmt) -> None:
         """Invocations that meet at barriers: each runs to its next one in turn."""
         grid = find_grid(Kernel(self.kernel, (), s))
-        running: list[Iterator[None]] = []
-        for at in product(*(range(v.extent) for v in grid.threads)):
-            thread = _Run(self.kernel, dict(self.memory))
-            thread.env = {**self.env, **dict(zip(grid.threads, at, strict=True))}
+        running: list[Iterator[_Arrival]] = []
+        for at in product(*(range(v.extent) for v in reversed(grid.threads))):
+            thread = _Run(self.kernel, dict(self.memory), self.subgroups)
+            thread.env = {**self.env, **dict(zip(reversed(grid.threads), at, strict=True))}
             running.append(thread.steps(grid.body))
-        while running:
-            arrived = [t for t in running if next(t, running) is None]
-            if arrived and len(arrived) < len(running):
+        while arrived := [a for a in (next(t, None) for t in running) if a is not None]:
+            if len(arrived) < len(running) or any(a.at is not arrived[0].at for a in arrived):
                 raise InternalError(f"kernel {self.kernel}: not every invocation arrives at a barrier")
-            running = arrived
+            if isinstance(meeting := arrived[0].at, AllReduce):
+                self.meet(meeting, arrived)
 
-    def steps(self, s: Stmt) -> Iterator[None]:
-        """Executes `s`, pausing at each barrier."""
+    def meet(self, e: AllReduce, arrived: Sequence[_Arrival]) -> None:
+        """Each invocation's value becomes what `e` is there."""
+        groups: dict[int, list[_Arrival]] = {}
+        for i, a in enumerate(arrived):
+            groups.setdefault(0 if e.among is Among.WORKGROUP else self.subgroups(i), []).append(a)
+        for group in groups.values():
+            values = [a.value for a in group]
+            totals = list(accumulate(values, lambda x, y: apply_binary(e.op, x, y)))
+            if e.among is Among.BEFORE:
+                totals = [np.full_like(values[0], 0 if e.op == "+" else 1), *totals]
+            for i, a in enumerate(group):
+                a.value = totals[i if e.among is Among.BEFORE else -1]
+
+    def steps(self, s: Stmt) -> Iterator[_Arrival]:
+        """Executes `s`, pausing where invocations meet."""
         match s:
             case Barrier():
-                yield
+                yield _Arrival(s)
+            case Store(buffer, indices, AllReduce(_, a, _) as e):
+                self.known.clear()
+                at = self.place(buffer, indices)
+                arrival = _Arrival(e, self.value(a))
+                yield arrival
+                self.memory[buffer][at] = arrival.value
             case Seq(stmts):
                 for x in stmts:
                     yield from self.steps(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..dtypes import DType
+from .all_reduce import AllReduce
 from .nodes import Binary, Bitcast, Cast, Expr, Load, Select, Unary
 
 
@@ -48,7 +49,7 @@ def lanes_of(e: Expr) -> int:
         match e:
             case Ramp(_, lanes) | Splat(_, lanes):
                 return lanes
-            case Unary(_, a) | Binary(_, a, _) | Select(_, a, _) | Cast(_, a) | Bitcast(_, a):
+            case Unary(_, a) | Binary(_, a, _) | Select(_, a, _) | Cast(_, a) | Bitcast(_, a) | AllReduce(_, a, _):
                 e = a
             case Load(_, (*_, index), _):
                 e = index

@@ -7,6 +7,7 @@
     Expr   = Const(value, dtype) | Var(name, extent) | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
+           | AllReduce(op, a, among)                         (all_reduce.py: for GPUs only)
            | Reduce(op, axes, value)                         (reduction.py: in the body of a Tensor only)
     kind   = SERIAL | UNROLL | VECTOR | CORE | BLOCK | THREAD
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .all_reduce import AllReduce
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
@@ -90,6 +91,8 @@ class _Printer:
                 return f"{dtype}({self.expr(a)})"
             case Bitcast(dtype, a):
                 return f"bits_as_{dtype}({self.expr(a)})"
+            case AllReduce(op, a, among):
+                return f"{op} of {among.value}({self.expr(a)})"
             case Load(buffer, indices, guard):
                 text = f"{self.buffer(buffer)}[{', '.join(map(self.expr, indices))}]"
                 return text if guard is None else f"{text} if {self.expr(guard)}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from .all_reduce import AllReduce
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
@@ -59,6 +60,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Unary: _operand,
     Cast: _operand,
     Bitcast: _operand,
+    AllReduce: _operand,
     Splat: _operand,
     Extract: _operand,
     Ramp: _base,
@@ -99,6 +101,7 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     Unary: lambda n, c: Unary(n.op, c[0]),
     Cast: lambda n, c: Cast(n.type, c[0]),
     Bitcast: lambda n, c: Bitcast(n.type, c[0]),
+    AllReduce: lambda n, c: AllReduce(n.op, c[0], n.among),
     Splat: lambda n, c: Splat(c[0], n.lanes),
     Extract: lambda n, c: Extract(c[0], n.lane),
     Ramp: lambda n, c: Ramp(c[0], n.lanes),

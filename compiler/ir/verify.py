@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..dtypes import BOOL, F16, I32
 from ..errors import InternalError
+from .all_reduce import AllReduce, Among
 from .index import affine, range_of
 from .lanes import Extract, Ramp, Splat, lanes_of
 from .nodes import (
@@ -123,8 +124,8 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
         case If(cond, body):
             if cond.dtype != BOOL or lanes_of(cond) != 1:
                 yield f"a condition is no scalar bool: {_shown(cond)}"
-            if any(isinstance(n, Barrier) for n in _unique(body)):
-                yield f"a barrier stands under a condition: {_shown(s)}"
+            if any(isinstance(n, Barrier | AllReduce) for n in _unique(body)):
+                yield f"invocations meet under a condition: {_shown(s)}"
             yield from _expression(cond, at, set())
             yield from _statement(body, replace(at, always=False, outermost=False))
         case Store(buffer, indices, value):
@@ -136,8 +137,10 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
             if lanes_of(value) != max((lanes_of(i) for i in indices), default=1):
                 yield f"the lanes of index and value differ: {_shown(s)}"
             seen: set[tuple[int, bool]] = set()
-            for e in (*indices, value):
+            for e in (*indices, value.a if isinstance(value, AllReduce) else value):
                 yield from _expression(e, at, seen)
+            if isinstance(value, AllReduce):
+                yield from _meeting(s, value)
 
 
 def _expression(e: Expr, at: _Scope, seen: set[tuple[int, bool]]) -> Iterator[str]:
@@ -186,8 +189,18 @@ def _node(e: Expr, at: _Scope) -> Iterator[str]:
             if guard is not None and (guard.dtype != BOOL or lanes_of(guard) != 1):
                 yield f"a guard is no scalar bool: {_shown(e)}"
             yield from _access(e, at if guard is None else replace(at, always=False))
+        case AllReduce():
+            yield f"invocations meet inside an expression: {_shown(e)}"
         case Reduce():
             yield f"a reduction that is no loop: {_shown(e)}"
+
+
+def _meeting(s: Store, value: AllReduce) -> Iterator[str]:
+    """Problems of a store of what invocations compute together."""
+    if s.buffer.scope is not Scope.LOCAL:
+        yield f"what invocations compute together is stored where all of them store it: {_shown(s)}"
+    if value.op not in (("+", "*") if value.among is Among.BEFORE else ("+", "*", "max", "min")):
+        yield f"invocations do not compute {value.op} together: {_shown(s)}"
 
 
 def _lockstep(e: Expr) -> tuple[Expr, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..ir.all_reduce import AllReduce
 from ..ir.index import affine
 from ..ir.lanes import Ramp, Splat
 from ..ir.nodes import (
@@ -105,6 +106,8 @@ def _vector(e: Expr, v: Var) -> Expr:
                 return Cast(dtype, go(a))
             case Bitcast(dtype, a):
                 return Bitcast(dtype, go(a))
+            case AllReduce(op, a, among):
+                return AllReduce(op, go(a), among)
             case Load(buffer, indices, guard) if guard is None or v not in free_vars(guard):
                 at = _address(indices, v)
                 load = Load(buffer, at, guard)

@@ -9,12 +9,17 @@ import numpy as np
 
 from ..codegen.source import ATOM, PRODUCT, Dialect, Text
 from ..dtypes import BOOL, F16, F32, I32, U32, DType
+from ..ir.all_reduce import Among
 from ..ir.index import affine
 from ..ir.lanes import Ramp
 from ..ir.nodes import Buffer, Expr, Load, Store
 
 SCALARS = {F32: "f32", F16: "f16", I32: "i32", U32: "u32", BOOL: "bool"}
 VECTORS = {F32: "vec4f", F16: "vec4h", I32: "vec4i", U32: "vec4u", BOOL: "vec4<bool>"}
+
+
+TOGETHER = {"+": "Add", "*": "Mul", "max": "Max", "min": "Min"}
+"""How subgroup operations are called."""
 
 
 class Wgsl(Dialect):
@@ -43,6 +48,10 @@ class Wgsl(Dialect):
 
     def barrier(self) -> str:
         return "workgroupBarrier();"
+
+    def all_reduce(self, op: str, a: Text, among: Among) -> Text:
+        assert among is not Among.WORKGROUP
+        return Text(f"subgroup{'Exclusive' if among is Among.BEFORE else ''}{TOGETHER[op]}({a.text})")
 
     def literal(self, value: int | float | bool, dtype: DType) -> Text:
         if dtype == BOOL:

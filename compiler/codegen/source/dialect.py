@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from ...dtypes import BOOL, DType
+from ...ir.all_reduce import Among
 from ...ir.nodes import Expr, Load, Store
 
 ATOM, PRODUCT, SUM, LOWEST = 3, 2, 1, 0
@@ -80,6 +81,10 @@ class Dialect(ABC):
     def barrier(self) -> str:
         """A statement at which a workgroup waits for all its invocations, with what they stored in shared memory."""
         raise AssertionError("this language has no barriers")
+
+    def all_reduce(self, op: str, a: Text, among: Among) -> Text:
+        """What the invocations of a subgroup compute together: + * max min, or + * of those before."""
+        raise AssertionError("this language has no subgroups")
 
     def unary(self, op: str, a: Text, dtype: DType, lanes: int) -> Text:
         """neg, not, abs, sqrt, floor, ceil, trunc, round (half to even)."""

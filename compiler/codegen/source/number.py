@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from ...dtypes import BOOL, I32
+from ...ir.all_reduce import AllReduce
 from ...ir.index import affine
 from ...ir.lanes import Extract, Ramp, Splat
 from ...ir.nodes import (
@@ -262,6 +263,8 @@ class Numbering:
                 return "extract", lane
             case Select():
                 return ("select",)
+            case AllReduce(op, _, among):
+                return "all_reduce", op, among
             case Load(buffer, indices, _):
                 local = self.locals.get(buffer)
                 wide = bool(indices) and isinstance(indices[-1], Ramp)

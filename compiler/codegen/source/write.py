@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...ir.all_reduce import AllReduce
 from ...ir.lanes import Extract, Ramp, Splat, lanes_of
 from ...ir.nodes import Barrier, Binary, Bitcast, Buffer, Cast, Const, Load, Select, Stmt, Unary, Var
 from .dialect import ATOM, Dialect, Text
@@ -191,6 +192,8 @@ class Writer:
                 return d.cast(to, texts[0], a.dtype, lanes)
             case Bitcast(to, a):
                 return d.bitcast(to, texts[0], a.dtype, lanes)
+            case AllReduce(op, _, among):
+                return d.all_reduce(op, texts[0], among)
             case Splat(a, n):
                 return d.splat(texts[0], a.dtype, n)
             case Extract(_, lane):
