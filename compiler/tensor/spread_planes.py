@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from math import gcd, prod
+from math import prod
 
 from ..dtypes import DType
+from ..ir.cache_sets import conflicts
 from ..ir.layout import Layout
 
-SETS = 4096
-"""Bytes after which addresses share a set of a first-level cache again (64 sets of 64 bytes)."""
-NEAREST = 512
-"""Least distance of planes, modulo SETS, at which no set gets more lines than a cache of eight ways holds."""
 STEP = 16
 """Bytes by which rows grow: whole vectors."""
 
@@ -21,6 +18,6 @@ def spread_planes(shape: tuple[int, ...], dtype: DType) -> Layout:
     rows, columns = prod(shape[2:-1]), shape[-1]
     step = STEP // dtype.bytes
     longer = range(columns, columns + 16 * step, step)
-    width = next((n for n in longer if gcd(rows * n * dtype.bytes, SETS) <= NEAREST), columns)
+    width = next((n for n in longer if not conflicts(rows * n * dtype.bytes)), columns)
     plain = Layout.row_major(shape)
     return Layout(plain.shape, plain.order, plain.pad, (*plain.align[:-1], width))

@@ -6,8 +6,9 @@ from math import prod
 
 import pytest
 from webnn_compile.dtypes import F32
+from webnn_compile.ir.cache_sets import NEAREST, SETS, WAYS
 from webnn_compile.ir.layout import Layout
-from webnn_compile.schedule.rules.spread_panels import NEAREST, SETS, WAYS, spread_panels
+from webnn_compile.schedule.rules.spread_panels import spread_panels
 
 
 def panels(matrices: int, columns: int, rows: int) -> Layout:

@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import gcd, prod
+from math import prod
 
 from ...dtypes import DType
+from ...ir.cache_sets import WAYS, conflicts
 from ...ir.layout import Layout
-
-SETS = 4096
-"""Bytes after which addresses share a set of a first-level cache again (64 sets of 64 bytes)."""
-NEAREST = 512
-"""Least distance of matrices, modulo SETS, at which no set gets more lines than a cache of eight ways holds."""
-WAYS = 8
 
 
 def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType) -> Layout:
@@ -39,4 +34,4 @@ def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType) -> Layo
                 align[blocked] = layout.extent(blocked) + panels * width
                 yield replace(layout, align=tuple(align))
 
-    return next((x for x in (layout, *longer()) if gcd(distance(x), SETS) <= NEAREST), layout)
+    return next((x for x in (layout, *longer()) if not conflicts(distance(x))), layout)
