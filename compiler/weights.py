@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .dtypes import F16, F32, DType
+from .halves import LEAST, round_to_half
 from .ir.layout import Layout
 from .tensor import Tensor
 
@@ -12,9 +13,6 @@ Array = np.ndarray
 
 ALIGNMENT = 64
 """Bytes: a cache line; also what every GPU API asks of offsets in an upload."""
-
-FEW = 256
-"""Elements of a constant that is not worth halving."""
 
 
 class Weights:
@@ -100,12 +98,7 @@ def widen(part: Array) -> Array:
 
 def fits_half(data: Array) -> bool:
     """Whether `data` is float32, large, and loses nothing as float16."""
-    if data.dtype != F32.numpy or data.size < FEW:
+    if data.dtype != F32.numpy or data.size < LEAST:
         return False
     # Most that do not fit show it soon.
-    return all(_same(x) for x in (data.reshape(-1)[:FEW], data))
-
-
-def _same(data: Array) -> bool:
-    with np.errstate(over="ignore", under="ignore"):
-        return bool(np.array_equal(data.astype(np.float16).astype(np.float32), data))
+    return all(np.array_equal(round_to_half(x), x) for x in (data.reshape(-1)[:LEAST], data))

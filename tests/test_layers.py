@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 COMPILER = ROOT / "compiler"
 
-BASE = {"errors", "dtypes", "target", "recursion", "cache"}
+BASE = {"errors", "dtypes", "target", "recursion", "cache", "halves"}
 CORE = BASE | {"program", "plan_memory", "ir"}
 DEVICE = CORE | {"device_program"}
 ALLOWED: dict[str, set[str]] = {
@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "target": set(),
     "recursion": set(),
     "cache": set(),
+    "halves": set(),
     "plan_memory": set(),
     "ir": {"errors", "dtypes"},
     "program": BASE | {"ir"},
