@@ -18,7 +18,6 @@ from .errors import InputError, InternalError
 from .frontends.onnx import import_model
 from .graph.lower_graph import lower_graph
 from .graph.passes import run_graph_passes
-from .graph.round_constants import round_constants
 from .options import TARGETS, Options, graph_passes
 from .pipeline import Lowered, compile_for, lower_tensors
 from .program import TensorSpec
@@ -75,9 +74,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         work.observe("import", graph)
     report.operators = Counter(n.op for n in graph.nodes)
     with work.timed("optimise"):
-        graph = run_graph_passes(graph, graph_passes(options.opt_level), work.observe)
-        if options.precision == "f16":
-            graph = round_constants(graph)
+        graph = run_graph_passes(graph, graph_passes(options.opt_level, options.precision), work.observe)
         report.graph_nodes = len(graph.nodes)
         with deep_recursion():
             tensors = lower_graph(graph)

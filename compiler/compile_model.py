@@ -11,8 +11,7 @@ from .cache import Cache, open_cache
 from .errors import InputError
 from .frontends.onnx import import_model
 from .graph.passes import run_graph_passes
-from .graph.round_constants import round_constants
-from .options import PRECISIONS
+from .options import PRECISIONS, graph_passes
 from .pipeline import compile_for, lower_model
 from .tensor.choose_tile import choose_tile
 
@@ -53,13 +52,11 @@ def compile(
         raise InputError(f"threads={threads}: give 1 or more for the target native, 1 for the others")
     if precision not in PRECISIONS:
         raise InputError(f"precision {precision!r} is not known; choose one of {', '.join(PRECISIONS)}")
-    halves = precision == "f16"
-    graph = run_graph_passes(import_model(model, shapes))
-    if halves:
-        graph = round_constants(graph)
+    graph = run_graph_passes(import_model(model, shapes), graph_passes(precision=precision))
     known = open_cache(enabled=cache)
     if target in ("webgpu", "webgl"):
-        return _on_device(graph, target, known, fast_math=fast_math, halves=halves and target == "webgpu")
+        halves = precision == "f16" and target == "webgpu"
+        return _on_device(graph, target, known, fast_math=fast_math, halves=halves)
     lowered = lower_model(graph, choose=choose_tile if fast_math else None)
     if target == "native":
         from .native.jit import host_target

@@ -10,6 +10,7 @@ from pathlib import Path
 from .errors import InputError
 from .graph.convert_float16 import convert_float16
 from .graph.passes import GRAPH_PASSES, GraphPass
+from .graph.round_constants import round_constants
 from .pipeline import LOWERING_PASSES
 from .wasm.linkers import LINKERS
 
@@ -26,14 +27,16 @@ REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
 """What code generation relies on: the only graph passes of `--opt-level 0`."""
 
 
-def stages(opt_level: int) -> tuple[str, ...]:
+def stages(opt_level: int, precision: str = "f32") -> tuple[str, ...]:
     """What `--dump after:STAGE` can name, in order."""
-    graph = dict.fromkeys(p.__name__ for p in graph_passes(opt_level))
+    graph = dict.fromkeys(p.__name__ for p in graph_passes(opt_level, precision))
     return ("import", *graph, "build_kernel", "schedule_cpu", *(p.__name__ for p in LOWERING_PASSES), "llvm")
 
 
-def graph_passes(opt_level: int) -> tuple[GraphPass, ...]:
-    return GRAPH_PASSES if opt_level else REQUIRED_PASSES
+def graph_passes(opt_level: int = 2, precision: str = "f32") -> tuple[GraphPass, ...]:
+    passes = GRAPH_PASSES if opt_level else REQUIRED_PASSES
+    # Last: what other passes compute from constants is rounded once.
+    return (*passes, round_constants) if precision == "f16" else passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Options:
         unknown = [t for t in self.targets if t not in TARGETS]
         if unknown or not self.targets:
             raise InputError(f"--targets {','.join(self.targets)}: choose from {', '.join(TARGETS)}")
-        graph = [p.__name__ for p in graph_passes(self.opt_level)]
+        graph = [p.__name__ for p in graph_passes(self.opt_level, self.precision)]
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}")
         if self.gpu_tiles not in GPU_TILES:
@@ -78,10 +81,10 @@ class Options:
             raise InputError("--host js makes a bundle without WebAssembly: leave wasm out (--targets webgpu,webgl)")
         if self.dump is not None and "wasm" not in self.targets and self.dump not in ("import", *graph):
             raise InputError(f"--dump after:{self.dump} shows what is made for wasm: add it to --targets")
-        if self.dump is not None and self.dump not in stages(self.opt_level):
-            known = ", ".join(stages(self.opt_level))
+        known = stages(self.opt_level, self.precision)
+        if self.dump is not None and self.dump not in known:
             raise InputError(
-                f"--dump after:{self.dump}: no stage of --opt-level {self.opt_level}; choose one of {known}"
+                f"--dump after:{self.dump}: no stage of --opt-level {self.opt_level}; choose one of {', '.join(known)}"
             )
         if self.linker not in LINKERS:
             raise InputError(f"--wasm-linker {self.linker}: choose one of {', '.join(LINKERS)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -70,6 +71,29 @@ def test_stages_are_the_passes() -> None:
     assert {p.__name__ for p in (*GRAPH_PASSES, *LOWERING_PASSES)} < set(stages(2))
     assert set(stages(0)) < set(stages(1)) == set(stages(2))
     assert len(set(stages(2))) == len(stages(2))
+    assert [set(stages(level, "f16")) - set(stages(level)) for level in (0, 2)] == [{"round_constants"}] * 2
+
+
+@pytest.mark.parametrize("targets", [("wasm",), ("webgl",)])
+@pytest.mark.parametrize("level", [0, 2])
+def test_rounded_constants_are_dumped(level: int, targets: tuple[str, ...], tmp_path: Path) -> None:
+    """The graph as --precision f16 has it: the largest of 1000 weights has become a float16."""
+    weights = np.random.default_rng(7).standard_normal((10, 100)).astype(np.float32)
+    largest = weights.max()
+    halved = np.float32(np.float16(largest))
+    assert f"{halved:g}" != f"{largest:g}"
+    path = tmp_path / "one.onnx"
+    onnx.save(model([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 10]}, ["y"], {"w": weights}), path)
+    dumped: list[str] = []
+    options = Options(targets=targets, opt_level=level, precision="f16", dump="round_constants")
+    build(path, tmp_path / "out", options, lambda _: None, dumped.append)
+    (text,) = dumped
+    assert re.search(rf"constant w: float32\[10, 100\] = 1000 elements, \S+ to {re.escape(f'{halved:g}')}\n", text)
+
+
+def test_there_is_no_rounding_of_float32(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--dump after:round_constants: no stage of --opt-level 2"):
+        made(tmp_path, dump="round_constants")
 
 
 def test_each_kernel_is_dumped_once(tmp_path: Path) -> None:
