@@ -11,6 +11,7 @@ from rich.console import Console
 
 from . import __version__
 from .errors import InputError, InternalError, WebnnCompileError
+from .options import GPU_TILES, HOSTS, PRECISIONS, TARGETS, Options
 from .progress import Progress
 
 OUR_FAULT = (
@@ -60,7 +61,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 @click.option(
     "--targets",
     metavar="LIST",
-    default="webgpu,webgl,wasm",
+    default=",".join(TARGETS),
     show_default=True,
     help="What the bundle can run on, comma-separated; a page takes the first that its device can run.",
 )
@@ -81,7 +82,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option(
     "--precision",
-    type=click.Choice(["f32", "f16"]),
+    type=click.Choice(PRECISIONS),
     default="f32",
     show_default=True,
     help="f16: the bundle has weights as float16, half as large, and webgpu stores results between kernels so, too. "
@@ -89,7 +90,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option(
     "--gpu-tiles",
-    type=click.Choice(["registers", "shared"]),
+    type=click.Choice(GPU_TILES),
     default="registers",
     show_default=True,
     help="shared: webgpu stages large products in workgroup memory, which may suit the GPU of your users better.",
@@ -108,7 +109,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option(
     "--host",
-    metavar="wasm|js",
+    metavar="|".join(HOSTS),
     default="wasm",
     show_default=True,
     help="js: a bundle without WebAssembly, for pages whose policy forbids it; of targets webgpu and webgl alone.",
@@ -150,7 +151,6 @@ def main(
     """
     from .build import build
     from .collector import collect_less_often
-    from .options import Options
     from .report import print_report, write_report
 
     collect_less_often()
