@@ -166,8 +166,7 @@ def test_two_models_at_once(page: Page, digits_site: Site, backend: str) -> None
       const alive = count(gpuObjects);
       const [a, b] = await Promise.all([bundle.load(options), other.load(options)]);
       const results = await Promise.all([0, 1, 2, 3].map((i) => logits(i % 2 ? a : b, i)));
-      if (argument === 'webgpu') a.device.destroy();
-      else contexts.at(-1).getExtension('WEBGL_lose_context').loseContext();
+      lose(a);
       results.push(...(await Promise.all([logits(a, 4), logits(b, 5)])));
       await a.dispose();
       results.push(await logits(b, 6));

@@ -11,13 +11,6 @@ from harness import measure_heap
 from playwright.sync_api import Page
 from server import Site, serve
 
-LOSE = """
-  globalThis.lose = (model) => {
-    if (model.backend === 'webgpu') (model.device ?? devices.at(-1)).destroy();
-    else contexts.findLast((gl) => !gl.isContextLost())?.getExtension('WEBGL_lose_context').loseContext();
-  };
-"""
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
@@ -29,9 +22,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.mark.parametrize("when", ["before", "during"])
 def test_an_interrupted_run_is_done_once_more(page: Page, site: Site, backend: str, when: str) -> None:
     open_bundle(page, site, "tiny", backend)
-    script = (
-        LOSE
-        + """
+    script = """
       const model = await bundle.load({ backend: argument.backend, worker: false });
       const results = [];
       for (let i = 0; i < 3; i++) {
@@ -42,7 +33,6 @@ def test_an_interrupted_run_is_done_once_more(page: Page, site: Site, backend: s
       }
       return { results, backend: model.backend };
     """
-    )
     found = value(page, script, {"backend": backend, "when": when})
     assert found["backend"] == backend
     assert found["results"] == [expected(v) for i in range(3) for v in (i, i + 10)]
@@ -50,23 +40,18 @@ def test_an_interrupted_run_is_done_once_more(page: Page, site: Site, backend: s
 
 def test_runs_that_wait_come_through_a_loss(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "tiny", backend)
-    script = (
-        LOSE
-        + """
+    script = """
       const model = await bundle.load({ backend: argument, worker: false });
       const running = [1, 2, 3].map((i) => head(model, i));
       lose(model);
       return Promise.all(running);
     """
-    )
     assert value(page, script, backend) == [expected(i) for i in (1, 2, 3)]
 
 
 def test_a_second_loss_rejects_and_the_next_run_tries_again(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "tiny", backend)
-    script = (
-        LOSE
-        + """
+    script = """
       const model = await bundle.load({ backend: argument, worker: false });
       // Whatever is submitted or drawn next loses the device.
       const { submit } = GPUQueue?.prototype ?? {};
@@ -80,7 +65,6 @@ def test_a_second_loss_rejects_and_the_next_run_tries_again(page: Page, site: Si
       WebGL2RenderingContext.prototype.drawArrays = drawArrays;
       return { refused, losses, after: await head(model, 2) };
     """
-    )
     found = value(page, script, backend)
     assert (found["refused"]["name"], found["refused"]["code"]) == ("DeviceLostError", "lost")
     assert "lost" in found["refused"]["message"]
@@ -90,9 +74,7 @@ def test_a_second_loss_rejects_and_the_next_run_tries_again(page: Page, site: Si
 
 def test_a_device_that_cannot_be_had_again(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "tiny", backend)
-    script = (
-        LOSE
-        + """
+    script = """
       const model = await bundle.load({ backend: argument, worker: false });
       const { requestAdapter } = GPU?.prototype ?? {};
       const { getContext } = OffscreenCanvas.prototype;
@@ -104,7 +86,6 @@ def test_a_device_that_cannot_be_had_again(page: Page, site: Site, backend: str)
       OffscreenCanvas.prototype.getContext = getContext;
       return { refused, after: await head(model, 2) };
     """
-    )
     found = value(page, script, backend)
     for refused in found["refused"]:
         assert refused["name"] == "DeviceLostError"
@@ -140,9 +121,7 @@ def test_a_loss_while_loading(page: Page, site: Site, backend: str) -> None:
 
 def test_dispose_frees_everything(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "tiny", backend)
-    script = (
-        LOSE
-        + """
+    script = """
       const alive = count(gpuObjects);
       const model = await bundle.load({ backend: argument, worker: false });
       await head(model, 1);
@@ -156,7 +135,6 @@ def test_dispose_frees_everything(page: Page, site: Site, backend: str) -> None:
       await Promise.all(devices.map((device) => device.lost));
       return { held, again, alive, lost: contexts.every((gl) => gl.isContextLost()), devices: devices.length };
     """
-    )
     found = value(page, script, backend)
     assert found["held"] >= 5
     assert found["again"] == found["held"]  # nothing of the lost device is left
@@ -182,9 +160,7 @@ def test_dispose_rejects_what_is_pending(page: Page, site: Site, backend: str, w
 def test_two_models_at_once(page: Page, site: Site, backend: str) -> None:
     """Both in the same page, runs in turns, a loss that meets both on WebGL, and one outlives the other."""
     open_bundle(page, site, "tiny", backend)
-    script = (
-        LOSE
-        + """
+    script = """
       const options = { backend: argument, worker: false };
       const [a, b] = await Promise.all([bundle.load(options), bundle.load(options)]);
       const turns = await Promise.all([1, 2, 3, 4].map((i) => head(i % 2 ? a : b, i)));
@@ -196,7 +172,6 @@ def test_two_models_at_once(page: Page, site: Site, backend: str) -> None:
       await b.dispose();
       return { turns, used, left: contexts.filter((gl) => !gl.isContextLost()).length };
     """
-    )
     found = value(page, script, backend)
     assert found["turns"] == [expected(i) for i in range(1, 8)]
     assert found["used"] == (2 if backend == "webgl" else 0)  # one context for both, and one after the loss

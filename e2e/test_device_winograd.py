@@ -21,8 +21,7 @@ SCRIPT = """
   const x = Float32Array.from(argument.x);
   const run = async () => [...(await model.run({ x })).r];
   const first = await run();
-  if (argument.backend === 'webgpu') model.device.destroy();
-  else contexts.findLast((gl) => !gl.isContextLost()).getExtension('WEBGL_lose_context').loseContext();
+  lose(model);
   const second = await run();
   const profile = await model.profile({ x });
   await model.dispose();

@@ -31,6 +31,16 @@ if (globalThis.GPUAdapter) {
   };
 }
 
+/** Takes the GPU away from a model. */
+globalThis.lose = (model) => {
+  if (model.backend === 'webgpu') (model.device ?? devices.at(-1)).destroy();
+  else
+    contexts
+      .findLast((gl) => !gl.isContextLost())
+      ?.getExtension('WEBGL_lose_context')
+      .loseContext();
+};
+
 /** How many of what the given prototypes create is not yet destroyed: by name, from now on. */
 globalThis.count = (pairs) => {
   const alive = {};
