@@ -9,22 +9,26 @@ import pytest
 from webnn_compile.errors import InputError
 
 
-def need_driver(target: str) -> None:
-    """Skips the test, saying what is missing, where nothing here runs programs of `target`."""
-    reason = missing(target)
+def need_driver(target: str, feature: str = "") -> None:
+    """Skips the test, saying what is missing, where nothing here runs programs of `target`; on
+    "webgpu", programs that need `feature`."""
+    reason = missing(target, feature)
     if reason:
         pytest.skip(reason)
 
 
 @functools.cache
-def missing(target: str) -> str:
-    """Why programs of `target` cannot run here; empty where they can."""
+def missing(target: str, feature: str = "") -> str:
+    """Why programs of `target` cannot run here; empty where they can. What the adapter has is asked, not what we asked
+    of it."""
     try:
         if target == "webgpu":
             if importlib.util.find_spec("wgpu") is None:
                 return "the package wgpu is not installed"
             from webnn_compile.wgsl.device import open_device
 
+            if feature and feature not in open_device().adapter.features:
+                return f"the adapter of this machine has no {feature}"
             open_device()
         if target == "webgl":
             from webnn_compile.glsl.gles import context

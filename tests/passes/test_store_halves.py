@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from drivers import need_driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import inputs_for, run_kernel
@@ -67,6 +68,7 @@ def test_what_float16_lacks_becomes_its_largest() -> None:
 
 
 def test_a_device_saturates() -> None:
+    need_driver("webgpu", "shader-f16")
     x = np.array([1e30, -1e30, 3e5, np.inf, 1, -1, -np.inf, 0], np.float32)
     kernel = schedule_simt(load_wide(copy_of_halves())[0], WEBGPU)
     lowered = lower(store_halves(kernel, {kernel.params[-1]}))

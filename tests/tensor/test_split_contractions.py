@@ -82,7 +82,7 @@ def test_parts_give_the_same(case: str) -> None:
 @pytest.mark.parametrize("precision", ["f32", "f16"])
 @pytest.mark.parametrize("case", FEW_RESULTS)
 def test_a_device_gives_the_same(case: str, precision: str) -> None:
-    need_driver("webgpu")
+    need_driver("webgpu", "shader-f16" if precision == "f16" else "")
     (proto, feeds), parts = FEW_RESULTS[case]
     made = webnn_compile.compile(proto, target="webgpu", precision=precision)
     assert isinstance(made, DeviceModel)
