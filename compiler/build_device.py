@@ -35,7 +35,7 @@ class DeviceBuild:
     @property
     def code_bytes(self) -> int:
         """Of all shaders' text."""
-        return sum(len(k.source.encode()) for k in self.program.kernels)
+        return sum(len((k.source + (k.with_subgroups or "")).encode()) for k in self.program.kernels)
 
 
 def _backend(name: str, options: Options) -> DeviceBackend:

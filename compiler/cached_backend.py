@@ -60,6 +60,7 @@ def kernel_to_bytes(made: CompiledKernel) -> bytes:
     return json.dumps(
         {
             "source": k.source,
+            "with_subgroups": k.with_subgroups,
             "access": [p.access for p in k.params],
             "seen": [p.dtype.name for p in k.params],
             "grid": k.grid,
@@ -82,5 +83,5 @@ def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
     )
     seen = tuple(Param(DTYPES[dtype], access) for dtype, access in zip(e["seen"], e["access"], strict=True))
     flops, size = e["work"]
-    kernel = DeviceKernel(naive.name, e["source"], seen, tuple(e["grid"]), flops, size)
+    kernel = DeviceKernel(naive.name, e["source"], seen, tuple(e["grid"]), flops, size, e["with_subgroups"])
     return CompiledKernel(kernel, params, tuple(None if p is None else Placement(**p) for p in e["placements"]))

@@ -20,7 +20,9 @@ from .target import GpuCosts
 Access = Literal["read", "write"]
 Extents = tuple[int, int, int]
 
-FEATURES = {"enable f16;": "shader-f16", "enable subgroups;": "subgroups"}
+ENABLE_SUBGROUPS = "enable subgroups;"
+
+FEATURES = {"enable f16;": "shader-f16", ENABLE_SUBGROUPS: "subgroups"}
 """Of WebGPU, by the line of a shader that enables them."""
 
 LOAD = "load"
@@ -84,7 +86,8 @@ class Param:
 @dataclass(frozen=True, slots=True)
 class DeviceKernel:
     """`source` is one shader with entry point `main`. `grid` is workgroups (WebGPU), or width, height and layers of
-    the texels that a draw covers (WebGL). `flops` and `bytes` of one launch are for reports and profiles."""
+    the texels that a draw covers (WebGL). `flops` and `bytes` of one launch are for reports and profiles.
+    `with_subgroups` is the same kernel for devices that have these, where it makes a difference."""
 
     name: str
     source: str
@@ -92,10 +95,11 @@ class DeviceKernel:
     grid: Extents
     flops: int = 0
     bytes: int = 0
+    with_subgroups: str | None = None
 
     @property
     def features(self) -> frozenset[str]:
-        """What the source enables beyond what every device has."""
+        """What a device must have: what `source` enables beyond what all have."""
         return frozenset(feature for line, feature in FEATURES.items() if line in self.source)
 
 

@@ -121,7 +121,7 @@ def lower_tensors(
     if policy.busy is not None:
         tensors = split_contractions(tensors, policy.busy)
     if policy.serial is not None:
-        tensors = split_reductions(tensors, policy.serial)
+        tensors = split_reductions(tensors, policy.serial, policy.reducers)
     if policy.reads is not None:
         tensors = split_reads(tensors, policy.reads)
     fused = fuse(tensors, policy.reads)

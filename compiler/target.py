@@ -30,7 +30,8 @@ WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True)
 class GpuTarget:
     """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
     `workgroups` how many there may be in one dimension; `busy` the number of invocations below which the hardware
-    idles: tiles shrink before it is undercut. `long_reduction`: elements from which on one result is worth a workgroup.
+    idles: tiles shrink before it is undercut. `long_reduction`: elements from which on a result that is one of few is
+    worth a workgroup; of more than `longest_reduction` an invocation of it would take longer than another launch.
     `shared_tiles`: operands of large products are staged in shared memory (`rules/simt_staged` says when that pays)."""
 
     name: str
@@ -40,14 +41,16 @@ class GpuTarget:
     binding_bytes: int = 134217728
     workgroups: int = 65535
     busy: int = 2048
-    long_reduction: int = 32768
+    long_reduction: int = 128
+    longest_reduction: int = 16384
     shared_tiles: bool = False
 
 
 # The limits that every WebGPU implementation grants without being asked. A program is compiled for a GPU that nobody
 # has seen: an integrated one has about 1000 lanes and hides latencies with two waves in each. Tiles of the least
 # traffic would make 448 invocations of ResNet18's layers of 7 x 7; these are 2048. On software adapters, where only
-# traffic counts, the whole network takes a fifth longer for it.
+# traffic counts, the whole network takes a fifth longer for it. A workgroup of 64 reads 16384 elements as 64 vectors in
+# each invocation, some of them at a time: 5 to 10 microseconds, as long as a launch.
 WEBGPU = GpuTarget("webgpu")
 
 

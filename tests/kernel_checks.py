@@ -12,7 +12,7 @@ from webnn_compile.dtypes import DType
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.interpret import interpret
+from webnn_compile.ir.interpret import Subgroups, interpret
 from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import Buffer, Expr, For, Kernel, Node, Stmt
 from webnn_compile.ir.rewrite import children
@@ -75,13 +75,13 @@ def _rounding(layout: Layout) -> Array:
     return Layout(full, layout.order, ((0, 0),) * len(full), (1,) * len(full), layout.block).pack(beyond)
 
 
-def run_kernel(kernel: Kernel, inputs: Sequence[Array]) -> list[Array]:
+def run_kernel(kernel: Kernel, inputs: Sequence[Array], subgroups: Subgroups = lambda i: i // 8) -> list[Array]:
     """The outputs for `inputs`, all as logical arrays; outputs hold poison before."""
     count = len(kernel.params) - kernel.outputs
     arrays = [laid_out(b, a) for b, a in zip(kernel.params[:count], inputs, strict=True)]
     for b in kernel.params[count:]:
         arrays.append(np.full(b.shape, poison(b.dtype), b.dtype.numpy))
-    interpret(kernel, arrays)
+    interpret(kernel, arrays, subgroups)
     return [taken_out(b, a) for b, a in zip(kernel.params[count:], arrays[count:], strict=True)]
 
 

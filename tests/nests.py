@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from webnn_compile.dtypes import F32
+from webnn_compile.dtypes import F32, DType
 from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import Alloc, Binary, Buffer, Const, For, Kernel, Load, Scope, Seq, Stmt, Store, Unary, Var
 from webnn_compile.ir.reduction import COMBINE
@@ -60,6 +60,17 @@ def sum_of_rows(rows: int, length: int, op: str = "sum") -> Nest:
     start = Store(acc, (), Const(1.0, F32))
     body = For(i, Alloc(acc, Seq((start, For(k, update, parallel=False), Store(y, (i,), Load(acc, ()) * 2.0)))))
     return Nest(Kernel("sum_of_rows", (x, y), body), {"i": i, "k": k})
+
+
+def sum_of_columns(rows: int, columns: int, op: str = "sum", dtype: DType = F32) -> Nest:
+    """for c: local acc; acc = 1; for k < rows reduce: acc = acc + x[k, c]; y[c] = acc * 2"""
+    c, k = Var("c", columns), Var("k", rows)
+    x, y = Buffer("x", (rows, columns), dtype), Buffer("y", (columns,), dtype)
+    acc = Buffer("acc", (), dtype, Scope.LOCAL)
+    update = Store(acc, (), Binary(COMBINE[op], Load(acc, ()), Load(x, (k, c))))
+    start = Store(acc, (), Const(1.0 if dtype.is_float else 1, dtype))
+    body = For(c, Alloc(acc, Seq((start, For(k, update, parallel=False), Store(y, (c,), Load(acc, ()) * 2)))))
+    return Nest(Kernel("sum_of_columns", (x, y), body), {"c": c, "k": k})
 
 
 def biased_product(rows: int, columns: int, depth: int, *, both: bool = False) -> Nest:

@@ -46,7 +46,7 @@ def render_steps(kernels: Sequence[KernelInfo]) -> bytes:
 
 
 def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
-    return {
+    entry: dict[str, Any] = {
         "name": kernel.name,
         "source": kernel.source,
         "access": "".join("w" if p.access == "write" else "r" for p in kernel.params),
@@ -54,6 +54,9 @@ def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
         "flops": kernel.flops,
         "bytes": kernel.bytes,
     }
+    if kernel.with_subgroups is not None:
+        entry["subgroups"] = kernel.with_subgroups
+    return entry
 
 
 def _storage(storage: Storage) -> dict[str, Any]:

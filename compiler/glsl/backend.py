@@ -30,7 +30,12 @@ LAYERS = 256
 SERIAL = 2048
 """Elements that one fragment reduces where few do: longer loops leave a GPU idle, and may be taken for a hang."""
 
-POLICY = LayoutPolicy(borders=False, fill_borders=False, linear=False, reads=UNITS, serial=SERIAL, windows=(0, 2, 1, 3))
+REDUCERS = 1024
+"""Fragments that keep a GPU busy, where each reduces for itself."""
+
+POLICY = LayoutPolicy(
+    borders=False, fill_borders=False, linear=False, reads=UNITS, serial=SERIAL, reducers=REDUCERS, windows=(0, 2, 1, 3)
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,9 @@ class LayoutPolicy:
     zeros around what convolutions read; `few_channels`: even fewer than four channels are rounded up to four;
     `fill_borders`: a kernel writes the border of its result each time (elsewhere it is zero from the start and stays
     so); `linear`: memory is one line of elements, so that a tensor may lie in another's memory in another shape;
-    `reads`: how many tensors a kernel may read; `serial`: how many elements one loop reduces where there are few such
-    loops (None for any number); `busy`: how many tiles of a product keep the device busy, else it is made in parts.
+    `reads`: how many tensors a kernel may read; `serial`: how many elements are reduced in one go where the results are
+    fewer than `reducers`, which keep the device busy (None for any number); `busy`: how many tiles of a product do,
+    else it is made in parts.
     """
 
     windows: tuple[int, ...] | None = None
@@ -41,6 +42,7 @@ class LayoutPolicy:
     linear: bool = True
     reads: int | None = None
     serial: int | None = None
+    reducers: int = 1
     busy: int | None = None
 
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..dtypes import DType
+from ..dtypes import DType, highest, lowest
 from .nodes import Const, Expr, Var
 
 # The operator by which a reduction combines its accumulator with the next value.
 COMBINE = {"sum": "+", "prod": "*", "max": "max", "min": "min"}
+
+
+def neutral(op: str, dtype: DType) -> Const:
+    """What `op`, one of COMBINE, leaves any other operand unchanged with."""
+    value: int | float = {"+": 0, "*": 1, "max": lowest(dtype), "min": highest(dtype)}[op]
+    return Const(float(value) if dtype.is_float else value, dtype)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from .rules.simt_pointwise import simt_pointwise
 from .rules.simt_reduction import simt_reduction
 from .rules.simt_staged import simt_staged
 from .rules.simt_transform import simt_transform
-from .rules.simt_tree import simt_tree
+from .rules.simt_workgroup import simt_workgroup
 from .rules.transform import is_transform
 from .split_groups import split_groups
 from .steps import preload
@@ -45,12 +45,12 @@ def _schedule(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]
     if find_roles(nest) is not None:
         staged = simt_staged(stmt, target.busy) if target.shared_tiles else None
         return staged or simt_contraction(stmt, target)
-    if _is_long(nest, target):
-        return simt_tree(stmt), {}
+    if _is_shared(nest, target):
+        return simt_workgroup(stmt), {}
     return simt_reduction(stmt, target.busy), {}
 
 
-def _is_long(nest: Reduction, target: GpuTarget) -> bool:
-    """Whether few invocations would reduce very much each."""
+def _is_shared(nest: Reduction, target: GpuTarget) -> bool:
+    """Whether few invocations would reduce much each."""
     outputs = prod(v.extent for v in nest.loops)
     return outputs < target.busy and prod(v.extent for v in nest.over) >= target.long_reduction

@@ -12,33 +12,32 @@ from .program import TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
 
-BUSY = 1024
-"""Invocations that keep a GPU busy: no more parts are made."""
 
-
-def split_reductions(program: TensorProgram, most: int) -> TensorProgram:
+def split_reductions(program: TensorProgram, most: int, busy: int) -> TensorProgram:
     """y = sum of x[r], r < 9000   ->   t[i] = sum of x[9 * i + r], r < 9; y = sum of t[i], i < 1000
 
-    Of reductions over more than `most` elements that have fewer results than keep a GPU busy. Sums are reassociated.
+    Of reductions over more than `most` elements that have fewer results than the `busy` ones that keep a GPU busy:
+    parts are as many as do, or more where they would still be longer. Sums are reassociated.
     """
-    return replace_tensors(program, lambda t: _stages(t, most))
+    return replace_tensors(program, lambda t: _stages(t, most, busy))
 
 
-def _stages(t: Tensor, most: int) -> list[Tensor]:
+def _stages(t: Tensor, most: int, busy: int) -> list[Tensor]:
     """`t` alone, or what it is made from in stages and then itself."""
     if not isinstance(t.body, Reduce) or t.prepared:
         return [t]
     results = prod(t.shape)
+    elements = prod(v.extent for v in t.body.axes)
     longest = max(t.body.axes, key=lambda v: v.extent, default=None)
-    if longest is None or not 0 < results < BUSY or prod(v.extent for v in t.body.axes) <= most:
+    if longest is None or not 0 < results < busy or elements <= most:
         return [t]
-    parts = _parts(longest.extent, -(-BUSY // results))
+    parts = _parts(longest.extent, max(-(-busy // results), min(-(-elements // most), most)))
     if parts < 2:
         return [t]
     partial = _partial(t, t.body, longest, parts)
     part = Var("part", parts)
     whole = Reduce(t.body.op, (part,), Load(partial.buffer, (*t.axes, part)), t.body.init)
-    stages = _stages(partial, most)
+    stages = _stages(partial, most, busy)
     return [*stages, replace(t, body=whole, reads=(stages[-1],))]
 
 

@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 import wgpu
 
-from ..device_program import DeviceKernel, Storage
+from ..device_program import ENABLE_SUBGROUPS, DeviceKernel, Storage
 from ..errors import InputError
 from ..target import WEBGPU
 
 Array = np.ndarray
 
 
-FEATURES = ("shader-f16",)
+SUBGROUPS = "subgroup"
+"""What wgpu calls WebGPU's feature `subgroups`; its shaders use that without a line that enables it."""
+
+FEATURES = ("shader-f16", SUBGROUPS)
 """What shaders may enable, and is asked of the adapter where it has it."""
 
 
@@ -76,7 +79,10 @@ class WgpuDevice:
         self._pass: Any = None
 
     def _pipeline(self, kernel: DeviceKernel) -> Any:
-        module = self._device.create_shader_module(code=kernel.source)
+        source = kernel.source
+        if kernel.with_subgroups is not None and SUBGROUPS in self._device.features:
+            source = kernel.with_subgroups.replace(ENABLE_SUBGROUPS, "")
+        module = self._device.create_shader_module(code=source)
         entries = [
             {
                 "binding": i,

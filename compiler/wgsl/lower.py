@@ -11,6 +11,8 @@ from ..passes.expand_extremes import expand_extremes
 from ..passes.flatten_indices import flatten_indices
 from ..passes.group_lanes import LANES, group_lanes
 from ..passes.legalise_floats import legalise_floats
+from ..passes.reduce_by_subgroups import reduce_by_subgroups
+from ..passes.reduce_by_tree import reduce_by_tree
 from ..passes.saturate_casts import saturate_casts
 from ..passes.select_guarded import select_guarded
 from ..passes.share_nodes import share_nodes
@@ -24,10 +26,13 @@ def group_vectors(kernel: Kernel) -> Kernel:
     return group_lanes(kernel, lambda b: b.size % LANES == 0)
 
 
-WGSL_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
+Pass = Callable[[Kernel], Kernel]
+
+WGSL_PASSES: tuple[Pass, ...] = (
     flatten_indices,
     vectorize_loops,
     unroll_loops,
+    reduce_by_tree,
     share_nodes,
     simplify,
     share_nodes,
@@ -41,8 +46,12 @@ WGSL_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
 )
 
 
-def lower(kernel: Kernel) -> Kernel:
+SUBGROUP_PASSES: tuple[Pass, ...] = tuple(reduce_by_subgroups if p is reduce_by_tree else p for p in WGSL_PASSES)
+"""The same for a device that has subgroups."""
+
+
+def lower(kernel: Kernel, passes: tuple[Pass, ...] = WGSL_PASSES) -> Kernel:
     """The passes, in order."""
-    for run in WGSL_PASSES:
+    for run in passes:
         kernel = run(kernel)
     return kernel

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ..codegen.source import Writer
+from ..device_program import ENABLE_SUBGROUPS
 from ..dtypes import F16
+from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.nodes import Kernel, Load, Store, Var
 from ..ir.rewrite import walk
@@ -27,6 +29,8 @@ def render(kernel: Kernel) -> str:
     body = writer.write(grid.body)
 
     head = ["enable f16;"] if any(n.buffer.dtype == F16 for n in accesses) else []
+    if any(isinstance(n, AllReduce) for n in nodes):
+        head.append(ENABLE_SUBGROUPS)
     outputs = kernel.params[len(kernel.params) - kernel.outputs :]
     for b in kernel.params:
         access = "read_write" if b in outputs else "read"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import assert_same, inputs_for, run_kernel
-from nests import Nest, biased_product, matrix_product, padded_sum, pointwise, sum_of_rows
+from nests import Nest, biased_product, matrix_product, padded_sum, pointwise
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.lanes import Ramp
-from webnn_compile.ir.nodes import Barrier, For, If, Kernel, LoopKind, Store
+from webnn_compile.ir.nodes import For, If, Kernel, LoopKind, Store
 from webnn_compile.ir.rewrite import loads, walk
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import extend, overlap, spread
@@ -123,15 +123,6 @@ def test_blocks_stand_outside_threads() -> None:
     kernel = schedule_simt(pointwise(70, 8).kernel, WEBGPU)
     kinds = [n.kind for n in walk(kernel.body) if isinstance(n, For) and n.kind in (LoopKind.BLOCK, LoopKind.THREAD)]
     assert kinds == sorted(kinds, key=[LoopKind.BLOCK, LoopKind.THREAD].index)
-
-
-@settings(max_examples=8)
-@given(st.integers(1, 3), st.integers(1, 200), st.sampled_from(["sum", "max"]))
-def test_long_reductions_take_a_workgroup_each(rows: int, length: int, op: str) -> None:
-    lowered = check(sum_of_rows(rows, length, op), GpuTarget("t", long_reduction=2))
-    if length > 1:
-        assert find_grid(lowered).workgroup_size == (64, 1, 1)
-        assert sum(isinstance(n, Barrier) for n in walk(lowered.body)) == 6
 
 
 def test_products_through_shared_memory() -> None:

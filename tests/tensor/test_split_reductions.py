@@ -12,9 +12,9 @@ from webnn_compile.ir.reduction import Reduce
 from webnn_compile.tensor import Tensor, compute, placeholder, reduce
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.program import TensorProgram
-from webnn_compile.tensor.split_reductions import BUSY, split_reductions
+from webnn_compile.tensor.split_reductions import split_reductions
 
-MOST = 500
+MOST, BUSY = 500, 1024
 
 
 def program(x: Tensor, tensors: list[Tensor]) -> TensorProgram:
@@ -33,7 +33,7 @@ def reduction(op: str, x: Tensor, init: float | None = None) -> Tensor:
 def test_stages_give_the_same(op: str, shape: tuple[int, ...], dtype: DType) -> None:
     x = placeholder("x", shape, dtype)
     y = reduction(op, x)
-    split = split_reductions(program(x, [y]), MOST)
+    split = split_reductions(program(x, [y]), MOST, BUSY)
     assert len(split.tensors) > 1
     generator = np.random.default_rng(0)
     data = generator.uniform(0.99, 1.01, shape) if dtype.is_float else generator.integers(-9, 9, shape)
@@ -48,7 +48,7 @@ def test_stages_give_the_same(op: str, shape: tuple[int, ...], dtype: DType) -> 
 
 def test_a_start_counts_once() -> None:
     x = placeholder("x", (1, 4000), F32)
-    split = split_reductions(program(x, [reduction("sum", x, 5.0)]), MOST)
+    split = split_reductions(program(x, [reduction("sum", x, 5.0)]), MOST, BUSY)
     assert evaluate(split.outputs[0][1], {x: np.ones((1, 4000), np.float32)}) == [4005.0]
 
 
@@ -56,7 +56,7 @@ def test_readers_read_the_last_stage() -> None:
     x = placeholder("x", (2, 3000), F32)
     y = reduction("max", x)
     z = compute("z", (2,), [y], lambda i: y[i] * 2.0)
-    split = split_reductions(program(x, [y, z]), MOST)
+    split = split_reductions(program(x, [y, z]), MOST, BUSY)
     last = split.outputs[0][1]
     assert last.reads == (split.tensors[-2],)
     data = np.random.default_rng(1).standard_normal((2, 3000)).astype(np.float32)
@@ -69,4 +69,17 @@ def test_short_ones_and_many_stay() -> None:
         return program(x, [reduction("sum", x)])
 
     for p in (rows(4, MOST), rows(BUSY, 4000)):
-        assert split_reductions(p, MOST) is p
+        assert split_reductions(p, MOST, BUSY) is p
+
+
+def test_parts_are_as_many_as_keep_the_device_busy_or_as_short_as_asked() -> None:
+    def parts(length: int, results: int = 1) -> tuple[int, ...]:
+        x = placeholder("x", (results, length), F32)
+        return split_reductions(program(x, [reduction("sum", x)]), 1000, 16).tensors[0].shape
+
+    assert parts(1000) == (1,)
+    assert parts(1600) == (1, 16)
+    assert parts(1600, 4) == (4, 4)
+    assert parts(1600, 16) == (16,)
+    assert parts(64000) == (1, 64)
+    assert parts(64000, 15) == (15, 64)

@@ -12,7 +12,7 @@ from kernel_checks import Array, inputs_for, laid_out, poison, run_kernel, taken
 from run_wgsl import run_on_device
 from test_golden import GOLDEN, compare
 from webnn_compile.wgsl import render
-from webnn_compile.wgsl.lower import WGSL_PASSES, lower
+from webnn_compile.wgsl.lower import SUBGROUP_PASSES, WGSL_PASSES, lower
 
 
 @pytest.mark.parametrize("construct", DEVICE_CONSTRUCTS)
@@ -21,8 +21,13 @@ def test_golden(construct: str, request: pytest.FixtureRequest) -> None:
     compare(GOLDEN / "wgsl" / f"{construct}.wgsl", text, request.config.getoption("update_golden"))
 
 
+def test_golden_with_subgroups(request: pytest.FixtureRequest) -> None:
+    text = render(lower(DEVICE_CONSTRUCTS["workgroup_tree"](), SUBGROUP_PASSES))
+    compare(GOLDEN / "wgsl" / "subgroups.wgsl", text, request.config.getoption("update_golden"))
+
+
 def test_no_golden_file_is_left_over() -> None:
-    assert sorted(p.stem for p in (GOLDEN / "wgsl").iterdir()) == sorted(DEVICE_CONSTRUCTS)
+    assert sorted(p.stem for p in (GOLDEN / "wgsl").iterdir()) == sorted([*DEVICE_CONSTRUCTS, "subgroups"])
 
 
 @pytest.mark.parametrize("construct", DEVICE_CONSTRUCTS)

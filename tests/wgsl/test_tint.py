@@ -12,7 +12,7 @@ from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline import lower_model
 from webnn_compile.weights import Weights
 from webnn_compile.wgsl import WebGpu, render
-from webnn_compile.wgsl.lower import lower
+from webnn_compile.wgsl.lower import SUBGROUP_PASSES, WGSL_PASSES, lower
 
 
 def test_kernels_of_the_operator_table() -> None:
@@ -22,13 +22,15 @@ def test_kernels_of_the_operator_table() -> None:
         shapes = {name: a.shape for name, a in feeds(case).items()}
         lowered = lower_model(run_graph_passes(import_model(make_model(case), shapes)), policy=backend.layouts)
         for kernel in compile_for_device(lowered, backend, Weights()).kernels:
-            sources.add(kernel.source)
+            sources |= {kernel.source, kernel.with_subgroups or kernel.source}
     assert len(sources) > 500
+    assert sum("subgroupAdd" in s for s in sources) > 5
     assert_valid(sorted(sources))
 
 
 def test_constructs() -> None:
-    assert_valid([render(lower(make())) for make in DEVICE_CONSTRUCTS.values()])
+    kernels = [make() for make in DEVICE_CONSTRUCTS.values()]
+    assert_valid([render(lower(k, passes)) for k in kernels for passes in (WGSL_PASSES, SUBGROUP_PASSES)])
 
 
 @pytest.mark.parametrize(

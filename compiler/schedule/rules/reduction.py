@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from math import prod
 
-from ...dtypes import F32, I32, highest, lowest
-from ...ir.nodes import Buffer, Const, LoopKind, Stmt, Var
+from ...dtypes import F32, I32
+from ...ir.nodes import LoopKind, Stmt, Var
+from ...ir.reduction import neutral
 from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ...target import Target
@@ -118,10 +119,4 @@ def vectorisable_value(nest: Reduction, var: Var) -> bool:
 
 def _lanes_along(stmt: Stmt, nest: Reduction, target: Target) -> Stmt:
     """Lanes are neighbouring elements of one reduction."""
-    return simplify_stmt(outline(rfactor(stmt, nest.over[-1], target.lanes, neutral(nest.op, nest.acc))))
-
-
-def neutral(op: str, acc: Buffer) -> Const:
-    """What `op` leaves any other operand unchanged with."""
-    value: int | float = {"+": 0, "*": 1, "max": lowest(acc.dtype), "min": highest(acc.dtype)}[op]
-    return Const(float(value) if acc.dtype.is_float else value, acc.dtype)
+    return simplify_stmt(outline(rfactor(stmt, nest.over[-1], target.lanes, neutral(nest.op, nest.acc.dtype))))

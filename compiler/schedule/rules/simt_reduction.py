@@ -8,11 +8,11 @@ reduced is, an invocation adds up vectors.
 from __future__ import annotations
 
 from ...ir.nodes import LoopKind, Stmt
+from ...ir.reduction import neutral
 from ...ir.simplify import simplify_stmt
 from ..access import accesses, vectorisable
 from ..nest import Reduction, match_nest
 from ..steps import rfactor, sink, split, tag, vectorise
-from .reduction import neutral
 from .simt_pointwise import LANES, spread_flat
 
 WINDOW_UNROLL = 25
@@ -63,4 +63,4 @@ def _along(stmt: Stmt, nest: Reduction) -> Stmt:
         return stmt
     if not any(a.step(nest.over[-1]) == 1 for a in accesses(nest.value)):
         return stmt
-    return rfactor(stmt, nest.over[-1], LANES, neutral(nest.op, nest.acc))
+    return rfactor(stmt, nest.over[-1], LANES, neutral(nest.op, nest.acc.dtype))

@@ -14,31 +14,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) threa
   }
   part_0[thread_x] = acc_0;
   workgroupBarrier();
-  if (thread_x < 32) {
-    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 32];
-  }
-  workgroupBarrier();
-  if (thread_x < 16) {
-    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 16];
-  }
-  workgroupBarrier();
   if (thread_x < 8) {
-    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 8];
+    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 8] + (part_0[thread_x + 16] + part_0[thread_x + 24]) + (part_0[thread_x + 32] + part_0[thread_x + 40] + (part_0[thread_x + 48] + part_0[thread_x + 56]));
   }
   workgroupBarrier();
-  if (thread_x < 4) {
-    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 4];
-  }
-  workgroupBarrier();
-  if (thread_x < 2) {
-    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 2];
-  }
-  workgroupBarrier();
-  let t1 = thread_x < 1;
-  if (t1) {
-    part_0[thread_x] = part_0[thread_x] + part_0[thread_x + 1];
-  }
-  if (t1) {
-    b1[group_x] = (1.0f + part_0[0]) * 2.0f;
+  acc_0 = part_0[0] + part_0[1] + (part_0[2] + part_0[3]) + (part_0[4] + part_0[5] + (part_0[6] + part_0[7]));
+  if (thread_x < 1) {
+    b1[group_x] = (1.0f + acc_0) * 2.0f;
   }
 }

@@ -1,0 +1,126 @@
+"""Reductions with few results on a GPU: a workgroup for each result, or for four that lie together.
+
+One invocation for each of 128 rows of 256 elements would read 64 vectors one after the other, with a stride that
+touches a line of the cache for each: 128 busy invocations where thousands are wanted, and a wave's load is 32 or 64
+lines of memory instead of 4 or 8. Here 64 invocations take every 64th element each (or every 64th vector of four),
+neighbours next to each other: 8192 invocations, one load each, every byte once and in order. What that costs is their
+total: 6 bits of reading and adding, by subgroups where the device has them (one barrier), else by a tree in the
+workgroup's memory (two), some 300 cycles, about as long as one load from memory takes. So it pays from two elements an
+invocation on (`GpuTarget.long_reduction`), where otherwise the device would idle (`GpuTarget.busy`); with results
+enough every invocation has one for itself, and no barrier.
+
+Where results lie together and what is reduced does not (a mean over the pixels of an image whose channels are
+innermost), a workgroup makes four results, so that its loads are vectors.
+"""
+
+from __future__ import annotations
+
+from ...ir.all_reduce import AllReduce, Among
+from ...ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, If, Load, LoopKind, Scope, Seq, Stmt, Store, Var
+from ...ir.reduction import neutral
+from ...ir.rewrite import rewrite, substitute
+from ...ir.simplify import simplify_stmt
+from ..access import accesses, vectorisable
+from ..nest import Reduction, match_nest
+from ..steps import fuse, split
+
+INVOCATIONS = 64
+LANES = 4
+
+
+def simt_workgroup(stmt: Stmt) -> Stmt:
+    """for i: local acc; acc = a; for k reduce: acc = acc + x[i, k]; y[i] = f(acc)
+    ->  for i block: for t < 64 thread:
+            local acc; acc = 0; for ko reduce: acc = acc + x[i, 64*ko + t]; acc = + of workgroup(acc);
+            if t < 1: y[i] = f(a + acc)
+    """
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    along = any(a.step(nest.over[-1]) == 1 for a in accesses(nest.value))
+    results: Var | None = None
+    if not along and nest.loops and nest.loops[-1].extent % LANES == 0 and vectorisable(stmt, nest.loops[-1]):
+        stmt, ((_, results),) = split(stmt, nest.loops[-1], [(nest.loops[-1].extent // LANES, LANES)])
+    stmt, over = _fused(stmt, results)
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    body = _Workgroup(nest, over, results).body()
+    outer = [v for v in nest.loops if v is not results]
+    for v in reversed(outer):
+        body = For(v, body, LoopKind.BLOCK)
+    return simplify_stmt(body)
+
+
+def _fused(stmt: Stmt, results: Var | None) -> tuple[Stmt, Var]:
+    """All parallel loops but `results` as one, and all reduction loops."""
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    outer = [v for v in nest.loops if v is not results]
+    for line in (outer, [*nest.over]):
+        while len(line) > 1:
+            stmt, fused = fuse(stmt, *line[:2])
+            line[:2] = [fused]
+    nest = match_nest(simplify_stmt(stmt))
+    assert isinstance(nest, Reduction)
+    return simplify_stmt(stmt), nest.over[0]
+
+
+class _Workgroup:
+    """The pieces of what one invocation does. `lane` is the innermost loop of everything, where there are vectors: of
+    `results`, or of neighbouring elements of one."""
+
+    def __init__(self, nest: Reduction, over: Var, results: Var | None) -> None:
+        self.nest, self.over, self.results = nest, over, results
+        dtype = nest.acc.dtype
+        whole = over.extent % LANES == 0 and over.extent >= LANES * INVOCATIONS
+        steps = [a.step(over) for a in accesses(nest.value)]
+        self.vectors = results is None and whole and 1 in steps and vectorisable(nest.value, over)
+        self.lane = Var("lane", LANES) if self.vectors else results
+        self.acc = Buffer("acc", () if self.lane is None else (LANES,), dtype, Scope.LOCAL)
+        self.total = Buffer("total", (), dtype, Scope.LOCAL) if self.vectors else self.acc
+        self.t = Var("t", INVOCATIONS)
+
+    def body(self) -> Stmt:
+        own, op = self._at(self.acc), self.nest.op
+        stmts: list[Stmt] = [self._each(Store(self.acc, own, neutral(op, self.acc.dtype))), self._elements()]
+        if self.vectors:
+            stmts.append(Store(self.total, (), _sum_of_lanes(op, self.acc)))
+        at = self._at(self.total)
+        together = Store(self.total, at, AllReduce(op, Load(self.total, at), Among.WORKGROUP))
+        result = Binary(op, self.nest.start.value, Load(self.total, at))
+        store = _with_result(self.nest.store, self.nest.acc, result)
+        if self.vectors:
+            stmts += [together, If(self.t < 1, store)]
+        else:
+            stmts += [self._each(together), If(self.t < 1, self._each(store))]
+        body: Stmt = Seq(tuple(stmts))
+        for buffer in dict.fromkeys((self.acc, self.total)):
+            body = Alloc(buffer, body)
+        return For(self.t, body, LoopKind.THREAD)
+
+    def _elements(self) -> Stmt:
+        """What the invocation adds up alone."""
+        size = LANES if self.vectors else 1
+        turn = Var(f"{self.over.name}o", -(-self.over.extent // (INVOCATIONS * size)))
+        first = (turn * INVOCATIONS + self.t) * size
+        at = first + self.lane if self.vectors and self.lane is not None else first
+        own = self._at(self.acc)
+        value = Binary(self.nest.op, Load(self.acc, own), substitute(self.nest.value, {self.over: at}))
+        step = self._each(Store(self.acc, own, value))
+        if self.over.extent % (INVOCATIONS * size):
+            step = If(first < self.over.extent, step)
+        return For(turn, step, parallel=False)
+
+    def _at(self, buffer: Buffer) -> tuple[Expr, ...]:
+        return (self.lane,) if buffer.shape and self.lane is not None else ()
+
+    def _each(self, stmt: Stmt) -> Stmt:
+        return stmt if self.lane is None else For(self.lane, stmt, LoopKind.VECTOR)
+
+
+def _sum_of_lanes(op: str, acc: Buffer) -> Expr:
+    a, b, c, d = (Load(acc, (Const(i),)) for i in range(LANES))
+    return Binary(op, Binary(op, a, b), Binary(op, c, d))
+
+
+def _with_result(store: Store, acc: Buffer, result: Expr) -> Stmt:
+    return rewrite(store, lambda n: result if isinstance(n, Load) and n.buffer is acc else None)
