@@ -18,6 +18,7 @@ import { fetchFile, fetchJson } from './fetch_file.js';
  * @typedef {object} Kernel
  * @property {string} name
  * @property {string} source
+ * @property {string} [subgroups] the same for devices that have these
  * @property {string} access a letter for each parameter, r or w
  * @property {[number, number, number]} grid workgroups, or width, height and layers of the texels that a draw covers
  * @property {number} flops
@@ -39,7 +40,7 @@ import { fetchFile, fetchJson } from './fetch_file.js';
 /** @typedef {{ reads: Place[], writes: Place[], name: string, nodes: string[], ops: string[] }} HostCall */
 /**
  * @typedef {object} Program What compiler/device_program.py describes.
- * @property {string[]} features
+ * @property {string[]} features that it cannot do without
  * @property {Kernel[]} kernels
  * @property {Storage[]} storages
  * @property {Value[]} values
@@ -55,6 +56,7 @@ import { fetchFile, fetchJson } from './fetch_file.js';
  * @typedef {object} Device A GPU with a program's storages on it, zeroed. What fails because it is lost throws DeviceLostError.
  * @property {string} adapter
  * @property {Record<string, number>} limits those that the program has need of
+ * @property {string[]} features of WebGPU, those that its shaders make use of
  * @property {GPUDevice} [own]
  * @property {(onKernel: () => void) => Promise<unknown>} compile all kernels, and make all launches ready
  * @property {(value: number, data: Words) => void} write

@@ -112,6 +112,8 @@ export interface DeviceInfo extends CommonInfo {
   software: boolean;
   /** What the device can do, of all that the model asks of it. */
   limits: Record<string, number>;
+  /** Features of WebGPU that the shaders make use of: 'shader-f16' (or the model would not run), 'subgroups' where there are. */
+  features: string[];
   /** How often a run waits for the device to hand values to WebAssembly. */
   crossings: number;
 }

@@ -239,7 +239,7 @@ export async function startDevice(open, plan, onProgress) {
   };
 
   if (plan.warmup) await withDevice(true, (now) => carryOut(now, true));
-  const { adapter, limits } = /** @type {Built} */ (/** @type {unknown} */ (built)).device;
+  const { adapter, limits, features } = /** @type {Built} */ (/** @type {unknown} */ (built)).device;
   const precision = program.storages.some(({ dtype }) => dtype === 'float16') ? 'f16' : 'f32';
   const memoryBytes = program.storages.reduce((sum, { bytes, prepareOnly }) => sum + (prepareOnly ? 0 : bytes), 0);
   return {
@@ -247,6 +247,7 @@ export async function startDevice(open, plan, onProgress) {
       adapter,
       software: isSoftware(adapter),
       limits,
+      features,
       precision,
       memoryBytes,
       crossings: calls.filter(({ reads }) => reads.length).length,

@@ -263,6 +263,7 @@ async function open(arriving) {
   return {
     adapter,
     limits,
+    features: [],
     compile,
     write,
     segment,

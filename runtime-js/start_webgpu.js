@@ -19,7 +19,7 @@ export const startWebgpu = (plan, onProgress) => startDevice(open, plan, onProgr
 /** @type {import('./device_program.js').Open} */
 async function open(arriving, { device: given }) {
   const [found, program] = await Promise.all([getAdapter(given), arriving]);
-  const { device, adapter, limits } = await getDevice(program, found);
+  const { device, adapter, limits, features } = await getDevice(program, found);
   /** @type {string | undefined} */
   let lost;
   const losing = device.lost.then(({ reason, message }) => {
@@ -90,11 +90,12 @@ async function open(arriving, { device: given }) {
   let prepared = [];
   const compile = async (/** @type {() => void} */ onKernel) => {
     await Promise.all(
-      program.kernels.map(async ({ name, source, access }, i) => {
+      program.kernels.map(async ({ name, source, subgroups, access }, i) => {
+        const code = subgroups && features.includes('subgroups') ? subgroups : source;
         /** @type {GPUShaderModule | undefined} */
         let module;
         const { made, reported } = scoped(() => {
-          module = device.createShaderModule({ code: source, label: name });
+          module = device.createShaderModule({ code, label: name });
           const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf(access)] });
           return device.createComputePipelineAsync({ label: name, layout, compute: { module, entryPoint: 'main' } });
         });
@@ -235,6 +236,7 @@ async function open(arriving, { device: given }) {
   return {
     adapter,
     limits,
+    features,
     own: device,
     compile,
     segment,

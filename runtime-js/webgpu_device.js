@@ -57,13 +57,18 @@ export async function getDevice(program, adapter) {
     if (!adapter.features.has(/** @type {GPUFeatureName} */ (feature)))
       throw new UnsupportedError('limits', `the model needs the feature ${feature}, which this WebGPU adapter lacks`);
   }
-  const facts = { limits: Object.fromEntries(limits.map(({ name, have }) => [name, have])) };
+  const wanted = program.kernels.some(({ subgroups }) => subgroups) ? ['subgroups'] : [];
+  const features = /** @type {GPUFeatureName[]} */ ([
+    ...program.features,
+    ...wanted.filter((feature) => adapter.features.has(feature)),
+  ]);
+  const facts = { features, limits: Object.fromEntries(limits.map(({ name, have }) => [name, have])) };
   if ('queue' in adapter) return { device: adapter, ...facts, adapter: nameOf(adapter.adapterInfo) };
   const timer = /** @type {GPUFeatureName[]} */ (adapter.features.has('timestamp-query') ? ['timestamp-query'] : []);
   const over = limits.filter(({ name, need }) => need > /** @type {any} */ (defaults[name] ?? 0));
   const device = await adapter
     .requestDevice({
-      requiredFeatures: [.../** @type {GPUFeatureName[]} */ (program.features), ...timer],
+      requiredFeatures: [...features, ...timer],
       requiredLimits: Object.fromEntries(over.map(({ name, need }) => [name, need])),
     })
     .catch((error) => {
