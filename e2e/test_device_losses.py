@@ -119,6 +119,33 @@ def test_a_loss_while_loading(page: Page, site: Site, backend: str) -> None:
     assert found["losses"] > 3
 
 
+def test_a_gpu_that_is_lost_whenever_it_is_loaded_is_passed_over(page: Page, site: Site, backend: str) -> None:
+    open_bundle(page, site, "tiny", backend)
+    script = """
+      const { createComputePipelineAsync } = globalThis.GPUDevice?.prototype ?? {};
+      const { linkProgram } = WebGL2RenderingContext.prototype;
+      if (createComputePipelineAsync) {
+        GPUDevice.prototype.createComputePipelineAsync = function (...given) {
+          this.destroy();
+          return createComputePipelineAsync.apply(this, given);
+        };
+      }
+      const known = new WeakSet(); // whose first program tries what the context can do
+      WebGL2RenderingContext.prototype.linkProgram = function (...given) {
+        linkProgram.apply(this, given);
+        if (known.has(this)) this.getExtension('WEBGL_lose_context')?.loseContext();
+        known.add(this);
+      };
+      const alone = await outcome(bundle.load({ backend: argument, worker: false }));
+      return { alone, info: (await bundle.load({ worker: false })).info() };
+    """
+    found = value(page, script, backend)
+    assert (found["alone"]["name"], found["alone"]["code"]) == ("DeviceLostError", "lost")
+    assert found["info"]["backend"] == "wasm"
+    reasons = {passed["backend"]: passed["reason"] for passed in found["info"]["passedOver"]}
+    assert reasons[backend] == found["alone"]["message"]
+
+
 def test_dispose_frees_everything(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "tiny", backend)
     script = """

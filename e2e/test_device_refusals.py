@@ -165,6 +165,7 @@ def test_what_webgl_must_have(page: Page, site: Site, case: str) -> None:
     page.evaluate("() => Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined })")
     refused = outcome(page, "return bundle.load({ backend: 'webgl', worker: false })")
     assert (refused["name"], refused["message"]) == ("UnsupportedError", reason)
+    assert page.evaluate("contexts.every((gl) => gl.isContextLost())")  # browsers keep few: none is held
     info = value(page, "return (await bundle.load({ worker: false })).info()")
     assert info["backend"] == "wasm"
     assert [p["backend"] for p in info["passedOver"]] == ["webgpu", "webgl"]

@@ -146,6 +146,19 @@ def test_steps_of_the_host(page: Page, site: Site, backend: str, worker: bool) -
 
 
 @pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_a_host_that_stopped_runs_no_more(page: Page, site: Site, backend: str, worker: bool) -> None:
+    open_bundle(page, site, f"host-{backend}", backend)
+    script = """
+      const model = await bundle.load({ worker: argument });
+      const run = (first) => outcome(model.run({ input: new BigInt64Array(64).fill(first) }));
+      return [await run(999n), await run(1n)];
+    """
+    for refused in value(page, script, worker):
+        assert (refused["name"], refused["code"]) == ("RunError", "trap")
+        assert refused["message"].startswith("the compiled model stopped: ")
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
 def test_profile_names_kernels_and_nodes(page: Page, site: Site, backend: str, worker: bool) -> None:
     open_bundle(page, site, "tiny", backend)
     script = """

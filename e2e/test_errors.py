@@ -131,11 +131,25 @@ def test_trap_in_the_compiled_code(page: Page, site: Site, worker: bool) -> None
     script = """
       const model = await bundle.load({ worker: argument });
       const run = (value) => outcome(model.run({ input: new Float32Array(1024).fill(value) }));
-      return [await run(NaN), await run(1)];
+      return [await run(NaN), await run(1), await outcome(model.profile({ input: new Float32Array(1024) }))];
     """
     for result in outcome(page, script, worker)["value"]:
         assert (result["name"], result["code"]) == ("RunError", "trap")
         assert "the compiled model stopped" in result["message"]
+
+
+def test_trap_while_loading(page: Page, site: Site) -> None:
+    open_page(page, site)
+    script = """
+      const { instantiate } = WebAssembly;
+      WebAssembly.instantiate = async (...given) => {
+        const { exports } = await instantiate(...given);
+        return { exports: { ...exports, run: () => { throw new WebAssembly.RuntimeError('unreachable'); } } };
+      };
+      return bundle.load({ worker: false, warmup: true });
+    """
+    message = "the compiled model stopped: unreachable; load it again"
+    assert outcome(page, script) == {"name": "RunError", "code": "trap", "message": message}
 
 
 BAD_INPUTS = [

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import measure_heap, open_page, outcome
+from harness import browser_name, measure_heap, open_page, outcome
 from playwright.sync_api import Page
 from server import ISOLATION, Site, serve
 from tiny_artifact import SLOW, tiny_weights
@@ -185,3 +185,26 @@ def test_a_thousand_runs_leave_memory_flat(page: Page, site: Site, worker: bool)
     before = heap()
     assert page.evaluate("runs(1000)") == expected
     assert heap() - before < 100_000  # the outputs alone come to 4 MB
+
+
+def test_who_holds_a_model_that_is_disposed_of_holds_no_memory(page: Page, site: Site) -> None:
+    if browser_name(page) != "chromium":
+        pytest.skip("only Chromium collects garbage when it is told to")
+    open_page(page, site)
+    script = """
+      const { Memory } = WebAssembly;
+      WebAssembly.Memory = function (size) {
+        const memory = new Memory(size);
+        globalThis.memory = new WeakRef(memory);
+        return memory;
+      };
+      globalThis.model = await bundle.load({ worker: false });
+      await model.run({ input: new Float32Array(1024) });
+    """
+    assert outcome(page, script) == {"value": None}
+    collect = measure_heap(page)
+    collect()
+    assert page.evaluate("memory.deref() !== undefined")
+    page.evaluate("model.dispose()")
+    collect()
+    assert page.evaluate("memory.deref() === undefined")

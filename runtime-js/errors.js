@@ -45,6 +45,12 @@ export class RunError extends ModelError {
   name = 'RunError';
 }
 
+/**
+ * The compiled code stopped.
+ * @param {Error} error
+ */
+export const trapped = ({ message }) => new RunError('trap', `the compiled model stopped: ${message}; load it again`);
+
 /** The GPU was taken away (`lost`), and a second attempt failed too. */
 export class DeviceLostError extends ModelError {
   /** @override */

@@ -98,27 +98,25 @@ export async function load(manifest, options = {}) {
 const publish = ({ name, dtype, shape }) => Object.freeze({ name, dtype, shape: Object.freeze([...shape]) });
 
 /**
- * The session without a worker.
- * @param {import('./start_first.js').Session} session
+ * The session without a worker; when it is disposed of nothing holds it any more, whoever may hold the model.
+ * @param {import('./start_first.js').Session} started
  * @returns {import('./start_first.js').Session}
  */
-function inline(session) {
-  let disposed = false;
-  /** @type {<F extends Function>(use: F) => F} */
-  const guard = (use) =>
-    /** @type {any} */ (
-      (/** @type {unknown[]} */ ...given) => {
-        if (disposed) throw new RunError('disposed', 'the model was disposed of');
-        return use(...given);
-      }
-    );
+function inline(started) {
+  /** @type {import('./start_first.js').Session | undefined} */
+  let session = started;
+  const use = () => {
+    if (session) return session;
+    throw new RunError('disposed', 'the model was disposed of');
+  };
   return {
-    ...session,
-    run: guard(session.run),
-    profile: guard(session.profile),
+    facts: started.facts,
+    run: (inputs, options) => use().run(inputs, options),
+    profile: (inputs) => use().profile(inputs),
+    device: () => session?.device?.(),
     dispose() {
-      if (!disposed) session.dispose();
-      disposed = true;
+      session?.dispose();
+      session = undefined;
     },
   };
 }

@@ -1,6 +1,6 @@
 // The first backend of the bundle that can run here.
 import * as backends from './backends.js';
-import { UnsupportedError } from './errors.js';
+import { DeviceLostError, UnsupportedError } from './errors.js';
 
 /** @typedef {import('./model.js').Progress} Progress */
 /** @typedef {import('./model.js').PassedOver} PassedOver */
@@ -48,7 +48,9 @@ export async function startFirst(plan, onProgress) {
       const session = await /** @type {NonNullable<typeof start>} */ (start)({ ...plan, ...part }, onProgress);
       return { ...session, facts: { backend: part.backend, passedOver, ...session.facts } };
     } catch (error) {
-      if (!(error instanceof UnsupportedError) || plan.parts.length === 1) throw error;
+      // A GPU that is lost again and again is of no use either.
+      const unfit = error instanceof UnsupportedError || error instanceof DeviceLostError;
+      if (!unfit || plan.parts.length === 1) throw error;
       passedOver.push({ backend: part.backend, reason: error.message });
     }
   }

@@ -1,7 +1,7 @@
 // The host of a device program: launches in their order, and steps for what the GPU cannot say. A module of
 // WebAssembly, or plain data.
 import { elementOf } from './dtypes.js';
-import { RunError } from './errors.js';
+import { trapped } from './errors.js';
 import { fetchFile } from './fetch_file.js';
 import { allocate, compile } from './wasm_module.js';
 
@@ -35,6 +35,8 @@ export async function startHost({ module, memory: { pages, weights: base, arena 
   await fetchFile(module, code, () => {});
   /** @type {Actions | undefined} */
   let actions;
+  /** @type {Error | undefined} a trap leaves the stack pointer and the memory as they were in mid-run */
+  let broken;
   const env = {
     memory,
     launch: (/** @type {number} */ number) => actions?.launch(number),
@@ -52,12 +54,14 @@ export async function startHost({ module, memory: { pages, weights: base, arena 
   return {
     has: (entry) => entry in exports,
     play(entry, given) {
+      if (broken) throw broken;
       actions = given;
       try {
         exports[entry]?.(base, arena);
       } catch (error) {
         if (!(error instanceof WebAssembly.RuntimeError)) throw error;
-        throw new RunError('trap', `the compiled model stopped: ${error.message}`);
+        broken = trapped(error);
+        throw broken;
       }
     },
     fill(weights) {

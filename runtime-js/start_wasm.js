@@ -1,7 +1,7 @@
 // One compiled module with its memory: everything is allocated here, once; a run allocates only its results.
 import { countThreads, STACK_BYTES } from './count_threads.js';
 import { elementOf, lengthOf, typedArray } from './dtypes.js';
-import { RunError } from './errors.js';
+import { trapped } from './errors.js';
 import { pickVariant } from './features.js';
 import { fetchFile, fetchJson } from './fetch_file.js';
 import { createControl, parallelFor } from './pool.js';
@@ -76,16 +76,17 @@ export async function startWasm(given, onProgress) {
   };
   try {
     const exports = await download(plan, memory, start, onProgress);
-    exports.prepare?.(plan.memory.weights, plan.memory.arena);
+    const play = player(plan);
+    if (exports.prepare) play(exports.prepare);
     // Inputs are zeros still, which are valid for every model.
-    if (plan.warmup) exports.run(plan.memory.weights, plan.memory.arena);
-    const { run, runInto } = runner(plan, memory, exports.run);
+    if (plan.warmup) play(exports.run);
+    const { run, runInto } = runner(plan, memory, () => play(exports.run));
     /** @type {Session['profile']} */
     const profile = async (inputs) => {
       const steps = await fetchJson(plan.steps);
       times.length = 0;
       const began = performance.now();
-      runner(plan, memory, exports.profile).run(inputs);
+      runner(plan, memory, () => play(exports.profile)).run(inputs);
       return steps.map((/** @type {import('./model.js').KernelTime} */ step, /** @type {number} */ i) => ({
         ...step,
         ms: /** @type {number} */ (times[i]) - (times[i - 1] ?? began),
@@ -100,34 +101,41 @@ export async function startWasm(given, onProgress) {
 }
 
 /**
+ * What calls the entries of the module, and none any more after a trap, which leaves the stack pointer and the memory as
+ * they were in mid-run.
+ * @param {WasmPlan} plan
+ * @returns {(entry: Entry) => void}
+ */
+function player({ memory: { weights, arena } }) {
+  /** @type {Error | undefined} */
+  let broken;
+  return (entry) => {
+    if (broken) throw broken;
+    try {
+      entry(weights, arena);
+    } catch (error) {
+      broken = trapped(/** @type {Error} */ (error));
+      throw broken;
+    }
+  };
+}
+
+/**
  * @param {WasmPlan} plan
  * @param {WebAssembly.Memory} memory
- * @param {Entry} compute
+ * @param {() => void} compute
  */
 function runner(plan, memory, compute) {
-  const { weights, arena } = plan.memory;
   const place = (/** @type {TensorSpec} */ { offset, dtype, shape }) =>
-    new Uint8Array(memory.buffer, arena + offset, lengthOf(shape) * elementOf(dtype).bytes);
+    new Uint8Array(memory.buffer, plan.memory.arena + offset, lengthOf(shape) * elementOf(dtype).bytes);
   const inputs = plan.inputs.map(place);
   const outputs = plan.outputs.map(place);
-  /** @type {RunError | undefined} */
-  let broken;
   /** @param {import('./start_first.js').Input[]} values */
   const call = (values) => {
-    if (broken) throw broken;
     plan.inputs.forEach(({ dtype }, i) => {
       write(/** @type {Uint8Array} */ (inputs[i]), dtype, /** @type {ArrayBufferView} */ (values[i]));
     });
-    try {
-      compute(weights, arena);
-    } catch (error) {
-      // A trap leaves the stack pointer and the memory as they were in mid-run.
-      broken = new RunError(
-        'trap',
-        `the compiled model stopped: ${/** @type {Error} */ (error).message}; load it again`,
-      );
-      throw broken;
-    }
+    compute();
   };
   return {
     /** @param {import('./start_first.js').Input[]} values */

@@ -24,7 +24,6 @@ import { createReader, upload, wholeRows } from './webgl_transfer.js';
 /** @param {import('./device_program.js').DevicePlan} plan @param {(progress: import('./model.js').Progress) => void} onProgress */
 export const startWebgl = (plan, onProgress) => startDevice(open, plan, onProgress);
 
-const pause = (ms = 0) => new Promise((resolve) => setTimeout(resolve, ms));
 // A worker may wait for the GPU; the page must not.
 const mayBlock = typeof document === 'undefined';
 
@@ -71,6 +70,11 @@ async function open(arriving) {
   const checkLost = () => {
     if (gl.isContextLost()) throw new DeviceLostError('lost', 'the WebGL context was lost');
     if (!undo.size) throw new DeviceLostError('lost', 'the model was disposed of');
+  };
+  /** Lets others have a turn, who may end the model: other models share the context, and would meet its errors. */
+  const turn = async (ms = 0) => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    checkLost();
   };
   /** @type {Record<string, number>} */
   let limits;
@@ -125,8 +129,7 @@ async function open(arriving) {
     }
     for (const [i, parts] of programs.entries()) {
       for (const { program: made } of parts) {
-        while (parallel && !gl.getProgramParameter(made, parallel.COMPLETION_STATUS_KHR) && !gl.isContextLost())
-          await pause();
+        while (parallel && !gl.getProgramParameter(made, parallel.COMPLETION_STATUS_KHR)) await turn();
         const linked = gl.getProgramParameter(made, gl.LINK_STATUS);
         checkLost();
         if (!linked)
@@ -134,7 +137,7 @@ async function open(arriving) {
         bindSamplers(gl, made, /** @type {{ source: string }} */ (program.kernels[i]).source);
       }
       onKernel();
-      if (!mayBlock) await pause();
+      if (!mayBlock) await turn();
     }
     prepared = program.launches.map(prepare);
     warmUp();
@@ -169,15 +172,19 @@ async function open(arriving) {
 
   /** Until the GPU has done all that it was told. */
   const settle = async () => {
+    checkLost(); // a lost context may have no fence
     const sync = /** @type {WebGLSync} */ (gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0));
     gl.flush();
-    for (let ms = 0; ; ms = Math.min(ms + 1, 4)) {
-      const state = gl.clientWaitSync(sync, 0, 0);
-      checkLost();
-      if (state === gl.ALREADY_SIGNALED || state === gl.CONDITION_SATISFIED) break;
-      await pause(ms);
+    try {
+      for (let ms = 0; ; ms = Math.min(ms + 1, 4)) {
+        const state = gl.clientWaitSync(sync, 0, 0);
+        checkLost();
+        if (state === gl.ALREADY_SIGNALED || state === gl.CONDITION_SATISFIED) break;
+        await turn(ms);
+      }
+    } finally {
+      gl.deleteSync(sync);
     }
-    gl.deleteSync(sync);
   };
 
   /**

@@ -19,18 +19,26 @@ let shared;
 export function acquireContext() {
   if (!shared || shared.gl.isContextLost()) {
     const gl = create();
-    shared = { gl, users: 0, layers: probe(gl) };
+    try {
+      shared = { gl, users: 0, layers: probe(gl) };
+    } catch (error) {
+      lose(gl);
+      throw error;
+    }
   }
   const mine = shared;
   const { gl, layers } = mine;
   mine.users++;
   const release = () => {
     if (--mine.users) return;
-    gl.getExtension('WEBGL_lose_context')?.loseContext();
+    lose(gl);
     if (shared === mine) shared = undefined;
   };
   return { gl, layers, adapter: nameOf(gl), release };
 }
+
+/** Frees all that it has, which browsers else do when nobody knows of it any more. */
+const lose = (/** @type {WebGL2RenderingContext} */ gl) => gl.getExtension('WEBGL_lose_context')?.loseContext();
 
 function create() {
   const canvas =

@@ -202,6 +202,7 @@ _HOST = """
     (call $launch (i32.const 0)))
   (func (export "run_1") (param $weights i32) (param $arena i32)
     (local $i i32)
+    (if (i64.eq (i64.load (local.get $arena)) (i64.const 1000)) (then unreachable))
     (loop $next
       (i64.store offset=512 (i32.add (local.get $arena) (local.get $i))
         (i64.mul (i64.load (i32.add (local.get $arena) (local.get $i))) (i64.load (local.get $weights))))
@@ -213,7 +214,8 @@ _HOST = """
 
 
 def host_artifact(*backends: str) -> Artifact:
-    """output = (input + 1) * 3 + 1 in int64, 64 elements: the host multiplies by its weight between two launches."""
+    """output = (input + 1) * 3 + 1 in int64, 64 elements: the host multiplies by its weight between two launches,
+    and stops where the first input is 999."""
     n = 64
     spec = TensorSpec("input", DTYPES["int64"], (n,), 0)
     parts = []
