@@ -23,6 +23,7 @@ from ..ir.nodes import Const, Expr, Origin, Select
 from ..ir.simplify import simplify_expr
 from .match_convolution import Convolution, match_convolution
 from .program import TensorProgram
+from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
 from .winograd_matrices import winograd
 
@@ -46,38 +47,31 @@ def use_winograd(
 ) -> tuple[TensorProgram, tuple[Rewritten, ...]]:
     """The program with the convolutions that `choose` picks computed by tiles, and what was rewritten. `in_line`: one
     dimension counts the tiles."""
-    done: dict[Tensor, Tensor] = {}
-    tensors: list[Tensor] = []
-    origins = dict(program.origins)
     rewritten: list[Rewritten] = []
     channels_last, planes = set(program.channels_last), set(program.planes)
     alike = Counter(_shapes(t, c) for t in program.tensors if (c := match_convolution(t)) is not None)
-    for t in program.tensors:
-        reads = tuple(done.get(r, r) for r in t.reads)
-        now = t if reads == t.reads else replace(t, reads=reads)
-        found = match_convolution(now)
-        tile = choose(now, found, alike[_shapes(now, found)]) if found is not None else None
+
+    def make(t: Tensor) -> tuple[Tensor, ...]:
+        found = match_convolution(t)
+        tile = None if found is None else choose(t, found, alike[_shapes(t, found)])
         if found is None or tile is None:
-            tensors.append(now)
-        else:
-            made = by_tiles(now, found, tile, in_line=in_line)
-            names = program.origins[t].nodes
-            for part, op in zip(made, ("WinogradInput", "WinogradWeights", "WinogradProducts"), strict=False):
-                origins[part] = Origin(names, (op,) * len(names))
-            tensors += made
-            rewritten.append(Rewritten(tile, now, made))
-            now = made[-1]
-            channels_last |= {found.x.buffer, now.buffer}
-            planes.add(made[0].buffer)
-        if now is not t:
-            done[t] = now
-            origins[now] = origins.pop(t)
+            return (t,)
+        made = by_tiles(t, found, tile, in_line=in_line)
+        rewritten.append(Rewritten(tile, t, made))
+        channels_last.update((found.x.buffer, t.buffer))
+        planes.add(made[0].buffer)
+        return made
+
+    result = replace_tensors(program, make)
     if not rewritten:
         return program, ()
-    outputs = tuple((name, done.get(t, t)) for name, t in program.outputs)
-    stored = frozenset(done.get(t, t) for t in program.stored)
+    origins = dict(result.origins)
+    for r in rewritten:
+        names = origins[r.tensors[-1]].nodes
+        for part, op in zip(r.tensors, ("WinogradInput", "WinogradWeights", "WinogradProducts"), strict=False):
+            origins[part] = Origin(names, (op,) * len(names))
     images, windows = frozenset(channels_last), frozenset(planes)
-    return TensorProgram(program.inputs, outputs, tuple(tensors), origins, stored, images, windows), tuple(rewritten)
+    return replace(result, origins=origins, channels_last=images, planes=windows), tuple(rewritten)
 
 
 def _shapes(t: Tensor, conv: Convolution) -> tuple[object, ...]:
