@@ -71,6 +71,7 @@ SHAPES = [
     (2, 3, 5, 6),
     (300, 9, 40),
     (1, 1, 4000),
+    (6, 784, 6, 8),
 ]
 
 
@@ -106,9 +107,20 @@ def test_rows_of_small_images_stand_side_by_side() -> None:
     assert place_image((3, 14, 14, 96), drawn=True) == Placement(48, 42, 7, 7)
 
 
+def test_rows_that_are_more_than_a_texture_has_stand_side_by_side() -> None:
+    assert place_image((6, 784, 6, 8), drawn=True) == Placement(6, 1568, 6, 6, bands=3)
+    assert place_image((6, 784, 6, 8)) is None
+    assert place_image((2053, 6, 8), drawn=True) is None  # a prime: no bands of equal length
+
+
 def test_tiles_waste_little() -> None:
     tiles = {width: place.tile for width in (1, 3, 7, 14, 28, 56, 9) if (place := place_image((4, width, 8)))}
     assert tiles == {1: 1, 3: 3, 7: 7, 14: 7, 28: 7, 56: 8, 9: 5}
+
+
+def test_tiles_are_whole_rows_of_what_is_made_together() -> None:
+    tiles = [place.tile for step in (2, 4, 6) if (place := place_image((4, 7, 8), step=step))]
+    assert tiles == [4, 4, 6]
 
 
 @pytest.mark.parametrize("images", [True, False], ids=["images", "lines"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_checks import kernel_of, run_kernel
-from webnn_compile.dtypes import F32, I32, U32
+from webnn_compile.dtypes import F32, I32, U32, DType
 from webnn_compile.ir.construct import maximum, minimum
 from webnn_compile.ir.lanes import Extract, Ramp
 from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, For, Kernel, Load, Seq, Store, Var
@@ -89,9 +89,9 @@ def test_extremes_keep_a_nan_where_it_was() -> None:
 
 
 @pytest.mark.parametrize("dtype", [I32, U32])
-def test_casts_saturate_by_themselves(dtype: object) -> None:
-    out = Buffer("out", (8,), I32 if dtype == I32 else U32)
-    kernel = kernel_of(For(I, Store(out, (I,), Cast(out.dtype, Load(X, (I,))))), X, out)
+def test_casts_saturate_by_themselves(dtype: DType) -> None:
+    out = Buffer("out", (8,), dtype)
+    kernel = kernel_of(For(I, Store(out, (I,), Cast(dtype, Load(X, (I,))))), X, out)
     after = saturate_casts(kernel)
     same(kernel, after, FLOATS)
     (cast,) = (x for x in walk(after.body) if isinstance(x, Cast))
