@@ -79,8 +79,8 @@ def _by_tiles(t: Tensor, conv: Convolution, m: int, costs: GpuCosts) -> float:
 
 
 def _loading(positions: int, taps: int, costs: GpuCosts) -> float:
-    """Of one multiply-add with its share of loads: a tile of positions by vectors of channels has `taps` of a row, and
-    four channels, at once."""
+    """The cost of one multiply-add with its share of loads. For `taps` of a row and four input channels, a register
+    tile of positions by vectors of filters loads a run of positions and those weights once."""
     rows = min(positions, costs.rows)
     loads = rows + taps - 1 + taps * LANES * costs.vectors
     return 1 + costs.load * loads / (taps * LANES * LANES * rows * costs.vectors)

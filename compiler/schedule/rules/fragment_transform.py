@@ -79,13 +79,13 @@ class _Fragment:
     def _write(self, tile: _Tile) -> None:
         t, lines = self._transform, self._lines
         factors = [self._factor(t.rows, 0, a) for a in range(t.rows.over.extent)]
-        half = [lines.let(_sum(factors, [lines.let(e) for e in column])) for column in tile.elements]
+        sums = [lines.let(_sum(factors, [lines.let(e) for e in column])) for column in tile.elements]
         results: list[Expr] = []
         if None not in tile.columns.values():
-            results = [lines.let(e) for e in lines.transform(t.columns.matrix, half)]
+            results = [lines.let(e) for e in lines.transform(t.columns.matrix, sums)]
         for p, column in tile.columns.items():
             if column is None:
-                value = lines.let(_sum([self._factor(t.columns, p, b) for b in range(len(half))], half))
+                value = lines.let(_sum([self._factor(t.columns, p, b) for b in range(len(sums))], sums))
             else:
                 value = results[column]
             self._store(p, value)
