@@ -28,9 +28,7 @@ element('clear', HTMLButtonElement).addEventListener('click', () => pad.clear())
 await Promise.all([start(), showSamples()]).catch(fail);
 
 async function start() {
-  model = await load({
-    onProgress: ({ phase, loaded, total }) => tell(`Loading the ${phase}: ${size(loaded)} of ${size(total)}`),
-  });
+  model = await load({ onProgress: tellProgress });
   // The first run is the slowest: the browser still compiles. Let it happen before someone waits for it.
   await model.run({ image: new Float32Array(32 * 32) });
   document.body.dataset.state = 'ready';
@@ -125,6 +123,13 @@ async function showSamples() {
       return button;
     }),
   );
+}
+
+/** @param {import('./bundle/model.js').Progress} progress */
+function tellProgress({ phase, loaded, total }) {
+  if (phase === 'ready') tell('Starting the model');
+  else if (phase === 'compile') tell(`Compiling the shaders: ${loaded} of ${total}`);
+  else tell(`Loading the ${phase}: ${size(loaded)} of ${size(total)}`);
 }
 
 /** @param {string} text */
