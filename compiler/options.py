@@ -12,7 +12,7 @@ from .graph.convert_float16 import convert_float16
 from .graph.passes import GRAPH_PASSES, GraphPass
 from .graph.round_constants import round_constants
 from .pipeline import LOWERING_PASSES
-from .wasm.linkers import LINKERS
+from .wasm.linkers import find_linker
 
 TARGETS = ("webgpu", "webgl", "wasm")
 """In the order in which the runtime prefers them."""
@@ -86,8 +86,7 @@ class Options:
             raise InputError(
                 f"--dump after:{self.dump}: no stage of --opt-level {self.opt_level}; choose one of {', '.join(known)}"
             )
-        if self.linker not in LINKERS:
-            raise InputError(f"--wasm-linker {self.linker}: choose one of {', '.join(LINKERS)}")
+        find_linker(self.linker)
         if self.report is not None:
             folder = self.report.resolve().parent
             if not folder.is_dir():

@@ -54,7 +54,9 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "input", _tensors(report.inputs)
     yield "output", _tensors(report.outputs)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
-    halves = "; large ones float16, as is what webgpu has in memory" if report.precision == "f16" else ""
+    halves = "; large ones float16" if report.precision == "f16" else ""
+    if halves and any(device.program.backend == "webgpu" for device in report.devices):
+        halves += ", as is what webgpu has in memory"
     yield "weights", size(report.weights) + halves
     for device in report.devices:
         yield device.program.backend, _device(device)

@@ -32,43 +32,52 @@ def link(
 
     InputError where the linker asked for is unknown, not installed, or fails; InternalError as `finalise`.
     """
-    if linker == "builtin":
-        return finalise(object_bytes, exports, stack_bytes=stack_bytes, shared=shared, max_pages=max_pages)
+    program = find_linker(linker)
     shared_pages = max_pages if shared else None
     match linker:
         case "wasm-ld":
-            command = _wasm_ld(exports, stack_bytes, shared_pages)
+            options = _wasm_ld(exports, stack_bytes, shared_pages)
         case "emcc":
-            command = _emcc(exports, stack_bytes, shared_pages, max_pages)
+            options = _emcc(exports, stack_bytes, shared_pages, max_pages)
         case _:
-            raise InputError(f"--wasm-linker {linker}: unknown linker; choose one of {', '.join(LINKERS)}")
-    return _adapt(_run(linker, command, object_bytes), exports, linker, shared_pages)
+            return finalise(object_bytes, exports, stack_bytes=stack_bytes, shared=shared, max_pages=max_pages)
+    return _adapt(_run(linker, [*program, *options], object_bytes), exports, linker, shared_pages)
+
+
+def find_linker(linker: str) -> list[str]:
+    """The command that starts it, nothing for the built-in one. InputError where it is unknown or not installed."""
+    match linker:
+        case "builtin":
+            return []
+        case "wasm-ld":
+            if path := shutil.which("wasm-ld"):
+                return [path]
+            if importlib.util.find_spec("ziglang"):
+                return [sys.executable, "-m", "ziglang", "wasm-ld"]
+            raise InputError(
+                "--wasm-linker wasm-ld: there is no wasm-ld on the PATH; install LLVM's linker (`pip install ziglang`, "
+                "or the package lld), or leave the option out to use the built-in linker"
+            )
+        case "emcc":
+            if path := shutil.which("emcc"):
+                return [path]
+            raise InputError(
+                "--wasm-linker emcc: there is no emcc on the PATH; install Emscripten (https://emscripten.org), or "
+                "leave the option out to use the built-in linker"
+            )
+        case _:
+            raise InputError(f"--wasm-linker {linker}: choose one of {', '.join(LINKERS)}")
 
 
 def _wasm_ld(exports: Sequence[str], stack_bytes: int, shared_pages: int | None) -> list[str]:
-    if path := shutil.which("wasm-ld"):
-        program = [path]
-    elif importlib.util.find_spec("ziglang"):
-        program = [sys.executable, "-m", "ziglang", "wasm-ld"]
-    else:
-        raise InputError(
-            "--wasm-linker wasm-ld: there is no wasm-ld on the PATH; install LLVM's linker (`pip install ziglang`, or "
-            "the package lld), or leave the option out to use the built-in linker"
-        )
     options = ["--no-entry", "--strip-all", "--import-memory", "--allow-undefined", "--stack-first"]
     options += ["-z", f"stack-size={stack_bytes}", *(f"--export={e}" for e in (*exports, HEAP_BASE))]
     if shared_pages is not None:
         options += ["--shared-memory", f"--max-memory={shared_pages * binary.PAGE_BYTES}", f"--export={STACK_POINTER}"]
-    return [*program, *options]
+    return options
 
 
 def _emcc(exports: Sequence[str], stack_bytes: int, shared_pages: int | None, max_pages: int) -> list[str]:
-    path = shutil.which("emcc")
-    if path is None:
-        raise InputError(
-            "--wasm-linker emcc: there is no emcc on the PATH; install Emscripten (https://emscripten.org), or leave "
-            "the option out to use the built-in linker"
-        )
     settings = [
         "IMPORTED_MEMORY=1",
         f"TOTAL_STACK={stack_bytes}",
@@ -81,8 +90,7 @@ def _emcc(exports: Sequence[str], stack_bytes: int, shared_pages: int | None, ma
     if shared_pages is not None:
         settings.append("SHARED_MEMORY=1")
         names.append(STACK_POINTER)
-    options = ["-nostdlib", "--no-entry", *(f"-s{s}" for s in settings), *(f"-Wl,--export={n}" for n in names)]
-    return [path, *options]
+    return ["-nostdlib", "--no-entry", *(f"-s{s}" for s in settings), *(f"-Wl,--export={n}" for n in names)]
 
 
 def _run(linker: str, command: list[str], object_bytes: bytes) -> bytes:

@@ -124,6 +124,15 @@ def test_bad_option(kind: str, path: Path, tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def test_a_linker_that_is_missing_is_missed_at_once(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = run(path, "--out", tmp_path / "out", *SHAPE, "--wasm-linker", "emcc")
+    refused(done, r"--wasm-linker emcc: there is no emcc on the PATH; install Emscripten")
+    assert "import" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
