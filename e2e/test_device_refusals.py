@@ -191,6 +191,26 @@ def test_fewer_targets_take_more_draws(page: Page, site: Site, most: int) -> Non
     assert value(page, script) == [most, expected(1)]
 
 
+def test_what_a_backend_that_cannot_run_asked_for_is_given_up(page: Page, site: Site) -> None:
+    open_bundle(page, site, "tiny")
+    script = """
+      Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined });
+      const asked = [];
+      const { fetch } = globalThis;
+      globalThis.fetch = (url, options) => {
+        asked.push([String(url), options]);
+        return fetch(url, options);
+      };
+      const model = await bundle.load({ worker: false });
+      const given = (part) => asked.filter(([url]) => url.includes(part)).map(([, { signal }]) => signal.aborted);
+      return { backend: model.backend, webgpu: given('/webgpu-'), used: given(`/${model.backend}-`) };
+    """
+    found = value(page, script)
+    assert found["webgpu"] == [True]
+    assert True not in found["used"]
+    assert found["backend"] != "webgpu"
+
+
 def test_where_nothing_runs_all_reasons_are_told(page: Page, site: Site) -> None:
     open_bundle(page, site, "tiny")
     page.evaluate(

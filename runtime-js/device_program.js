@@ -74,9 +74,10 @@ import { fetchFile, fetchJson } from './fetch_file.js';
 
 /**
  * @param {DevicePlan} plan
+ * @param {AbortSignal} signal
  * @returns {Promise<Program>}
  */
-export const fetchProgram = ({ program }) => fetchJson(program);
+export const fetchProgram = ({ program }, signal) => fetchJson(program, () => {}, signal);
 
 /**
  * All weights, in one piece.

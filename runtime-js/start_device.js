@@ -24,8 +24,9 @@ import { startHost } from './start_host.js';
  * @returns {Promise<import('./start_first.js').Session>}
  */
 export async function startDevice(open, plan, onProgress) {
-  const arriving = fetchProgram(plan);
-  const starting = plan.host && startHost(plan.host);
+  const files = new AbortController();
+  const arriving = fetchProgram(plan, files.signal);
+  const starting = plan.host && startHost(plan.host, files.signal);
   for (const promise of [arriving, starting]) promise?.catch(() => {}); // it is `build` that waits for them
   let notify = onProgress;
 
@@ -92,7 +93,10 @@ export async function startDevice(open, plan, onProgress) {
     }
   }
 
-  const program = await withDevice(true, () => arriving);
+  const program = await withDevice(true, () => arriving).catch((error) => {
+    files.abort(); // another backend has use for the line
+    throw error;
+  });
   ready = true;
   notify = () => {};
   const { calls } = program;
