@@ -113,7 +113,7 @@ def test_pooling(seed: int) -> None:
 @pytest.mark.parametrize("window", [(3, 3), (5, 5), (2, 9)])
 @pytest.mark.parametrize("target", TARGETS)
 def test_overlapping_windows(window: tuple[int, int], target: Target) -> None:
-    """Small windows are written out, of large ones the rows; neighbours stand in one tile."""
+    """Neighbours stand in one tile. A loop runs over the rows of a window, unless a guard has to be decided."""
     pads = [window[0] // 2, window[1] // 2] * 2
     nodes = [
         node("Conv", ["x", "w"], ["a"], group=4, pads=pads),
@@ -246,3 +246,30 @@ def test_rounded_channels_are_computed_in_vectors() -> None:
     lowered = lower_model(run_graph_passes(import_model(model(nodes, {"x": [1, 4, 6, 6]}, ["y"], weights))))
     first = next(k for k in lowered.kernels if k.name == "conv_relu")
     assert [n.var.extent for n in walk(first.body) if isinstance(n, For)][:3] == [6, 6, 8]
+
+
+def test_the_rows_of_overlapping_windows_stay_a_loop() -> None:
+    """So that what is loaded for a row fits the registers: eight neighbours, whose channels go into one function."""
+    weights = {"w": random((8, 1, 3, 3))}
+    proto = model([node("Conv", ["x", "w"], ["y"], group=8, pads=[1, 1, 1, 1])], {"x": [1, 8, 9, 16]}, ["y"], weights)
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    _, stages = next(s for s in stages_of(lowered, NARROW) if s[0].reduce is not None)
+    function = next(n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, Outline))
+    loops = [n for n in walk(function) if isinstance(n, For)]
+    assert loops[0].var.extent == 2  # vectors of channels
+    rows = [n for n in loops if not n.parallel and n.kind is LoopKind.SERIAL]
+    columns = [n for n in loops if not n.parallel and n.kind is LoopKind.UNROLL]
+    assert [n.var.extent for n in rows] == [n.var.extent for n in columns] == [3]
+    assert {n.var.extent for n in loops if n.parallel and n.kind is LoopKind.UNROLL} == {8}
+
+
+@pytest.mark.parametrize(("channels", "together"), [(3, 6), (2, 8)])
+def test_copies_of_single_elements_are_unrolled(channels: int, together: int) -> None:
+    """A picture's planes that become pixels: too few channels for a vector."""
+    weights = {"w": random((4, channels, 3, 3))}
+    proto = model([node("Conv", ["x", "w"], ["y"])], {"x": [1, channels, 5, 40]}, ["y"], weights)
+    check_model(proto, [NARROW], work=10**6)
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    stages = stages_of(lowered, NARROW)[0][1]
+    loops = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, For) and n.kind is LoopKind.UNROLL]
+    assert np.prod([n.var.extent for n in loops]) == together

@@ -10,15 +10,13 @@ from hypothesis import strategies as st
 from kernel_checks import assert_same, scheduled
 from nests import ZERO, Nest, activated_product, biased_product, matrix_product, padded_sum, pointwise
 from webnn_compile.errors import ScheduleError
-from webnn_compile.ir.index import affine
 from webnn_compile.ir.layout import Layout
-from webnn_compile.ir.nodes import Alloc, Binary, For, Kernel, Load, LoopKind, Outline, Scope, Stmt, Store, Var
-from webnn_compile.ir.rewrite import loads, walk
+from webnn_compile.ir.nodes import Alloc, For, Kernel, Load, LoopKind, Outline, Scope, Stmt, Store, Var
+from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.simplify import simplify_stmt
 from webnn_compile.schedule.steps import (
     cut,
     fuse,
-    interleave,
     outline,
     pack,
     partition,
@@ -182,24 +180,6 @@ def test_pack(depth: int, columns: int, width: int, turned: bool) -> None:
     body, new = pack(nest.body, old, layout)
     assert new.shape == layout.physical_shape
     assert_same(nest.kernel, scheduled(nest.kernel, body, {old: new}), "pack")
-
-
-@given(st.integers(1, 8), st.integers(1, 4), st.integers(0, 2))
-def test_interleave(extent: int, window: int, pad: int) -> None:
-    nest = padded_sum(extent, window, pad)
-    body = tag(tag(sink(nest.body, nest["i"]), nest["i"], LoopKind.UNROLL), nest["r"], LoopKind.UNROLL)
-    body = interleave(body)
-    updates = [n for n in walk(body) if isinstance(n, Store) and isinstance(n.value, Binary)]
-    places = [x.indices[0] for s in updates for x in loads(s.value) if x.buffer.scope is Scope.GLOBAL]
-    assert pad or window > extent or len(places) == nest["i"].extent * window
-    assert [affine(p).constant for p in places] == sorted(affine(p).constant for p in places)
-    check(nest, body, "interleave", REASSOCIATED)
-
-
-def test_interleave_leaves_loops_that_are_not_unrolled() -> None:
-    nest = padded_sum(4, 2, 0)
-    body = sink(nest.body, nest["i"])
-    assert interleave(body) is body
 
 
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 4))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from ...ir.nodes import For, LoopKind, Stmt, Var
+from ...ir.nodes import For, Load, LoopKind, Stmt, Var
 from ...ir.rewrite import walk
 from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import contiguous, vectorisable
 from ..nest import Pointwise, match_nest
-from ..steps import NARROWEST_VECTOR, fuse, partition, segments, split, tag, vector_segments, vectorise
+from ..steps import NARROWEST_VECTOR, fuse, partition, segments, sink, split, tag, vector_segments, vectorise
 from .each_nest import each_nest
 
 UNROLL = 4
 """Vectors per iteration: hides the loop's own instructions, which browsers do not unroll."""
+
+COPIES = 8
+"""Elements per iteration that are copied one by one."""
 
 
 def schedule_pointwise(stmt: Stmt, target: Target) -> Stmt:
@@ -41,7 +44,25 @@ def _vectorise(stmt: Stmt, target: Target) -> Stmt:
     nest = match_nest(stmt)
     if nest is None or not nest.loops:
         return stmt
-    return vectorise_loop(stmt, nest.loops[-1], target.lanes, UNROLL)
+    vectors = vectorise_loop(stmt, nest.loops[-1], target.lanes, UNROLL)
+    if vectors is not stmt or not isinstance(nest.store.value, Load):
+        return vectors
+    return _unroll(stmt, nest.loops)
+
+
+def _unroll(stmt: Stmt, loops: tuple[Var, ...]) -> Stmt:
+    """Copies of single elements, several per iteration: of the innermost loop, and where that is short of the one
+    around it (an image's channels, then its pixels)."""
+    together = 1
+    for var in loops[:-3:-1]:
+        size = COPIES // together
+        if size < 2:
+            break
+        stmt, blocks = split(stmt, var, segments(var.extent, size))
+        for _, i in blocks:
+            stmt = tag(sink(stmt, i), i, LoopKind.UNROLL)
+        together *= min(var.extent, size)
+    return simplify_stmt(stmt)
 
 
 def vectorise_loop(stmt: Stmt, var: Var, lanes: int, unroll: int) -> Stmt:

@@ -1,9 +1,11 @@
 """Reductions without reuse between operands: pooling, depthwise convolution, sums and maxima.
 
-Where the innermost parallel loop is contiguous its elements fill the lanes, and a few neighbours, in two lines where
-the registers allow, are computed together, so that they share the loads of overlapping windows, in whose order all are
-updated. All channels of such a tile go into one function: a call for four would cost more than they do. Where it
-is not, but the reduction runs over contiguous elements, each lane keeps a partial result.
+Where the innermost parallel loop is contiguous its elements fill the lanes, and a few neighbours are computed together,
+so that they share the loads of overlapping windows. Of those the rows stay a loop: written out in full, LLVM would load
+all that a tile needs before its first multiplication, for wasm, which is more than a browser has registers for (3x3
+windows on eight outputs: 6 instead of 10 cycles a vector). All channels of such a tile go into one function: a call for
+four would cost more than they do. Where the loop is not contiguous, but the reduction runs over contiguous elements,
+each lane keeps a partial result.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from ..access import accesses, vectorisable
 from ..nest import Reduction, match_nest
 from ..steps import (
     NARROWEST_VECTOR,
-    interleave,
     outline,
     partition,
     rfactor,
@@ -34,14 +35,10 @@ from ..steps import (
 from .each_nest import each_nest
 
 WINDOW_UNROLL = 16
-"""Windows of up to this many elements are unrolled, so that neighbours share loads and border guards are decided; of
-larger ones the rows."""
+"""Windows of up to this many elements are unrolled where their neighbours share nothing."""
 
 NEIGHBOURS = 4
-"""Outputs along a row that are computed together."""
-
-LINES = 2
-"""Rows of outputs that are computed together."""
+"""Outputs along a row that are computed together; twice as many where they share loads."""
 
 
 def schedule_reduction(stmt: Stmt, target: Target) -> Stmt:
@@ -66,34 +63,33 @@ def _lanes_across(stmt: Stmt, nest: Reduction, target: Target) -> Stmt:
     """Lanes are neighbouring outputs."""
     lane_loop = nest.loops[-1]
     stmt, pairs = split(stmt, lane_loop, vector_segments(lane_loop.extent, target.lanes))
-    lines, neighbours, unrolled = _tile(nest, target)
-    for place, size in ((-3, lines), (-2, neighbours)):
-        if size > 1:
-            stmt, tiles = split(stmt, nest.loops[place], segments(nest.loops[place].extent, size, balanced=True))
-            for _, inner in tiles:
-                stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
+    neighbours, unrolled = _tile(nest, target)
+    if neighbours > 1:
+        row = nest.loops[-2]
+        stmt, tiles = split(stmt, row, segments(row.extent, neighbours, balanced=True))
+        for _, inner in tiles:
+            stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     for _, inner in pairs:
         stmt = vectorise(sink(stmt, inner), inner, target.lanes)
     for v in unrolled:
         stmt = tag(stmt, v, LoopKind.UNROLL)
     # The channels of a tile go into its function, unless the function is long enough without.
-    stmt = outline(stmt, around=tuple(outer for outer, _ in pairs) if unrolled == nest.over else ())
-    return interleave(simplify_stmt(stmt))
+    short = _count(nest.over) <= WINDOW_UNROLL
+    return simplify_stmt(outline(stmt, around=tuple(outer for outer, _ in pairs) if short else ()))
 
 
-def _tile(nest: Reduction, target: Target) -> tuple[int, int, tuple[Var, ...]]:
-    """Lines and neighbours that are computed together, and the reduction loops that are unrolled."""
+def _tile(nest: Reduction, target: Target) -> tuple[int, tuple[Var, ...]]:
+    """Neighbours that are computed together, and the reduction loops that are unrolled."""
+    short = _count(nest.over) <= WINDOW_UNROLL
     if len(nest.loops) < 2:
-        return 1, 1, nest.over if _count(nest.over) <= WINDOW_UNROLL else ()
-    if _count(nest.over) <= WINDOW_UNROLL:
-        fits = nest.over and LINES * (NEIGHBOURS + nest.over[-1].extent) <= target.registers
-        lines = LINES if fits and len(nest.loops) > 2 and _overlaps(nest, nest.loops[-3]) else 1
-        return lines, NEIGHBOURS, nest.over
-    if nest.over[-1].extent > WINDOW_UNROLL or not _overlaps(nest, nest.loops[-2]):
-        return 1, 1, ()
-    weights = any(x.buffer.constant for x in loads(nest.value))
-    beside = nest.over[-1].extent if weights else 0
-    return 1, max(NEIGHBOURS, min(2 * NEIGHBOURS, target.registers - beside - 1)), nest.over[-1:]
+        return 1, nest.over if short else ()
+    if short and any(x.guard is not None for x in loads(nest.value)):
+        return NEIGHBOURS, nest.over
+    if nest.over and nest.over[-1].extent <= WINDOW_UNROLL and _overlaps(nest, nest.loops[-2]):
+        weights = any(x.buffer.constant for x in loads(nest.value))
+        beside = nest.over[-1].extent if weights else 0
+        return max(NEIGHBOURS, min(2 * NEIGHBOURS, target.registers - beside - 1)), nest.over[-1:]
+    return (NEIGHBOURS, nest.over) if short else (1, ())
 
 
 def _overlaps(nest: Reduction, row: Var) -> bool:

@@ -8,7 +8,6 @@ from .cut import cut
 from .extend import extend
 from .fuse import fuse
 from .hoist_guards import hoist_guards
-from .interleave import interleave
 from .outline import outline
 from .overlap import overlap
 from .pack import pack
@@ -28,7 +27,6 @@ __all__ = [
     "extend",
     "fuse",
     "hoist_guards",
-    "interleave",
     "outline",
     "overlap",
     "pack",
