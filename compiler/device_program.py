@@ -87,7 +87,7 @@ class Param:
 class DeviceKernel:
     """`source` is one shader with entry point `main`. `grid` is workgroups (WebGPU), or width, height and layers of
     the texels that a draw covers (WebGL). `flops` and `bytes` of one launch are for reports and profiles.
-    `with_subgroups` is the same kernel for devices that have these, where it makes a difference."""
+    `with_subgroups` is the same kernel for devices that have these, where it saves a barrier."""
 
     name: str
     source: str

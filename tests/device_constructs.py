@@ -130,8 +130,8 @@ def shared_memory() -> Kernel:
 
 
 def workgroup_tree() -> Kernel:
-    """A hundred elements added up by 64 invocations."""
-    return schedule_simt(sum_of_rows(2, 100).kernel, GpuTarget("t", long_reduction=100))
+    """Rows of 600 elements in vectors of four, each added up by 64 invocations."""
+    return schedule_simt(sum_of_rows(2, 600).kernel, GpuTarget("t"))
 
 
 def condition() -> Kernel:

@@ -6,17 +6,16 @@ from ..ir.all_reduce import AllReduce
 from ..ir.nodes import Barrier, Binary, Const, Expr, If, Kernel, Seq, Stmt, Store
 from .replace_all_reduce import Meeting, replace_all_reduce
 
-WIDTH = 8
-"""Values that one invocation adds up in a step. Two would leave half of the invocations idle after one step, but be six
-steps for 64 values, with a barrier each (some 30 cycles, and on software adapters most of the time that the kernel
-takes to compile); with eight they are two. What an invocation reads in a step is independent, and takes little longer
-than one element."""
+WIDTH = 16
+"""Values that one invocation adds up in a step. With two, 256 values would be eight steps with a barrier each (some 30
+cycles, and on software adapters most of what the kernel takes); with sixteen they are two, and 16 values one. What an
+invocation reads in a step is independent, and takes little longer than one element."""
 
 
 def reduce_by_tree(kernel: Kernel) -> Kernel:
     """v = + of workgroup(v), t < 64 thread
-    ->  shared part[64]: part[t] = v; barrier; if t < 8: part[t] = part[t] + part[t + 8] + ... + part[t + 56]; barrier;
-        v = part[0] + ... + part[7]
+    ->  shared part[64]: part[t] = v; barrier; if t < 4: part[t] = part[t] + part[t + 4] + ... + part[t + 60]; barrier;
+        v = part[0] + ... + part[3]
     """
     return replace_all_reduce(kernel, _tree)
 

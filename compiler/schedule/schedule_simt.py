@@ -46,7 +46,7 @@ def _schedule(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]
         staged = simt_staged(stmt, target.busy) if target.shared_tiles else None
         return staged or simt_contraction(stmt, target)
     if _is_shared(nest, target):
-        return simt_workgroup(stmt), {}
+        return simt_workgroup(stmt, target.busy), {}
     return simt_reduction(stmt, target.busy), {}
 
 

@@ -11,16 +11,15 @@ from ..dtypes import F32
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.layout import LayoutPolicy
-from ..ir.nodes import Kernel
+from ..ir.nodes import Barrier, Kernel
 from ..ir.rewrite import walk
 from ..passes.count_work import count_work
 from ..passes.store_halves import load_wide, store_halves
-from ..schedule.rules.simt_workgroup import INVOCATIONS
 from ..schedule.schedule_simt import schedule_simt
 from ..target import WEBGPU, WEBGPU_COSTS, GpuCosts, GpuTarget
 from .check_limits import check_limits
 from .fit_grid import fit_grid
-from .lower import SUBGROUP_PASSES, lower
+from .lower import SUBGROUP_PASSES, WGSL_PASSES, Pass, lower
 from .render import render
 
 POLICY = LayoutPolicy(
@@ -29,7 +28,7 @@ POLICY = LayoutPolicy(
     fill_borders=False,
     reads=WEBGPU.storage_buffers - 1,
     serial=WEBGPU.longest_reduction,
-    reducers=WEBGPU.busy // INVOCATIONS,
+    reducers=WEBGPU.busy // WEBGPU.invocations,
     busy=WEBGPU.busy,
 )
 
@@ -54,21 +53,26 @@ class WebGpu:
         wide, halves = load_wide(naive)
         scheduled = schedule_simt(wide, self.target)
         scheduled = store_halves(scheduled, {scheduled.params[i] for i in halves})
-        lowered = fit_grid(lower(scheduled), self.target.workgroups)
+        lowered = self._lower(scheduled, WGSL_PASSES)
         check_limits(lowered, self.target)
-        together = any(isinstance(n, AllReduce) for n in walk(scheduled.body))
-        with_subgroups = fit_grid(lower(scheduled, SUBGROUP_PASSES), self.target.workgroups) if together else None
+        meet = any(isinstance(n, AllReduce) for n in walk(scheduled.body))
+        by_subgroups = self._lower(scheduled, SUBGROUP_PASSES) if meet else lowered
         count = len(lowered.params) - lowered.outputs
         params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(lowered.params))
-        grid = find_grid(lowered).workgroups
-        size = sum(prod(b.shape) * b.dtype.bytes for b in lowered.params)
         made = DeviceKernel(
-            naive.name,
-            render(lowered),
-            params,
-            grid,
-            count_work(naive),
-            size,
-            None if with_subgroups is None else render(with_subgroups),
+            name=naive.name,
+            source=render(lowered),
+            params=params,
+            grid=find_grid(lowered).workgroups,
+            flops=count_work(naive),
+            bytes=sum(prod(b.shape) * b.dtype.bytes for b in lowered.params),
+            with_subgroups=render(by_subgroups) if _barriers(by_subgroups) < _barriers(lowered) else None,
         )
         return CompiledKernel(made, scheduled.params, (None,) * len(scheduled.params))
+
+    def _lower(self, scheduled: Kernel, passes: tuple[Pass, ...]) -> Kernel:
+        return fit_grid(lower(scheduled, passes), self.target.workgroups)
+
+
+def _barriers(kernel: Kernel) -> int:
+    return sum(isinstance(n, Barrier) for n in walk(kernel.body))

@@ -101,7 +101,7 @@ def test_one_lane_of_a_vector() -> None:
 
 def test_verify_refuses_a_barrier_under_a_condition_and_a_grid_inside_a_loop() -> None:
     condition = kernel_of(For(T, Seq((If(T < 2, Barrier()), Store(Y, (T,), _zero()))), LoopKind.THREAD), Y)
-    with pytest.raises(InternalError, match="barrier stands under a condition"):
+    with pytest.raises(InternalError, match="invocations meet under a condition"):
         verify_kernel(condition, "test")
     inside = kernel_of(For(T, For(B, Store(Y, (B,), _zero()), LoopKind.BLOCK)), Y)
     with pytest.raises(InternalError, match="loop over the grid"):

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_checks import assert_same, inputs_for, run_kernel
+from kernel_checks import assert_close, assert_same, inputs_for, run_kernel
 from nests import Nest, sum_of_columns, sum_of_rows
+from webnn_compile.device_program import ENABLE_SUBGROUPS
 from webnn_compile.dtypes import F32, I32
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.all_reduce import AllReduce, Among
@@ -24,6 +25,7 @@ from webnn_compile.passes.reduce_by_subgroups import reduce_by_subgroups
 from webnn_compile.passes.reduce_by_tree import reduce_by_tree
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.target import WEBGPU, GpuTarget
+from webnn_compile.wgsl import WebGpu
 from webnn_compile.wgsl.lower import SUBGROUP_PASSES, WGSL_PASSES, lower
 
 SHORT = GpuTarget("short", long_reduction=2)
@@ -33,8 +35,8 @@ SUBGROUPS: dict[str, Subgroups] = {
     "4": lambda i: i // 4,
     "32": lambda i: i // 32,
     "128": lambda _: 0,
-    "of every ninth": lambda i: i % 9,
-    "of two sizes": lambda i: max(0, i - 40) // 5,
+    "of every third": lambda i: i % 3,
+    "of two sizes": lambda i: max(0, i - 40) // 6,
 }
 """More than hardware does: members of one need not be neighbours, nor their number a power of two."""
 
@@ -48,16 +50,15 @@ def check(nest: Nest, target: GpuTarget = SHORT, tolerance: float = REASSOCIATED
     ways = [(WGSL_PASSES, SUBGROUPS["32"]), *((SUBGROUP_PASSES, s) for s in SUBGROUPS.values())]
     for passes, subgroups in ways:
         got = run_kernel(lower(scheduled, passes), inputs, subgroups)
-        for a, b in zip(want, got, strict=True):
-            np.testing.assert_allclose(b.reshape(a.shape), a, rtol=tolerance, atol=tolerance)
+        assert_close(want, [b.reshape(a.shape) for a, b in zip(want, got, strict=True)], tolerance)
     return scheduled
 
 
 @settings(max_examples=6, deadline=None)
-@given(st.integers(1, 3), st.integers(2, 200), st.sampled_from(["sum", "prod", "max", "min"]))
+@given(st.integers(1, 3), st.integers(2, 255), st.sampled_from(["sum", "prod", "max", "min"]))
 def test_rows(rows: int, length: int, op: str) -> None:
     scheduled = check(sum_of_rows(rows, length, op))
-    assert find_grid(scheduled).workgroup_size == (64, 1, 1)
+    assert find_grid(scheduled).workgroup_size == (16, 1, 1)
     assert find_grid(scheduled).workgroups == (rows, 1, 1)
     assert meetings(scheduled) == 1
 
@@ -67,6 +68,15 @@ def test_neighbours_read_neighbouring_vectors(length: int) -> None:
     lowered = lower(check(sum_of_rows(2, length), WEBGPU))
     (read,) = (x for x in loads(lowered.body) if x.buffer is lowered.params[0])
     assert isinstance(read.indices[-1], Ramp)
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "invocations"), [(1, 255, 16), (1, 256, 32), (1, 1030, 128), (40, 512, 32), (90, 256, 16)]
+)
+def test_workgroups_are_as_large_as_it_takes(rows: int, length: int, invocations: int) -> None:
+    """To keep 1280 invocations busy, with eight elements each at least."""
+    scheduled = check(sum_of_rows(rows, length), replace(WEBGPU, busy=1280))
+    assert find_grid(scheduled).workgroup_size == (invocations, 1, 1)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(70, 4), (130, 8), (65, 3)])
@@ -104,11 +114,21 @@ def test_results_that_keep_the_device_busy_and_short_rows_need_no_workgroup() ->
 
 def test_barriers() -> None:
     """What either way costs."""
-    scheduled = schedule_simt(sum_of_rows(2, 300).kernel, WEBGPU)
-    for passes, barriers, operations in ((WGSL_PASSES, 2, 0), (SUBGROUP_PASSES, 1, 4)):
-        nodes = list(walk(lower(scheduled, passes).body))
-        assert sum(isinstance(n, Barrier) for n in nodes) == barriers
-        assert sum(isinstance(n, AllReduce) for n in nodes) == operations
+    for length, steps in ((255, 1), (256, 2), (4096, 2)):
+        scheduled = schedule_simt(sum_of_rows(2, length).kernel, WEBGPU)
+        for passes, barriers, operations in ((WGSL_PASSES, steps, 0), (SUBGROUP_PASSES, 1, 4)):
+            nodes = list(walk(lower(scheduled, passes).body))
+            assert sum(isinstance(n, Barrier) for n in nodes) == barriers
+            assert sum(isinstance(n, AllReduce) for n in nodes) == operations
+
+
+def test_a_second_text_where_it_saves_a_barrier() -> None:
+    for length, saves in ((127, False), (255, False), (256, True)):
+        made = WebGpu().compile_kernel(sum_of_rows(2, length).kernel, (None, None)).kernel
+        assert not made.features
+        assert (made.with_subgroups is not None) == saves
+        assert "subgroup" not in made.source
+        assert not saves or str(made.with_subgroups).startswith(ENABLE_SUBGROUPS)
 
 
 def together(count: int, among: Among = Among.WORKGROUP, op: str = "+", scope: Scope = Scope.LOCAL) -> Kernel:

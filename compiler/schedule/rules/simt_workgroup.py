@@ -2,18 +2,24 @@
 
 One invocation for each of 128 rows of 256 elements would read 64 vectors one after the other, with a stride that
 touches a line of the cache for each: 128 busy invocations where thousands are wanted, and a wave's load is 32 or 64
-lines of memory instead of 4 or 8. Here 64 invocations take every 64th element each (or every 64th vector of four),
-neighbours next to each other: 8192 invocations, one load each, every byte once and in order. What that costs is their
-total: 6 bits of reading and adding, by subgroups where the device has them (one barrier), else by a tree in the
-workgroup's memory (two), some 300 cycles, about as long as one load from memory takes. So it pays from two elements an
-invocation on (`GpuTarget.long_reduction`), where otherwise the device would idle (`GpuTarget.busy`); with results
-enough every invocation has one for itself, and no barrier.
+lines of memory instead of a few. Here 16 to 256 invocations share a row, neighbours next to each other, in vectors
+where those lie whole: 2048 invocations of four loads each, every byte once and in order. What that costs is their
+total, a few hundred cycles with one barrier or two (`passes/reduce_by_tree`, `passes/reduce_by_subgroups`), about as
+long as one load from memory takes. So it pays from eight elements an invocation on (`GpuTarget.long_reduction`), where
+otherwise the device would idle (`GpuTarget.busy`); with results enough every invocation has one for itself.
+
+Workgroups are as large as it takes to keep the device busy, and no larger: half-empty waves cost nothing where waves
+are few, and 16 invocations need one barrier. Software adapters switch stacks at barriers: for them every invocation is
+more work, and bert's normalisations take 3 to 4 times as long as without sharing (a twentieth more of the model), with
+64 invocations for every row 5 to 16 times (half of the model more).
 
 Where results lie together and what is reduced does not (a mean over the pixels of an image whose channels are
 innermost), a workgroup makes four results, so that its loads are vectors.
 """
 
 from __future__ import annotations
+
+from math import prod
 
 from ...ir.all_reduce import AllReduce, Among
 from ...ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, If, Load, LoopKind, Scope, Seq, Stmt, Store, Var
@@ -24,15 +30,22 @@ from ..access import accesses, vectorisable
 from ..nest import Reduction, match_nest
 from ..steps import fuse, split
 
-INVOCATIONS = 64
+SMALLEST, LARGEST = 16, 256
+"""Invocations of a workgroup; as many as every device grants."""
+
+EACH = 8
+"""Elements of an invocation at least."""
+
 LANES = 4
 
 
-def simt_workgroup(stmt: Stmt) -> Stmt:
+def simt_workgroup(stmt: Stmt, busy: int) -> Stmt:
     """for i: local acc; acc = a; for k reduce: acc = acc + x[i, k]; y[i] = f(acc)
     ->  for i block: for t < 64 thread:
             local acc; acc = 0; for ko reduce: acc = acc + x[i, 64*ko + t]; acc = + of workgroup(acc);
             if t < 1: y[i] = f(a + acc)
+
+    `busy` invocations are wanted.
     """
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
@@ -43,8 +56,9 @@ def simt_workgroup(stmt: Stmt) -> Stmt:
     stmt, over = _fused(stmt, results)
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
-    body = _Workgroup(nest, over, results).body()
     outer = [v for v in nest.loops if v is not results]
+    count = _invocations(prod(v.extent for v in outer), over.extent, busy)
+    body = _Workgroup(nest, over, results, count).body()
     for v in reversed(outer):
         body = For(v, body, LoopKind.BLOCK)
     return simplify_stmt(body)
@@ -64,20 +78,28 @@ def _fused(stmt: Stmt, results: Var | None) -> tuple[Stmt, Var]:
     return simplify_stmt(stmt), nest.over[0]
 
 
+def _invocations(workgroups: int, elements: int, busy: int) -> int:
+    """Of each workgroup: a power of two."""
+    count = SMALLEST
+    while count < LARGEST and count * workgroups < busy and 2 * count * EACH <= elements:
+        count *= 2
+    return count
+
+
 class _Workgroup:
     """The pieces of what one invocation does. `lane` is the innermost loop of everything, where there are vectors: of
     `results`, or of neighbouring elements of one."""
 
-    def __init__(self, nest: Reduction, over: Var, results: Var | None) -> None:
+    def __init__(self, nest: Reduction, over: Var, results: Var | None, count: int) -> None:
         self.nest, self.over, self.results = nest, over, results
         dtype = nest.acc.dtype
-        whole = over.extent % LANES == 0 and over.extent >= LANES * INVOCATIONS
+        whole = over.extent % LANES == 0
         steps = [a.step(over) for a in accesses(nest.value)]
         self.vectors = results is None and whole and 1 in steps and vectorisable(nest.value, over)
         self.lane = Var("lane", LANES) if self.vectors else results
         self.acc = Buffer("acc", () if self.lane is None else (LANES,), dtype, Scope.LOCAL)
         self.total = Buffer("total", (), dtype, Scope.LOCAL) if self.vectors else self.acc
-        self.t = Var("t", INVOCATIONS)
+        self.t, self.count = Var("t", count), count
 
     def body(self) -> Stmt:
         own, op = self._at(self.acc), self.nest.op
@@ -86,7 +108,10 @@ class _Workgroup:
             stmts.append(Store(self.total, (), _sum_of_lanes(op, self.acc)))
         at = self._at(self.total)
         together = Store(self.total, at, AllReduce(op, Load(self.total, at), Among.WORKGROUP))
-        result = Binary(op, self.nest.start.value, Load(self.total, at))
+        start = self.nest.start.value
+        result: Expr = Load(self.total, at)
+        if start != neutral(op, result.dtype):
+            result = Binary(op, start, result)
         store = _with_result(self.nest.store, self.nest.acc, result)
         if self.vectors:
             stmts += [together, If(self.t < 1, store)]
@@ -100,13 +125,13 @@ class _Workgroup:
     def _elements(self) -> Stmt:
         """What the invocation adds up alone."""
         size = LANES if self.vectors else 1
-        turn = Var(f"{self.over.name}o", -(-self.over.extent // (INVOCATIONS * size)))
-        first = (turn * INVOCATIONS + self.t) * size
+        turn = Var(f"{self.over.name}o", -(-self.over.extent // (self.count * size)))
+        first = (turn * self.count + self.t) * size
         at = first + self.lane if self.vectors and self.lane is not None else first
         own = self._at(self.acc)
         value = Binary(self.nest.op, Load(self.acc, own), substitute(self.nest.value, {self.over: at}))
         step = self._each(Store(self.acc, own, value))
-        if self.over.extent % (INVOCATIONS * size):
+        if self.over.extent % (self.count * size):
             step = If(first < self.over.extent, step)
         return For(turn, step, parallel=False)
 

@@ -1,36 +1,38 @@
 enable subgroups;
-@group(0) @binding(0) var<storage, read> b0: array<f32>;
+@group(0) @binding(0) var<storage, read> b0: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> b1: array<f32>;
 var<workgroup> part_0: array<f32, 64>;
 @compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) thread: vec3u) {
   let group_x = i32(group.x);
   let thread_x = i32(thread.x);
-  var acc_0 = 0.0f;
-  let t0 = thread_x + group_x * 100;
-  for (var ko_0 = 0; ko_0 < 2; ko_0++) {
-    if ((ko_0 * 64 + thread_x) < 100) {
-      acc_0 = acc_0 + b0[t0 + ko_0 * 64];
+  var acc_0 = vec4f(0.0f);
+  let t0 = thread_x * 4;
+  let t1 = thread_x + group_x * 150;
+  for (var ko_0 = 0; ko_0 < 3; ko_0++) {
+    if ((ko_0 * 256 + t0) < 600) {
+      acc_0 = acc_0 + b0[t1 + ko_0 * 64];
     }
   }
+  var total_0 = acc_0.x + acc_0.y + (acc_0.z + acc_0.w);
   var size_0 = subgroupAdd(1);
   var rank_0 = subgroupExclusiveAdd(1);
-  acc_0 = subgroupAdd(acc_0);
-  part_0[thread_x] = select(0.0f, acc_0, rank_0 == 0);
+  total_0 = subgroupAdd(total_0);
+  part_0[thread_x] = select(0.0f, total_0, rank_0 == 0);
   workgroupBarrier();
-  acc_0 = 0.0f;
+  total_0 = 0.0f;
   for (var turn_0 = 0; turn_0 < 4; turn_0++) {
     if ((turn_0 * 4 * size_0) < 64) {
-      let t1 = turn_0 * 4;
+      let t2 = turn_0 * 4;
       for (var element_0 = 0; element_0 < 4; element_0++) {
-        if ((rank_0 + (t1 + element_0) * size_0) < 64) {
-          acc_0 = acc_0 + part_0[rank_0 + (t1 + element_0) * size_0];
+        if ((rank_0 + (t2 + element_0) * size_0) < 64) {
+          total_0 = total_0 + part_0[rank_0 + (t2 + element_0) * size_0];
         }
       }
     }
   }
-  acc_0 = subgroupAdd(acc_0);
+  total_0 = subgroupAdd(total_0);
   if (thread_x < 1) {
-    b1[group_x] = (1.0f + acc_0) * 2.0f;
+    b1[group_x] = (1.0f + total_0) * 2.0f;
   }
 }
