@@ -125,8 +125,9 @@ def test_a_gpu_that_is_lost_whenever_it_is_loaded_is_passed_over(page: Page, sit
       const { createComputePipelineAsync } = globalThis.GPUDevice?.prototype ?? {};
       const { linkProgram } = WebGL2RenderingContext.prototype;
       if (createComputePipelineAsync) {
-        GPUDevice.prototype.createComputePipelineAsync = function (...given) {
+        GPUDevice.prototype.createComputePipelineAsync = async function (...given) {
           this.destroy();
+          await this.lost; // else a load may be over before the browser tells of it
           return createComputePipelineAsync.apply(this, given);
         };
       }
