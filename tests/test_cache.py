@@ -15,6 +15,7 @@ import onnx
 import pytest
 import webnn_compile
 from click.testing import CliRunner
+from nests import sum_of_rows
 from onnx_models import model, node, random
 from webnn_compile import cache as cache_module
 from webnn_compile.build import Report, build
@@ -108,6 +109,15 @@ def test_a_shader_comes_back_as_it_was(backend: DeviceBackend, folder: Path, tmp
         assert compile_for_device(lower_model(graph, policy=backend.layouts), cached, weights) == expected
     assert cached.known.hits > 3
     assert cached.known.misses == 0
+
+
+def test_a_text_with_subgroups_comes_back(folder: Path) -> None:
+    kernel = sum_of_rows(2, 1000).kernel
+    known = Cache(folder)
+    first, again = (CachedBackend(WebGpu(), known).compile_kernel(kernel, (None, None)) for _ in range(2))
+    assert (known.hits, known.misses) == (1, 1)
+    assert first.kernel == again.kernel
+    assert "subgroupAdd" in (again.kernel.with_subgroups or "")
 
 
 def test_a_shader_is_known_by_its_target_and_textures(folder: Path) -> None:
