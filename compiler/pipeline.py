@@ -120,8 +120,8 @@ def lower_tensors(
             tensors, rewritten = use_winograd(tensors, choose, in_line=policy.windows is not None)
     if policy.busy is not None:
         tensors = split_contractions(tensors, policy.busy)
-    if policy.serial is not None:
-        tensors = split_reductions(tensors, policy.serial, policy.reducers)
+    if policy.stages is not None:
+        tensors = split_reductions(tensors, policy.stages, policy.shared or policy.stages)
     if policy.reads is not None:
         tensors = split_reads(tensors, policy.reads)
     fused = fuse(tensors, policy.reads)

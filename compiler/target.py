@@ -31,7 +31,8 @@ class GpuTarget:
     """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
     `workgroups` how many there may be in one dimension; `busy` the number of invocations below which the hardware
     idles: tiles shrink before it is undercut. `long_reduction`: elements from which on a result that is one of few is
-    worth a workgroup; of more than `longest_reduction` an invocation of it would take longer than another launch.
+    worth a workgroup; from `longest_shared` on another launch takes less time than its invocations, and from
+    `longest_alone` on than one that works alone.
     `shared_tiles`: operands of large products are staged in shared memory (`rules/simt_staged` says when that pays)."""
 
     name: str
@@ -42,7 +43,8 @@ class GpuTarget:
     workgroups: int = 65535
     busy: int = 2048
     long_reduction: int = 128
-    longest_reduction: int = 65536
+    longest_shared: int = 65536
+    longest_alone: int = 2048
     shared_tiles: bool = False
 
 

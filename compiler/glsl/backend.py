@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
 from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
-from ..ir.layout import LayoutPolicy
+from ..ir.layout import LayoutPolicy, Stages
 from ..ir.nodes import Buffer, Kernel
 from ..passes.count_work import count_work
 from ..schedule.nest import Reduction, match_nest
@@ -34,7 +34,7 @@ REDUCERS = 1024
 """Fragments that keep a GPU busy, where each reduces for itself."""
 
 POLICY = LayoutPolicy(
-    borders=False, fill_borders=False, linear=False, reads=UNITS, serial=SERIAL, reducers=REDUCERS, windows=(0, 2, 1, 3)
+    borders=False, fill_borders=False, linear=False, reads=UNITS, stages=Stages(SERIAL, REDUCERS), windows=(0, 2, 1, 3)
 )
 
 

@@ -22,6 +22,15 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
+class Stages:
+    """Reductions of more than `most` elements are made in stages where there are fewer results than `busy`, which keep
+    the device so."""
+
+    most: int
+    busy: int
+
+
+@dataclass(frozen=True, slots=True)
 class LayoutPolicy:
     """What a target wants of its tensors' layouts.
 
@@ -30,9 +39,9 @@ class LayoutPolicy:
     zeros around what convolutions read; `few_channels`: even fewer than four channels are rounded up to four;
     `fill_borders`: a kernel writes the border of its result each time (elsewhere it is zero from the start and stays
     so); `linear`: memory is one line of elements, so that a tensor may lie in another's memory in another shape;
-    `reads`: how many tensors a kernel may read; `serial`: how many elements are reduced in one go where the results are
-    fewer than `reducers`, which keep the device busy (None for any number); `busy`: how many tiles of a product do,
-    else it is made in parts.
+    `reads`: how many tensors a kernel may read; `stages`: which reductions are made in stages (None for none), and
+    `shared` which of those that several invocations share, all but products; `busy`: how many tiles of a product keep
+    the device busy, else it is made in parts.
     """
 
     windows: tuple[int, ...] | None = None
@@ -41,8 +50,8 @@ class LayoutPolicy:
     fill_borders: bool = True
     linear: bool = True
     reads: int | None = None
-    serial: int | None = None
-    reducers: int = 1
+    stages: Stages | None = None
+    shared: Stages | None = None
     busy: int | None = None
 
 

@@ -5,40 +5,51 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ..ir.nodes import Const, Expr, Load, Node, Select, Var
+from ..ir.layout import Stages
+from ..ir.nodes import Binary, Const, Expr, Load, Node, Select, Var
 from ..ir.reduction import Reduce
-from ..ir.rewrite import loads, rewrite_top_down, substitute
+from ..ir.rewrite import free_vars, loads, rewrite_top_down, substitute
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
 
 
-def split_reductions(program: TensorProgram, most: int, busy: int) -> TensorProgram:
+def split_reductions(program: TensorProgram, alone: Stages, shared: Stages) -> TensorProgram:
     """y = sum of x[r], r < 9000   ->   t[i] = sum of x[9 * i + r], r < 9; y = sum of t[i], i < 1000
 
-    Of reductions over more than `most` elements that have fewer results than the `busy` ones that keep a GPU busy:
-    parts are as many as do, or more where they would still be longer. Sums are reassociated.
+    Of products `alone` says which, since an invocation makes a tile of results, of others `shared`. Parts are as many
+    as keep the device busy, or more where they would still be too long. Sums are reassociated.
     """
-    return replace_tensors(program, lambda t: _stages(t, most, busy))
+    return replace_tensors(program, lambda t: _stages(t, alone if _is_product(t) else shared))
 
 
-def _stages(t: Tensor, most: int, busy: int) -> list[Tensor]:
+def _is_product(t: Tensor) -> bool:
+    """Whether it is a sum of products in which results share an operand."""
+    match t.body:
+        case Reduce("sum", _, Binary("*", a, b)):
+            moved = [{v for x in loads(e) for v in free_vars(x)} & set(t.axes) for e in (a, b)]
+            return bool(moved[0] ^ moved[1])
+    return False
+
+
+def _stages(t: Tensor, stages: Stages) -> list[Tensor]:
     """`t` alone, or what it is made from in stages and then itself."""
     if not isinstance(t.body, Reduce) or t.prepared:
         return [t]
     results = prod(t.shape)
     elements = prod(v.extent for v in t.body.axes)
     longest = max(t.body.axes, key=lambda v: v.extent, default=None)
-    if longest is None or not 0 < results < busy or elements <= most:
+    if longest is None or not 0 < results < stages.busy or elements <= stages.most:
         return [t]
-    parts = _parts(longest.extent, max(-(-busy // results), min(-(-elements // most), most)))
+    long = min(-(-elements // stages.most), stages.most)
+    parts = _parts(longest.extent, max(-(-stages.busy // results), long))
     if parts < 2:
         return [t]
     partial = _partial(t, t.body, longest, parts)
     part = Var("part", parts)
     whole = Reduce(t.body.op, (part,), Load(partial.buffer, (*t.axes, part)), t.body.init)
-    stages = _stages(partial, most, busy)
-    return [*stages, replace(t, body=whole, reads=(stages[-1],))]
+    first = _stages(partial, stages)
+    return [*first, replace(t, body=whole, reads=(first[-1],))]
 
 
 def _parts(extent: int, wanted: int) -> int:

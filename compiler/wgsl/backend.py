@@ -10,7 +10,7 @@ from ..device_program import CompiledKernel, DeviceKernel, Param, Placement, Pla
 from ..dtypes import F32
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
-from ..ir.layout import LayoutPolicy
+from ..ir.layout import LayoutPolicy, Stages
 from ..ir.nodes import Barrier, Kernel
 from ..ir.rewrite import walk
 from ..passes.count_work import count_work
@@ -27,8 +27,8 @@ POLICY = LayoutPolicy(
     few_channels=True,
     fill_borders=False,
     reads=WEBGPU.storage_buffers - 1,
-    serial=WEBGPU.longest_reduction,
-    reducers=WEBGPU.busy // WEBGPU.invocations,
+    stages=Stages(WEBGPU.longest_alone, WEBGPU.busy),
+    shared=Stages(WEBGPU.longest_shared, WEBGPU.busy // WEBGPU.invocations),
     busy=WEBGPU.busy,
 )
 
@@ -36,7 +36,7 @@ POLICY = LayoutPolicy(
 @dataclass(frozen=True, slots=True)
 class WebGpu:
     """Values lie in buffers, in linear order; a border of zeros is there from the start and never written. Where fewer
-    results are wanted than keep a GPU busy, workgroups reduce, and together."""
+    results are wanted than keep a GPU busy, workgroups share reductions, and long ones are made in stages."""
 
     target: GpuTarget = WEBGPU
     name: str = "webgpu"

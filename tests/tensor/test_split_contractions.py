@@ -14,6 +14,7 @@ from webnn_compile.dtypes import F16, F32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.layout import Stages
 from webnn_compile.ir.reduction import Reduce
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.program import TensorProgram
@@ -114,4 +115,4 @@ def test_others_stay(proto: object) -> None:
 
 def test_what_is_added_up_in_parts_needs_no_stages() -> None:
     after = split_contractions(tensors_of(product(1, 1000, 8192)[0]), BUSY)
-    assert split_reductions(after, 2048) is after
+    assert split_reductions(after, *[Stages(2048, 2048)] * 2) is after
