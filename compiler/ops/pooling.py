@@ -78,7 +78,7 @@ def average_pool(call: Call) -> Tensor:
     if all(np.all(c == c[:1]) for c in counts):
         area = math.prod(float(c[0]) for c in counts if c.size)
         return total if area == 1 else compute(call.name, total.shape, (total,), lambda *i: total[i] / area)
-    area_at = constant(f"{call.name}.area", np.asarray(_outer(counts), np.float32))
+    area_at = constant(f"{call.name}.area", np.asarray(_outer(counts), x.dtype.numpy))
     return compute(call.name, total.shape, (total, area_at), lambda n, c, *o: total[n, c, *o] / area_at[o])
 
 

@@ -72,6 +72,7 @@ _AVERAGE = [
         count_include_pad=1,
     ),
     _pool("AveragePool", "-padded-same", _x(1, 2, 6, 5), [3, 3], auto_pad="SAME_UPPER", count_include_pad=1),
+    _pool("AveragePool", "-float64", _x(1, 2, 5, 6).astype(np.float64), [3, 3], pads=[1, 1, 1, 1]),
     _pool("AveragePool", "-opset-11", _x(1, 2, 6, 6), [3, 3], opset=11, strides=[2, 2], ceil_mode=1),
 ]
 
