@@ -36,10 +36,13 @@ SPY = """(hidden) => {
 }"""
 
 RUN = """
-  const model = await bundle.load({ backend: 'webgpu', worker: false });
-  const outputs = await model.run({ x: Float32Array.from(argument) });
+  const adapter = argument.own && (await navigator.gpu.requestAdapter());
+  const device = adapter ? await adapter.requestDevice() : undefined;
+  const model = await bundle.load({ backend: 'webgpu', worker: false, device });
+  const outputs = await model.run({ x: Float32Array.from(argument.x) });
   const { features } = model.info();
   await model.dispose();
+  device?.destroy();
   const lists = Object.fromEntries(Object.entries(outputs).map(([name, a]) => [name, [...a].map(String)]));
   return { lists, features, shaders };
 """
@@ -90,14 +93,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield served
 
 
-@pytest.mark.parametrize("hidden", [False, True], ids=["as-it-is", "without"])
-def test_the_text_that_the_device_can_run(page: Page, site: Site, hidden: bool) -> None:
+@pytest.mark.parametrize("how", ["as it is", "hidden", "own device"])
+def test_the_text_that_the_device_can_run(page: Page, site: Site, how: str) -> None:
+    """A device of the page's own has the features that the page asked for: none."""
     open_page(page, site)
     need_backend(page, "webgpu")
-    page.evaluate(SPY, hidden)
+    page.evaluate(SPY, how == "hidden")
     able = page.evaluate(HAS_SUBGROUPS)
-    assert not (able and hidden)
-    found = value(page, RUN, X.reshape(-1).tolist())
+    assert not (able and how == "hidden")
+    able = able and how == "as it is"
+    found = value(page, RUN, {"x": X.reshape(-1).tolist(), "own": how == "own device"})
     assert found["features"] == (["subgroups"] if able else [])
     together = [s for s in found["shaders"] if "var<workgroup>" in s]
     assert len(together) == 5

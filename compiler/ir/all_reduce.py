@@ -23,8 +23,9 @@ class AllReduce(Expr):
     """`op` over what `a` is in each invocation of the workgroup, or of the subgroup; all of them get the result.
 
     op = + | * | max | min; of max and min no operand is a NaN. It is the whole value of a store to a local buffer,
-    which stands where a barrier may. A subgroup is what hardware runs in lockstep: 4 to 128 invocations of one
-    workgroup, nobody says how many or which.
+    which stands where a barrier may; one of a workgroup in no serial loop, where the next could overtake it. A
+    subgroup is what hardware runs in lockstep: 4 to 128 invocations of one workgroup, nobody says how many or
+    which.
     """
 
     op: str

@@ -105,6 +105,8 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
                 yield f"a loop over the grid is a reduction or stands inside another statement: {_shown(s)}"
             if kind is LoopKind.CORE and not (parallel and at.outermost):
                 yield f"a loop for several cores is a reduction or stands inside another statement: {_shown(s)}"
+            if kind is LoopKind.SERIAL and any(_is_total(n) for n in _unique(body)):
+                yield f"a workgroup computes a total together in a loop: {_shown(s)}"
             if kind is LoopKind.VECTOR and not (parallel and _only_stores(body)):
                 yield f"a vector loop is a reduction or holds more than stores: {_shown(s)}"
             always = at.always and var.extent > 0
@@ -193,6 +195,10 @@ def _node(e: Expr, at: _Scope) -> Iterator[str]:
             yield f"invocations meet inside an expression: {_shown(e)}"
         case Reduce():
             yield f"a reduction that is no loop: {_shown(e)}"
+
+
+def _is_total(n: Node) -> bool:
+    return isinstance(n, AllReduce) and n.among is Among.WORKGROUP
 
 
 def _meeting(s: Store, value: AllReduce) -> Iterator[str]:

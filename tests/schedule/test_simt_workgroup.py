@@ -182,13 +182,15 @@ def test_misuse_is_named() -> None:
     x, y, v = Buffer("x", (8,), F32), Buffer("y", (8,), F32), Buffer("v", (), F32, Scope.LOCAL)
     total = AllReduce("+", Load(x, (t,)), Among.WORKGROUP)
 
-    def of(body: Store | If) -> Kernel:
+    def of(body: Store | If | For) -> Kernel:
         return Kernel("misuse", (x, y), For(t, Alloc(v, body), LoopKind.THREAD))
 
     with pytest.raises(InternalError, match="invocations meet inside an expression"):
         verify_kernel(of(Store(v, (), total + 1.0)), "test")
     with pytest.raises(InternalError, match="invocations meet under a condition"):
         verify_kernel(of(If(t < 4, Store(v, (), total))), "test")
+    with pytest.raises(InternalError, match="a workgroup computes a total together in a loop"):
+        verify_kernel(of(For(Var("k", 3), Store(v, (), total), parallel=False)), "test")
 
 
 def meetings(kernel: Kernel) -> int:
