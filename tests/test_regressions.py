@@ -81,3 +81,19 @@ def test_many_layers_of_a_dense_block() -> None:
     proto = model(nodes, {"x": SHAPE}, [last], weights)
     feeds = {"x": random(SHAPE)}
     assert_close(webnn_compile.compile(proto).run(feeds), onnxruntime_results(proto, feeds), 1e-4)
+
+
+def test_images_turned_around() -> None:
+    """What is read backwards lies below the pointer that a tile gets: before the memory of a wasm module, loads trapped
+    whose constant made up for it."""
+    shape = [2, 16, 40, 40]
+    weights = {n: np.full(1, v, np.int64) for n, v in (("from", -1), ("to", -(2**31)), ("image", 0), ("step", -1))}
+    nodes = [
+        node("Slice", ["x", "from", "to", "image", "step"], ["turned"]),
+        node("MaxPool", ["turned"], ["y"], kernel_shape=[3, 3]),
+    ]
+    proto = model(nodes, {"x": shape}, ["y"], weights)
+    feeds = {"x": random(shape)}
+    made = webnn_compile.compile(proto, target="wasm")
+    assert made.backend == "wasm"
+    assert_close(made.run(feeds), onnxruntime_results(proto, feeds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..ir.index import affine
+from ..ir.index import Affine, affine
 from ..ir.lanes import Ramp
 from ..ir.nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Scope, Seq, Store, Var
 from ..ir.rewrite import children, free_vars, loads, walk
@@ -25,6 +25,13 @@ class Address:
     def within(self, bound: frozenset[Var]) -> Items:
         """The items that are known where just the variables `bound` are."""
         return frozenset((a, c) for a, c in self.items if is_known(a, bound))
+
+
+def lift(items: Items) -> int:
+    """What is added to items that count down, so that no pointer leaves its buffer on the way: in wasm one before the
+    memory would trap, since what a load adds to its address does not wrap around."""
+    ranges = [Affine(((a, c),), 0).range() for a, c in items if c < 0]
+    return -sum(min(r[0], 0) for r in ranges if r is not None)
 
 
 def is_known(atom: Expr, bound: frozenset[Var]) -> bool:

@@ -10,7 +10,7 @@ from ..ir.index import Affine
 from ..ir.lanes import Ramp
 from ..ir.nodes import Alloc, Buffer, Expr, For, Kernel, Load, LoopKind, Node, Outline, Scope, Seq, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite_top_down
-from .addresses import Addresses, Items, affine_terms
+from .addresses import Addresses, Items, affine_terms, lift
 from .llvm_expression import ExpressionWriter, Pointers
 from .llvm_module import LlvmModule
 from .llvm_types import memory_type
@@ -29,7 +29,7 @@ def render_kernel(kernel: Kernel, module: LlvmModule) -> str:
 
 
 class FunctionWriter(ExpressionWriter):
-    """One LLVM function in the making. `pointers` maps (buffer, items) to what points there."""
+    """One LLVM function in the making. `pointers` maps (buffer, items) to what points there, lifted."""
 
     def __init__(self, module: LlvmModule, pointers: Pointers, variables: dict[Var, str]) -> None:
         super().__init__(module)
@@ -91,7 +91,8 @@ class FunctionWriter(ExpressionWriter):
                 if (buffer, advanced) not in self.pointers:
                     self.pointers[buffer, advanced] = self.fresh("at")
                     size = step * buffer.dtype.bytes
-                    moving.append((self.pointers[buffer, advanced], self.advance(start, begin, size), size))
+                    first = self.offset(start, buffer, frozenset(), lift(frozenset({(loop.var, step)})))
+                    moving.append((self.pointers[buffer, advanced], self.advance(first, begin, size), size))
                 place = self.pointers[buffer, advanced]
                 if advanced != now:
                     late.append((buffer, now, place))
@@ -123,7 +124,7 @@ class FunctionWriter(ExpressionWriter):
         self.values.clear()
 
     def pointer(self, buffer: Buffer, items: Items) -> str:
-        """A pointer to buffer + items, all of them known here."""
+        """A pointer to buffer + items, all of them known here, lifted."""
         found = self.pointers.get((buffer, items))
         if found is None:
             found = self.offset(self.pointers[buffer, frozenset()], buffer, items, 0)
@@ -131,8 +132,10 @@ class FunctionWriter(ExpressionWriter):
         return found
 
     def offset(self, base: str, buffer: Buffer, items: Items, constant: int) -> str:
-        """base + items + constant elements."""
+        """base + items + constant elements, lifted by what the items need."""
         size = buffer.dtype.bytes
+        if above := lift(items):
+            base = self.offset(base, buffer, frozenset(), above)
         for atom, c in sorted(items, key=lambda item: self._rank(*item)):
             base = self.advance(base, self.value(atom), c * size)
         if constant:
@@ -156,7 +159,7 @@ class FunctionWriter(ExpressionWriter):
         a = self.addresses.of(access)
         known = a.within(frozenset(self.variables))
         base = self.pointer(a.buffer, known)
-        return self.offset(base, a.buffer, a.items - known, a.constant)
+        return self.offset(base, a.buffer, a.items - known, a.constant - lift(a.items))
 
     def share(self, loop: For) -> None:
         """The loop as a function `(arguments, begin, end)`, which `parallel_for` calls for chunks of the iterations;
@@ -193,14 +196,16 @@ class FunctionWriter(ExpressionWriter):
         for a in self.addresses.below(body):
             outer = a.within(bound)
             key = (a.buffer, outer, a.items - outer)
-            groups[key] = min(groups.get(key, a.constant), a.constant)
+            least = a.constant - lift(a.items - outer)
+            groups[key] = min(groups.get(key, least), least)
         arguments: list[str] = []
         stand_ins: dict[tuple[Buffer, Items], tuple[Buffer, Items, int]] = {}
         pointers: Pointers = {}
         for (buffer, outer, inner), least in groups.items():
             stand_in = Buffer(buffer.name, buffer.shape, buffer.dtype)
             pointers[stand_in, frozenset()] = f"%p{len(arguments)}"
-            arguments.append(f"ptr {self.offset(self.pointer(buffer, outer), buffer, frozenset(), least)}")
+            argument = self.offset(self.pointer(buffer, outer), buffer, frozenset(), least - lift(outer))
+            arguments.append(f"ptr {argument}")
             stand_ins[buffer, outer | inner] = (stand_in, inner, least)
         region = _rebase(body, stand_ins, self.addresses)
         needed = free_vars(region)

@@ -26,6 +26,7 @@ SLICES = {
     "backward-from-before": ((5,), ints(-99), ints(-99), ints(0), ints(-1)),
     "whole": ((2, 3), ints(0), ints(3), ints(1), ints(1)),
     "focus": ((1, 3, 6, 8), ints(0, 1), ints(6, 8), ints(2, 3), ints(2, 2)),
+    "backward-by-more-than-64-KiB": ((2, 17000), ints(-1), ints(-BIG), ints(0), ints(-1)),
 }
 BOUNDS = frozenset({1, 2, 3, 4})
 
