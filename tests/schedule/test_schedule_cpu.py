@@ -215,6 +215,18 @@ def test_a_contraction_has_vector_columns_in_a_function_of_its_own() -> None:
     assert lanes == {4}
 
 
+@pytest.mark.parametrize(("depth", "panels"), [(16, 6), (40, 1)])
+def test_short_products_have_all_panels_in_one_function(depth: int, panels: int) -> None:
+    """Where a call would take a while of what the tile takes."""
+    proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [900, depth]}, ["y"], {"w": random((depth, 48))})
+    check_model(proto, [NARROW], work=10**7)
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    ((_, stages),) = stages_of(lowered, NARROW)
+    function = next(n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, Outline))
+    around = function.body.var.extent if isinstance(function.body, For) else 1
+    assert around == panels
+
+
 @pytest.mark.parametrize(("height", "width"), [(7, 7), (6, 6), (4, 13)])
 def test_lines_of_a_narrow_image_share_tiles(height: int, width: int) -> None:
     """Tiles are full but for the last of a band, whatever the width; the results are NumPy's."""

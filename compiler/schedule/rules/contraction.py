@@ -27,6 +27,9 @@ from .spread_panels import spread_panels
 FLAT_ROWS = 64
 """Rows of narrow images that are tiled together, at most: each tile of them is code of its own."""
 
+SHORT = 32
+"""Steps of K up to which a call takes some percent of the time of a tile: then all panels of a block are one function."""
+
 
 @dataclass(frozen=True, slots=True)
 class Roles:
@@ -109,7 +112,8 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
         for _, inner in tiles:
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     stmt = _sink_columns(stmt, columns, target)
-    return simplify_stmt(outline(stage(stmt))), packed
+    short = inside > 1 and prod(v.extent for v in over) <= SHORT
+    return simplify_stmt(outline(stage(stmt), around=tuple(panel for panel, _ in columns) if short else ())), packed
 
 
 def _batch(nest: Reduction, roles: Roles) -> list[Var]:
