@@ -28,7 +28,7 @@ FLAT_ROWS = 64
 """Rows of narrow images that are tiled together, at most: each tile of them is code of its own."""
 
 SHORT = 32
-"""Steps of K up to which a call takes some percent of the time of a tile: then all panels of a block are one function."""
+"""Steps of K up to which a call takes several percent of a tile's time: all panels of a block are then one function."""
 
 
 @dataclass(frozen=True, slots=True)
