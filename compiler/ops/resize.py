@@ -131,7 +131,7 @@ def _index(name: str, table: Array, size: int) -> tuple[Tensor | None, Index]:
 def _interpolated(
     call: Call, x: Tensor, shape: tuple[int, ...], axes: list[Axis], coordinates: dict[int, Array], cubic: bool
 ) -> Tensor:
-    """In float32; integers are truncated, or rounded with antialias, as onnxruntime does."""
+    """Integers in float32, and then truncated, or rounded with antialias, as onnxruntime does."""
     antialias = call.attribute("antialias", 0) != 0
     exclude_outside = call.attribute("exclude_outside", 0) != 0 and (cubic or antialias)
     kernel = cubic_kernel(call.attribute("cubic_coeff_a", -0.75)) if cubic else linear_kernel
@@ -158,7 +158,8 @@ def _interpolated(
 def _blend(name: str, x: Tensor, shape: tuple[int, ...], taps: dict[int, Taps]) -> Tensor:
     """Linear interpolation between two elements along each axis of `taps`, as one map."""
     ends = {d: _ends(f"{name}.ends{d}", t.index[:, (0, -1)], x.shape[d]) for d, t in taps.items()}
-    shares = {d: constant(f"{name}.shares{d}", np.ascontiguousarray(t.weight.T)) for d, t in taps.items()}
+    weights = {d: np.ascontiguousarray(t.weight.T, x.dtype.numpy) for d, t in taps.items()}
+    shares = {d: constant(f"{name}.shares{d}", w) for d, w in weights.items()}
 
     def body(*o: Expr) -> Expr:
         def element(index: list[Expr]) -> Expr:
@@ -191,7 +192,8 @@ def _ends(name: str, table: Array, size: int) -> tuple[Tensor | None, Index, Ind
 def _weigh(name: str, x: Tensor, dimension: int, taps: Taps) -> Tensor:
     """The weighted sum of the taps along one dimension."""
     count, width = taps.index.shape
-    index, weight = constant(f"{name}.index", taps.index), constant(f"{name}.weight", taps.weight)
+    index = constant(f"{name}.index", taps.index)
+    weight = constant(f"{name}.weight", taps.weight.astype(x.dtype.numpy))
 
     def body(*o: Expr) -> Expr:
         at = o[dimension]

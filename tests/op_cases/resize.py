@@ -87,6 +87,8 @@ _LINEAR = [
     _scaled("linear-3d", _x(1, 1, 3, 4, 3), [1, 1, 2, 1.5, 2], mode="linear"),
     _scaled("linear-opset-11", _x(1, 2, 4, 4), [1, 1, 1.5, 2], 11, mode="linear"),
     _scaled("linear-opset-13", _x(1, 2, 4, 4), [1, 1, 0.6, 2], 13, mode="linear"),
+    _scaled("linear-float64", _x(1, 1, 4, 5).astype(np.float64), [1, 1, 2, 1.5], mode="linear"),
+    _scaled("cubic-float64", _x(1, 1, 4, 5).astype(np.float64), [1, 1, 2, 1.5], mode="cubic"),
     _scaled("linear-uint8", _a.integers(0, 256, 1, 1, 4, 4, dtype="uint8"), [1, 1, 2, 2], mode="linear"),
     _scaled("linear-int32", _a.integers(-99, 99, 1, 1, 4, 4, dtype="int32"), [1, 1, 2, 2], mode="linear"),
     _sized("linear-antialias", _x(1, 1, 9, 8), [1, 1, 4, 3], mode="linear", antialias=1),
