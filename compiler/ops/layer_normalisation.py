@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ..dtypes import DType
 from ..ir.construct import unary
 from ..ir.nodes import Expr
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .broadcast import broadcast_element
 from .call import Call
+from .casting import onnx_dtype
 from .normalisation import moments
 from .reduce_axes import reduce_axes
 
 
 def layer_normalization(call: Call) -> tuple[Tensor, ...]:
-    """ONNX LayerNormalization: y, and mean and 1/deviation with extent 1 in the normalised axes."""
+    """ONNX LayerNormalization: y, and mean and 1/deviation with extent 1 in the normalised axes, of the type that
+    `stash_type` says. A float64 input is normalised in float64."""
     x, scale = call.input(0), call.input(1)
     bias = call.input(2) if call.has(2) else None
     axis = one_axis(call, call.attribute("axis", -1), x.rank)
@@ -34,12 +37,13 @@ def layer_normalization(call: Call) -> tuple[Tensor, ...]:
         return value if bias is None else value + broadcast_element(bias, i)
 
     y = compute(call.name, x.shape, (x, mean, inverse, scale, bias), body)
-    return y, _with_ones(mean, axis, x.rank), _with_ones(inverse, axis, x.rank)
+    stash = onnx_dtype(call, "stash_type", 1)
+    return y, _stashed(mean, axis, x.rank, stash), _stashed(inverse, axis, x.rank, stash)
 
 
-def _with_ones(t: Tensor, axis: int, rank: int) -> Tensor:
+def _stashed(t: Tensor, axis: int, rank: int, dtype: DType) -> Tensor:
     shape = (*t.shape, *(1 for _ in range(axis, rank)))
-    return compute(f"{t.name}.out", shape, (t,), lambda *i: t[i[:axis]])
+    return compute(f"{t.name}.out", shape, (t,), lambda *i: t[i[:axis]].cast(dtype))
 
 
 def rms_normalization(call: Call) -> Tensor:

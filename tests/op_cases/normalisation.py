@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from op_cases._arrays import Arrays
 from op_table import Array, Case
 
@@ -53,6 +54,12 @@ _LAYER = [
     Case("layernorm-first-axis", "LayerNormalization", (_x(3, 5), _x(3, 5), _x(3, 5)), {"axis": 0}),
     Case("layernorm-broadcast", "LayerNormalization", (_x(2, 3, 5), _x(1, 5), _x(3, 1)), {"axis": -2}),
     Case("layernorm-outputs", "LayerNormalization", (_x(2, 3, 5), _x(5), _x(5)), {"epsilon": 0.1}, outputs=3),
+    Case(
+        "layernorm-float64",
+        "LayerNormalization",
+        tuple(_x(*s).astype(np.float64) for s in ((2, 3, 5), (5,))),
+        outputs=3,
+    ),
     Case("layernorm-opset-17", "LayerNormalization", (_x(2, 7), _x(7), _x(7)), {"axis": 1}, opset=17, outputs=3),
     Case("rmsnorm", "RMSNormalization", (_x(2, 3, 5), _x(5)), opset=23),
     Case("rmsnorm-axis", "RMSNormalization", (_x(2, 3, 5), _x(3, 5)), {"axis": 1, "epsilon": 0.1}, opset=23),
