@@ -75,6 +75,15 @@ def contraction_tile() -> Kernel:
     return Kernel(kernel.name, tuple(new if p is old else p for p in kernel.params), kernel.body)
 
 
+def steps_in_order() -> Kernel:
+    """Two steps of the reduction are one iteration: sums and the pointer to single elements are opaque between them."""
+    nest = matrix_product(2, 4, 6)
+    body, steps = split(nest.body, nest["k"], [(3, 2)])
+    body = tag(body, steps[0][1], LoopKind.IN_ORDER)
+    body = tag(sink(body, nest["i"]), nest["i"], LoopKind.UNROLL)
+    return _kernel("steps_in_order", nest.kernel, vectorise(sink(body, nest["j"]), nest["j"], 4))
+
+
 def casts() -> Kernel:
     """Float to integer, integer to float, wider, narrower, through float16."""
     i = Var("i", 6)
@@ -145,6 +154,7 @@ CONSTRUCTS: dict[str, Callable[[], Kernel]] = {
         partitioned_border,
         reduction_in_lanes,
         contraction_tile,
+        steps_in_order,
         casts,
         selection,
         gather,

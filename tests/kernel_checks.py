@@ -24,7 +24,7 @@ from webnn_compile.tensor.fuse import Group
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-NARROW = Target("narrow", lanes=4, registers=14, fused=False)
+NARROW = Target("narrow", lanes=4, registers=14, fused=False, steps=4)
 WIDE = Target("wide", lanes=8, registers=15, fused=True)
 TARGETS = (NARROW, WIDE)
 

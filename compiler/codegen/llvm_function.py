@@ -7,9 +7,25 @@ constant, which is what a wasm load or an x86 operand can hold. What is decided 
 from __future__ import annotations
 
 from ..ir.index import Affine
-from ..ir.lanes import Ramp
-from ..ir.nodes import Alloc, Buffer, Expr, For, Kernel, Load, LoopKind, Node, Outline, Scope, Seq, Stmt, Store, Var
-from ..ir.rewrite import free_vars, rewrite_top_down
+from ..ir.lanes import Ramp, lanes_of
+from ..ir.nodes import (
+    Alloc,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    Kernel,
+    Load,
+    LoopKind,
+    Node,
+    Outline,
+    Scope,
+    Seq,
+    Stmt,
+    Store,
+    Var,
+)
+from ..ir.rewrite import free_vars, rewrite_top_down, substitute, walk
 from .addresses import Addresses, Items, affine_terms, lift
 from .llvm_expression import ExpressionWriter, Pointers
 from .llvm_module import LlvmModule
@@ -37,6 +53,7 @@ class FunctionWriter(ExpressionWriter):
         self.variables = variables
         self.entry: list[str] = []
         self.addresses = Addresses()
+        self.ahead: dict[tuple[Buffer, Items], tuple[str, int]] = {}
 
     def text(self, params: list[str]) -> str:
         head = f"define internal void @@({', '.join(params)}) noinline #0 {{\nentry:"
@@ -59,6 +76,8 @@ class FunctionWriter(ExpressionWriter):
                 self.statement(body)
             case For(_, _, LoopKind.SERIAL, _):
                 self.loop(s)
+            case For(_, _, LoopKind.IN_ORDER, _):
+                self.in_order(s)
             case For(_, _, LoopKind.CORE, _):
                 self.share(s)
             case Outline(body):
@@ -123,6 +142,54 @@ class FunctionWriter(ExpressionWriter):
         self.pointers, self.variables = saved_pointers, saved_variables
         self.values.clear()
 
+    def in_order(self, loop: For) -> None:
+        """The iterations one behind the other. Between them, what they keep in registers passes through an empty
+        instruction that LLVM knows nothing of, so that what stands before is computed before.
+
+        Single elements are read through pointers that advance likewise: V8 takes an instruction to add a constant to
+        the address of a load that fills a vector with one element, and another one for each constant.
+        """
+        sums = {(n.buffer, n.indices): n for n in walk(loop.body) if isinstance(n, Store) and n.buffer in self.locals}
+        walks = self._walks(loop)
+        around = dict(self.ahead)
+        for i in range(loop.var.extent):
+            if i:
+                for store in sums.values():
+                    self._settle(store)
+                for (buffer, items), step in walks.items():
+                    at, done = self.ahead.get((buffer, items), (self.pointer(buffer, items), 0))
+                    at = self.offset(at, buffer, frozenset(), step)
+                    self.ahead[buffer, items] = self._opaque("ptr", at), done + step
+            self.statement(substitute(loop.body, {loop.var: Const(i)}))
+        self.ahead = around
+
+    def _walks(self, loop: For) -> dict[tuple[Buffer, Items], int]:
+        """The pointers through which single elements are read, with how far the loop moves each, in elements."""
+        bound = frozenset(self.variables)
+        found: dict[tuple[Buffer, Items], int] = {}
+        for n in walk(loop.body):
+            if isinstance(n, Load) and n.buffer.scope is Scope.GLOBAL and not isinstance(n.indices[0], Ramp):
+                a = self.addresses.of(n)
+                known = a.within(bound)
+                moved = dict(a.items - known)
+                if moved.keys() == {loop.var}:
+                    found.setdefault((a.buffer, known), moved[loop.var])
+        return found
+
+    def _settle(self, store: Store) -> None:
+        """What `store` has left in a local buffer is opaque from here on."""
+        self.values.clear()
+        kind, align = memory_type(store.buffer.dtype, lanes_of(store.indices[0])), store.buffer.dtype.bytes
+        slot = self._where(store)
+        value = self._opaque(kind, self.instruction(f"load {kind}, ptr {slot}, align {align}"))
+        self.emit(f"store {kind} {value}, ptr {slot}, align {align}")
+        self.values.clear()
+
+    def _opaque(self, kind: str, value: str) -> str:
+        """`value`, computed by now, of which LLVM knows no more."""
+        register = "r" if kind == "ptr" else "xr"
+        return self.instruction(f'call {kind} asm sideeffect "", "={register},0"({kind} {value})')
+
     def pointer(self, buffer: Buffer, items: Items) -> str:
         """A pointer to buffer + items, all of them known here, lifted."""
         found = self.pointers.get((buffer, items))
@@ -158,8 +225,10 @@ class FunctionWriter(ExpressionWriter):
         """The pointer of an access to global memory."""
         a = self.addresses.of(access)
         known = a.within(frozenset(self.variables))
-        base = self.pointer(a.buffer, known)
-        return self.offset(base, a.buffer, a.items - known, a.constant - lift(a.items))
+        base, done = self.pointer(a.buffer, known), 0
+        if not isinstance(access.indices[0], Ramp):
+            base, done = self.ahead.get((a.buffer, known), (base, 0))
+        return self.offset(base, a.buffer, a.items - known, a.constant - lift(a.items) - done)
 
     def share(self, loop: For) -> None:
         """The loop as a function `(arguments, begin, end)`, which `parallel_for` calls for chunks of the iterations;

@@ -9,7 +9,7 @@
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
            | AllReduce(op, a, among)                         (all_reduce.py: for GPUs only)
            | Reduce(op, axes, value)                         (reduction.py: in the body of a Tensor only)
-    kind   = SERIAL | UNROLL | VECTOR | CORE | BLOCK | THREAD
+    kind   = SERIAL | UNROLL | IN_ORDER | VECTOR | CORE | BLOCK | THREAD
 
 Semantics worth knowing:
 - A `Var` is a loop variable: int32, 0 <= var < extent. Variables and buffers compare by identity and print by name.
@@ -19,6 +19,8 @@ Semantics worth knowing:
 - Indices stay multi-dimensional until code is generated; the last index is contiguous.
 - `Outline(body)` means body; it marks a region worth a function of its own where calls are cheap (a browser's
   optimising compiler takes over between calls, not inside a long loop).
+- An IN_ORDER loop is written out like an UNROLL loop, but nothing of an iteration may wait for the next one: LLVM
+  for wasm would first load what all of them need, in more registers than there are.
 - A CORE loop stands in no other statement but a `Seq` or a serial loop that is not parallel: the cores of a CPU share
   its iterations.
 - BLOCK and THREAD loops stand outermost, perfectly nested, blocks before threads, all parallel: on a GPU their
@@ -51,6 +53,7 @@ class Scope(Enum):
 class LoopKind(Enum):
     SERIAL = "for"
     UNROLL = "unroll"
+    IN_ORDER = "in order"
     VECTOR = "vector"
     CORE = "core"
     BLOCK = "block"

@@ -43,6 +43,12 @@ def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, known: Ca
     return data
 
 
+def emit_assembly(llvm_ir: str, *, relaxed: bool) -> str:
+    """What `emit_object` makes, as text to read."""
+    features = [*BASE_FEATURES, *(["+relaxed-simd"] if relaxed else [])]
+    return _emit(_keep_nan(llvm_ir) if relaxed else llvm_ir, features, as_text=True).decode()
+
+
 _OPERAND = r"(%[\w.]+|zeroinitializer|<[^<>]*>)"
 _EXTREME = re.compile(
     rf"(%\w+) = fcmp olt <4 x float> {_OPERAND}, {_OPERAND}\n"
@@ -71,7 +77,7 @@ _DECLARATIONS = "".join(
 )
 
 
-def _emit(llvm_ir: str, features: Sequence[str]) -> bytes:
+def _emit(llvm_ir: str, features: Sequence[str], *, as_text: bool = False) -> bytes:
     _initialise_llvm()
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
         cpu="generic", features=",".join(features), opt=3, reloc="static"
@@ -86,7 +92,7 @@ def _emit(llvm_ir: str, features: Sequence[str]) -> bytes:
             raise InternalError(f"wasm: LLVM refuses the generated code: {str(error).strip()}") from None
         _optimise(module, machine)
         with _scheduled_as_written():
-            data: bytes = machine.emit_object(module)
+            data: bytes = machine.emit_assembly(module).encode() if as_text else machine.emit_object(module)
     return data
 
 

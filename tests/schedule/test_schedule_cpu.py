@@ -227,6 +227,17 @@ def test_short_products_have_all_panels_in_one_function(depth: int, panels: int)
     assert around == panels
 
 
+@pytest.mark.parametrize(("depth", "together"), [(16, [4]), (10, [2]), (9, [3]), (11, [])])
+def test_steps_of_the_reduction_are_one_iteration_in_order(depth: int, together: list[int]) -> None:
+    """As many as divide it, up to the target's; each kernel is compared with NumPy after every stage."""
+    proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [7, depth]}, ["y"], {"w": random((depth, 11))})
+    check_model(proto, [NARROW], work=10**6)
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    ((_, stages),) = stages_of(lowered, NARROW)
+    loops = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, For)]
+    assert sorted({n.var.extent for n in loops if n.kind is LoopKind.IN_ORDER}) == together
+
+
 @pytest.mark.parametrize(("height", "width"), [(7, 7), (6, 6), (4, 13)])
 def test_lines_of_a_narrow_image_share_tiles(height: int, width: int) -> None:
     """Tiles are full but for the last of a band, whatever the width; the results are NumPy's."""

@@ -1,7 +1,8 @@
-"""Contractions (convolution, matrix product): a register tile of rows x columns, K innermost and never unrolled.
+"""Contractions (convolution, matrix product): a register tile of rows x columns, K innermost.
 
 Rows are output positions (each an element of A, broadcast), columns are output channels (vectors of B). Per step of K a
 tile of 6 x 8 does 12 multiply-adds for 8 loads; smaller tiles are bound by loads or by the latency of an addition.
+Some steps of K, as many as the target says, are one iteration, in order: mixed they need more registers.
 B, if constant, is packed in panels as wide as the tile, so that K runs through contiguous memory. Whether
 panels or rows stand outside goes by the bytes that are read again (`panels_inside`).
 """
@@ -93,7 +94,7 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
             layout = _spread(layout, nest, roles, over[0])
         stmt, new = pack(stmt, roles.b.buffer, layout)
         packed[roles.b.buffer] = new
-    stmt = _merge_reduction(simplify_stmt(stmt))
+    stmt = _steps_in_order(_merge_reduction(simplify_stmt(stmt)), target.steps)
     batch = _batch(nest, roles)
     others = [v for v in nest.loops if v not in (roles.column, roles.row, *batch)]
     row = [] if roles.row is None else [roles.row]
@@ -269,3 +270,15 @@ def _merge_reduction(stmt: Stmt) -> Stmt:
         stmt, fused = fuse(stmt, over[-2], over[-1])
         over[-2:] = [fused]
     return simplify_stmt(stmt)
+
+
+def _steps_in_order(stmt: Stmt, steps: int) -> Stmt:
+    """The innermost reduction loop with up to `steps` of its steps in each iteration, none left over."""
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    over = nest.over[-1]
+    together = max(n for n in range(1, steps + 1) if over.extent % n == 0)
+    if together == 1:
+        return stmt
+    stmt, pairs = split(stmt, over, [(over.extent // together, together)])
+    return tag(stmt, pairs[0][1], LoopKind.IN_ORDER)
