@@ -38,6 +38,7 @@ class ExpressionWriter:
         self.locals: dict[Buffer, str] = {}
         self.variables: dict[Var, str] = {}
         self.pointers: Pointers = {}
+        self.constants: dict[str, str] = {}
         self._count = 0
 
     def place(self, access: Load | Store) -> str:
@@ -102,7 +103,8 @@ class ExpressionWriter:
 
     def _splat(self, a: Expr, n: int) -> str:
         if isinstance(a, Const):
-            return f"<{', '.join([f'{llvm_type(a.dtype)} {literal(a.value, a.type)}'] * n)}>"
+            text = f"<{', '.join([f'{llvm_type(a.dtype)} {literal(a.value, a.type)}'] * n)}>"
+            return self.constants.get(text, text)
         kind = llvm_type(a.dtype, n)
         one = self.instruction(f"insertelement {kind} poison, {llvm_type(a.dtype)} {self.value(a)}, i32 0")
         return self.instruction(f"shufflevector {kind} {one}, {kind} poison, <{n} x i32> zeroinitializer")

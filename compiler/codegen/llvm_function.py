@@ -6,8 +6,9 @@ constant, which is what a wasm load or an x86 operand can hold. What is decided 
 
 from __future__ import annotations
 
+from ..dtypes import F32
 from ..ir.index import Affine
-from ..ir.lanes import Ramp, lanes_of
+from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import (
     Alloc,
     Buffer,
@@ -29,7 +30,10 @@ from ..ir.rewrite import free_vars, rewrite_top_down, substitute, walk
 from .addresses import Addresses, Items, affine_terms, lift
 from .llvm_expression import ExpressionWriter, Pointers
 from .llvm_module import LlvmModule
-from .llvm_types import memory_type
+from .llvm_types import llvm_type, memory_type
+
+MANY = 8
+"""Vectors of constants in a loop from which on they compete for registers: a polynomial's coefficients, say."""
 
 PARALLEL_FOR = "parallel_for"
 """`void parallel_for(ptr body, ptr arguments, i32 extent)` of the target calls `body(arguments, begin, end)` for chunks
@@ -118,6 +122,8 @@ class FunctionWriter(ExpressionWriter):
             else:
                 late.append((buffer, now, place))
         counter = self.fresh("i")
+        saved_constants = dict(self.constants)
+        self._keep_constants(loop.body)
         self.emit(f"br label %{head}")
         self.lines.append(f"{head}:")
         slot = len(self.lines)
@@ -140,7 +146,21 @@ class FunctionWriter(ExpressionWriter):
         self.lines.append(f"{done}:")
         self.block = done
         self.pointers, self.variables = saved_pointers, saved_variables
+        self.constants = saved_constants
         self.values.clear()
+
+    def _keep_constants(self, body: Stmt) -> None:
+        """Makes the vectors of constants of an innermost loop opaque, where they are many: LLVM for wasm puts what it
+        counts no registers for back into the loop, and V8 takes three instructions for each of them, each time."""
+        found: dict[str, str] = {}
+        for n in walk(body):
+            if isinstance(n, For):
+                return
+            if isinstance(n, Splat) and isinstance(n.a, Const) and n.a.dtype == F32 and n.a.value != 0:
+                found[self.value(n)] = llvm_type(n.a.dtype, n.lanes)
+        if len(found) >= MANY:
+            for text, kind in found.items():
+                self.constants[text] = self.instruction(f'call {kind} asm "", "=xr,0"({kind} {text})')
 
     def in_order(self, loop: For) -> None:
         """The iterations one behind the other. Between them, what they keep in registers passes through an empty
