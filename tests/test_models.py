@@ -74,7 +74,8 @@ def reference(file: str) -> tuple[dict[str, Array], dict[str, Array]]:
         shape = network.shapes.get(i.name, i.shape)
         feeds[i.name] = generator.uniform(network.low, network.high, shape).astype(np.float32)
     names = [o.name for o in session.get_outputs()]
-    return feeds, dict(zip(names, session.run(names, feeds), strict=True))
+    # Copies: onnxruntime's arrays keep the session alive, with all its weights.
+    return feeds, {name: np.array(a) for name, a in zip(names, session.run(names, feeds), strict=True)}
 
 
 @pytest.mark.parametrize("target", webnn_compile.TARGETS)
