@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ..device_program import DeviceProgram
 from ..program import Program, check_inputs, check_wasm32, read_tensor, write_tensor
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
 from .emit import HEADER, emit_object
-from .execute import HostFunction, WasmInstance
+from .execute import HostFunction, Number, WasmInstance
 from .linkers import Linked, link
 
 Array = np.ndarray
@@ -105,7 +106,7 @@ class WasmModel:
         self._weights = linked.heap_base
         self._arena = -(-(self._weights + weights) // ALIGN) * ALIGN
         pages = -(-(self._arena + program.arena) // PAGE)
-        functions: dict[str, HostFunction] = {PARALLEL_FOR: self._one_thread, CLOCK: self._note_time}
+        functions = {PARALLEL_FOR: _weakly(self._one_thread), CLOCK: _weakly(self._note_time)}
         self._instance = WasmInstance(linked.module, pages=max(pages, 1), relaxed=relaxed, imports=functions)
         memory = self._instance.memory
         memory[self._weights : self._weights + len(program.weights)] = np.frombuffer(program.weights, np.uint8)
@@ -137,3 +138,16 @@ class WasmModel:
 
     def _one_thread(self, body: int, arguments: int, extent: int) -> None:
         self._instance.call(CHUNK, body, arguments, 0, extent)
+
+
+def _weakly(method: Callable[..., None]) -> HostFunction:
+    """wasmtime holds what a module imports as long as its store lives, which the method's object holds: unless one of
+    the two holds the other weakly, no model is ever freed."""
+    held = WeakMethod(method)
+
+    def call(*args: Number) -> None:
+        found = held()
+        assert found is not None
+        found(*args)
+
+    return call

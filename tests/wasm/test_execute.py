@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import weakref
 
 import numpy as np
 import pytest
+import webnn_compile
+from onnx_models import model, node
 from wasm.linking import object_of
 from webnn_compile.errors import InputError, InternalError
 from webnn_compile.wasm.execute import WasmInstance
@@ -52,3 +56,14 @@ def test_call_of_what_is_no_function() -> None:
     instance = WasmInstance(link(object_of("calls"), ["on_stack"]).module, pages=2, relaxed=False)
     with pytest.raises(InternalError, match="does not export the function 'nobody'"):
         instance.call("nobody")
+
+
+@pytest.mark.parametrize("target", ["wasm", "wasm-relaxed"])
+def test_a_model_is_freed(target: str) -> None:
+    """With its memory: wasmtime holds the functions that a module imports."""
+    compiled = webnn_compile.compile(model([node("Relu", ["x"], ["y"])], {"x": [3]}, ["y"]), target=target)
+    assert compiled.run({"x": np.array([-1, 0, 2], np.float32)})["y"].tolist() == [0, 0, 2]
+    held = weakref.ref(compiled)
+    del compiled
+    gc.collect()
+    assert held() is None
