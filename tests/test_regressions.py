@@ -97,3 +97,19 @@ def test_images_turned_around() -> None:
     made = webnn_compile.compile(proto, target="wasm")
     assert made.backend == "wasm"
     assert_close(made.run(feeds), onnxruntime_results(proto, feeds))
+
+
+@pytest.mark.parametrize("target", ["wasm", "wasm-relaxed"])
+def test_a_sum_over_rows_backwards(target: str) -> None:
+    """Steps of a sum that share an iteration moved the pointer down to before the memory."""
+    weights = {n: np.full(1, v, np.int64) for n, v in (("from", -1), ("to", -(2**31)), ("rows", 0), ("step", -1))}
+    nodes = [
+        node("Slice", ["x", "from", "to", "rows", "step"], ["turned"]),
+        node("Transpose", ["turned"], ["columns"], perm=[1, 0]),
+        node("MatMul", ["columns", "w"], ["y"]),
+    ]
+    proto = model(nodes, {"x": [8, 20000]}, ["y"], weights | {"w": random((8, 8))})
+    feeds = {"x": random((8, 20000))}
+    made = webnn_compile.compile(proto, target=target)
+    assert made.backend == target
+    assert_close(made.run(feeds), onnxruntime_results(proto, feeds))

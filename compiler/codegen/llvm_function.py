@@ -184,7 +184,8 @@ class FunctionWriter(ExpressionWriter):
         self.ahead = around
 
     def _walks(self, loop: For) -> dict[tuple[Buffer, Items], int]:
-        """The pointers through which single elements are read, with how far the loop moves each, in elements."""
+        """The pointers through which single elements are read, with how far the loop moves each, in elements. What it
+        moves down stays: on the way it might leave the memory, where what a load adds does not wrap around."""
         bound = frozenset(self.variables)
         found: dict[tuple[Buffer, Items], int] = {}
         for n in walk(loop.body):
@@ -192,7 +193,7 @@ class FunctionWriter(ExpressionWriter):
                 a = self.addresses.of(n)
                 known = a.within(bound)
                 moved = dict(a.items - known)
-                if moved.keys() == {loop.var}:
+                if moved.keys() == {loop.var} and moved[loop.var] > 0:
                     found.setdefault((a.buffer, known), moved[loop.var])
         return found
 
