@@ -20,7 +20,8 @@ Semantics worth knowing:
 - `Outline(body)` means body; it marks a region worth a function of its own where calls are cheap (a browser's
   optimising compiler takes over between calls, not inside a long loop).
 - An IN_ORDER loop is written out like an UNROLL loop, but nothing of an iteration may wait for the next one: LLVM
-  for wasm would first load what all of them need, in more registers than there are.
+  for wasm would first load what all of them need, in more registers than there are. What it leaves in local buffers is
+  float32, at places that depend on no loop inside but UNROLL and VECTOR ones.
 - A CORE loop stands in no other statement but a `Seq` or a serial loop that is not parallel: the cores of a CPU share
   its iterations.
 - BLOCK and THREAD loops stand outermost, perfectly nested, blocks before threads, all parallel: on a GPU their
