@@ -32,7 +32,7 @@ from .llvm_expression import ExpressionWriter, Pointers
 from .llvm_module import LlvmModule
 from .llvm_types import llvm_type, memory_type
 
-MANY = 8
+MANY_CONSTANTS = 8
 """Vectors of constants in a loop from which on they compete for registers: a polynomial's coefficients, say."""
 
 PARALLEL_FOR = "parallel_for"
@@ -158,9 +158,8 @@ class FunctionWriter(ExpressionWriter):
                 return
             if isinstance(n, Splat) and isinstance(n.a, Const) and n.a.dtype == F32 and n.a.value != 0:
                 found[self.value(n)] = llvm_type(n.a.dtype, n.lanes)
-        if len(found) >= MANY:
-            for text, kind in found.items():
-                self.constants[text] = self.instruction(f'call {kind} asm "", "=xr,0"({kind} {text})')
+        if len(found) >= MANY_CONSTANTS:
+            self.constants.update({text: self._opaque(kind, text, fixed=False) for text, kind in found.items()})
 
     def in_order(self, loop: For) -> None:
         """The iterations one behind the other. Between them, what they keep in registers passes through an empty
@@ -199,17 +198,16 @@ class FunctionWriter(ExpressionWriter):
 
     def _settle(self, store: Store) -> None:
         """What `store` has left in a local buffer is opaque from here on."""
-        self.values.clear()
         kind, align = memory_type(store.buffer.dtype, lanes_of(store.indices[0])), store.buffer.dtype.bytes
         slot = self._where(store)
         value = self._opaque(kind, self.instruction(f"load {kind}, ptr {slot}, align {align}"))
         self.emit(f"store {kind} {value}, ptr {slot}, align {align}")
-        self.values.clear()
 
-    def _opaque(self, kind: str, value: str) -> str:
-        """`value`, computed by now, of which LLVM knows no more."""
+    def _opaque(self, kind: str, value: str, *, fixed: bool = True) -> str:
+        """`value`, of which LLVM knows no more; where it is `fixed`, computed by now and not earlier either."""
         register = "r" if kind == "ptr" else "xr"
-        return self.instruction(f'call {kind} asm sideeffect "", "={register},0"({kind} {value})')
+        effect = " sideeffect" if fixed else ""
+        return self.instruction(f'call {kind} asm{effect} "", "={register},0"({kind} {value})')
 
     def pointer(self, buffer: Buffer, items: Items) -> str:
         """A pointer to buffer + items, all of them known here, lifted."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from ..dtypes import BOOL, F16, I32
+from ..dtypes import BOOL, F16, F32, I32
 from ..errors import InternalError
 from .all_reduce import AllReduce, Among
 from .index import affine, range_of
@@ -105,6 +105,8 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
                 yield f"a loop over the grid is a reduction or stands inside another statement: {_shown(s)}"
             if kind is LoopKind.CORE and not (parallel and at.outermost):
                 yield f"a loop for several cores is a reduction or stands inside another statement: {_shown(s)}"
+            if kind is LoopKind.IN_ORDER and any(_is_out_of_order(n) for n in _unique(body)):
+                yield f"a loop in order holds loops that stay, or locals that are not float32: {_shown(s)}"
             if kind is LoopKind.SERIAL and any(_is_total(n) for n in _unique(body)):
                 yield f"a workgroup computes a total together in a loop: {_shown(s)}"
             if kind is LoopKind.VECTOR and not (parallel and _only_stores(body)):
@@ -256,6 +258,12 @@ def _fits(c: Const) -> bool:
 
 def _only_stores(s: Stmt) -> bool:
     return all(_only_stores(x) for x in s.stmts) if isinstance(s, Seq) else isinstance(s, Store)
+
+
+def _is_out_of_order(n: Node) -> bool:
+    if isinstance(n, For):
+        return n.kind not in (LoopKind.UNROLL, LoopKind.VECTOR)
+    return isinstance(n, Store) and n.buffer.scope is not Scope.GLOBAL and n.buffer.dtype != F32
 
 
 def _an_unroll_loop(n: Node) -> bool:

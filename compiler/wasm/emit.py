@@ -30,9 +30,7 @@ def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, known: Ca
     `relaxed` allows relaxed SIMD (a contracted multiply and add becomes one instruction), `threads` atomics. Equal IR
     gives equal bytes. InternalError where LLVM refuses the IR.
     """
-    if relaxed:
-        llvm_ir = _keep_nan(llvm_ir)
-    features = [*BASE_FEATURES, *(["+relaxed-simd"] if relaxed else []), *(["+atomics"] if threads else [])]
+    llvm_ir, features = _legal(llvm_ir, relaxed, threads)
     if known is None:
         return _emit(llvm_ir, features)
     key = key_of(llvmlite.__version__, TRIPLE, features, llvm_ir)
@@ -45,8 +43,13 @@ def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, known: Ca
 
 def emit_assembly(llvm_ir: str, *, relaxed: bool) -> str:
     """What `emit_object` makes, as text to read."""
-    features = [*BASE_FEATURES, *(["+relaxed-simd"] if relaxed else [])]
-    return _emit(_keep_nan(llvm_ir) if relaxed else llvm_ir, features, as_text=True).decode()
+    return _emit(*_legal(llvm_ir, relaxed, threads=False), as_text=True).decode()
+
+
+def _legal(llvm_ir: str, relaxed: bool, threads: bool) -> tuple[str, list[str]]:
+    """The IR as it may be compiled, and the features to compile it with."""
+    features = [*BASE_FEATURES, *(["+relaxed-simd"] if relaxed else []), *(["+atomics"] if threads else [])]
+    return _keep_nan(llvm_ir) if relaxed else llvm_ir, features
 
 
 _OPERAND = r"(%[\w.]+|zeroinitializer|<[^<>]*>)"

@@ -36,7 +36,8 @@ from webnn_compile.ir.verify import verify_kernel
 X, Y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
 N, B = Buffer("n", (8,), I32), Buffer("b", (8,), BOOL)
 LOCAL = Buffer("acc", (), F32, Scope.LOCAL)
-I, J = Var("i", 8), Var("j", 4)
+COUNT = Buffer("count", (), I32, Scope.LOCAL)
+I, J, K = Var("i", 8), Var("j", 4), Var("k", 2)
 XI = Load(X, (I,))
 ONE = Const(1.0, F32)
 
@@ -75,6 +76,7 @@ def test_good_kernels_pass(good: object) -> None:
         at(Load(N, (I,))),
         For(J, Store(Y, (Ramp(J * 2, 2),), Load(X, (Ramp(J * 2, 2),)) + Splat(ONE, 2))),
         For(J, Store(Y, (J,), ONE), LoopKind.VECTOR),
+        For(J, For(K, Store(Y, (J,), ONE), LoopKind.UNROLL), LoopKind.IN_ORDER),
         For(J, Seq((Store(Y, (J,), ONE), Store(Y, (J + 4,), ONE))), LoopKind.VECTOR),
         For(Var("none", 0), Store(Y, (Const(99),), ONE)),
         of(Select(XI < 0.0, -XI, XI)),
@@ -107,6 +109,14 @@ FAULTS: dict[str, tuple[Callable[[], Stmt], str]] = {
         "an index leaves Buffer(y",
     ),
     "index of another type": (lambda: at(Cast(I64, I)), "an index is int64"),
+    "loop that stays in a loop in order": (
+        lambda: For(J, For(K, Store(Y, (J,), ONE)), LoopKind.IN_ORDER),
+        "a loop in order holds loops that stay",
+    ),
+    "integers in a loop in order": (
+        lambda: Alloc(COUNT, For(J, Store(COUNT, (), Const(1)), LoopKind.IN_ORDER)),
+        "locals that are not float32",
+    ),
     "dtypes of operands": (lambda: of(Binary("+", XI, Const(1))), "operands of + are float32 and int32"),
     "dtypes of arms": (lambda: of(Select(XI < 0.0, XI, Const(0))), "a selection by bool of float32 or int32"),
     "dtype of a condition": (lambda: of(Select(I, XI, XI)), "a selection by int32"),
