@@ -28,8 +28,10 @@ class _Part:
 
 def find_arrangement(there: Layout, wanted: Layout, place: Placement | None) -> tuple[Digit, ...] | None:
     """The digits, outermost first, by which elements in `there` are put in the linear order of `wanted` at `place`;
-    None where no strides say that (groups that straddle blocks, borders)."""
+    None where no strides say that (groups that straddle blocks, borders, blocks with room after them)."""
     if any(lo or hi for layout in (there, wanted) for lo, hi in layout.pad):
+        return None
+    if any(b.room > b.size for layout in (there, wanted) for b in layout.blocks):
         return None
     parts: list[_Part] | None = _parts(wanted)
     if place is not None and place.tile:
@@ -48,12 +50,11 @@ def find_arrangement(there: Layout, wanted: Layout, place: Placement | None) -> 
 
 def _parts(layout: Layout) -> list[_Part]:
     """The dimensions of memory in terms of logical axes."""
-    block = layout.block or (-1, 1)
-    parts = [
-        _Part(a, block[1], layout.extent(a) // block[1]) if a == block[0] else _Part(a, 1, layout.extent(a))
-        for a in layout.order
+    sizes = [(a, layout.block_size(a)) for a in layout.order]
+    return [
+        *(_Part(a, size, layout.extent(a) // size) for a, size in sizes),
+        *(_Part(b.axis, 1, b.size) for b in layout.blocks),
     ]
-    return parts if layout.block is None else [*parts, _Part(*block[:1], 1, block[1])]
 
 
 def _image(parts: list[_Part], tile: int) -> list[_Part] | None:
@@ -71,25 +72,22 @@ def _digits(part: _Part, there: Layout) -> list[Digit] | None:
     """A part by strides in `there`: two digits where it crosses the border of a block."""
     if part.axis < 0:
         return [Digit(part.extent, 0, -1, 0)]
-    strides: dict[int, int] = {}
-    size = there.block[1] if there.block is not None else 1
-    for axis in reversed(there.order):
-        strides[axis] = size
-        blocked = there.block is not None and there.block[0] == axis
-        size *= there.extent(axis) // (there.block[1] if blocked and there.block is not None else 1)
-    stride = strides[part.axis]
-    if there.block is None or there.block[0] != part.axis:
-        return [Digit(part.extent, part.weight * stride, part.axis, part.weight)]
-    block = there.block[1]
+    strides: dict[tuple[int, int], int] = {}
+    size = 1
+    for p in reversed(_parts(there)):
+        strides[p.axis, p.weight] = size
+        size *= p.extent
+    block = there.block_size(part.axis)
+    stride, inner = strides[part.axis, block], strides[part.axis, 1]
     if part.weight % block == 0:
         return [Digit(part.extent, part.weight // block * stride, part.axis, part.weight)]
     if block % part.weight == 0:
         inside = block // part.weight
         if part.extent <= inside and inside % part.extent == 0:
-            return [Digit(part.extent, part.weight, part.axis, part.weight)]
+            return [Digit(part.extent, part.weight * inner, part.axis, part.weight)]
         if part.extent % inside == 0:
             outer = Digit(part.extent // inside, stride, part.axis, block)
-            return [outer, Digit(inside, part.weight, part.axis, part.weight)]
+            return [outer, Digit(inside, part.weight * inner, part.axis, part.weight)]
     return None
 
 

@@ -8,7 +8,7 @@ from dataclasses import astuple
 from typing import Any, overload
 
 from .cache import key_of
-from .ir.layout import Layout
+from .ir.layout import Block, Layout
 from .ir.nodes import Kernel
 from .ir.printer import print_kernel
 from .recursion import deep_recursion
@@ -64,7 +64,11 @@ def layouts_to_bytes(layouts: Iterable[Layout | None]) -> bytes:
 
 
 def layouts_from_bytes(data: bytes) -> Layouts:
-    return tuple(None if x is None else Layout(*map(_tuples, x)) for x in json.loads(data))
+    return tuple(None if x is None else _layout(*map(_tuples, x)) for x in json.loads(data))
+
+
+def _layout(shape: Any, order: Any, pad: Any, align: Any, blocks: Any) -> Layout:
+    return Layout(shape, order, pad, align, tuple(Block(*b) for b in blocks))
 
 
 def _tuples(value: Any) -> Any:

@@ -14,17 +14,18 @@ from .tensor import Tensor
 from .tensor.match_convolution import Convolution, match_convolution
 from .tensor.program import TensorProgram
 from .tensor.use_winograd import Rewritten
+from .tensor.winograd_matrices import OutputTile
 
 Array = np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
 class LayerError:
-    """A convolution by Winograd's algorithm, with `tile` x `tile` results at once. Errors are against float64, relative
-    to the largest result; `direct` is that of the same convolution without Winograd."""
+    """A convolution by Winograd's algorithm, `tile` rows and columns of results at once. Errors are against float64,
+    relative to the largest result; `direct` is that of the same convolution without Winograd."""
 
     node: str
-    tile: int
+    tile: OutputTile
     error: float
     direct: float
 

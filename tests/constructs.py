@@ -10,7 +10,7 @@ from webnn_compile.codegen.llvm_function import render_kernel
 from webnn_compile.codegen.llvm_module import LlvmModule
 from webnn_compile.dtypes import BOOL, F16, F32, I8, I32, I64, U8, DType
 from webnn_compile.ir.construct import maximum, minimum, select
-from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Buffer, Const, Expr, For, Kernel, Load, LoopKind, Seq, Stmt, Store, Var
 from webnn_compile.ir.simplify import simplify_stmt
 from webnn_compile.pipeline import lower_kernel
@@ -64,7 +64,7 @@ def contraction_tile() -> Kernel:
     """Two rows by one vector and three columns, K innermost, in functions of their own."""
     nest = matrix_product(4, 7, 5)
     old = nest.kernel.params[1]
-    body, new = pack(nest.body, old, Layout((5, 7), (1, 0), ((0, 0),) * 2, (1, 1), (1, 4)))
+    body, new = pack(nest.body, old, Layout((5, 7), (1, 0), ((0, 0),) * 2, (1, 1), (Block(1, 4, 4),)))
     body = reorder(body, [nest["j"], nest["i"]])
     body, columns = split(body, nest["j"], segments(7, 4))
     body, rows = split(body, nest["i"], segments(4, 2))

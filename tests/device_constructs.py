@@ -38,6 +38,7 @@ from webnn_compile.pipeline import lower_model
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import sink, spread, tag
 from webnn_compile.target import GpuTarget
+from webnn_compile.tensor.winograd_matrices import OutputTile
 from webnn_compile.wgsl.backend import WebGpu
 
 ROOMY = GpuTarget("roomy", busy=1)
@@ -145,18 +146,18 @@ def condition() -> Kernel:
 
 def transform_of_windows() -> Kernel:
     """Four windows of 6 x 6, an invocation for each channel of one."""
-    return schedule_simt(winograd_kernel(4, "winogradinput"), ROOMY)
+    return schedule_simt(winograd_kernel((4, 4), "winogradinput"), ROOMY)
 
 
 def transform_of_results() -> Kernel:
     """Tiles of 2 x 2, in vectors of channels; the last ones have one row or column. With bias and ReLU."""
-    return schedule_simt(winograd_kernel(2, "conv_relu"), ROOMY)
+    return schedule_simt(winograd_kernel((2, 2), "conv_relu"), ROOMY)
 
 
-def winograd_kernel(m: int, name: str) -> Kernel:
-    """A naive kernel of a convolution of 5 x 5 elements, 4 channels and 8 filters, by tiles of m x m."""
+def winograd_kernel(tile: OutputTile, name: str) -> Kernel:
+    """A naive kernel of a convolution of 5 x 5 elements, 4 channels and 8 filters, by tiles."""
     graph = run_graph_passes(import_model(Case((1, 4, 5, 5), 8).proto))
-    lowered = lower_model(graph, policy=WebGpu().layouts, choose=always(m))
+    lowered = lower_model(graph, policy=WebGpu().layouts, choose=always(tile))
     return next(k for k in lowered.kernels if k.name == name)
 
 

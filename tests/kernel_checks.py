@@ -72,7 +72,7 @@ def _rounding(layout: Layout) -> Array:
     beyond = np.zeros(full, bool)
     for axis, (n, (lo, hi)) in enumerate(zip(layout.shape, layout.pad, strict=True)):
         np.moveaxis(beyond, axis, 0)[lo + n + hi :] = True
-    return Layout(full, layout.order, ((0, 0),) * len(full), (1,) * len(full), layout.block).pack(beyond)
+    return Layout(full, layout.order, ((0, 0),) * len(full), (1,) * len(full), layout.blocks).pack(beyond)
 
 
 def run_kernel(kernel: Kernel, inputs: Sequence[Array], subgroups: Subgroups = lambda i: i // 8) -> list[Array]:

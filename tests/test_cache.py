@@ -28,7 +28,7 @@ from webnn_compile.dtypes import F32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.ir.construct import maximum
-from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Buffer, For, Kernel, Load, Store, Var
 from webnn_compile.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
 from webnn_compile.options import Options
@@ -323,7 +323,7 @@ def test_the_usual_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_layouts_keep_their_fields() -> None:
-    panels = Layout((4, 3, 2), (0, 2, 1), ((0, 0), (1, 1), (0, 0)), (1, 4, 1), (0, 8))
+    panels = Layout((4, 3, 2), (0, 2, 1), ((0, 0), (1, 1), (0, 0)), (1, 4, 1), (Block(0, 8, 8),))
     given = (None, panels, Layout.row_major((2, 2)))
     assert layouts_from_bytes(layouts_to_bytes(given)) == given
 

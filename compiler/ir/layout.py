@@ -1,10 +1,10 @@
 """Layout: how the elements of a tensor lie in memory. Operators and tensors know logical shapes only.
 
     physical dimensions = logical axes in `order`, each with `pad` zeros before and after and its extent rounded up to a
-    multiple of `align`; an axis with `block` is split, its inner part becoming the innermost dimension.
+    multiple of `align`; the axes of `blocks` are split, and their inner parts follow as the innermost dimensions.
 
-Padding holds zeros, so a convolution can read beyond its input's edge. What rounding up adds holds no particular
-value, and nobody's result depends on it.
+Padding holds zeros, so a convolution can read beyond its input's edge. What rounding up and the room after a block
+add holds no particular value, and nobody's result depends on it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lcm
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,15 +59,23 @@ class LayoutPolicy:
 CPU_LAYOUTS = LayoutPolicy()
 
 
+class Block(NamedTuple):
+    """`size` neighbours of a logical axis that stand together, in memory for `room` of them."""
+
+    axis: int
+    size: int
+    room: int
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`pad`, `align` are per logical axis; `block` = (axis, factor) or None."""
+    """`pad`, `align` are per logical axis; `blocks` are of different axes, the last of them innermost."""
 
     shape: tuple[int, ...]
     order: tuple[int, ...]
     pad: tuple[tuple[int, int], ...]
     align: tuple[int, ...]
-    block: tuple[int, int] | None = None
+    blocks: tuple[Block, ...] = ()
 
     @staticmethod
     def row_major(shape: tuple[int, ...]) -> Layout:
@@ -91,44 +100,34 @@ class Layout:
         """The extent of a logical axis in memory, before blocking."""
         lo, hi = self.pad[axis]
         n = lo + self.shape[axis] + hi
-        step = self.align[axis]
-        if self.block is not None and self.block[0] == axis:
-            step = lcm(step, self.block[1])
+        step = lcm(self.align[axis], self.block_size(axis))
         return -(-n // step) * step
+
+    def block_size(self, axis: int) -> int:
+        """1 for an axis without a block."""
+        return next((b.size for b in self.blocks if b.axis == axis), 1)
 
     @property
     def physical_shape(self) -> tuple[int, ...]:
-        dims = []
-        for axis in self.order:
-            if self.block is not None and self.block[0] == axis:
-                dims.append(self.extent(axis) // self.block[1])
-            else:
-                dims.append(self.extent(axis))
-        if self.block is not None:
-            dims.append(self.block[1])
-        return tuple(dims)
+        outer = (self.extent(axis) // self.block_size(axis) for axis in self.order)
+        return (*outer, *(b.room for b in self.blocks))
 
     def index(self, logical: Sequence[Expr]) -> tuple[Expr, ...]:
         """The physical indices of a logical element."""
         shifted = [i if not lo else i + lo for i, (lo, _) in zip(logical, self.pad, strict=True)]
-        dims = []
-        for axis in self.order:
-            if self.block is not None and self.block[0] == axis:
-                dims.append(shifted[axis] // self.block[1])
-            else:
-                dims.append(shifted[axis])
-        if self.block is not None:
-            dims.append(shifted[self.block[0]] % self.block[1])
-        return tuple(dims)
+        sizes = {b.axis: b.size for b in self.blocks}
+        outer = (shifted[axis] // sizes[axis] if axis in sizes else shifted[axis] for axis in self.order)
+        return (*outer, *(shifted[b.axis] % b.size for b in self.blocks))
 
     def logical(self, physical: Sequence[Expr]) -> tuple[Expr, ...]:
         """The inverse of `index`."""
-        dims: list[Expr] = list(physical)
-        inner = dims.pop() if self.block is not None else None
+        rank = len(self.order)
+        inner = {b.axis: (b.size, i) for b, i in zip(self.blocks, physical[rank:], strict=True)}
         result: dict[int, Expr] = {}
-        for axis, i in zip(self.order, dims, strict=True):
-            if inner is not None and self.block is not None and self.block[0] == axis:
-                i = i * self.block[1] + inner
+        for axis, i in zip(self.order, physical[:rank], strict=True):
+            if axis in inner:
+                size, rest = inner[axis]
+                i = i * size + rest
             lo = self.pad[axis][0]
             result[axis] = i - lo if lo else i
         return tuple(result[a] for a in range(len(self.shape)))
@@ -141,19 +140,25 @@ class Layout:
         ends = [(lo, self.extent(a) - lo - n) for a, (n, (lo, _)) in enumerate(zip(self.shape, self.pad, strict=True))]
         if any(lo or hi for lo, hi in ends):
             data = np.pad(data, ends)
-        if self.block is None:
+        if not self.blocks:
             return np.asarray(data.transpose(self.order), order="C")
-        axis, factor = self.block
-        split = data.reshape(*data.shape[:axis], -1, factor, *data.shape[axis + 1 :])
-        outer = [a if a <= axis else a + 1 for a in self.order]
-        return np.ascontiguousarray(split.transpose(*outer, axis + 1))
+        rank = len(self.order)
+        sizes = [self.block_size(a) for a in range(rank)]
+        split = data.reshape(
+            [n for extent, size in zip(data.shape, sizes, strict=True) for n in (extent // size, size)]
+        )
+        order = [2 * a for a in self.order] + [2 * b.axis + 1 for b in self.blocks]
+        parts = split.transpose(*order, *({2 * a + 1 for a in range(rank)} - set(order)))
+        room = [(0, b.room - b.size) for b in self.blocks]
+        return np.ascontiguousarray(np.pad(parts.reshape(parts.shape[: len(order)]), [(0, 0)] * rank + room))
 
     def unpack(self, data: Array) -> Array:
         """The inverse of `pack`: the logical elements of `data`, which is of the physical shape."""
-        if self.block is not None:
-            place = self.order.index(self.block[0])
-            data = np.moveaxis(data, -1, place + 1)
-            data = data.reshape(*data.shape[:place], -1, *data.shape[place + 2 :])
-        logical = data.transpose(np.argsort(self.order))
+        rank = len(self.order)
+        data = data[tuple(slice(n) for n in (*data.shape[:rank], *(b.size for b in self.blocks)))]
+        inner = {b.axis: rank + i for i, b in enumerate(self.blocks)}
+        place = {axis: d for d, axis in enumerate(self.order)}
+        parts = data.transpose([d for a in range(rank) for d in (place[a], *([inner[a]] if a in inner else ()))])
+        logical = parts.reshape([self.extent(a) for a in range(rank)])
         inside = tuple(slice(lo, lo + n) for n, (lo, _) in zip(self.shape, self.pad, strict=True))
         return np.asarray(logical[inside], order="C")

@@ -41,7 +41,7 @@ def print_kernel(kernel: Kernel, *, named: bool = True) -> str:
         extra = " const" if b.constant else ""
         if b.layout is not None and not b.layout.is_row_major:
             extra += f" of {list(b.layout.shape)} order={list(b.layout.order)}"
-            extra += f" block={b.layout.block}" if b.layout.block else ""
+            extra += "".join(f" block={tuple(block)}" for block in b.layout.blocks)
         heads.append(f"{p.buffer(b, named)}: {b.dtype}{list(b.shape)}{extra}")
     title = kernel.name if named else "kernel"
     origin = f"  # {', '.join(kernel.origin.nodes)}\n" if named and kernel.origin.nodes else ""

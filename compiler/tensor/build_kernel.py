@@ -57,7 +57,7 @@ def _place_reads(
     body = substitute(group.body, env)
     reduction = None if group.reduce is None else substitute(group.reduce.value, env)
     here = layouts[group.output]
-    last = here.block[0] if here.block else here.order[-1] if here.order else None
+    last = here.blocks[-1].axis if here.blocks else here.order[-1] if here.order else None
     placed: dict[Buffer, Layout] = {}
     buffers: dict[Buffer, Buffer] = {}
     for t in group.reads:

@@ -12,14 +12,14 @@ of them save together that must earn back the time to compile them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil
+from math import ceil, prod
 
 from ..dtypes import F32
 from ..target import GpuCosts
 from .match_convolution import Convolution
 from .tensor import Tensor
 from .use_winograd import Choice
-from .winograd_matrices import POINTS
+from .winograd_matrices import TILES, OutputTile
 
 LANES = 4
 TAPS = 3
@@ -32,20 +32,20 @@ RUNS = 100
 
 
 def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[tuple[int, ...]], bool]) -> Choice:
-    """For each convolution the tile's edge m of F(m x m, 3 x 3), None where the direct convolution is as good. `order`
+    """For each convolution the tiles of F(m x k, 3 x 3), None where the direct convolution is as good. `order`
     is that of the windows' dimensions; `fits`: whether a device can hold a tensor of a physical shape."""
 
-    def choose(t: Tensor, conv: Convolution, alike: int) -> int | None:
+    def choose(t: Tensor, conv: Convolution, alike: int) -> OutputTile | None:
         channels, filters = conv.x.shape[1], t.shape[1]
         if conv.weights.shape[2:] != (TAPS, TAPS) or min(channels, filters) < 2 * LANES:
             return None
 
-        def can_hold(m: int) -> bool:
-            windows, products = ((m + 2, m + 2, _tiles(t, m), c) for c in (channels, filters))
+        def can_hold(tile: OutputTile) -> bool:
+            windows, products = ((*_window(tile), _tiles(t, tile), c) for c in (channels, filters))
             return fits(tuple(windows[d] for d in order)) and fits(products)
 
-        fitting = [m for m in POINTS if can_hold(m)]
-        best = min(fitting, key=lambda m: _by_tiles(t, conv, m, costs), default=None)
+        fitting = [tile for tile in TILES if can_hold(tile)]
+        best = min(fitting, key=lambda tile: _by_tiles(t, conv, tile, costs), default=None)
         if best is None:
             return None
         direct, by_tiles = _direct(t, conv, costs), _by_tiles(t, conv, best, costs)
@@ -55,9 +55,13 @@ def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[
     return choose
 
 
-def _tiles(t: Tensor, m: int) -> int:
+def _tiles(t: Tensor, tile: OutputTile) -> int:
     batch, _, height, width = t.shape
-    return batch * ceil(height / m) * ceil(width / m)
+    return batch * ceil(height / tile[0]) * ceil(width / tile[1])
+
+
+def _window(tile: OutputTile) -> tuple[int, int]:
+    return tile[0] + TAPS - 1, tile[1] + TAPS - 1
 
 
 def _direct(t: Tensor, conv: Convolution, costs: GpuCosts) -> float:
@@ -66,15 +70,16 @@ def _direct(t: Tensor, conv: Convolution, costs: GpuCosts) -> float:
     return _kernel(products * _loading(width, TAPS, costs), _size(conv.x) + _size(conv.weights) + _size(t), costs)
 
 
-def _by_tiles(t: Tensor, conv: Convolution, m: int, costs: GpuCosts) -> float:
-    channels, filters, n, tiles = conv.x.shape[1], t.shape[1], m + 2, _tiles(t, m)
-    windows, products = (n * n * tiles * c for c in (channels, filters))
+def _by_tiles(t: Tensor, conv: Convolution, tile: OutputTile, costs: GpuCosts) -> float:
+    channels, filters, window = conv.x.shape[1], t.shape[1], _window(tile)
+    planes, tiles = prod(window), _tiles(t, tile)
+    windows, products = (planes * tiles * c for c in (channels, filters))
     total = _kernel(
-        windows * filters * _loading(tiles, 1, costs), windows + products + n * n * channels * filters, costs
+        windows * filters * _loading(tiles, 1, costs), windows + products + planes * channels * filters, costs
     )
     for transformed, image in ((windows, conv.x), (products, t)):
-        # n operations an element, and a load of four for each row of a tile or window.
-        total += _kernel(transformed * n * (1 + costs.load / LANES), transformed + _size(image), costs)
+        # An operation for each row or column of a window, and a load of four for each row of a tile or window.
+        total += _kernel(transformed * sum(window) / 2 * (1 + costs.load / LANES), transformed + _size(image), costs)
     return total
 
 

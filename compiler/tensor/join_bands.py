@@ -19,8 +19,11 @@ from .spread_planes import spread_planes
 from .tensor import Tensor
 from .use_winograd import Rewritten
 
-BAND = 2**20
-"""Bytes of windows and products: most of a usual second-level cache."""
+BAND = 2**19
+"""Bytes of windows and products: half of a usual second-level cache."""
+KEPT = 2**20
+"""Bytes of filters of which most stay there from band to band. Larger ones are read again for each, from farther away:
+then bands are twice as large as they."""
 FEWEST = 12
 """Tiles in a band: two register tiles."""
 TILE_ROW = 3
@@ -42,27 +45,32 @@ def join_bands(
     placed = dict(layouts)
     of = dict(zip(groups, kernels, strict=True))
     for layer in layers:
-        windows, _, products, result = layer.tensors
+        windows, filters, products, result = layer.tensors
         first = next(g for g in of if g.output is windows)
         second = next(g for g in of if g.output is products)
         last = next(g for g in of if g.anchor is result.buffer)
-        rows = _rows(windows, products)
+        rows = _rows(windows, filters, products)
         if rows < windows.shape[TILE_ROW]:
             chain = (first, second, last)
-            group, kernel, scratch = _join(chain, [of[g] for g in chain], layer.tile, rows)
+            group, kernel, scratch = _join(chain, [of[g] for g in chain], layer.tile[0], rows)
             placed.update(scratch)
             of = {group if g is last else g: kernel if g is last else k for g, k in of.items()}
             del of[first], of[second]
     return tuple(of), tuple(of.values()), placed
 
 
-def _rows(windows: Tensor, products: Tensor) -> int:
+def _rows(windows: Tensor, filters: Tensor, products: Tensor) -> int:
     """Rows of tiles in a band: all of them where they are small enough together; else bands of about equal size."""
     rows, columns = windows.shape[TILE_ROW : TILE_ROW + 2]
     tiles = windows.shape[2] * columns
-    row = sum(t.buffer.size for t in (windows, products)) // rows * windows.dtype.bytes
-    most = max(BAND // row, -(-FEWEST // tiles), 1)
+    row = (_bytes(windows) + _bytes(products)) // rows
+    size = BAND if _bytes(filters) <= KEPT else 2 * _bytes(filters)
+    most = max(size // row, -(-FEWEST // tiles), 1)
     return -(-rows // -(-rows // most))
+
+
+def _bytes(t: Tensor) -> int:
+    return t.buffer.size * t.dtype.bytes
 
 
 @dataclass(frozen=True, slots=True)

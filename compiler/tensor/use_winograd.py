@@ -1,12 +1,13 @@
 """Convolutions by Winograd's algorithm: fewer products of larger matrices, between linear transforms of small tiles.
 
-    windows[i, j, n, th, tw, c]  = sum over a, b of B'[i, a] B'[j, b] x[n, c, m th + a - top, m tw + b - left]
+    windows[i, j, n, th, tw, c]  = sum over a, b of B'[i, a] B'[j, b] x[n, c, m th + a - top, k tw + b - left]
     filters[i, j, o, c]          = sum over a, b of G[i, a] G[j, b] w[o, c, a, b]             (prepared at load)
     products[i, j, n, th, tw, o] = sum over c of windows[i, j, n, th, tw, c] filters[i, j, o, c]
-    y[n, o, h, w]                = sum over i, j of A'[h % m, i] A'[w % m, j] products[i, j, n, h // m, w // m, o]
+    y[n, o, h, w]                = sum over i, j of A'[h % m, i] A'[w % k, j] products[i, j, n, h // m, w // k, o]
 
-All four are ordinary tensors: the last takes in bias, residual and activation as any reduction does, the third is a
-contraction like others. The matrices stand in the bodies as selections by index, so that a schedule can read them off.
+for output tiles of m x k, which F(m, 3) gives i its matrices and F(k, 3) j. All four are ordinary tensors: the last
+takes in bias, residual and activation as any reduction does, the third is a contraction like others. The matrices stand
+in the bodies as selections by index, so that a schedule can read them off.
 Where that suits the target better, n, th and tw are one dimension, which counts all tiles.
 """
 
@@ -25,19 +26,18 @@ from .match_convolution import Convolution, match_convolution
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
-from .winograd_matrices import winograd
+from .winograd_matrices import OutputTile, winograd
 
 Array = np.ndarray
-Choice = Callable[[Tensor, Convolution, int], int | None]
-"""The edge m of the output tiles by which a convolution, one of so many of its shapes, is to be computed; None: as it
-is."""
+Choice = Callable[[Tensor, Convolution, int], OutputTile | None]
+"""The output tiles by which a convolution, one of so many of its shapes, is to be computed; None: as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
     """A convolution, and the tensors that take its place, in order; the last of them is the result."""
 
-    tile: int
+    tile: OutputTile
     convolution: Tensor
     tensors: tuple[Tensor, ...]
 
@@ -78,51 +78,55 @@ def _shapes(t: Tensor, conv: Convolution) -> tuple[object, ...]:
     return t.shape, conv.x.shape, conv.weights.shape, conv.top, conv.left
 
 
-def by_tiles(t: Tensor, conv: Convolution, m: int, *, in_line: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """windows, filters, products and the result, which keeps the buffer of `t`, for output tiles of m x m."""
-    matrices, n = winograd(m), m + 2
+def by_tiles(
+    t: Tensor, conv: Convolution, tile: OutputTile, *, in_line: bool = False
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """windows, filters, products and the result, which keeps the buffer of `t`."""
+    m, k = tile
+    down, across = winograd(m), winograd(k)
+    window_shape = (m + 2, k + 2)
     x, w = conv.x, conv.weights
     batch, filters, height, width = t.shape
-    rows, columns, channels = -(-height // m), -(-width // m), x.shape[1]
+    rows, columns, channels = -(-height // m), -(-width // k), x.shape[1]
 
     def place(b: Expr, th: Expr, tw: Expr) -> list[Expr]:
         return [(b * rows + th) * columns + tw] if in_line else [b, th, tw]
 
     def window(i: Expr, j: Expr, *tile_and_channel: Expr) -> Expr:
-        *tile, c = tile_and_channel
-        b, th, tw = (tile[0] // (rows * columns), tile[0] // columns % rows, tile[0] % columns) if in_line else tile
+        *at, c = tile_and_channel
+        b, th, tw = (at[0] // (rows * columns), at[0] // columns % rows, at[0] % columns) if in_line else at
 
         def term(a: Expr, d: Expr) -> Expr:
-            element = _read_inside(x, [b, c, th * m + a - conv.top, tw * m + d - conv.left])
-            return entry(matrices.input, i, a) * (entry(matrices.input, j, d) * element)
+            element = _read_inside(x, [b, c, th * m + a - conv.top, tw * k + d - conv.left])
+            return entry(down.input, i, a) * (entry(across.input, j, d) * element)
 
-        return reduce("sum", (n, n), term)
+        return reduce("sum", window_shape, term)
 
     def filter_(i: Expr, j: Expr, o: Expr, c: Expr) -> Expr:
         def term(a: Expr, d: Expr) -> Expr:
-            return entry(matrices.weights, i, a) * (entry(matrices.weights, j, d) * w.read([o, c, a, d]))
+            return entry(down.weights, i, a) * (entry(across.weights, j, d) * w.read([o, c, a, d]))
 
         return reduce("sum", (3, 3), term)
 
     tiles = (batch * rows * columns,) if in_line else (batch, rows, columns)
-    exact = m > 2  # results of 4 x 4 tiles err by ten times what float16 rounds
-    windows = replace(compute(f"{t.name}.windows", (n, n, *tiles, channels), (x,), window), exact=exact)
-    made = compute(f"{t.name}.filters", (n, n, filters, channels), (w,), filter_)
+    exact = max(tile) > 2  # results of larger tiles err by ten times what float16 rounds
+    windows = replace(compute(f"{t.name}.windows", (*window_shape, *tiles, channels), (x,), window), exact=exact)
+    made = compute(f"{t.name}.filters", (*window_shape, filters, channels), (w,), filter_)
     transformed = replace(made, prepared=True, exact=exact)
 
     def product(i: Expr, j: Expr, *tile_and_filter: Expr) -> Expr:
-        *tile, o = tile_and_filter
-        return reduce("sum", (channels,), lambda c: windows[i, j, *tile, c] * transformed[i, j, o, c])
+        *at, o = tile_and_filter
+        return reduce("sum", (channels,), lambda c: windows[i, j, *at, c] * transformed[i, j, o, c])
 
-    sums = compute(f"{t.name}.products", (n, n, *tiles, filters), (windows, transformed), product)
+    sums = compute(f"{t.name}.products", (*window_shape, *tiles, filters), (windows, transformed), product)
     products = replace(sums, exact=exact)
 
     def result(b: Expr, o: Expr, h: Expr, v: Expr) -> Expr:
         def term(i: Expr, j: Expr) -> Expr:
-            element = products[i, j, *place(b, h // m, v // m), o]
-            return entry(matrices.output, h % m, i) * (entry(matrices.output, v % m, j) * element)
+            element = products[i, j, *place(b, h // m, v // k), o]
+            return entry(down.output, h % m, i) * (entry(across.output, v % k, j) * element)
 
-        return reduce("sum", (n, n), term)
+        return reduce("sum", window_shape, term)
 
     y = compute(t.name, t.shape, (products,), result)
     return windows, transformed, products, Tensor(t.buffer, y.axes, y.body, y.reads)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -18,9 +19,15 @@ Array = np.ndarray
 POINTS: dict[int, tuple[Fraction, ...]] = {
     2: (Fraction(0), Fraction(1), Fraction(-1)),
     # The usual 0, +-1, +-2 err twice as much in float32; the entries of A and B are exact here too.
+    3: (Fraction(0), Fraction(3, 4), Fraction(-3, 4), Fraction(3, 2)),
     4: (Fraction(0), Fraction(3, 4), Fraction(-3, 4), Fraction(3, 2), Fraction(-3, 2)),
 }
 """By m, for r = 3."""
+
+OutputTile = tuple[int, int]
+"""Rows and columns of the results that are computed together: those of F(m x k, 3 x 3)."""
+
+TILES: tuple[OutputTile, ...] = tuple(product(POINTS, POINTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +53,13 @@ def winograd(m: int) -> Winograd:
             scale *= p - q
         output[:, k] = [float(p**i) for i in range(m)]
         weights[k] = [float(p**i / scale) for i in range(taps)]
-        inputs[k, :last] = [float(c) for c in _product(others)]
+        inputs[k, :last] = [float(c) for c in _expand(others)]
     output[m - 1, last] = weights[last, taps - 1] = 1.0
-    inputs[last] = [float(c) for c in _product(list(points))]
+    inputs[last] = [float(c) for c in _expand(list(points))]
     return Winograd(output, weights, inputs)
 
 
-def _product(roots: list[Fraction]) -> list[Fraction]:
+def _expand(roots: list[Fraction]) -> list[Fraction]:
     """The coefficients of the product of (x - root), that of the constant first."""
     coefficients = [Fraction(1)]
     for root in roots:

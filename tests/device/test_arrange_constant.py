@@ -10,7 +10,7 @@ from glsl.test_fragments import texel_of
 from webnn_compile.arrange_constant import arrange, find_arrangement
 from webnn_compile.device_program import Placement
 from webnn_compile.glsl.textures import place_image
-from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.layout import Block, Layout
 
 SHAPES = [(12,), (8, 6), (16, 3, 2), (24, 5, 3, 3), (7, 4), (1, 9)]
 
@@ -21,7 +21,7 @@ def layouts(shape: tuple[int, ...]) -> list[Layout]:
     orders = [tuple(range(n)), tuple(reversed(range(n))), (*range(1, n), 0)]
     made = [Layout(shape, o, none, ones) for o in orders]
     made += [Layout(shape, o, none, tuple(4 if a == o[-1] else 1 for a in range(n))) for o in orders]
-    made += [Layout(shape, orders[2], none, ones, (0, block)) for block in (4, 8)]
+    made += [Layout(shape, orders[2], none, ones, (Block(0, block, block),)) for block in (4, 8)]
     return list(dict.fromkeys(made))
 
 
@@ -43,7 +43,7 @@ def test_copies_are_what_packing_is(shape: tuple[int, ...]) -> None:
         for place in (None, place_image(wanted.physical_shape)):
             digits = find_arrangement(there, wanted, place)
             if digits is None:
-                assert there.block or wanted.block, (there, wanted, place)
+                assert there.blocks or wanted.blocks, (there, wanted, place)
                 continue
             found += 1
             made = arrange(there.pack(data).reshape(-1), digits, shape)
@@ -55,7 +55,7 @@ def test_weights_of_wasm_go_straight_into_images() -> None:
     """Panels of 8 output channels, to the image that a fragment reads: no kernel needed."""
     shape = (64, 32, 3, 3)
     none, ones = ((0, 0),) * 4, (1,) * 4
-    panels = Layout(shape, (0, 2, 3, 1), none, ones, (0, 8))
+    panels = Layout(shape, (0, 2, 3, 1), none, ones, (Block(0, 8, 8),))
     wanted = Layout(shape, (2, 3, 1, 0), none, ones)
     digits = find_arrangement(panels, wanted, place_image(wanted.physical_shape))
     assert digits is not None

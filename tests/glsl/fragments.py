@@ -100,7 +100,7 @@ MODELS = {
 }
 
 
-TILES = {"transform_of_windows": 4, "transform_of_results": 4}
+TILES = {"transform_of_windows": (4, 4), "transform_of_results": (4, 4)}
 """Of models that Winograd's algorithm computes."""
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from webnn_compile.dtypes import F32
-from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Const, Expr, Var
 from webnn_compile.ir.rewrite import substitute
 from webnn_compile.ir.simplify import simplify_expr
@@ -14,14 +14,16 @@ from webnn_compile.ir.simplify import simplify_expr
 
 @st.composite
 def layouts(draw: st.DrawFn) -> Layout:
-    """Up to four axes in any order, padded, rounded up, one of them blocked."""
+    """Up to four axes in any order, padded, rounded up, some of them blocked."""
     shape = tuple(draw(st.lists(st.integers(1, 5), min_size=0, max_size=4)))
     rank = len(shape)
     order = tuple(draw(st.permutations(range(rank))))
     pad = tuple((draw(st.integers(0, 2)), draw(st.integers(0, 2))) for _ in shape)
     align = tuple(draw(st.sampled_from([1, 1, 2, 3, 4])) for _ in shape)
-    blocks = st.none() if not rank else st.none() | st.tuples(st.integers(0, rank - 1), st.sampled_from([2, 4, 6]))
-    return Layout(shape, order, pad, align, draw(blocks))
+    blocked = draw(st.lists(st.integers(0, rank - 1), unique=True, max_size=2)) if rank else []
+    sizes = [draw(st.sampled_from([2, 4, 6])) for _ in blocked]
+    blocks = tuple(Block(axis, size, size + draw(st.integers(0, 2))) for axis, size in zip(blocked, sizes, strict=True))
+    return Layout(shape, order, pad, align, blocks)
 
 
 def numbered(layout: Layout) -> np.ndarray:

@@ -7,13 +7,13 @@ from math import prod
 import pytest
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.cache_sets import NEAREST, SETS, WAYS
-from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.schedule.rules.spread_panels import spread_panels
 
 
 def panels(matrices: int, columns: int, rows: int) -> Layout:
     shape = (matrices, columns, rows)
-    return Layout(shape, (0, 1, 2), ((0, 0),) * 3, (1, 1, 1), (1, 8))
+    return Layout(shape, (0, 1, 2), ((0, 0),) * 3, (1, 1, 1), (Block(1, 8, 8),))
 
 
 def sets(layout: Layout, matrices: int) -> int:

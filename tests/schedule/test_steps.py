@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernel_checks import assert_same, scheduled
 from nests import ZERO, Nest, activated_product, biased_product, matrix_product, padded_sum, pointwise
 from webnn_compile.errors import ScheduleError
-from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Alloc, For, Kernel, Load, LoopKind, Outline, Scope, Stmt, Store, Var
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.simplify import simplify_stmt
@@ -175,7 +175,7 @@ def test_partition_leaves_reductions_alone() -> None:
 def test_pack(depth: int, columns: int, width: int, turned: bool) -> None:
     nest = matrix_product(2, columns, depth)
     order = (1, 0) if turned else (0, 1)
-    layout = Layout((depth, columns), order, ((0, 0), (0, 0)), (1, 1), (1, width))
+    layout = Layout((depth, columns), order, ((0, 0), (0, 0)), (1, 1), (Block(1, width, width),))
     old = nest.kernel.params[1]
     body, new = pack(nest.body, old, layout)
     assert new.shape == layout.physical_shape
@@ -248,7 +248,7 @@ def test_a_register_tile(columns: int, rows: int, depth: int, width: int) -> Non
     """Steps together, as the rule for contractions takes them."""
     nest = matrix_product(rows, columns, depth)
     old = nest.kernel.params[1]
-    body, new = pack(nest.body, old, Layout((depth, columns), (1, 0), ((0, 0),) * 2, (1, 1), (1, width)))
+    body, new = pack(nest.body, old, Layout((depth, columns), (1, 0), ((0, 0),) * 2, (1, 1), (Block(1, width, width),)))
     body = reorder(body, [nest["j"], nest["i"]])
     body, pairs = split(body, nest["j"], segments(columns, width))
     body = tag(sink(body, nest["i"]), nest["i"], LoopKind.UNROLL)

@@ -14,19 +14,43 @@ from math import prod
 
 from ...dtypes import F32
 from ...ir.index import affine, flat_offset
-from ...ir.layout import Layout
-from ...ir.nodes import Binary, Buffer, Expr, Load, LoopKind, Stmt, Store, Var
+from ...ir.layout import Block, Layout
+from ...ir.nodes import Binary, Buffer, Expr, For, Load, LoopKind, Seq, Stmt, Store, Var
 from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import Access, accesses, contiguous
 from ..nest import Reduction, match_nest
-from ..steps import fuse, outline, pack, reorder, segments, sink, split, stage, tag, vector_segments, vectorise
+from ..steps import (
+    accumulate,
+    fuse,
+    outline,
+    pack,
+    reorder,
+    segments,
+    sink,
+    split,
+    stage,
+    tag,
+    vector_segments,
+    vectorise,
+)
 from .panels import panels_inside
+from .pointwise import schedule_pointwise
 from .spread_panels import spread_panels
 
 FLAT_ROWS = 64
 """Rows of narrow images that are tiled together, at most: each tile of them is code of its own."""
+
+STREAMED_ROWS = range(4, 7)
+"""So few are one tile: B is read once, as fast as memory gives it. (With fewer still A is too small to matter.)"""
+PANEL = 8192
+"""Bytes of a panel of B with which its rows of A stay in half of a usual first-level data cache: the rest may not be
+ours."""
+CHUNKS = 32
+"""Blocks of columns, for a few on each of eight cores."""
+STEPS = 4
+"""What steps of a block are a multiple of, so that targets that want so many in an iteration can have them."""
 
 SHORT = 32
 """Steps of K up to which a call takes several percent of a tile's time: all panels of a block are then one function."""
@@ -75,10 +99,71 @@ def _step(access: Load | Store, var: Var) -> int | None:
 def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
     """The tiled nest, and the constant that was packed with what takes its place."""
     stmt = merge_rows(stmt)
+    nest, roles = _match(stmt)
+    found = find_blocks(nest, roles, target)
+    return _in_tiles(stmt, target) if found is None else _in_blocks(stmt, found, target)
+
+
+def _match(stmt: Stmt) -> tuple[Reduction, Roles]:
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     roles = find_roles(nest)
     assert roles is not None
+    return nest, roles
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How many steps of K, and how many columns, are taken together."""
+
+    steps: int
+    columns: int
+
+
+def find_blocks(nest: Reduction, roles: Roles, target: Target) -> Blocks | None:
+    """The blocks of a long sum, None where it is better made at once."""
+    (over, *others), y, columns = nest.over, nest.store, roles.column.extent
+    rows = prod(v.extent for v in nest.loops if v is not roles.column and v not in free_vars(roles.b))
+    width = _tile_vectors(rows, -(-columns // target.lanes)) * target.lanes
+    if others or rows not in STREAMED_ROWS or not roles.b.buffer.constant or columns % width:
+        return None
+    if y.buffer.dtype != F32 or any(x.buffer is y.buffer for x in loads(y.value)):
+        return None
+    least = -(-over.extent * width * F32.bytes // PANEL)
+    count = next((n for n in range(least, 2 * least) if over.extent % (n * STEPS) == 0), 1)
+    if count == 1:
+        return None
+    products, panels = prod(v.extent for v in _batch(nest, roles)), columns // width
+    most = max(1, products * panels // CHUNKS)
+    return Blocks(over.extent // count, width * max(n for n in range(1, most + 1) if panels % n == 0))
+
+
+def _in_blocks(stmt: Stmt, blocks: Blocks, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
+    """for columns: for K: for rows: tiles of a block, which go on from what the result holds."""
+    nest, roles = _match(stmt)
+    batch = _batch(nest, roles)
+    others = [v for v in nest.loops if v not in (roles.column, *batch)]
+    stmt = reorder(stmt, [*batch, roles.column, *others])
+    stmt, ((column, _),) = split(stmt, roles.column, [(roles.column.extent // blocks.columns, blocks.columns)])
+    around = [*batch, column]
+    for _ in around:
+        assert isinstance(stmt, For)
+        stmt = stmt.body
+    block, sums, last = accumulate(stmt, nest.over[0], blocks.steps)
+    tiles, packed = _in_tiles(simplify_stmt(sums), target, blocks, prod(v.extent for v in batch))
+    made: Stmt = For(block, tiles, parallel=False)
+    if last is not None:
+        made = Seq((made, schedule_pointwise(simplify_stmt(last), target)))
+    for v in reversed(around):
+        made = For(v, made)
+    return made, packed
+
+
+def _in_tiles(
+    stmt: Stmt, target: Target, blocks: Blocks | None = None, matrices: int = 1
+) -> tuple[Stmt, dict[Buffer, Buffer]]:
+    """A nest, or the part of one that sums up one of `blocks`, of one of so many `matrices`."""
+    nest, roles = _match(stmt)
     line = _line_loop(nest, roles)
     together = _lines_together(line, roles, target)
     rows = together * (roles.row.extent if roles.row is not None else 1)
@@ -89,9 +174,9 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
         stmt = reorder(stmt, over)
     packed: dict[Buffer, Buffer] = {}
     if roles.b.buffer.constant:
-        layout = panels_of(roles.b, roles.column, over, width)
-        if layout.block is not None and len(over) == 1:
-            layout = _spread(layout, nest, roles, over[0])
+        layout = panels_of(roles.b, roles.column, over, width, None if blocks is None else over[0])
+        if layout.blocks and len(over) == 1:
+            layout = _spread(layout, matrices * prod(v.extent for v in _batch(nest, roles)), roles, over[0])
         stmt, new = pack(stmt, roles.b.buffer, layout)
         packed[roles.b.buffer] = new
     stmt = _steps_in_order(_merge_reduction(simplify_stmt(stmt)), target.steps)
@@ -99,7 +184,7 @@ def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer,
     others = [v for v in nest.loops if v not in (roles.column, roles.row, *batch)]
     row = [] if roles.row is None else [roles.row]
     tile_rows = target.tile_rows(vectors)
-    inside = _panels_inside(nest, roles, width, tile_rows)
+    inside = _panels_inside(nest, roles, width, tile_rows) if blocks is None else 1
     order = [*batch, roles.column, *others, *row]
     if len(order) > 1:
         stmt = reorder(stmt, order)
@@ -224,8 +309,9 @@ def order_reduction(nest: Reduction, roles: Roles) -> list[Var]:
     return sorted(nest.over, key=lambda v: -stride(v))
 
 
-def panels_of(b: Load, column: Var, over: list[Var], width: int) -> Layout:
-    """The constant in panels of `width` columns; inside a panel its reduction dimensions in the order of the loops."""
+def panels_of(b: Load, column: Var, over: list[Var], width: int, block: Var | None = None) -> Layout:
+    """The constant in panels of `width` columns; inside a panel its reduction dimensions in the order of the loops.
+    With `block`, panels hold as many rows as this loop counts, and all panels of these rows stand together."""
     old = b.buffer.layout
     assert old is not None
     logical = old.logical(b.indices)
@@ -240,18 +326,22 @@ def panels_of(b: Load, column: Var, over: list[Var], width: int) -> Layout:
     none = ((0, 0),) * len(logical)
     ones = (1,) * len(logical)
     if free_vars(logical[blocked]) == {column} or _aligned(logical[blocked], column, width):
-        return Layout(old.shape, order, none, ones, (blocked, width))
+        inner: list[Block] = []
+        if block is not None:
+            row = next(d for d, i in enumerate(logical) if block in free_vars(i))
+            order = tuple(d for a in order if a != row for d in ((row, a) if a == blocked else (a,)))
+            inner.append(Block(row, block.extent, block.extent))
+        return Layout(old.shape, order, none, ones, (*inner, Block(blocked, width, width)))
     # Several groups share the dimension and panels would straddle them: columns last, unblocked, as long as before.
     rest = tuple(a for a in order if a != blocked)
     return Layout(old.shape, (*rest, blocked), none, old.align)
 
 
-def _spread(layout: Layout, nest: Reduction, roles: Roles, over: Var) -> Layout:
+def _spread(layout: Layout, matrices: int, roles: Roles, over: Var) -> Layout:
     """The panels of several matrices, `over` being the loop over their rows, so that they do not meet in a cache."""
     old = roles.b.buffer.layout
     assert old is not None
-    row = next((a for a, i in enumerate(old.logical(roles.b.indices)) if i is over), None)
-    matrices = prod(v.extent for v in _batch(nest, roles))
+    row = next((a for a, i in enumerate(old.logical(roles.b.indices)) if over in free_vars(i)), None)
     return layout if row is None else spread_panels(layout, matrices, row, roles.b.buffer.dtype)
 
 

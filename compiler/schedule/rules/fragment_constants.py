@@ -35,7 +35,7 @@ def order_constants(kernel: Kernel) -> Kernel:
 
 def _order(x: Load, nest: Reduction, layout: Layout) -> Layout:
     axes = list(layout.order)
-    if layout.block is not None or len(axes) < 3:
+    if layout.blocks or len(axes) < 3:
         return layout
     last = axes.pop()
     extents = {

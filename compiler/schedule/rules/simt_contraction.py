@@ -64,7 +64,7 @@ def simt_contraction(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, 
         stmt, packed[roles.b.buffer] = pack(stmt, roles.b.buffer, layout)
         stmt = simplify_stmt(stmt)
     stmt = _order(stmt, nest, roles, over)
-    padded = [b for old, b in packed.items() if b.layout is not None and b.layout.block is not None]
+    padded = [b for old, b in packed.items() if b.layout is not None and b.layout.blocks]
     stmt, column = _tile_columns(stmt, roles.column, tile.groups, padded)
     if roles.row is not None and tile.rows > 1:
         stmt, (_, inner) = overlap(stmt, roles.row, tile.rows)

@@ -68,7 +68,7 @@ def simt_staged(stmt: Stmt, busy: int) -> tuple[Stmt, dict[Buffer, Buffer]] | No
     if -(-count // ROWS) * (roles.column.extent // COLUMNS) * SIDE * SIDE < busy:
         return None
     layout = panels_of(roles.b, roles.column, over, COLUMNS)
-    if layout.block is None:
+    if not layout.blocks:
         return None
     stmt, packed = pack(stmt, roles.b.buffer, layout)
     stmt = reorder(stmt, [*rows, roles.column])

@@ -15,10 +15,9 @@ from ...ir.layout import Layout
 
 
 def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType) -> Layout:
-    """`layout`, in panels, of `matrices` one after the other; a little longer in its axis `row`, or by a panel, where
-    they would otherwise lie a large power of two apart."""
-    assert layout.block is not None
-    blocked, width = layout.block
+    """`layout`, in panels, of `matrices` one after the other; where they would otherwise lie a large power of two
+    apart, its panels are a little longer in their axis `row`, or a panel more."""
+    *inner, (blocked, width, _) = layout.blocks
 
     def distance(made: Layout) -> int:
         return prod(made.physical_shape) * dtype.bytes // matrices
@@ -30,8 +29,10 @@ def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType) -> Layo
         for panels in range(2):
             for rows in range(4):
                 align = list(layout.align)
-                align[row] = layout.extent(row) + rows
                 align[blocked] = layout.extent(blocked) + panels * width
-                yield replace(layout, align=tuple(align))
+                if not inner:
+                    align[row] = layout.extent(row) + rows
+                roomy = (*(b._replace(room=b.size + rows) for b in inner), layout.blocks[-1])
+                yield replace(layout, align=tuple(align), blocks=roomy)
 
     return next((x for x in (layout, *longer()) if not conflicts(distance(x))), layout)

@@ -4,6 +4,7 @@ Loops are named by their variable. A step that copies a body keeps the variables
 step on such a loop acts on every copy.
 """
 
+from .accumulate import accumulate
 from .cut import cut
 from .extend import extend
 from .fuse import fuse
@@ -23,6 +24,7 @@ from .tag import tag, vectorise
 
 __all__ = [
     "NARROWEST_VECTOR",
+    "accumulate",
     "cut",
     "extend",
     "fuse",
