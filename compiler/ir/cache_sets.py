@@ -13,4 +13,9 @@ WAYS = 8
 
 def conflicts(stride: int) -> bool:
     """Whether equal places of many matrices, `stride` bytes apart, fall on too few sets."""
-    return gcd(stride, SETS) > NEAREST
+    return nearest(stride) > NEAREST
+
+
+def nearest(stride: int) -> int:
+    """How near to each other, in bytes, the sets lie on which equal places of many matrices fall."""
+    return max(gcd(stride, SETS), NEAREST)

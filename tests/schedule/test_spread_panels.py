@@ -16,6 +16,13 @@ def panels(matrices: int, columns: int, rows: int) -> Layout:
     return Layout(shape, (0, 1, 2), ((0, 0),) * 3, (1, 1, 1), (Block(1, 8, 8),))
 
 
+def blocks(matrices: int, columns: int, rows: int, together: int, width: int) -> Layout:
+    """So many rows of all panels stand together."""
+    shape = (matrices, columns, rows)
+    inner = (Block(2, together, together), Block(1, width, width))
+    return Layout(shape, (0, 2, 1), ((0, 0),) * 3, (1, 1, 1), inner)
+
+
 def sets(layout: Layout, matrices: int) -> int:
     """How many different lines of a cache's first way equal places of the matrices fall on."""
     distance = prod(layout.physical_shape) * F32.bytes // matrices
@@ -29,6 +36,23 @@ def test_matrices_fall_on_as_many_sets_as_they_need(columns: int, rows: int) -> 
     assert sets(layout, 36) >= SETS // NEAREST
     assert prod(layout.physical_shape) <= 1.15 * 36 * columns * rows
     assert layout.shape == (36, columns, rows)
+
+
+@pytest.mark.parametrize("rows", [512, 768, 1024])
+@pytest.mark.parametrize("columns", [64, 96, 512])
+def test_blocks_get_room(columns: int, rows: int) -> None:
+    layout = spread_panels(blocks(36, columns, rows, 256, 8), 36, 2, F32)
+    assert sets(layout, 36) >= SETS // NEAREST
+    assert prod(layout.physical_shape) <= 1.15 * 36 * columns * rows
+    assert layout.blocks[0].size == 256
+    assert layout.extent(2) == rows
+
+
+def test_the_best_there_is() -> None:
+    """Eight blocks of rows never lie at odd distances; a panel more still serves four times as many sets."""
+    layout = blocks(36, 512, 512, 64, 32)
+    assert sets(layout, 36) == 1
+    assert sets(spread_panels(layout, 36, 2, F32), 36) == 4
 
 
 def test_what_lies_well_stays() -> None:

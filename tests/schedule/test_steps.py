@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,11 @@ from kernel_checks import assert_same, scheduled
 from nests import ZERO, Nest, activated_product, biased_product, matrix_product, padded_sum, pointwise
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.layout import Block, Layout
-from webnn_compile.ir.nodes import Alloc, For, Kernel, Load, LoopKind, Outline, Scope, Stmt, Store, Var
-from webnn_compile.ir.rewrite import walk
+from webnn_compile.ir.nodes import Alloc, For, Kernel, Load, LoopKind, Outline, Scope, Seq, Stmt, Store, Unary, Var
+from webnn_compile.ir.rewrite import rewrite, walk
 from webnn_compile.ir.simplify import simplify_stmt
 from webnn_compile.schedule.steps import (
+    accumulate,
     cut,
     fuse,
     outline,
@@ -243,6 +245,22 @@ def test_rfactor(rows: int, depth: int, lanes: int) -> None:
     check(nest, body, "rfactor", REASSOCIATED)
 
 
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 4))
+def test_accumulate(rows: int, columns: int, blocks: int, size: int) -> None:
+    for nest in (matrix_product(rows, columns, blocks * size), activated_product(rows, columns, blocks * size)):
+        block, sums, last = accumulate(nest.body, nest["k"], size)
+        assert (block.extent, last is None) == (blocks, not any(isinstance(n, Unary) for n in walk(nest.body)))
+        body: Stmt = For(block, sums, parallel=False)
+        check(nest, body if last is None else Seq((body, last)), "accumulate", REASSOCIATED)
+
+
+def test_accumulate_goes_on_from_a_bias() -> None:
+    nest = biased_product(2, 3, 8)
+    block, sums, last = accumulate(preload(nest.body), nest["k"], 4)
+    assert last is not None
+    check(nest, Seq((For(block, sums, parallel=False), last)), "accumulate", REASSOCIATED)
+
+
 @given(st.integers(1, 12), st.integers(1, 3), st.integers(1, 5), st.sampled_from([1, 4]))
 def test_a_register_tile(columns: int, rows: int, depth: int, width: int) -> None:
     """Steps together, as the rule for contractions takes them."""
@@ -263,6 +281,22 @@ MIXED = For(PLAIN["i"], For(NEST["k"], Store(PLAIN.kernel.params[1], (), ZERO), 
 SPLIT = split(NEST.body, NEST["k"], [(2, 2)])[0]
 STRANGER = Var("stranger", 4)
 
+
+def added_product() -> Nest:
+    """`matrix_product` with c[i, j] = acc + c[i, j] at its end."""
+    nest = matrix_product(2, 3, 4)
+
+    def end(n: object) -> Stmt | None:
+        match n:
+            case Store(buffer, indices, acc) if buffer.scope is Scope.GLOBAL:
+                return Store(buffer, indices, acc + Load(buffer, indices))
+        return None
+
+    return replace(nest, kernel=replace(nest.kernel, body=rewrite(nest.body, end)))
+
+
+ADDED = added_product()
+
 ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
     "split that does not cover": (lambda: split(PLAIN.body, PLAIN["i"], [(1, 3)]), "split: segments"),
     "fuse of loops apart": (lambda: fuse(PLAIN.body, PLAIN["j"], PLAIN["i"]), "fuse: loop i does not stand directly"),
@@ -282,6 +316,12 @@ ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
     "sink of a reduction": (lambda: sink(NEST.body, NEST["k"]), "sink: it is a reduction loop"),
     "tag of a reduction as vector": (lambda: tag(NEST.body, NEST["k"], LoopKind.VECTOR), "tag: a reduction loop"),
     "vectorise of a reduction": (lambda: vectorise(NEST.body, NEST["k"], 4), "vectorise: a reduction loop"),
+    "accumulate over an outer loop": (
+        lambda: accumulate(NEST.body, NEST["i"], 1),
+        "accumulate: it is not the outermost",
+    ),
+    "accumulate with a rest": (lambda: accumulate(NEST.body, NEST["k"], 3), "accumulate: blocks of 3 do not make up 4"),
+    "accumulate in what is read": (lambda: accumulate(ADDED.body, ADDED["k"], 2), "accumulate: c cannot hold sums"),
     "rfactor of an outer loop": (lambda: rfactor(SPLIT, NEST["k"], 2, ZERO), "there is no loop over k"),
 }
 
@@ -307,6 +347,7 @@ def test_an_illegal_step_names_itself_and_marks_the_loop(case: str) -> None:
         lambda: tag(PLAIN.body, STRANGER, LoopKind.UNROLL),
         lambda: vectorise(PLAIN.body, STRANGER, 4),
         lambda: rfactor(NEST.body, STRANGER, 4, ZERO),
+        lambda: accumulate(NEST.body, STRANGER, 2),
     ],
 )
 def test_a_loop_that_is_not_there(step: Callable[[], object]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import prod
 
 from ...dtypes import DType
-from ...ir.cache_sets import WAYS, conflicts
+from ...ir.cache_sets import WAYS, nearest
 from ...ir.layout import Layout
 
 
@@ -35,4 +35,4 @@ def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType) -> Layo
                 roomy = (*(b._replace(room=b.size + rows) for b in inner), layout.blocks[-1])
                 yield replace(layout, align=tuple(align), blocks=roomy)
 
-    return next((x for x in (layout, *longer()) if not conflicts(distance(x))), layout)
+    return min((layout, *longer()), key=lambda x: nearest(distance(x)))

@@ -157,17 +157,21 @@ def schedule_transform(stmt: Stmt, target: Target) -> Stmt:
 
 
 def _panels(nest: Reduction, loops: list[Var]) -> Iterator[tuple[list[Var], dict[Var, Expr]]]:
-    """The loops, and what they stand for; where the result lies in panels of channels, a loop over panels and one
-    inside: for whole panels, and for the rest."""
-    found = next(((v, m) for v in loops for i in nest.store.indices if (m := _period(i, v)) is not None), None)
-    if found is None:
-        yield loops, {}
-        return
-    v, width = found
+    """The loops, and what they stand for; where the result lies in panels of channels, or in blocks of several loops, a
+    loop over panels and one inside: for whole panels, and for the rest."""
+    kinds: list[list[tuple[list[Var], dict[Var, Expr]]]] = []
+    for v in loops:
+        width = next((m for i in nest.store.indices if (m := _period(i, v)) is not None), None)
+        kinds.append([([v], {})] if width is None else list(_parts_of(v, width)))
+    for kind in product(*kinds):
+        yield [v for made, _ in kind for v in made], {v: e for _, env in kind for v, e in env.items()}
+
+
+def _parts_of(v: Var, width: int) -> Iterator[tuple[list[Var], dict[Var, Expr]]]:
     start = 0
     for count, size in segments(v.extent, width):
         panel, inside = Var(f"{v.name}o", count), Var(f"{v.name}i", size)
-        yield [x for u in loops for x in ((panel, inside) if u is v else (u,))], {v: panel * size + inside + start}
+        yield [panel, inside], {v: panel * size + inside + start}
         start += count * size
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...errors import ScheduleError
 from ...ir.nodes import Alloc, Const, Expr, For, Load, Select, Seq, Stmt, Store, Var
 from ...ir.rewrite import loads, rewrite, substitute
 from ..nest import Reduction, match_nest
+from .loops import find_loop, illegal
 
 
 def accumulate(stmt: Stmt, var: Var, size: int) -> tuple[Var, Stmt, Stmt | None]:
@@ -16,12 +16,14 @@ def accumulate(stmt: Stmt, var: Var, size: int) -> tuple[Var, Stmt, Stmt | None]
     Returns ko, what its loop is to hold, and the last loop, None where f(acc) is acc. `var` must be the outermost
     reduction loop and `size` divide it; y must be of the type of the sum.
     """
-    nest = match_nest(stmt)
-    if not isinstance(nest, Reduction) or nest.over[0] is not var or var.extent % size:
-        raise ScheduleError(f"accumulate: there is no sum over {var.name} that blocks of {size} make up")
+    loop, nest = find_loop(stmt, var), match_nest(stmt)
+    if not isinstance(nest, Reduction) or nest.over[0] is not var:
+        raise illegal("accumulate", loop, "it is not the outermost loop of a reduction")
+    if var.extent % size:
+        raise illegal("accumulate", loop, f"blocks of {size} do not make up {var.extent} iterations")
     y, acc = nest.store, nest.start
     if y.buffer.dtype != acc.buffer.dtype or any(x.buffer is y.buffer for x in loads(y.value)):
-        raise ScheduleError(f"accumulate: {y.buffer.name} cannot hold sums of {acc.buffer.dtype}")
+        raise illegal("accumulate", loop, f"{y.buffer.name} cannot hold sums of {acc.buffer.dtype}")
     block, inside = Var(f"{var.name}o", var.extent // size), Var(f"{var.name}i", size)
     body: Stmt = substitute(nest.update, {var: block * size + inside})
     for v in reversed((inside, *nest.over[1:])):
