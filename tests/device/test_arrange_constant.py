@@ -22,6 +22,7 @@ def layouts(shape: tuple[int, ...]) -> list[Layout]:
     made = [Layout(shape, o, none, ones) for o in orders]
     made += [Layout(shape, o, none, tuple(4 if a == o[-1] else 1 for a in range(n))) for o in orders]
     made += [Layout(shape, orders[2], none, ones, (Block(0, block, block),)) for block in (4, 8)]
+    made += [Layout(shape, (*range(2, n), 1, 0), none, ones, (Block(1, 2, 2), Block(0, 4, 4)))] if n > 1 else []
     return list(dict.fromkeys(made))
 
 
@@ -67,3 +68,11 @@ def test_weights_of_wasm_go_straight_into_images() -> None:
 def test_borders_are_not_copied() -> None:
     padded = Layout((4, 4), (0, 1), ((1, 1), (0, 0)), (1, 1))
     assert find_arrangement(Layout.row_major((4, 4)), padded, None) is None
+
+
+def test_blocks_with_room_after_them_are_not_copied() -> None:
+    none, ones = ((0, 0),) * 2, (1, 1)
+    tight, roomy = (Layout((8, 8), (0, 1), none, ones, (Block(0, 4, room),)) for room in (4, 5))
+    assert find_arrangement(tight, Layout.row_major((8, 8)), None) is not None
+    assert find_arrangement(roomy, Layout.row_major((8, 8)), None) is None
+    assert find_arrangement(Layout.row_major((8, 8)), roomy, None) is None

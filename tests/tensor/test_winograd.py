@@ -119,6 +119,19 @@ def test_what_lies_between_takes_the_memory_of_a_band() -> None:
     assert_close(run(lowered, "native", feeds), onnxruntime_results(proto, feeds), TOLERANCE[4, 4])
 
 
+def test_bands_are_taken_where_filters_stay_in_the_cache_or_are_smaller() -> None:
+    """All windows and products: 3.6 MB of 56 x 56, of filters of 590 kB; 1.2 MB of 14 x 14, of filters of 9.4 MB, which
+    each band would read; 29 MB of 112 x 112, of filters of 2.4 MB: bands of twice as much."""
+    for case, rows in (
+        (Case((1, 64, 56, 56), 64), 2),
+        (Case((1, 256, 14, 14), 256), None),
+        (Case((1, 128, 112, 112), 128), 4),
+    ):
+        lowered = lower(case.proto, always((4, 4)))
+        scratch = [g.scratch[0].shape[3] for g in lowered.groups if g.scratch]
+        assert scratch == ([] if rows is None else [rows])
+
+
 def test_threads_share_the_loops_of_a_band() -> None:
     proto = Case((1, 32, 96, 96), 32).proto
     program = compile_for(lower(proto, always((4, 4))), host_target())
