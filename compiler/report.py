@@ -72,7 +72,9 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     if report.uncompared is not None:
         yield "", f"webgpu was not compared: {report.uncompared}"
     if report.layers:
-        errors = ", ".join(f"{e.node} {e.error:.1e} ({e.direct:.1e})" for e in report.layers)
+        errors = ", ".join(
+            f"{e.node} by {e.tile[0]} x {e.tile[1]} {e.error:.1e} ({e.direct:.1e})" for e in report.layers
+        )
         yield "winograd", f"error of each convolution by tiles (and of the direct one), against float64: {errors}"
 
 

@@ -73,15 +73,16 @@ def sum_of_columns(rows: int, columns: int, op: str = "sum", dtype: DType = F32)
     return Nest(Kernel("sum_of_columns", (x, y), body), {"c": c, "k": k})
 
 
-def biased_product(rows: int, columns: int, depth: int, *, both: bool = False) -> Nest:
-    """`matrix_product` with c[i, j] = max(bias[j] + acc, 0) at its end; with `both` times acc."""
+def biased_product(rows: int, columns: int, depth: int, *, both: bool = False, activated: bool = True) -> Nest:
+    """`matrix_product` with c[i, j] = max(bias[j] + acc, 0) at its end, or bias[j] + acc; with `both` times acc."""
     nest = matrix_product(rows, columns, depth)
     bias = Layout.row_major((columns,)).buffer("bias", F32, constant=True)
 
     def end(n: object) -> Store | None:
         match n:
             case Store(buffer, indices, acc) if buffer.scope is Scope.GLOBAL:
-                value = Binary("max", Load(bias, (nest["j"],)) + acc, ZERO)
+                value = Load(bias, (nest["j"],)) + acc
+                value = Binary("max", value, ZERO) if activated else value
                 return Store(buffer, indices, value * acc if both else value)
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ..errors import ScheduleError
@@ -35,7 +36,7 @@ def _nests(stmt: Stmt, target: Target, packed: dict[Buffer, Buffer]) -> Stmt:
             return Seq(tuple(_nests(s, target, packed) for s in stmts))
         case For(_, Seq() as body, _, False):
             return replace(stmt, body=_nests(body, target, packed))
-    made, swapped = _schedule(stmt, target)
+    made, swapped = _schedule(stmt, target, packed)
     for old, new in swapped.items():
         known = packed.setdefault(old, new)
         if known.layout != new.layout:
@@ -44,7 +45,7 @@ def _nests(stmt: Stmt, target: Target, packed: dict[Buffer, Buffer]) -> Stmt:
     return made
 
 
-def _schedule(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
+def _schedule(stmt: Stmt, target: Target, packed: Mapping[Buffer, Buffer]) -> tuple[Stmt, dict[Buffer, Buffer]]:
     nest = match_nest(stmt)
     if isinstance(nest, Pointwise):
         return schedule_pointwise(stmt, target), {}
@@ -56,5 +57,5 @@ def _schedule(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     if find_roles(nest) is not None:
-        return schedule_contraction(stmt, target)
+        return schedule_contraction(stmt, target, packed)
     return schedule_reduction(stmt, target), {}

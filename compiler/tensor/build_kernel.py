@@ -10,7 +10,7 @@ from ..ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, Kernel, Load, Sc
 from ..ir.reduction import COMBINE
 from ..ir.rewrite import free_vars, loads, rewrite, rewrite_top_down, substitute
 from ..ir.simplify import simplify
-from .choose_layout import guard_is_bounds
+from .choose_layout import CHANNEL_ALIGN, guard_is_bounds
 from .fuse import Group
 from .tensor import Tensor
 
@@ -39,11 +39,12 @@ def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout], *, f
 
 
 def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:
-    """A loop variable per logical axis; with `rounded`, over the rounded-up extent (what lies there is never used)."""
+    """A loop variable per logical axis; with `rounded`, over the rounded-up extent (what lies there is never used), if
+    that saves the rest of a vector: whole ones may have room after them, too."""
     made = {}
     for d, v in enumerate(group.axes):
         extent = v.extent
-        if rounded and layout.align[d] > 1:
+        if rounded and layout.align[d] > 1 and extent % CHANNEL_ALIGN:
             extent = layout.extent(d) - sum(layout.pad[d])
         made[d] = Var(v.name, extent)
     return made

@@ -2,8 +2,9 @@
 
 The unit is a multiply-add. A kernel takes as long as its arithmetic with what that loads from caches, or as its traffic
 with memory, whichever is longer, and its launch. Windows and products of F(4x4) are 2.25 times what the image is, its
-filters 4 times; of F(2x2) 4 and 1.8 times. So F(4x4) wins where there are pixels enough; with few of them the filters'
-bytes decide (of 512 x 512 channels at 7 x 7 pixels they take longer to read than the direct convolution to compute).
+filters 4 times; of F(2x2) 4 and 1.8 times, of F(4x2) 3 and 2.7. So F(4x4) wins where there are pixels enough; with few
+of them the filters' bytes decide (of 512 x 512 channels at 7 x 7 pixels they take longer to read than the direct
+convolution to compute).
 
 A page waits for every shader before its first result. Convolutions of the same shapes share theirs, so it is what all
 of them save together that must earn back the time to compile them.

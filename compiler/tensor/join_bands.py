@@ -24,6 +24,8 @@ BAND = 2**19
 KEPT = 2**20
 """Bytes of filters of which most stay there from band to band. Larger ones are read again for each, from farther away:
 then bands are twice as large as they."""
+LARGEST = 2**23
+"""Bytes of a band: memory that a model takes."""
 FEWEST = 12
 """Tiles in a band: two register tiles."""
 TILE_ROW = 3
@@ -64,7 +66,7 @@ def _rows(windows: Tensor, filters: Tensor, products: Tensor) -> int:
     rows, columns = windows.shape[TILE_ROW : TILE_ROW + 2]
     tiles = windows.shape[2] * columns
     row = (_bytes(windows) + _bytes(products)) // rows
-    size = BAND if _bytes(filters) <= KEPT else 2 * _bytes(filters)
+    size = BAND if _bytes(filters) <= KEPT else min(2 * _bytes(filters), LARGEST)
     most = max(size // row, -(-FEWEST // tiles), 1)
     return -(-rows // -(-rows // most))
 

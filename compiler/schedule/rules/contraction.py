@@ -9,13 +9,14 @@ panels or rows stand outside goes by the bytes that are read again (`panels_insi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
 from ...dtypes import F32
 from ...ir.index import affine, flat_offset
 from ...ir.layout import Block, Layout
-from ...ir.nodes import Binary, Buffer, Expr, For, Load, LoopKind, Seq, Stmt, Store, Var
+from ...ir.nodes import Binary, Buffer, Expr, For, Load, LoopKind, Stmt, Store, Var
 from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ...target import Target
@@ -31,22 +32,26 @@ from ..steps import (
     sink,
     split,
     stage,
+    stores_sum,
     tag,
     vector_segments,
     vectorise,
 )
 from .panels import panels_inside
-from .pointwise import schedule_pointwise
 from .spread_panels import spread_panels
 
 FLAT_ROWS = 64
 """Rows of narrow images that are tiled together, at most: each tile of them is code of its own."""
 
 STREAMED_ROWS = range(4, 7)
-"""So few are one tile: B is read once, as fast as memory gives it. (With fewer still A is too small to matter.)"""
+"""With so few, one tile or two, B is read as fast as memory gives it; fewer read too little of A for it to matter."""
+STREAMED_BYTES = 2**22
+"""Of B, from which on it comes from memory."""
 PANEL = 8192
 """Bytes of a panel of B with which its rows of A stay in half of a usual first-level data cache: the rest may not be
 ours."""
+FEWEST_STEPS = 128
+"""Of a block: the sums of each go through memory."""
 CHUNKS = 32
 """Blocks of columns, for a few on each of eight cores."""
 STEPS = 4
@@ -96,12 +101,16 @@ def _step(access: Load | Store, var: Var) -> int | None:
     return Access(access, flat_offset(access.buffer.shape, access.indices)).step(var)
 
 
-def schedule_contraction(stmt: Stmt, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
-    """The tiled nest, and the constant that was packed with what takes its place."""
+def schedule_contraction(
+    stmt: Stmt, target: Target, packed: Mapping[Buffer, Buffer]
+) -> tuple[Stmt, dict[Buffer, Buffer]]:
+    """The tiled nest, and the constant that was packed with what takes its place: as `packed` says, if another nest of
+    the kernel has read it before."""
     stmt = merge_rows(stmt)
     nest, roles = _match(stmt)
-    found = find_blocks(nest, roles, target)
-    return _in_tiles(stmt, target) if found is None else _in_blocks(stmt, found, target)
+    known = packed[roles.b.buffer].layout if roles.b.buffer in packed else None
+    blocks = find_blocks(nest, roles, target) if known is None else _blocks_of(known, nest)
+    return _in_tiles(stmt, target, known) if blocks is None else _in_blocks(stmt, blocks, target, known)
 
 
 def _match(stmt: Stmt) -> tuple[Reduction, Roles]:
@@ -114,69 +123,78 @@ def _match(stmt: Stmt) -> tuple[Reduction, Roles]:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How many steps of K, and how many columns, are taken together."""
+    """Of B: so many steps of K, in panels as wide."""
 
     steps: int
-    columns: int
+    width: int
 
 
 def find_blocks(nest: Reduction, roles: Roles, target: Target) -> Blocks | None:
-    """The blocks of a long sum, None where it is better made at once."""
-    (over, *others), y, columns = nest.over, nest.store, roles.column.extent
+    """The blocks of a long sum over weights that come from memory, None where it is better made at once."""
+    (over, *others), columns = nest.over, roles.column.extent
     rows = prod(v.extent for v in nest.loops if v is not roles.column and v not in free_vars(roles.b))
-    width = _tile_vectors(rows, -(-columns // target.lanes)) * target.lanes
-    if others or rows not in STREAMED_ROWS or not roles.b.buffer.constant or columns % width:
-        return None
-    if y.buffer.dtype != F32 or any(x.buffer is y.buffer for x in loads(y.value)):
+    width = 2 * target.lanes
+    streamed = roles.b.buffer.constant and roles.b.buffer.size * F32.bytes >= STREAMED_BYTES
+    if others or rows not in STREAMED_ROWS or not streamed or columns % width or not stores_sum(nest):
         return None
     least = -(-over.extent * width * F32.bytes // PANEL)
     count = next((n for n in range(least, 2 * least) if over.extent % (n * STEPS) == 0), 1)
-    if count == 1:
+    steps = over.extent // count
+    return None if count == 1 or steps < FEWEST_STEPS else Blocks(steps, width)
+
+
+def _blocks_of(layout: Layout, nest: Reduction) -> Blocks | None:
+    """Those in which a constant lies already."""
+    if len(layout.blocks) < 2 or not stores_sum(nest):
         return None
-    products, panels = prod(v.extent for v in _batch(nest, roles)), columns // width
-    most = max(1, products * panels // CHUNKS)
-    return Blocks(over.extent // count, width * max(n for n in range(1, most + 1) if panels % n == 0))
+    rows, columns = layout.blocks
+    return Blocks(rows.size, columns.size)
 
 
-def _in_blocks(stmt: Stmt, blocks: Blocks, target: Target) -> tuple[Stmt, dict[Buffer, Buffer]]:
-    """for columns: for K: for rows: tiles of a block, which go on from what the result holds."""
+def _in_blocks(stmt: Stmt, blocks: Blocks, target: Target, known: Layout | None) -> tuple[Stmt, dict[Buffer, Buffer]]:
+    """for chunks of columns: for blocks of K: tiles, which go on from what the result holds."""
     nest, roles = _match(stmt)
     batch = _batch(nest, roles)
-    others = [v for v in nest.loops if v not in (roles.column, *batch)]
-    stmt = reorder(stmt, [*batch, roles.column, *others])
-    stmt, ((column, _),) = split(stmt, roles.column, [(roles.column.extent // blocks.columns, blocks.columns)])
-    around = [*batch, column]
+    products, panels = prod(v.extent for v in batch), roles.column.extent // blocks.width
+    most = max(1, products * panels // CHUNKS)
+    chunks = panels // max(n for n in range(1, most + 1) if panels % n == 0)
+    stmt = reorder(stmt, [*batch, roles.column, *(v for v in nest.loops if v not in (roles.column, *batch))])
+    stmt, ((chunk, _),) = split(stmt, roles.column, [(chunks, roles.column.extent // chunks)])
+    around = [*batch, chunk]
     for _ in around:
         assert isinstance(stmt, For)
         stmt = stmt.body
-    block, sums, last = accumulate(stmt, nest.over[0], blocks.steps)
-    tiles, packed = _in_tiles(simplify_stmt(sums), target, blocks, prod(v.extent for v in batch))
-    made: Stmt = For(block, tiles, parallel=False)
-    if last is not None:
-        made = Seq((made, schedule_pointwise(simplify_stmt(last), target)))
+    sums = accumulate(stmt, nest.over[0], blocks.steps)
+    tiles, packed = _in_tiles(simplify_stmt(sums.body), target, known, blocks, products)
+    made: Stmt = replace(sums, body=tiles)
     for v in reversed(around):
         made = For(v, made)
     return made, packed
 
 
 def _in_tiles(
-    stmt: Stmt, target: Target, blocks: Blocks | None = None, matrices: int = 1
+    stmt: Stmt, target: Target, layout: Layout | None, blocks: Blocks | None = None, matrices: int = 1
 ) -> tuple[Stmt, dict[Buffer, Buffer]]:
-    """A nest, or the part of one that sums up one of `blocks`, of one of so many `matrices`."""
+    """A nest, or what sums up one of `blocks`, of one of so many `matrices`. `layout`: that of B, if it is known."""
     nest, roles = _match(stmt)
     line = _line_loop(nest, roles)
     together = _lines_together(line, roles, target)
     rows = together * (roles.row.extent if roles.row is not None else 1)
-    vectors = _tile_vectors(rows, -(-roles.column.extent // target.lanes))
-    width = vectors * target.lanes
+    width = _tile_vectors(rows, -(-roles.column.extent // target.lanes)) * target.lanes
+    if blocks is not None:
+        width = blocks.width
+    elif layout is not None and layout.blocks:
+        width = layout.blocks[-1].size
+    vectors = width // target.lanes
     over = order_reduction(nest, roles)
     if len(over) > 1:
         stmt = reorder(stmt, over)
     packed: dict[Buffer, Buffer] = {}
     if roles.b.buffer.constant:
-        layout = panels_of(roles.b, roles.column, over, width, None if blocks is None else over[0])
-        if layout.blocks and len(over) == 1:
-            layout = _spread(layout, matrices * prod(v.extent for v in _batch(nest, roles)), roles, over[0])
+        if layout is None:
+            layout = panels_of(roles.b, roles.column, over, width, None if blocks is None else over[0])
+            if layout.blocks and len(over) == 1:
+                layout = _spread(layout, matrices * prod(v.extent for v in _batch(nest, roles)), roles, over[0])
         stmt, new = pack(stmt, roles.b.buffer, layout)
         packed[roles.b.buffer] = new
     stmt = _steps_in_order(_merge_reduction(simplify_stmt(stmt)), target.steps)

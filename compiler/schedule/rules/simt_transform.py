@@ -2,9 +2,9 @@
 
 Everything between what is loaded and what is stored are values of the invocation, written out: a tile of 6 x 6 is 36
 loads, some 12 x 13 operations and 36 stores. A row of results per invocation instead would load all of the tile for
-each row, six times as much. A tile of n x n elements is held at once: n * n vectors of four where that many registers
-are left to an invocation, else elements. Neighbouring invocations take neighbouring channels, so a wave loads and
-stores runs of memory either way.
+each row, six times as much. All elements of a tile are held at once: vectors of four where that many registers are left
+to an invocation, else elements. Neighbouring invocations take neighbouring channels, so a wave loads and stores runs of
+memory either way.
 """
 
 from __future__ import annotations

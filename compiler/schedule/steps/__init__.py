@@ -4,7 +4,7 @@ Loops are named by their variable. A step that copies a body keeps the variables
 step on such a loop acts on every copy.
 """
 
-from .accumulate import accumulate
+from .accumulate import accumulate, stores_sum
 from .cut import cut
 from .extend import extend
 from .fuse import fuse
@@ -41,6 +41,7 @@ __all__ = [
     "split",
     "spread",
     "stage",
+    "stores_sum",
     "tag",
     "vector_segments",
     "vectorise",
