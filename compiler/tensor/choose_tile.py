@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 
 from ..dtypes import F32
 from .match_convolution import Convolution
@@ -40,13 +40,10 @@ def _direct(t: Tensor, conv: Convolution) -> float:
 
 def _by_tiles(t: Tensor, conv: Convolution, tile: OutputTile) -> float:
     batch, filters, height, width = t.shape
-    m, k = tile
-    channels, planes = conv.x.shape[1], (m + 2) * (k + 2)
-    tiles = batch * ceil(height / m) * ceil(width / k)
-    return (
-        _products(planes, tiles, filters, channels)
-        + tiles * planes * (m + k + 4) * TRANSFORM * (_vectors(channels) + _vectors(filters)) / 2
-    )
+    channels, window = conv.x.shape[1], (tile[0] + 2, tile[1] + 2)
+    planes, tiles = prod(window), batch * ceil(height / tile[0]) * ceil(width / tile[1])
+    transforms = planes * sum(window) * TRANSFORM * tiles * (_vectors(channels) + _vectors(filters)) / 2
+    return _products(planes, tiles, filters, channels) + transforms
 
 
 def _products(count: int, rows: int, columns: int, depth: int) -> float:
