@@ -21,6 +21,7 @@ from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.options import Options
 from webnn_compile.pipeline import Lowered, lower_model
+from webnn_compile.report import print_report
 from webnn_compile.tensor.use_winograd import Choice
 from webnn_compile.tensor.winograd_matrices import TILES, OutputTile
 from webnn_compile.weights import Weights
@@ -186,7 +187,9 @@ def test_without_fast_math_nothing_is_rewritten(backend: str, tmp_path: Path) ->
         assert_close(made.run(feeds), onnxruntime_results(proto, feeds), TOLERANCE[4, 4])
 
 
-def test_a_build_chooses_for_each_target_and_measures_each_tile(tmp_path: Path) -> None:
+def test_a_build_chooses_for_each_target_and_measures_each_tile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """At 7 x 7 and 512 channels a CPU wants other tiles than WebGPU and WebGL: --verify measures all."""
     proto = Case((1, 512, 7, 7), 512, first=7).proto
     onnx.save(proto, tmp_path / "model.onnx")
@@ -197,6 +200,9 @@ def test_a_build_chooses_for_each_target_and_measures_each_tile(tmp_path: Path) 
         ("conv", (3, 4)),
     ]
     assert all(0 < layer.error < 1e-3 for layer in report.layers)
+    print_report(report, tmp_path / "out")
+    text = " ".join(capsys.readouterr().out.split())
+    assert all(f" conv by {tile} " in text for tile in ("2 x 2", "2 x 3", "3 x 4"))
     assert [set(names(d.program)) >= PARTS for d in report.devices] == [True, True]
     exact = build(tmp_path / "model.onnx", tmp_path / "exact", Options(fast_math=False), lambda *_: None, str)
     assert [set(names(d.program)) & PARTS for d in exact.devices] == [set(), set()]
