@@ -25,6 +25,11 @@ class ScheduleError(Exception):
     """A schedule step that is not legal here; a search skips it, a rule tries its next choice."""
 
 
+class BoundsError(Exception):
+    """A tensor would read elements that another tensor does not have; names both. Where an operator is applied to a
+    model's values, the model's shapes contradict each other."""
+
+
 class InternalError(WebnnCompileError):
     """A fault of the compiler itself; names the pass and the kernel."""
 

@@ -9,8 +9,8 @@ from .dtypes import I64
 from .errors import CannotExpress
 from .ir.index import Range
 from .ir.nodes import Buffer, Kernel
+from .ir.value_ranges import INT32, limits
 from .passes.narrow_types import narrow_types, output_range
-from .passes.value_ranges import INT32, limits
 from .pipeline import Lowered
 from .place_on_host import owner_of
 from .tensor import Tensor

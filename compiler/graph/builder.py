@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..dtypes import DType, from_numpy
-from ..errors import UnsupportedError
+from ..errors import BoundsError, UnsupportedError
 from ..ops import OPERATORS
 from ..ops.call import Call
 from ..tensor import Tensor, constant, placeholder
@@ -85,7 +85,13 @@ def define(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
         raise UnsupportedError(
             f"{node.op} (node {node.name!r}): this operator is not supported; replace it in the model"
         )
-    result = fn(Call(node, tuple(None if v is None else tensors[v] for v in node.inputs)))
+    try:
+        result = fn(Call(node, tuple(None if v is None else tensors[v] for v in node.inputs)))
+    except BoundsError as error:
+        raise UnsupportedError(
+            f"{node.op} (node {node.name!r}): the shapes of its inputs do not fit together: {error}; check them, or "
+            "export the model again"
+        ) from None
     made = result if isinstance(result, tuple) else (result,)
     for t in made:
         if any(extent < 0 for extent in t.shape):

@@ -5,6 +5,7 @@ All reasoning about indices stands here: simplification, guards that are always 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..dtypes import I32
@@ -51,11 +52,11 @@ class Affine:
         """Whether every atom is a loop variable."""
         return all(isinstance(a, Var) for a, _ in self.terms)
 
-    def range(self) -> Range | None:
-        """The interval of values, None where an atom's is not known."""
+    def range(self, of_atom: Callable[[Expr], Range | None] | None = None) -> Range | None:
+        """The interval of values, None where an atom's is not known. `of_atom` gives that of an atom."""
         lo = hi = self.constant
         for atom, c in self.terms:
-            r = _atom_range(atom)
+            r = atom_range(atom) if of_atom is None else of_atom(atom)
             if r is None:
                 return None
             lo += c * (r[0] if c > 0 else r[1])
@@ -201,42 +202,53 @@ def _gcd(a: int, b: int) -> int:
     return abs(a)
 
 
-def _atom_range(e: Expr) -> Range | None:
+def atom_range(e: Expr, of: Callable[[Expr], Range | None] | None = None) -> Range | None:
+    """The interval of an atom, from those of its operands: `of` them, by default `range_of`."""
+    of = of or range_of
     match e:
         case Var():
             return 0, max(e.extent - 1, 0)
         case Const(value, _):
             return int(value), int(value)
         case Binary("//", a, Const(value, _)) if int(value) > 0:
-            r = range_of(a)
+            r = of(a)
             return None if r is None else (r[0] // int(value), r[1] // int(value))
         case Binary("%", a, Const(value, _)) if int(value) > 0:
-            r = range_of(a)
+            r = of(a)
             if r is not None and r[0] >= 0 and r[1] < int(value):
                 return r
             return 0, int(value) - 1
         case Binary("/", a, Const(value, _)) if int(value) > 0:
-            r = range_of(a)
+            r = of(a)
             return None if r is None or r[0] < 0 else (r[0] // int(value), r[1] // int(value))
         case Binary("shr", a, Const(value, _)):
-            r = range_of(a)
+            r = of(a)
             return None if r is None else (r[0] >> int(value), r[1] >> int(value))
         case Binary("and", _, Const(value, _)) if int(value) >= 0:
             return 0, int(value)
         case Binary("max" | "min", a, b):
-            x, y = range_of(a), range_of(b)
-            pick = max if e.op == "max" else min
-            return None if x is None or y is None else (pick(x[0], y[0]), pick(x[1], y[1]))
+            x, y = of(a), of(b)
+            return None if x is None or y is None else _extreme_range(e.op, x, y, of(a + b))
         case Binary("*", a, b):
-            x, y = range_of(a), range_of(b)
+            x, y = of(a), of(b)
             if x is None or y is None:
                 return None
             corners = [i * j for i in x for j in y]
             return min(corners), max(corners)
         case Select(_, a, b):
-            x, y = range_of(a), range_of(b)
+            x, y = of(a), of(b)
             return None if x is None or y is None else (min(x[0], y[0]), max(x[1], y[1]))
     return None
+
+
+def _extreme_range(op: str, x: Range, y: Range, total: Range | None) -> Range:
+    """Of the smaller (larger) of two values in x and y, which is at most (at least) half of their sum: |i - 1| is
+    max(i - 1, 1 - i), whose operands cancel."""
+    pick = max if op == "max" else min
+    low, high = pick(x[0], y[0]), pick(x[1], y[1])
+    if total is None:
+        return low, high
+    return (max(low, -(-total[0] // 2)), high) if op == "max" else (low, min(high, total[1] // 2))
 
 
 def range_of(e: Expr) -> Range | None:

@@ -132,8 +132,11 @@ class Layout:
             result[axis] = i - lo if lo else i
         return tuple(result[a] for a in range(len(self.shape)))
 
-    def buffer(self, name: str, dtype: DType, *, constant: bool = False) -> Buffer:
-        return Buffer(name, self.physical_shape, dtype, constant=constant, layout=self)
+    def buffer(
+        self, name: str, dtype: DType, *, constant: bool = False, values: tuple[int, int] | None = None
+    ) -> Buffer:
+        """Memory for elements whose interval is `values`, where that is known."""
+        return Buffer(name, self.physical_shape, dtype, constant=constant, layout=self, values=values)
 
     def pack(self, data: Array) -> Array:
         """`data`, of the logical shape, as it lies in memory."""

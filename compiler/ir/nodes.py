@@ -66,7 +66,8 @@ class Buffer:
     """Memory of a kernel. Compares by identity. `shape` is in elements, outermost first.
 
     `constant` marks weights, whose `layout` a schedule may choose; a tensor stored otherwise than row-major says so in
-    `layout`, and `shape` is then its physical shape.
+    `layout`, and `shape` is then its physical shape. `values` is the interval of its elements where they are known
+    integers, such as a table of positions: proofs that accesses stay in bounds rely on it, generated code does not.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Buffer:
     scope: Scope = Scope.GLOBAL
     constant: bool = False
     layout: Layout | None = None
+    values: tuple[int, int] | None = None
 
     def __repr__(self) -> str:
         return f"Buffer({self.name}: {self.dtype}{list(self.shape)})"

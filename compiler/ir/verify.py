@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ..dtypes import BOOL, F16, F32, I32
 from ..errors import InternalError
 from .all_reduce import AllReduce, Among
+from .bounds import unproved_index
 from .index import affine, range_of
 from .lanes import Extract, Ramp, Splat, lanes_of
 from .nodes import (
@@ -52,9 +53,10 @@ LOGIC = frozenset({"and", "or", "xor"})
 def verify_kernel(kernel: Kernel, after: str) -> None:
     """Raises InternalError that names the pass `after` and the kernel, unless
 
-    variables and buffers are bound, indices are int32, as many as dimensions and in range as far as can be told,
-    operands agree in dtype and lanes, constants fit their dtype, and outputs alone are written. After a pass of
-    LOWERED, what that pass and those before it do away with must be gone.
+    variables and buffers are bound, indices are int32 and as many as dimensions, every access is proved to stay in its
+    buffer, operands agree in dtype and lanes, constants fit their dtype, and outputs alone are written. After a pass of
+    LOWERED, what that pass and those before it do away with must be gone; of flat indices, which no longer show the
+    dimension that a condition is about, only those known to be out of range are rejected.
     """
     problem = next(_problems(kernel, after), None)
     if problem is not None:
@@ -63,14 +65,16 @@ def verify_kernel(kernel: Kernel, after: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What is known at a statement. `always` is False where a guard or a loop without iterations may skip it; `top`
-    where nothing but loops over the grid stands around it, `outermost` where nothing but sequences and serial loops
-    that are not parallel do."""
+    """What is known at a statement. `flat` after indices were flattened; `conditions` hold there; `reached` is False
+    inside a loop without iterations; `top` where nothing but loops over the grid stands around it, `outermost` where
+    nothing but sequences and serial loops that are not parallel do."""
 
     readable: frozenset[Buffer]
     writable: frozenset[Buffer]
+    flat: bool
     variables: frozenset[Var] = frozenset()
-    always: bool = True
+    conditions: tuple[Expr, ...] = ()
+    reached: bool = True
     top: bool = True
     outermost: bool = True
 
@@ -84,7 +88,7 @@ def _problems(kernel: Kernel, after: str) -> Iterator[str]:
         if p.layout is not None and p.layout.physical_shape != p.shape and len(p.shape) > 1:
             yield f"parameter {p!r} is not of its layout's shape {list(p.layout.physical_shape)}"
     written = frozenset(p for p in kernel.params[len(kernel.params) - kernel.outputs :] if not p.constant)
-    yield from _statement(kernel.body, _Scope(frozenset(kernel.params), written))
+    yield from _statement(kernel.body, _Scope(frozenset(kernel.params), written, _is_flat(kernel, after)))
     if after in LOWERED:
         banned = tuple(LOWERED.values())[: list(LOWERED).index(after) + 1]
         for n in _unique(kernel.body):
@@ -111,11 +115,11 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
                 yield f"a workgroup computes a total together in a loop: {_shown(s)}"
             if kind is LoopKind.VECTOR and not (parallel and _only_stores(body)):
                 yield f"a vector loop is a reduction or holds more than stores: {_shown(s)}"
-            always = at.always and var.extent > 0
+            reached = at.reached and var.extent > 0
             # The cores may share loops one after the other inside a loop that runs on one of them.
             alone = kind is LoopKind.SERIAL and not parallel and at.outermost
             inside = replace(
-                at, variables=at.variables | {var}, always=always, top=at.top and kind in GRID, outermost=alone
+                at, variables=at.variables | {var}, reached=reached, top=at.top and kind in GRID, outermost=alone
             )
             yield from _statement(body, inside)
         case Alloc(buffer, body):
@@ -131,7 +135,7 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
             if any(isinstance(n, Barrier | AllReduce) for n in _unique(body)):
                 yield f"invocations meet under a condition: {_shown(s)}"
             yield from _expression(cond, at, set())
-            yield from _statement(body, replace(at, always=False, outermost=False))
+            yield from _statement(body, replace(at, conditions=(*at.conditions, cond), outermost=False))
         case Store(buffer, indices, value):
             if buffer not in at.writable:
                 yield f"stores to {buffer!r}, which is no output and no local buffer"
@@ -140,28 +144,28 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
             yield from _access(s, at)
             if lanes_of(value) != max((lanes_of(i) for i in indices), default=1):
                 yield f"the lanes of index and value differ: {_shown(s)}"
-            seen: set[tuple[int, bool]] = set()
+            seen: set[tuple[int, int]] = set()
             for e in (*indices, value.a if isinstance(value, AllReduce) else value):
                 yield from _expression(e, at, seen)
             if isinstance(value, AllReduce):
                 yield from _meeting(s, value)
 
 
-def _expression(e: Expr, at: _Scope, seen: set[tuple[int, bool]]) -> Iterator[str]:
-    """Problems of `e` and everything below; nodes that were `seen` under the same guardedness are not looked at."""
-    stack = [(e, at.always)]
+def _expression(e: Expr, at: _Scope, seen: set[tuple[int, int]]) -> Iterator[str]:
+    """Problems of `e` and everything below; nodes that were `seen` under as many conditions are not looked at."""
+    stack = [(e, at.conditions)]
     while stack:
-        x, always = stack.pop()
-        if (id(x), always) in seen:
+        x, conditions = stack.pop()
+        if (id(x), len(conditions)) in seen:
             continue
-        seen.add((id(x), always))
-        yield from _node(x, replace(at, always=always))
+        seen.add((id(x), len(conditions)))
+        yield from _node(x, replace(at, conditions=conditions))
         if isinstance(x, Load) and x.guard is not None:
             # Neither the load nor what its indices load happens where the guard is false.
-            stack.append((x.guard, always))
-            stack.extend((i, False) for i in x.indices)
+            stack.append((x.guard, conditions))
+            stack.extend((i, (*conditions, x.guard)) for i in x.indices)
         else:
-            stack.extend((c, always) for c in children(x) if isinstance(c, Expr))
+            stack.extend((c, conditions) for c in children(x) if isinstance(c, Expr))
 
 
 def _node(e: Expr, at: _Scope) -> Iterator[str]:
@@ -192,7 +196,7 @@ def _node(e: Expr, at: _Scope) -> Iterator[str]:
                 yield f"loads from {buffer!r}, which is no parameter and not allocated here"
             if guard is not None and (guard.dtype != BOOL or lanes_of(guard) != 1):
                 yield f"a guard is no scalar bool: {_shown(e)}"
-            yield from _access(e, at if guard is None else replace(at, always=False))
+            yield from _access(e, at)
         case AllReduce():
             yield f"invocations meet inside an expression: {_shown(e)}"
         case Reduce():
@@ -221,15 +225,28 @@ def _lockstep(e: Expr) -> tuple[Expr, ...]:
     return ()
 
 
+def _is_flat(kernel: Kernel, after: str) -> bool:
+    """Whether `flatten_indices` has run: a kernel over one-dimensional buffers alone does not show it."""
+    if after in LOWERED or after in BEFORE_LOWERING:
+        return after in LOWERED
+    return not any(isinstance(n, Load | Store) and len(n.indices) > 1 for n in _unique(kernel.body))
+
+
 def _access(x: Load | Store, at: _Scope) -> Iterator[str]:
     if len(x.indices) != len(x.buffer.shape):
         yield f"{len(x.indices)} indices for {x.buffer!r}: {_shown(x)}"
         return
-    for i, extent in zip(x.indices, x.buffer.shape, strict=True):
-        if i.dtype != I32:
-            yield f"an index is {i.dtype}: {_shown(x)}"
-        elif at.always and _outside(i, extent):
-            yield f"an index leaves {x.buffer!r}: {_shown(x)}"
+    wrong = next((i.dtype for i in x.indices if i.dtype != I32), None)
+    if wrong is not None:
+        yield f"an index is {wrong}: {_shown(x)}"
+    elif at.reached and (_may_leave_flat(x, at) if at.flat else unproved_index(x, at.conditions) is not None):
+        yield f"an index may leave {x.buffer!r}: {_shown(x)}"
+
+
+def _may_leave_flat(x: Load | Store, at: _Scope) -> bool:
+    if at.conditions or (isinstance(x, Load) and x.guard is not None):
+        return False
+    return any(_outside(i, extent) for i, extent in zip(x.indices, x.buffer.shape, strict=True))
 
 
 def _outside(index: Expr, extent: int) -> bool:
@@ -299,6 +316,10 @@ LOWERED: dict[str, Callable[[Node], bool]] = {
     "lower_float16": _a_float16_conversion,
 }
 """By lowering pass, in their order: what is gone from then on."""
+
+
+BEFORE_LOWERING = frozenset({"build_kernel", "schedule_cpu", "schedule_simt"})
+"""Stages whose kernels have an index for each dimension."""
 
 
 def _unique(node: Node) -> Iterator[Node]:

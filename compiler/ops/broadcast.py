@@ -32,11 +32,22 @@ def broadcast_element(t: Tensor, axes: Sequence[Expr]) -> Expr:
     return t.read([Const(0) if extent == 1 else axis for extent, axis in zip(t.shape, own, strict=True)])
 
 
+def spread_input(call: Call, index: int, shape: tuple[int, ...]) -> Tensor | None:
+    """Optional input `index`, which broadcasts to just `shape`. Raises UnsupportedError where it does not."""
+    t = call.optional(index)
+    if t is not None and (t.rank > len(shape) or broadcast_shape(call, [t.shape, shape]) != shape):
+        raise call.unsupported(
+            f"input {index} ({t.name!r}) has shape {list(t.shape)}, which does not broadcast to {list(shape)}",
+            "the model is invalid: export it again",
+        )
+    return t
+
+
 def scalar_element(call: Call, index: int, what: str) -> Expr | None:
     """The only element of input `index`; None where it is absent. Raises UnsupportedError where it has several."""
-    if not call.has(index):
+    t = call.optional(index)
+    if t is None:
         return None
-    t = call.input(index)
     if t.buffer.size != 1:
         raise call.unsupported(f"its input '{what}' has shape {list(t.shape)}, not one element", "give it as a scalar")
     return broadcast_element(t, [Const(0)] * t.rank)

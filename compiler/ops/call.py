@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -35,11 +36,27 @@ class Call:
         """Whether input `index` is there."""
         return index < len(self.inputs) and self.inputs[index] is not None
 
-    def input(self, index: int) -> Tensor:
-        """Input `index`, which ONNX requires."""
-        t = self.inputs[index] if index < len(self.inputs) else None
+    def input(self, index: int, shape: Sequence[int | None] | None = None) -> Tensor:
+        """Input `index`, which ONNX requires; of `shape`, if one is given, where None stands for any extent.
+
+        Raises UnsupportedError where it is missing or of another shape.
+        """
+        t = self.optional(index, shape)
         if t is None:
             raise self.unsupported(f"input {index} is missing", "the model is invalid: export it again")
+        return t
+
+    def optional(self, index: int, shape: Sequence[int | None] | None = None) -> Tensor | None:
+        """Like `input`; None where it is absent."""
+        t = self.inputs[index] if index < len(self.inputs) else None
+        if t is None or shape is None:
+            return t
+        if t.rank != len(shape) or any(e not in (None, have) for e, have in zip(shape, t.shape, strict=True)):
+            expected = ", ".join("any" if e is None else str(e) for e in shape)
+            raise self.unsupported(
+                f"input {index} ({t.name!r}) has shape {list(t.shape)}, where [{expected}] is expected",
+                "the model is invalid: export it again",
+            )
         return t
 
     def attribute(self, name: str, default: T) -> T:

@@ -9,7 +9,7 @@ from ..ir.nodes import Const, Expr
 from ..tensor import Tensor, compute
 from .call import Call
 from .reduce_axes import reduce_over
-from .window import guard_of, scaled, windows_of
+from .window import guard_of, per_axis, scaled, windows_of
 
 Element = Callable[[Sequence[Expr], Expr | None], Expr]
 """How a factor of the product is read: its index, and the guard that is false in the padding."""
@@ -17,7 +17,7 @@ Element = Callable[[Sequence[Expr], Expr | None], Expr]
 
 def conv(call: Call) -> Tensor:
     """ONNX Conv: x (N, IC, spatial), w (OC, IC/group, spatial), optional bias (OC)."""
-    x, w = call.input(0), call.input(1)
+    x, w = image_and_weights(call)
     return add_bias(
         call, _contract(call, x, w, lambda i, guard: x.read(list(i), guard), lambda i, _: w.read(list(i))), 2
     )
@@ -25,7 +25,7 @@ def conv(call: Call) -> Tensor:
 
 def conv_integer(call: Call) -> Tensor:
     """ONNX ConvInteger: 8-bit x and w less their zero points, accumulated in int32; padding counts as zero."""
-    x, w = call.input(0), call.input(1)
+    x, w = image_and_weights(call)
     x_zero, w_zero = zero_point(call, 2), zero_point(call, 3)
 
     def x_element(index: Sequence[Expr], guard: Expr | None) -> Expr:
@@ -42,6 +42,20 @@ def conv_integer(call: Call) -> Tensor:
         return value - w_zero.read([channel] * w_zero.rank).cast(I32)
 
     return _contract(call, x, w, x_element, w_element, (x_zero, w_zero))
+
+
+def image_and_weights(call: Call) -> tuple[Tensor, Tensor]:
+    """The first two inputs, of one rank; raises UnsupportedError where kernel_shape says otherwise than the weights."""
+    x = call.input(0)
+    w = call.input(1, (None,) * x.rank)
+    if x.rank < 3:
+        raise call.unsupported(f"its input has shape {list(x.shape)}, without spatial axes", "check the input shape")
+    if per_axis(call, "kernel_shape", w.shape[2:]) != w.shape[2:]:
+        raise call.unsupported(
+            f"kernel_shape is {list(call.attribute('kernel_shape', ()))} for weights of shape {list(w.shape)}",
+            "the model is invalid: export it again",
+        )
+    return x, w
 
 
 def _contract(
@@ -72,14 +86,14 @@ def _contract(
 
 def add_bias(call: Call, t: Tensor, index: int) -> Tensor:
     """`t` plus the optional input `index`, one value per channel."""
-    if not call.has(index):
+    bias = call.optional(index, t.shape[1:2])
+    if bias is None:
         return t
-    bias = call.input(index)
     return compute(f"{call.name}.bias", t.shape, (t, bias), lambda n, c, *s: t.read([n, c, *s]) + bias[c])
 
 
 def check_channels(call: Call, have: int, expected: int, filters: int, group: int) -> None:
-    if have != expected or filters % group:
+    if group < 1 or have != expected or filters % group:
         raise call.unsupported(
             f"its input has {have} channels, its weights are for {expected} in {group} groups with {filters} filters",
             "check the input shape",
@@ -88,7 +102,7 @@ def check_channels(call: Call, have: int, expected: int, filters: int, group: in
 
 def zero_point(call: Call, index: int) -> Tensor | None:
     """Input `index`, None where it is absent or known to be zero."""
-    t = call.input(index) if call.has(index) else None
+    t = call.optional(index)
     return None if t is None or (t.data is not None and not t.data.any()) else t
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..ir.nodes import Const, Expr
 from ..tensor import Tensor, compute
 from .call import Call
-from .convolution import add_bias, check_channels
+from .convolution import add_bias, check_channels, image_and_weights
 from .reduce_axes import reduce_over
 from .window import both, per_axis, scaled, shifted, split_padding, within
 
@@ -55,12 +55,12 @@ class Spread:
 
 def conv_transpose(call: Call) -> Tensor:
     """ONNX ConvTranspose: x (N, IC, spatial), w (IC, OC/group, spatial), optional bias (OC)."""
-    x, w = call.input(0), call.input(1)
+    x, w = image_and_weights(call)
     group = call.attribute("group", 1)
     batch, channels, *sizes = x.shape
     rows, per_group, *kernel = w.shape
-    filters, depth = per_group * group, channels // group
     check_channels(call, channels, rows, rows, group)
+    filters, depth = per_group * group, channels // group
     spreads = _spreads(call, sizes, kernel)
 
     def body(n: Expr, oc: Expr, *o: Expr) -> Expr:
@@ -90,8 +90,9 @@ def conv_transpose(call: Call) -> Tensor:
 def _spreads(call: Call, sizes: list[int], kernel: list[int]) -> list[Spread]:
     """From strides, dilations, and output_shape, or auto_pad, or pads and output_padding."""
     rank = len(sizes)
-    strides, dilations = per_axis(call, "strides", rank, 1), per_axis(call, "dilations", rank, 1)
-    pads, extra = per_axis(call, "pads", 2 * rank, 0), per_axis(call, "output_padding", rank, 0)
+    ones, zeros = (1,) * rank, (0,) * rank
+    strides, dilations = per_axis(call, "strides", ones), per_axis(call, "dilations", ones)
+    pads, extra = per_axis(call, "pads", 2 * zeros), per_axis(call, "output_padding", zeros)
     absent: tuple[int, ...] = ()
     wanted = call.attribute("output_shape", absent)[-rank:]  # batch and channels may stand before the spatial axes
     auto_pad = call.attribute("auto_pad", "NOTSET")
@@ -109,6 +110,8 @@ def _spreads(call: Call, sizes: list[int], kernel: list[int]) -> list[Spread]:
             before, count = 0, full
         else:
             count = full - before - after
+        if count < 1:
+            raise call.unsupported(f"spatial axis {d} of its result would have extent {count}", "check the input shape")
         spreads.append(Spread(size, taps, strides[d], dilations[d], before, count))
     return spreads
 

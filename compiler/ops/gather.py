@@ -102,16 +102,22 @@ def _gather_nd(call: Call) -> Tensor:
             "check the input shapes",
         )
     indices = _known_in_range(call, indices, data.shape[batch : batch + depth])
+    # Known columns are tables of their own: each is in range of its own dimension.
+    known = indices.data
+    columns = [] if known is None else [constant(f"{indices.name}.{k}", known[..., k]) for k in range(depth)]
     outer = indices.rank - 1
     shape = (*indices.shape[:-1], *data.shape[batch + depth :])
 
     def body(*axes: Expr) -> Expr:
         if 0 in shape:
             return expr(0, data.dtype)
-        chosen = [_index(indices, [*axes[:outer], Const(k)], data.shape[batch + k]) for k in range(depth)]
+        at = axes[:outer]
+        chosen = [_index(column, at, data.shape[batch + k]) for k, column in enumerate(columns)] or [
+            _index(indices, [*at, Const(k)], data.shape[batch + k]) for k in range(depth)
+        ]
         return data.read([*axes[:batch], *chosen, *axes[outer:]])
 
-    return compute(call.name, shape, (data, indices), body)
+    return compute(call.name, shape, (data, indices, *columns), body)
 
 
 def _one_hot(call: Call) -> Tensor:

@@ -10,7 +10,7 @@ from ..ir.construct import unary
 from ..ir.nodes import Expr
 from ..tensor import Tensor, compute
 from .axes import one_axis
-from .broadcast import broadcast_element
+from .broadcast import broadcast_element, spread_input
 from .call import Call
 from .casting import onnx_dtype
 from .normalisation import moments
@@ -20,8 +20,8 @@ from .reduce_axes import reduce_axes
 def layer_normalization(call: Call) -> tuple[Tensor, ...]:
     """ONNX LayerNormalization: y, and mean and 1/deviation with extent 1 in the normalised axes, of the type that
     `stash_type` says. A float64 input is normalised in float64."""
-    x, scale = call.input(0), call.input(1)
-    bias = call.input(2) if call.has(2) else None
+    x = call.input(0)
+    scale, bias = _parameters(call, x)
     axis = one_axis(call, call.attribute("axis", -1), x.rank)
     epsilon = call.attribute("epsilon", 1e-5)
     mean, variance = moments(call.name, x.shape, range(axis, x.rank), (x,), lambda *i: x[i])
@@ -41,6 +41,12 @@ def layer_normalization(call: Call) -> tuple[Tensor, ...]:
     return y, _stashed(mean, axis, x.rank, stash), _stashed(inverse, axis, x.rank, stash)
 
 
+def _parameters(call: Call, x: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Scale and, where there is one, bias."""
+    scale, bias = spread_input(call, 1, x.shape), spread_input(call, 2, x.shape)
+    return scale or call.input(1), bias
+
+
 def _stashed(t: Tensor, axis: int, rank: int, dtype: DType) -> Tensor:
     shape = (*t.shape, *(1 for _ in range(axis, rank)))
     return compute(f"{t.name}.out", shape, (t,), lambda *i: t[i[:axis]].cast(dtype))
@@ -48,7 +54,8 @@ def _stashed(t: Tensor, axis: int, rank: int, dtype: DType) -> Tensor:
 
 def rms_normalization(call: Call) -> Tensor:
     """ONNX RMSNormalization: x over the root of its mean square."""
-    x, scale = call.input(0), call.input(1)
+    x = call.input(0)
+    scale, _ = _parameters(call, x)
     axis = one_axis(call, call.attribute("axis", -1), x.rank)
     epsilon = call.attribute("epsilon", 1e-5)
     share = 1 / max(math.prod(x.shape[axis:]), 1)

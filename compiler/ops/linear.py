@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..dtypes import I32
 from ..ir.nodes import Const, Expr
 from ..tensor import Tensor, compute
-from .broadcast import broadcast_element, broadcast_shape
+from .broadcast import broadcast_element, broadcast_shape, spread_input
 from .call import Call
 from .convolution import zero_point
 from .reduce_axes import reduce_over
@@ -31,7 +31,7 @@ def gemm(call: Call) -> Tensor:
     product = compute(call.name, (rows, columns), (a, b), body)
     alpha = _factor(call, "alpha", product)
     beta = _factor(call, "beta", product)
-    c = call.input(2) if call.has(2) and beta else None
+    c = spread_input(call, 2, product.shape) if beta else None
     if c is None and alpha == 1:
         return product
 

@@ -103,7 +103,7 @@ def _reverse_sequence(call: Call) -> Tensor:
         at = axes[time]
         # No length given at run time leads outside of the tensor.
         length = minimum(maximum(lengths[axes[batch]].cast(I32), 0), t.shape[time])
-        source = select(at < length, length - 1 - at, at)
+        source = select(at < length, maximum(length - 1 - at, 0), at)
         return t.read([source if d == time else axis for d, axis in enumerate(axes)])
 
     return compute(call.name, t.shape, (t, lengths), body)

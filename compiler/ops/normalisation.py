@@ -19,9 +19,10 @@ def batch_normalization(call: Call) -> Tensor:
     """ONNX BatchNormalization, inference only: x * factor + shift per channel (per activation with spatial = 0)."""
     if call.attribute("training_mode", 0):
         raise call.unsupported("training_mode is set", "export the model for inference")
-    x, scale, bias, mean, variance = (call.input(i) for i in range(5))
-    epsilon = call.attribute("epsilon", 1e-5)
+    x, epsilon = call.input(0), call.attribute("epsilon", 1e-5)
     spatial = call.attribute("spatial", 1) != 0
+    channels = x.shape[1:2] or (1,)
+    scale, bias, mean, variance = (call.input(i, channels if spatial else x.shape[1:]) for i in range(1, 5))
     factor = fold(
         compute(
             f"{call.name}.factor",
@@ -67,7 +68,8 @@ def moments(
 
 def instance_normalization(call: Call) -> Tensor:
     """ONNX InstanceNormalization: per image and channel, over the spatial axes."""
-    x, scale, bias = (call.input(i) for i in range(3))
+    x = call.input(0)
+    scale, bias = (call.input(i, x.shape[1:2]) for i in (1, 2))
     epsilon = call.attribute("epsilon", 1e-5)
     mean, variance = moments(call.name, x.shape, range(2, x.rank), (x,), lambda *i: x[i])
     factor = compute(
@@ -89,12 +91,13 @@ def group_normalization(call: Call) -> Tensor:
 
     Scale and bias are per group in opset 18, per channel from 21.
     """
-    x, scale, bias = (call.input(i) for i in range(3))
+    x = call.input(0)
     epsilon, groups = call.attribute("epsilon", 1e-5), call.attribute("num_groups", 1)
     batch, channels, *spatial = x.shape
     if groups < 1 or channels % groups:
         raise call.unsupported(f"{channels} channels do not divide into {groups} groups", "the model is invalid")
-    per_group = channels // groups
+    per_group, per_channel = channels // groups, call.opset >= 21
+    scale, bias = (call.input(i, (channels if per_channel else groups,)) for i in (1, 2))
     split = (batch, groups, per_group, *spatial)
     mean, variance = moments(
         call.name,
@@ -103,7 +106,6 @@ def group_normalization(call: Call) -> Tensor:
         (x,),
         lambda n, g, c, *s: x.read([n, scaled(g, per_group) + c, *s]),
     )
-    per_channel = call.opset >= 21
     factor = compute(
         f"{call.name}.factor",
         (batch, channels),

@@ -126,7 +126,7 @@ def _spatial(x: Tensor) -> tuple[int, ...]:
 
 
 def _windows(call: Call, x: Tensor) -> tuple[Window, ...]:
-    return windows_of(call, x.shape[2:], per_axis(call, "kernel_shape", x.rank - 2, 1))
+    return windows_of(call, x.shape[2:], per_axis(call, "kernel_shape", (1,) * (x.rank - 2)), partial=True)
 
 
 def _pool(

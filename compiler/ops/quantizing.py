@@ -17,9 +17,9 @@ from .casting import onnx_dtype
 def _parameter(call: Call, index: int, at: tuple[Expr, ...]) -> Expr | None:
     """The element of input `index` (scale or zero point) for that of x at `at`: one for all, one for each place along
     `axis`, or (opset 21) one for each block along it."""
-    if not call.has(index):
+    x, t = call.input(0), call.optional(index)
+    if t is None:
         return None
-    x, t = call.input(0), call.input(index)
     if t.buffer.size == 1:
         return broadcast_element(t, [Const(0)] * t.rank)
     axis = one_axis(call, call.attribute("axis", 1), x.rank)
@@ -40,7 +40,8 @@ def _quantize(call: Call) -> Tensor:
     (opset 21) says otherwise."""
     x = call.input(0)
     asked = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else U8
-    dtype = call.input(2).dtype if call.has(2) else asked
+    zero_point = call.optional(2)
+    dtype = asked if zero_point is None else zero_point.dtype
 
     def body(*axes: Expr) -> Expr:
         scale, zero = _parameter(call, 1, axes), _parameter(call, 2, axes)

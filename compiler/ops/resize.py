@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtypes import F32
 from ..ir.construct import select, unary
-from ..ir.nodes import Expr
+from ..ir.nodes import Expr, expr
 from ..tensor import Tensor, compute, constant
 from .axes import many_axes
 from .call import Call
@@ -92,6 +92,10 @@ def _resample(call: Call, x: Tensor, axes: list[Axis], coordinate_mode: str, nea
     shape = list(x.shape)
     for a in axes:
         shape[a.dimension] = a.count
+    if 0 in shape:
+        return compute(call.name, tuple(shape), (), lambda *_: expr(0, x.dtype))
+    if 0 in x.shape:
+        raise call.unsupported(f"its input of shape {list(x.shape)} has no elements", "check the input shape")
     if mode == "nearest":
         if nearest_mode not in ROUNDING:
             raise call.unsupported(f"nearest_mode {nearest_mode!r} is unknown", "use round_prefer_floor")

@@ -105,7 +105,8 @@ def _scatter(
 
         def replaced(*at: Expr) -> Expr:
             place = last.read(at[:depth])
-            update = updates.read(source(at, _unravel(maximum(place, 0), extents)), place >= 0)
+            inner = minimum(maximum(place, 0), prod(extents) - 1)
+            update = updates.read(source(at, _unravel(inner, extents)), (place >= 0) & inside(at))
             return select(place >= 0, update, data.read(at))
 
         return compute(call.name, data.shape, (data, updates, last), replaced)

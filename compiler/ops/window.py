@@ -73,14 +73,18 @@ def shifted(e: Expr, offset: int) -> Expr:
     return e + offset if offset > 0 else e - -offset
 
 
-def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int]) -> tuple[Window, ...]:
+def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int], *, partial: bool = False) -> tuple[Window, ...]:
     """The windows of a convolution or pooling node, from strides, dilations, pads, auto_pad and ceil_mode.
 
-    With ceil_mode a last window that would start in the padding behind the input is dropped.
+    With ceil_mode a last window that would start in the padding behind the input is dropped. With `partial` an axis may
+    be too short for one window: as in onnxruntime, whose quotient truncates, it has one that reaches beyond the end if
+    it lacks less than a stride, and none if it lacks less than two. Raises UnsupportedError where it is shorter.
     """
     rank = len(sizes)
-    strides, dilations = per_axis(call, "strides", rank, 1), per_axis(call, "dilations", rank, 1)
-    pads = per_axis(call, "pads", 2 * rank, 0)
+    ones, zeros = (1,) * rank, (0,) * rank
+    strides, dilations, pads = (
+        per_axis(call, *given) for given in (("strides", ones), ("dilations", ones), ("pads", 2 * zeros))
+    )
     auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.attribute("ceil_mode", 0) != 0
     windows = []
     for d, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
@@ -92,15 +96,16 @@ def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int]) -> tuple
         elif auto_pad == "VALID":
             before = after = 0
         free = size + before + after - reach
-        count = (-(-free // stride) if ceil else free // stride) + 1
+        count = (-(-free // stride) if ceil or free < 0 else free // stride) + 1
         if ceil and (count - 1) * stride >= size + before:
             count -= 1
-        if count < 1:
+        if count < 0 or (free < 0 and not partial):
             raise call.unsupported(
                 f"its window spans {reach} elements of an axis that has {size + before + after} with padding",
                 "check the input shape",
             )
-        windows.append(Window(size, taps, stride, dilation, before, after, count))
+        # What a window covers beyond the end counts as padding.
+        windows.append(Window(size, taps, stride, dilation, before, after + max(-free, 0), count))
     return tuple(windows)
 
 
@@ -110,12 +115,12 @@ def split_padding(total: int, auto_pad: str) -> tuple[int, int]:
     return (small, total - small) if auto_pad == "SAME_UPPER" else (total - small, small)
 
 
-def per_axis(call: Call, name: str, count: int, default: int) -> tuple[int, ...]:
-    """An attribute of `count` integers; all `default` where absent."""
+def per_axis(call: Call, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    """An attribute of as many integers as `default`, which it is where absent."""
     absent: tuple[int, ...] = ()
-    value = call.attribute(name, absent) or (default,) * count
-    if len(value) != count:
+    value = call.attribute(name, absent) or default
+    if len(value) != len(default):
         raise call.unsupported(
-            f"attribute {name} has {len(value)} elements where {count} are expected", "the model is invalid"
+            f"attribute {name} has {len(value)} elements where {len(default)} are expected", "the model is invalid"
         )
     return tuple(value)

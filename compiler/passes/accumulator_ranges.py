@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ..ir.index import Range
 from ..ir.nodes import Alloc, Binary, Buffer, Expr, For, Kernel, Load, Node, Store
 from ..ir.rewrite import children, walk
-from .value_ranges import Ranges, limits, union, within
+from ..ir.value_ranges import Ranges, limits, union, within
 
 
 def with_accumulators(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Ranges:

@@ -32,10 +32,10 @@ from ..ir.nodes import (
     Unary,
 )
 from ..ir.rewrite import map_children, walk
+from ..ir.value_ranges import INT32, ROUNDING, Ranges, limits, within
 from .accumulator_ranges import with_accumulators
 from .float_bits import round_to_half, size_bits
 from .merge_equal import merge_equal
-from .value_ranges import INT32, ROUNDING, Ranges, limits, within
 
 RING = frozenset({"+", "-", "*", "and", "or", "xor"})
 """Operations whose low bits depend on the low bits of their operands alone."""

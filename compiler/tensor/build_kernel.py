@@ -67,7 +67,7 @@ def _place_reads(
         else:
             wide = loops[last] if last is not None else None
             placed[t.buffer] = _constant_layout(t, wide, [e for e in (body, reduction) if e is not None])
-        buffers[t.buffer] = placed[t.buffer].buffer(t.name, t.dtype, constant=t.is_constant)
+        buffers[t.buffer] = placed[t.buffer].buffer(t.name, t.dtype, constant=t.is_constant, values=t.buffer.values)
 
     def rule(n: object) -> Expr | None:
         if isinstance(n, Load) and n.buffer in placed:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dtypes import F32
+from ..ir.bounds import conjuncts, nonnegative
 from ..ir.index import affine, range_of
 from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
-from ..ir.nodes import Binary, Const, Expr, Load, Unary, Var
+from ..ir.nodes import Binary, Const, Expr, Load, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads
 from .fuse import Group
@@ -176,22 +177,4 @@ def guard_is_bounds(x: Load) -> bool:
     for i, n in zip(x.indices, x.buffer.layout.shape if x.buffer.layout else x.buffer.shape, strict=True):
         a = affine(i)
         edges += [a, affine(Binary("-", Binary("-", Const(n), Const(1)), i))]
-    return all(_nonnegative(c) in edges for c in conjuncts(x.guard))
-
-
-def conjuncts(e: Expr) -> list[Expr]:
-    if isinstance(e, Binary) and e.op == "and":
-        return conjuncts(e.a) + conjuncts(e.b)
-    return [e]
-
-
-def _nonnegative(c: Expr) -> object:
-    """The affine form that condition `c` says to be >= 0."""
-    match c:
-        case Binary("<=", a, b):
-            return affine(b - a)
-        case Binary("<", a, b):
-            return affine(b - a - 1)
-        case Unary("not", Binary("<", a, b)):
-            return affine(a - b)
-    return None
+    return all(any(form in edges for form in nonnegative(c)) for c in conjuncts(x.guard))

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dtypes import DType, from_numpy, highest, lowest
+from ..errors import BoundsError
+from ..ir.bounds import unproved_index
+from ..ir.index import range_of
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
 from ..ir.reduction import Reduce
 from ..ir.rewrite import loads
@@ -35,6 +38,11 @@ class Tensor:
     data: np.ndarray | None = None
     prepared: bool = False
     exact: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises BoundsError for a body that may read beyond another tensor's elements."""
+        if self.body is not None and 0 not in self.shape:
+            check_reads(self.name, self.body)
 
     @property
     def is_constant(self) -> bool:
@@ -87,7 +95,9 @@ def placeholder(name: str, shape: tuple[int, ...], dtype: DType) -> Tensor:
 
 def constant(name: str, data: np.ndarray) -> Tensor:
     """A tensor known at compile time."""
-    return Tensor(Buffer(name, data.shape, from_numpy(data.dtype)), data=data)
+    dtype = from_numpy(data.dtype)
+    values = (int(data.min()), int(data.max())) if dtype.is_int and data.size else None
+    return Tensor(Buffer(name, data.shape, dtype, values=values), data=data)
 
 
 def compute(
@@ -122,6 +132,22 @@ def reduce(
     start = expr(init, dtype)
     assert isinstance(start, Const)
     return Reduce(op, axes, element, start)
+
+
+def check_reads(name: str, body: Expr) -> None:
+    """Raises BoundsError unless every read in the body of tensor `name` is proved to stay within what it reads, under
+    its guard if it has one. A reduction over an empty axis reads nothing."""
+    if isinstance(body, Reduce) and any(axis.extent == 0 for axis in body.axes):
+        return
+    for x in loads(body):
+        dimension = unproved_index(x)
+        if dimension is not None:
+            found = range_of(x.indices[dimension])
+            span = "elements" if found is None else f"elements {found[0]} to {found[1]}"
+            raise BoundsError(
+                f"{name!r} reads {span} along dimension {dimension} of {x.buffer.name!r}, whose shape is "
+                f"{list(x.buffer.shape)}"
+            )
 
 
 def axis_name(dimension: int) -> str:

@@ -35,6 +35,9 @@ def _common(op: str) -> list[Case]:
         _pool(op, "-opset-7", _x(1, 2, 6, 6), [3, 3], opset=7, pads=[1, 0, 0, 1]),
         _pool(op, "-1d", _x(2, 3, 9), [3], strides=[2], pads=[1, 1]),
         _pool(op, "-3d", _x(1, 2, 4, 5, 4), [2, 3, 2], strides=[1, 2, 1], pads=[1, 0, 0, 0, 1, 1]),
+        _pool(op, "-none", _x(1, 2, 2, 5), [3, 3]),
+        _pool(op, "-none-stride", _x(1, 2, 1, 5), [3, 3], strides=[2, 2], ceil_mode=1),
+        _pool(op, "-beyond", _x(1, 2, 2, 5), [4, 3], strides=[3, 2], pads=[1, 0, 0, 0]),
         _pool(op, "-one-tap", _x(1, 2, 5, 5), [1, 1], strides=[2, 2]),
         _pool(op, "-whole", _x(2, 3, 4, 4), [4, 4]),
     ]

@@ -160,4 +160,11 @@ _OLD = [
     _old("Resize", "opset-10-linear", _x(1, 2, 4, 5), [1, 1, 2, 0.6], 10, mode="linear"),
 ]
 
-CASES = [*_NEAREST, *_LINEAR, *_CUBIC, *_CROP, *_OLD]
+_EMPTY = [
+    _scaled("nearest-to-nothing", _x(1, 1, 4, 1), [1, 1, 1, 0.5]),
+    _scaled("linear-to-nothing", _x(1, 2, 4, 1), [1, 1, 1.5, 0.5], mode="linear"),
+    _scaled("cubic-to-nothing", _x(1, 2, 1, 5), [1, 1, 0.9, 2], mode="cubic"),
+    _scaled("antialias-to-nothing", _x(1, 1, 4, 1), [1, 1, 1, 0.5], mode="linear", antialias=1),
+]
+
+CASES = [*_NEAREST, *_LINEAR, *_CUBIC, *_CROP, *_OLD, *_EMPTY]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...ir.bounds import conjuncts
 from ...ir.nodes import Binary, Expr, For, If, Load, LoopKind, Scope, Stmt, Store
 from ...ir.rewrite import free_vars, rewrite, walk
 
@@ -63,10 +64,3 @@ def _without(x: Load, common: list[Expr]) -> Expr | None:
         if c not in common:
             rest = c if rest is None else rest & c
     return Load(x.buffer, x.indices, rest)
-
-
-def conjuncts(e: Expr) -> list[Expr]:
-    """The conditions that `e` is the conjunction of."""
-    if isinstance(e, Binary) and e.op == "and":
-        return conjuncts(e.a) + conjuncts(e.b)
-    return [e]

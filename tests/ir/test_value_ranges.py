@@ -11,7 +11,7 @@ from webnn_compile.ir.construct import maximum, minimum, select
 from webnn_compile.ir.index import Range
 from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Unary, Var
 from webnn_compile.ir.scalar_ops import apply_binary, apply_unary
-from webnn_compile.passes.value_ranges import INT32, Ranges, limits
+from webnn_compile.ir.value_ranges import INT32, Ranges, limits
 
 POINTS = (-7, -3, -1, 0, 1, 2, 5, 8)
 INTERVALS = [(a, b) for a, b in product(POINTS, POINTS) if a <= b]

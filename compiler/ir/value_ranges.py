@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from ..dtypes import BOOL, I32, DType, highest, lowest
-from ..ir.index import Range
-from ..ir.lanes import Extract, Ramp, Splat
-from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Select, Unary, Var
-from ..ir.rewrite import loads
+from .index import Range
+from .lanes import Extract, Ramp, Splat
+from .nodes import Binary, Buffer, Cast, Const, Expr, Load, Select, Unary, Var
+from .rewrite import loads
 
 Fact = tuple[Expr, Range]
 LOGIC = frozenset({"and", "or", "xor"})
@@ -42,7 +42,7 @@ def union(a: Range, b: Range) -> Range:
 
 
 class Ranges:
-    """`buffers` says what is known of elements; all else may be anything that its type holds."""
+    """`buffers` says what is known of elements beyond `Buffer.values`; all else may be anything that its type holds."""
 
     def __init__(self, buffers: Mapping[Buffer, Range], facts: tuple[Fact, ...] = ()) -> None:
         self._buffers, self._facts = buffers, facts
@@ -73,7 +73,7 @@ class Ranges:
             case Var():
                 return 0, max(e.extent - 1, 0)
             case Load(buffer, _, guard):
-                r = self._buffers.get(buffer, limits(e.dtype))
+                r = self._buffers.get(buffer) or buffer.values or limits(e.dtype)
                 return r if guard is None else union(r, (0, 0))
             case Splat(a, _) | Extract(a, _):
                 return self.of(a)

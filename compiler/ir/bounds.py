@@ -1,0 +1,106 @@
+"""Whether an access stays inside its buffer: a proof from the ranges of its indices and the conditions around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import gcd
+
+from .index import Affine, Range, affine, atom_range
+from .lanes import Ramp, Splat, lanes_of
+from .nodes import Binary, Const, Expr, Load, Store, Unary
+from .value_ranges import Ranges
+
+
+def unproved_index(x: Load | Store, conditions: Iterable[Expr] = ()) -> int | None:
+    """The first dimension of the buffer whose index is not proved to lie in it wherever `conditions` and the guard of
+    the access hold; None where the access stays inside."""
+    guard = x.guard if isinstance(x, Load) else None
+    ranges = ConditionalRanges(conditions if guard is None else (*conditions, guard))
+    for d, (index, extent) in enumerate(zip(x.indices, x.buffer.shape, strict=True)):
+        low, high = ranges.of(index)
+        if low <= high and (low < 0 or high >= extent):  # else the conditions contradict each other
+            return d
+    return None
+
+
+class ConditionalRanges:
+    """Intervals of indices wherever `conditions` hold.
+
+    A condition that compares affine forms says that a form f is >= 0. So a form F is at least the least value of F - f
+    and at most the greatest of F + f, where terms cancel. For what conditions say of loaded elements there is `Ranges`.
+    """
+
+    def __init__(self, conditions: Iterable[Expr] = ()) -> None:
+        self._forms: list[Affine] = []
+        self._ranges = Ranges({})
+        for c in conditions:
+            self._forms += (_tightened(form) for form in nonnegative(c))
+            self._ranges = self._ranges.where(c, True)
+
+    def of(self, e: Expr) -> Range:
+        """The interval of an int32 expression, of all its lanes."""
+        match e:
+            case Splat(a, _):
+                return self.of(a)
+            case Ramp(base, lanes):
+                low, high = self.of(base)
+                return low, high + lanes - 1
+            case _ if lanes_of(e) > 1:
+                return self._ranges.of(e)
+        form = affine(e)
+        low, high = self._of_form(form)
+        atoms = {a for a, _ in form.terms}
+        divisors = {a.b.value for a in atoms if isinstance(a, Binary) and a.op == "//" and isinstance(a.b, Const)}
+        for f in [g for known in self._forms for g in (known, *(_divided(known, int(c)) for c in divisors))]:
+            # Atoms of the condition alone would stay, and their intervals lead back to it.
+            if atoms.issuperset(a for a, _ in f.terms):
+                factor = max((abs(form.coefficient(a) // c) for a, c in f.terms), default=1)
+                for g in (f, f.scale(factor)):
+                    low = max(low, self._of_form(form + g.scale(-1))[0])
+                    high = min(high, self._of_form(form + g)[1])
+        least, most = self._ranges.of(e)
+        return max(low, least), min(high, most)
+
+    def _of_form(self, form: Affine) -> Range:
+        found = form.range(self._of_atom)
+        assert found is not None
+        return found
+
+    def _of_atom(self, e: Expr) -> Range:
+        return atom_range(e, self.of) or self._ranges.of(e)
+
+
+def _tightened(form: Affine) -> Affine:
+    """The least form that is >= 0 where `form` is: 4 * i - 6 >= 0 means 4 * i - 8 >= 0."""
+    factor = gcd(*(c for _, c in form.terms))
+    return form if factor < 2 else Affine(form.terms, form.constant // factor * factor)
+
+
+def _divided(form: Affine, divisor: int) -> Affine:
+    """e <= k means e // divisor <= k // divisor, for a form k - e that is >= 0."""
+    e = Affine(form.terms, 0).scale(-1).to_expr()
+    return Affine((), form.constant // divisor) + affine(Binary("//", e, Const(divisor))).scale(-1)
+
+
+def conjuncts(e: Expr) -> list[Expr]:
+    """The conditions that hold together where `e` holds, in order."""
+    found, stack = [], [e]
+    while stack:
+        c = stack.pop()
+        if isinstance(c, Binary) and c.op == "and":
+            stack += (c.b, c.a)
+        else:
+            found.append(c)
+    return found
+
+
+def nonnegative(cond: Expr) -> Iterator[Affine]:
+    """The affine forms that are >= 0 wherever `cond` holds."""
+    for c in conjuncts(cond):
+        match c:
+            case Binary("<=", a, b):
+                yield affine(b - a)
+            case Binary("<", a, b) | Unary("not", Binary("<=", b, a)):
+                yield affine(b - a - 1)
+            case Unary("not", Binary("<", a, b)):
+                yield affine(a - b)

@@ -1,0 +1,128 @@
+"""Proofs that accesses stay in their buffers: none that is wrong, and those that operators and schedules rely on."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from webnn_compile.dtypes import F32, I32
+from webnn_compile.ir.bounds import unproved_index
+from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Select, Unary, Var
+
+Array = np.ndarray
+
+VARIABLES = (Var("i", 5), Var("j", 3), Var("k", 7))
+TABLE = Buffer("table", (5,), I32, constant=True, values=(-2, 4))
+TABLE_DATA = np.asarray([4, -2, 0, 3, -1])
+I, J, K = VARIABLES
+
+LEAVES = st.one_of(
+    st.sampled_from(VARIABLES),
+    st.integers(-8, 8).map(Const),
+    st.sampled_from(VARIABLES[:1]).map(lambda v: Load(TABLE, (v,))),
+)
+
+
+def _grow(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+    def made(op: str, a: Expr, b: Expr) -> Expr:
+        return Binary(op, a, b)
+
+    divisors = st.integers(1, 8).map(Const)
+    return st.one_of(
+        st.builds(made, st.sampled_from(["+", "-", "*", "min", "max"]), inner, inner),
+        st.builds(made, st.sampled_from(["//", "%"]), inner, divisors),
+        st.builds(lambda a: Unary("neg", a), inner),
+        st.builds(lambda a, b, c: Select(a < b, b, c), inner, inner, inner),
+    )
+
+
+INDICES = st.recursive(LEAVES, _grow, max_leaves=7)
+
+
+@st.composite
+def _conditions(draw: st.DrawFn) -> Expr:
+    made: Expr | None = None
+    for _ in range(draw(st.integers(1, 3))):
+        left, right = draw(INDICES), draw(st.integers(-10, 20).map(Const))
+        one = draw(st.sampled_from([left < right, left <= right, left >= right, ~(left < right), ~(left <= right)]))
+        made = one if made is None else made & one
+    assert made is not None
+    return made
+
+
+def _value(e: Expr, at: dict[Expr, int]) -> int:
+    match e:
+        case Const(value, _):
+            return int(value)
+        case Var():
+            return at[e]
+        case Load(_, (index,), _):
+            return int(TABLE_DATA[_value(index, at)])
+        case Unary("neg", a):
+            return -_value(a, at)
+        case Unary("not", a):
+            return int(not _value(a, at))
+        case Select(c, a, b):
+            return _value(a if _value(c, at) else b, at)
+        case Binary(op, a, b):
+            x, y = _value(a, at), _value(b, at)
+            results = {"+": x + y, "-": x - y, "*": x * y, "min": min(x, y), "max": max(x, y), "<": x < y, "<=": x <= y}
+            results |= {"and": x and y} | ({"//": x // y, "%": x % y} if y else {})
+            return int(results[op])
+    raise AssertionError(e)
+
+
+@settings(max_examples=400)
+@given(INDICES, st.integers(1, 12), st.one_of(st.none(), _conditions()))
+def test_a_proof_holds_for_every_iteration(index: Expr, extent: int, guard: Expr | None) -> None:
+    if unproved_index(Load(Buffer("x", (extent,), F32), (index,), guard)) is not None:
+        return
+    for values in product(*(range(v.extent) for v in VARIABLES)):
+        at: dict[Expr, int] = dict(zip(VARIABLES, values, strict=True))
+        if guard is None or _value(guard, at):
+            assert 0 <= _value(index, at) < extent
+
+
+def clamped(e: Expr, last: int) -> Expr:
+    return Binary("min", Binary("max", e, Const(0)), Const(last))
+
+
+RUN_TIME = Load(Buffer("positions", (5,), I32), (I,))
+T = Var("t", 64)
+FLAT = I * 64 + T  # invocations of workgroups
+
+
+@pytest.mark.parametrize(
+    ("index", "extent", "guard"),
+    [
+        (I * 3 + J, 15, None),
+        ((I * 7 + K) // 7, 5, None),
+        (Load(TABLE, (I,)) + 2, 7, None),
+        (clamped(RUN_TIME, 3) * 3 + J, 12, None),
+        (I + J - 1, 5, (Const(1) <= I + J) & (I + J - 1 < 5)),
+        (I * 2 + J * 2 - 2, 9, (Const(0) <= I * 2 + J * 2 - 2) & (I * 2 + J * 2 - 2 < 9)),
+        (Binary("max", I - 2, Const(2) - I), 3, None),  # |i - 2|
+        (Binary("min", K, Const(6) - K), 4, None),
+        (FLAT // 36, 2, FLAT < 72),
+        (I * 8 + T // 8, 12, FLAT < 96),
+        ((I * 8 + T // 8) // 6, 2, FLAT < 96),
+        (I * 4 + J, 7, I * 4 < 6),  # a multiple of 4 below 6 is 4 at most
+        (RUN_TIME, 5, (Const(0) <= RUN_TIME) & (RUN_TIME < 5)),
+    ],
+)
+def test_what_can_be_proved(index: Expr, extent: int, guard: Expr | None) -> None:
+    assert unproved_index(Load(Buffer("x", (extent,), F32), (index,), guard)) is None
+    # The proof needs each of these elements, and the guard.
+    assert unproved_index(Load(Buffer("x", (extent - 1,), F32), (index,), guard)) == 0
+    if guard is not None:
+        assert unproved_index(Load(Buffer("x", (extent,), F32), (index,))) == 0
+
+
+def test_the_dimension_is_named() -> None:
+    x = Buffer("x", (5, 3, 6), F32)
+    assert unproved_index(Load(x, (I, J, K))) == 2
+    assert unproved_index(Load(x, (I, J, K)), (K < 6,)) is None
+    assert unproved_index(Load(x, (K, J, K))) == 0
