@@ -21,7 +21,7 @@ def batch_normalization(call: Call) -> Tensor:
         raise call.unsupported("training_mode is set", "export the model for inference")
     x, scale, bias, mean, variance = (call.input(i) for i in range(5))
     epsilon = call.attribute("epsilon", 1e-5)
-    spatial = call.attribute("spatial", 1) != 0
+    spatial = call.flag("spatial", 1)
     factor = fold(
         compute(
             f"{call.name}.factor",

@@ -81,7 +81,7 @@ def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int]) -> tuple
     rank = len(sizes)
     strides, dilations = per_axis(call, "strides", rank, 1), per_axis(call, "dilations", rank, 1)
     pads = per_axis(call, "pads", 2 * rank, 0)
-    auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.attribute("ceil_mode", 0) != 0
+    auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.flag("ceil_mode", 0)
     windows = []
     for d, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
         stride, dilation, before, after = strides[d], dilations[d], pads[d], pads[rank + d]
