@@ -11,12 +11,13 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 COMPILER = ROOT / "compiler"
 
-BASE = {"errors", "dtypes", "target", "recursion", "cache", "halves"}
+BASE = {"errors", "dtypes", "limits", "target", "recursion", "cache", "halves"}
 CORE = BASE | {"program", "plan_memory", "ir"}
 DEVICE = CORE | {"device_program"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "dtypes": set(),
+    "limits": {"errors"},
     "target": set(),
     "recursion": set(),
     "cache": set(),

@@ -7,21 +7,28 @@ that later operators need are then known when those are added.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from ..dtypes import DType, from_numpy
 from ..errors import BoundsError, UnsupportedError
+from ..ir.reduction import Reduce
+from ..limits import FOLD_BYTES, FOLD_STEPS, CompileMemory
 from ..ops import OPERATORS
 from ..ops.call import Call
 from ..tensor import Tensor, constant, placeholder
-from ..tensor.evaluate import depends_only_on_constants, evaluate
+from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
 from .ir import Array, Attribute, Graph, Node, Value
 
 
 class Builder:
-    """Collects inputs, constants and nodes; `build` gives the Graph."""
+    """Collects inputs, constants and nodes; `build` gives the Graph.
 
-    def __init__(self, name: str) -> None:
+    What is folded is counted by `memory`, where one is given.
+    """
+
+    def __init__(self, name: str, memory: CompileMemory | None = None) -> None:
         self._name = name
+        self._memory = memory
         self._inputs: list[Value] = []
         self._nodes: list[Node] = []
         self._constants: dict[Value, Array] = {}
@@ -61,11 +68,21 @@ class Builder:
             raise UnsupportedError(
                 f"{op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
             )
-        if all(depends_only_on_constants(t) for t, o in zip(tensors, outputs, strict=False) if o):
+        wanted = [t for t, o in zip(tensors, outputs, strict=False) if o]
+        if all(depends_only_on_constants(t) for t in wanted) and self._may_fold(wanted, inputs):
+            if self._memory is not None:
+                self._memory.take(sum(map(_bytes, wanted)), f"{op} (node {name!r}): its result")
             return tuple(self.constant(o, evaluate(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
         made = tuple(Value(o, t.shape, t.dtype) if o else None for t, o in zip(tensors, outputs, strict=False))
         self._nodes.append(Node(op, name, tuple(inputs), made, attributes, opset))
         return made
+
+    def _may_fold(self, tensors: Sequence[Tensor], inputs: Sequence[Value | None]) -> bool:
+        """Whether the elements of `tensors`, which depend on constants alone, are few enough to be known now."""
+        operands = sum(self._constants[v].size for v in set(inputs) if v in self._constants)
+        needed = unevaluated(tensors)
+        steps = sum(t.buffer.size * prod(a.extent for a in t.body.axes) for t in needed if isinstance(t.body, Reduce))
+        return steps <= FOLD_STEPS and all(_bytes(t) <= FOLD_BYTES or t.buffer.size <= operands for t in needed)
 
     def build(self, outputs: Sequence[Value]) -> Graph:
         return Graph(self._name, tuple(self._inputs), tuple(outputs), tuple(self._nodes), dict(self._constants))
@@ -73,6 +90,10 @@ class Builder:
     def _tensor(self, value: Value) -> Tensor:
         data = self._constants.get(value)
         return constant(value.name, data) if data is not None else placeholder(value.name, value.shape, value.dtype)
+
+
+def _bytes(t: Tensor) -> int:
+    return t.buffer.size * t.dtype.bytes
 
 
 def define(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:

@@ -68,6 +68,18 @@ class Call:
             value = value.decode()
         return cast(T, value)
 
+    def flag(self, name: str, default: int) -> bool:
+        """An attribute that is 0 or 1. Some other number is not true, as in onnxruntime."""
+        return self.attribute(name, default) == 1
+
+    def checked_flag(self, name: str) -> bool:
+        """An attribute that is 0, the default, or 1. Raises UnsupportedError for another number, where onnxruntime
+        accepts none."""
+        value = self.attribute(name, 0)
+        if value not in (0, 1):
+            raise self.unsupported(f"attribute {name}={value} is neither 0 nor 1", "the model is invalid")
+        return value == 1
+
     def constant(self, index: int, what: str) -> Array | None:
         """The value of optional input `index`, which must be known at compile time; None where absent.
 

@@ -51,7 +51,7 @@ def _pow(call: Call) -> Tensor:
 
 def _mod(call: Call) -> Tensor:
     """Sign of the divisor, or of the dividend with fmod=1, which floats must have."""
-    fmod = call.attribute("fmod", 0)
+    fmod = call.checked_flag("fmod")
     a, b = call.input(0), call.input(1)
     if a.dtype.is_float and not fmod:
         raise call.unsupported("floats need the attribute fmod=1", "export the model with fmod=1")

@@ -20,7 +20,7 @@ def batch_normalization(call: Call) -> Tensor:
     if call.attribute("training_mode", 0):
         raise call.unsupported("training_mode is set", "export the model for inference")
     x, epsilon = call.input(0), call.attribute("epsilon", 1e-5)
-    spatial = call.attribute("spatial", 1) != 0
+    spatial = call.flag("spatial", 1)
     channels = x.shape[1:2] or (1,)
     scale, bias, mean, variance = (call.input(i, channels if spatial else x.shape[1:]) for i in range(1, 5))
     factor = fold(

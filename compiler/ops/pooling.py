@@ -44,9 +44,11 @@ def _max_index(call: Call, x: Tensor, windows: Sequence[Window], best: Tensor) -
 
     found = compute(f"{call.name}.place", best.shape, (x, best), body)
 
+    column_major = call.checked_flag("storage_order")
+
     def whole(n: Expr, c: Expr, *o: Expr) -> Expr:
         index = found[n, c, *o]
-        if call.attribute("storage_order", 0) == 1 and len(sizes) > 1:
+        if column_major and len(sizes) > 1:
             index = _flatten(_unflatten(index, sizes)[::-1], sizes[::-1])
         return (scaled(scaled(n, channels) + c, area) + index).cast(I64)
 

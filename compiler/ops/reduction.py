@@ -21,7 +21,7 @@ def _axes(call: Call) -> tuple[int, ...]:
     rank = call.input(0).rank
     absent: tuple[int, ...] = ()
     axes = call.ints(1, "axes") or call.attribute("axes", absent)
-    if not axes and not call.attribute("noop_with_empty_axes", 0):
+    if not axes and not call.flag("noop_with_empty_axes", 0):
         axes = tuple(range(rank))
     return tuple(sorted(many_axes(call, axes, rank)))
 
@@ -31,7 +31,7 @@ def _reduction(op: str, before: Map, after: Callable[[Expr, int], Expr] | None =
 
     def operator(call: Call) -> Tensor:
         x, axes = call.input(0), _axes(call)
-        keepdims = call.attribute("keepdims", 1) != 0
+        keepdims = call.flag("keepdims", 1)
         result = reduce_axes(call.name, op, x.shape, axes, (x,), lambda *i: before(x[i]), keepdims)
         if after is None:
             return result
@@ -68,7 +68,7 @@ def _in_float(op: str) -> Callable[[Expr, int], Expr]:
 def reduce_log_sum_exp(call: Call) -> Tensor:
     """max + log(sum(exp(x - max))), so that no exponential overflows."""
     x, axes = call.input(0), _axes(call)
-    keepdims = call.attribute("keepdims", 1) != 0
+    keepdims = call.flag("keepdims", 1)
     if not x.dtype.is_float:
         raise call.unsupported(f"its input is {x.dtype}", "cast it to float32 first")
     highest = reduce_axes(f"{call.name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
@@ -117,7 +117,7 @@ def _arg(op: str) -> Callable[[Call], Tensor]:
             (axis,),
             (x, best),
             place,
-            call.attribute("keepdims", 1) != 0,
+            call.flag("keepdims", 1),
         )
         return compute(call.name, found.shape, (found,), lambda *i: found[i].cast(I64))
 

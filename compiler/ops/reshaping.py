@@ -67,7 +67,7 @@ def _reshape(call: Call) -> Tensor:
     """A 0 in the shape copies the extent at that place (not with allowzero=1, opset 14); one -1 is computed."""
     t = call.input(0)
     given = call.ints(1, "shape") or ()
-    keep_zero = call.opset >= 14 and call.attribute("allowzero", 0)
+    keep_zero = call.opset >= 14 and call.flag("allowzero", 0)
     if any(e == 0 and d >= t.rank and not keep_zero for d, e in enumerate(given)) or given.count(-1) > 1:
         raise _misfit(call, t, given)
     shape = [t.shape[d] if e == 0 and not keep_zero else e for d, e in enumerate(given)]

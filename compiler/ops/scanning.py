@@ -16,7 +16,7 @@ def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
     def operator(call: Call) -> Tensor:
         t = call.input(0)
         axis = one_axis(call, (call.ints(1, "axis") or (0,))[0], t.rank)
-        exclusive, reverse = call.attribute("exclusive", 0), call.attribute("reverse", 0)
+        exclusive, reverse = call.checked_flag("exclusive"), call.checked_flag("reverse")
 
         def body(*axes: Expr) -> Expr:
             here = axes[axis]

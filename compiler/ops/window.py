@@ -85,7 +85,7 @@ def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int], *, parti
     strides, dilations, pads = (
         per_axis(call, *given) for given in (("strides", ones), ("dilations", ones), ("pads", 2 * zeros))
     )
-    auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.attribute("ceil_mode", 0) != 0
+    auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.flag("ceil_mode", 0)
     windows = []
     for d, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
         stride, dilation, before, after = strides[d], dilations[d], pads[d], pads[rank + d]

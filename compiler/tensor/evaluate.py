@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,18 @@ def _load(data: Array, indices: list[Array], guard: Array | None) -> Array:
     else:
         value = data[tuple(np.where(guard, i, 0) for i in indices)] if data.size else np.zeros((), data.dtype)
     return value if guard is None else np.where(guard, value, np.zeros((), data.dtype))
+
+
+def unevaluated(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors with a body that evaluating `tensors` computes, each once."""
+    found: dict[Tensor, None] = {}
+    waiting = list(tensors)
+    while waiting:
+        t = waiting.pop()
+        if t.data is None and t not in found:
+            found[t] = None
+            waiting.extend(t.reads)
+    return list(found)
 
 
 def depends_only_on_constants(tensor: Tensor) -> bool:

@@ -106,4 +106,6 @@ CASES = [
     *_global("GlobalLpPool"),
     Case("globallppool-p1", "GlobalLpPool", (_x(1, 3, 4, 3),), {"p": 1}),
     Case("globallppool-p3", "GlobalLpPool", (_x(1, 3, 4, 3),), {"p": 3}),
+    # Of ceil_mode only 1 is true.
+    *(_pool(op, "-ceil-2", _x(1, 2, 5, 5), [2, 2], strides=[2, 2], ceil_mode=2) for op in ("MaxPool", "AveragePool")),
 ]

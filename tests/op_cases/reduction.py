@@ -91,4 +91,8 @@ CASES = [
     Case("reducemean-image", "ReduceMean", (_a.normal(1, 5, 4, 3), ints(2, 3)), constants=frozenset({1})),
     *_arg("ArgMax"),
     *_arg("ArgMin"),
+    # Of keepdims and noop_with_empty_axes only 1 is true.
+    *(Case(f"{op.lower()}-keepdims-2", op, (_a.normal(3, 4),), {"keepdims": 2}) for op in ("ReduceSum", "ArgMax")),
+    Case("reducelogsumexp-keepdims-2", "ReduceLogSumExp", (_a.normal(3, 4),), {"keepdims": 2}),
+    Case("reducemax-noop-2", "ReduceMax", (_a.normal(3, 4),), {"noop_with_empty_axes": 2}),
 ]

@@ -52,6 +52,12 @@ BAD = {
     ),
     "element type 8 of attribute 'to' is not supported": Case("", "Cast", (_f(3),), {"to": 8}),
     "it is in training mode": Case("", "Dropout", (_f(3), None, np.asarray(True)), constants=ALL),
+    "attribute fmod=2 is neither 0 nor 1": Case("", "Mod", (_i(3), _i(3)), {"fmod": 2}),
+    "attribute reverse=2 is neither 0 nor 1": Case("", "CumSum", (_f(3), _i(0)), {"reverse": 2}, constants=ALL),
+    "attribute exclusive=-1 is neither 0 nor 1": Case("", "CumSum", (_f(3), _i(0)), {"exclusive": -1}, constants=ALL),
+    "attribute storage_order=2 is neither 0 nor 1": Case(
+        "", "MaxPool", (_f(1, 1, 3, 3),), {"kernel_shape": [2, 2], "storage_order": 2}, outputs=2
+    ),
     "floats need the attribute fmod=1": Case("", "Mod", (_f(3), _f(3))),
     "attribute direction='UP' is unknown": Case(
         "", "BitShift", (np.ones(3, np.uint8), np.ones(3, np.uint8)), {"direction": "UP"}

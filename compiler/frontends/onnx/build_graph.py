@@ -10,6 +10,7 @@ from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileE
 from ...graph.builder import Builder
 from ...graph.ir import Graph, Value
 from ...graph.names import Names
+from ...limits import is_too_large
 from .problems import Problems
 from .read_attributes import read_attributes
 from .read_constant import read_constant
@@ -46,7 +47,7 @@ class _Build:
         source: Source,
         problems: Problems,
     ) -> None:
-        self.builder = Builder(model.graph.name)
+        self.builder = Builder(model.graph.name, source.memory)
         self._types = types
         self._weights = weights
         self._source = source
@@ -117,6 +118,11 @@ class _Build:
         except WebnnCompileError:
             raise
         except Exception as error:
+            if is_too_large(error):
+                raise InputError(
+                    f"{node.op_type} (node {name!r}): memory lacks for what it computes of constants ({error}); give "
+                    "the model smaller shapes"
+                ) from None
             # A definition that breaks is our fault, and still has to name the node.
             raise InternalError(
                 f"{node.op_type} (node {name!r}): importing it failed with {type(error).__name__}: {error}; "

@@ -27,7 +27,7 @@ def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
         (skeleton.graph.node, skeleton.opset_import),
         *((f.node, f.opset_import) for f in skeleton.functions),
     ):
-        _mark_unknown(nodes, imports, source)
+        _mark_unknown(nodes, imports)
     try:
         onnx.checker.check_model(_with_shapes(skeleton))
     except onnx.checker.ValidationError as error:
@@ -36,9 +36,7 @@ def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
     return opset
 
 
-def _mark_unknown(
-    nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx.OperatorSetIdProto], source: Source
-) -> None:
+def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx.OperatorSetIdProto]) -> None:
     """Moves nodes that the imported opset does not define to a domain about which the checker asks nothing, and
     writes the default domain in one way."""
     for i in imports:
@@ -47,8 +45,6 @@ def _mark_unknown(
     found = False
     for node in _all_nodes(nodes):
         node.domain = "" if node.domain == "ai.onnx" else node.domain
-        if not isinstance(node.op_type, str):  # protobuf gives bytes where it is no text
-            raise InputError(f"{source.name} is damaged: the operator of a node is no text; export it again")
         if not node.domain and not onnx.defs.has(node.op_type, max_inclusive_version=version):
             node.domain = NOT_IN_OPSET
             found = True

@@ -9,9 +9,12 @@ import onnx
 
 from ...errors import InputError
 from ...graph.ir import Graph
+from ...limits import CompileMemory
 from .build_graph import build_graph
 from .check_model import check_model
+from .check_names import check_names
 from .check_types import check_types
+from .embed_external import embed_external
 from .fix_shapes import fix_shapes
 from .inline_functions import inline_functions
 from .problems import Problems
@@ -20,25 +23,26 @@ from .separate_weights import separate_weights
 
 
 def import_model(
-    model: str | Path | bytes | onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]] | None = None
+    model: str | Path | bytes | onnx.ModelProto,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    memory: CompileMemory | None = None,
 ) -> Graph:
     """The graph of an ONNX model of opset 7 or later, every shape known and everything constant folded.
 
-    `shapes` fixes symbolic or missing dimensions of inputs. Raises InputError for what is no valid model or does not
-    fit `shapes`, and one UnsupportedError that names everything that is not supported.
+    `shapes` fixes symbolic or missing dimensions of inputs; `memory` counts the bytes of constants, by default against
+    this machine's. Raises InputError for what is no valid model, or does not fit `shapes` or `memory`, and one
+    UnsupportedError that names everything that is not supported.
     """
-    proto, source = read_model(model)
-    try:
-        return _import(proto, source, shapes or {})
-    except UnicodeDecodeError as error:
-        # protobuf decodes text when it is first read.
-        raise InputError(f"{source.name} is damaged: a name in it is no text ({error}); export it again") from None
+    proto, source = read_model(model, memory)
+    check_names(proto, source)
+    return _import(proto, source, shapes or {})
 
 
 def _import(proto: onnx.ModelProto, source: Source, shapes: Mapping[str, tuple[int, ...]]) -> Graph:
     skeleton, weights = separate_weights(proto, source)
+    embed_external(skeleton, source)
     problems = Problems(source.name, check_model(skeleton, source))
-    skeleton = inline_functions(skeleton)
+    skeleton = inline_functions(skeleton, source)
     try:
         fix_shapes(skeleton, shapes, weights, source)
     except InputError:

@@ -5,18 +5,31 @@ from __future__ import annotations
 import onnx
 from onnx import helper, inliner
 
+from ...errors import InputError
 from ...ops import OPERATORS
+from .check_calls import check_calls, check_count
 from .problems import is_supported
+from .read_model import Source
 from .write_defaults import write_defaults
 
+_LARGEST_BODY = 100
+"""Nodes by which ONNX defines an operator, where that depends on the types of its inputs."""
 
-def inline_functions(model: onnx.ModelProto) -> onnx.ModelProto:
+
+def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
     """`model` without functions of its own, and without operators that ONNX itself defines by supported ones.
 
-    Bodies written for another opset are converted to that of the model.
+    Bodies written for another opset are converted to that of the model. Raises InputError where too many nodes would
+    come of it.
     """
+    check_calls(model, source)
     if model.functions:
-        model = inliner.inline_local_functions(model, convert_version=True)
+        try:
+            model = inliner.inline_local_functions(model, convert_version=True)
+        except (onnx.checker.ValidationError, RuntimeError) as error:
+            raise InputError(
+                f"{source.name}: its functions cannot be inlined: {' '.join(str(error).split())}; export it again"
+            ) from None
         imported = {i.domain for i in model.opset_import}
         model.opset_import.extend(
             helper.make_opsetid(domain, 1) for domain in sorted({n.domain for n in model.graph.node} - imported)
@@ -25,6 +38,9 @@ def inline_functions(model: onnx.ModelProto) -> onnx.ModelProto:
     for op in sorted({n.op_type for n in model.graph.node if not n.domain and n.op_type not in OPERATORS}):
         schema = onnx.defs.get_schema(op, versions[""])
         if schema.has_function or schema.has_context_dependent_function:  # type: ignore[attr-defined]
+            body = len(schema.function_body.node) if schema.has_function else _LARGEST_BODY  # type: ignore[attr-defined]
+            uses = sum(1 for n in model.graph.node if n.op_type == op and not n.domain)
+            check_count(len(model.graph.node) + uses * body, f"{uses * body} of them by {op}", source)
             copy = onnx.ModelProto()
             copy.CopyFrom(model)
             write_defaults((n for n in copy.graph.node if n.op_type == op), versions[""])

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from ...errors import InputError
+from ...limits import CompileMemory
+from .open_file import NotRegular, open_file
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a model came from: a name for messages, and the folder of its external data (None without a file)."""
+    """Where a model came from, and the memory that reading it may take.
+
+    `name` is for messages. `folders`, free of links, may hold its external data: the folder of the file, and where
+    that is a link the folder of what it leads to (none without a file). Locations are relative to the first.
+    """
 
     name: str
-    folder: Path | None = None
+    folders: tuple[Path, ...] = ()
+    memory: CompileMemory = field(default_factory=CompileMemory)
 
 
 # What people hand over by mistake: first bytes, what the file is, and what to do.
@@ -29,24 +36,47 @@ _OTHER_FORMATS = (
     (0, b"<", "a text file, perhaps a web page saved in place of the model", "download the model again"),
 )
 _IR_VERSION_TAG = b"\x08"  # the field that every exporter writes first
+_LARGEST_FILE = 2**31
+"""Bytes of a message, by protobuf's own limit."""
 
 
-def read_model(model: str | Path | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, Source]:
+def read_model(
+    model: str | Path | bytes | onnx.ModelProto, memory: CompileMemory | None = None
+) -> tuple[onnx.ModelProto, Source]:
     """The model as a message, and its source. Raises InputError where there is none to be read."""
+    memory = memory or CompileMemory()
     if isinstance(model, onnx.ModelProto):
-        return model, Source(model.graph.name or "the model")
+        return model, Source(model.graph.name or "the model", memory=memory)
     if isinstance(model, bytes):
-        return _parse(model, "the model"), Source("the model")
+        return _parse(model, "the model"), Source("the model", memory=memory)
     path = Path(model)
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the path of an ONNX file")
+    return _parse(_read(path), path.name), Source(path.name, _folders(path), memory)
+
+
+def _read(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        file, size = open_file(path)
+        with file:
+            if size >= _LARGEST_FILE:
+                raise InputError(
+                    f"{path} has {size} bytes, and an ONNX file has fewer than {_LARGEST_FILE}; save the model with "
+                    "its weights as external data"
+                )
+            return file.read()
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file; check the path") from None
+    except NotRegular:
+        raise InputError(f"{path} is a pipe or a device; give the path of an ONNX file") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
-    return _parse(data, path.name), Source(path.name, path.parent)
+    except ValueError as error:
+        raise InputError(f"{str(path)!r} can be no path ({error}); give the path of an ONNX file") from None
+
+
+def _folders(path: Path) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys((path.parent.resolve(), path.resolve().parent)))
 
 
 def _parse(data: bytes, name: str) -> onnx.ModelProto:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import numpy as np
@@ -11,37 +12,47 @@ from onnx import helper, numpy_helper
 from ...dtypes import DTYPES, DType
 from ...errors import InputError, UnsupportedError
 from ...graph.ir import Array
+from .open_file import NotRegular, open_file
 from .read_model import Source
+
+_LARGEST_RANK = 64
+"""Of a NumPy array."""
 
 
 def read_tensor(tensor: onnx.TensorProto, source: Source, name: str = "") -> Array:
     """The elements as an array that may share memory with `tensor`.
 
-    Raises UnsupportedError for a dtype that has no DType, InputError for missing or damaged data.
+    Raises UnsupportedError for a dtype that has no DType, InputError for missing or damaged data, and where the
+    memory for compiling is spent.
     """
     name = name or tensor.name
     dtype = element_type(tensor.data_type)
     if dtype is None:
         raise UnsupportedError(f"tensor {name!r} has elements of type {type_name(tensor.data_type)}")
+    shape = _shape(tensor.dims, name, source)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        return _read_external(tensor, name, dtype, source)
+        return _read_external(tensor, shape, name, dtype, source)
     try:
-        return numpy_helper.to_array(tensor)
-    except (ValueError, TypeError) as error:
+        array = numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, OverflowError) as error:
         raise InputError(
-            f"{source.name}: tensor {name!r} of shape {list(tensor.dims)} is damaged ({error}); export the model again"
+            f"{source.name}: tensor {name!r} of shape {list(shape)} is damaged ({error}); export the model again"
         ) from None
+    source.memory.take(array.nbytes, f"{source.name}: tensor {name!r}")
+    return array
 
 
 def read_sparse(tensor: onnx.SparseTensorProto, source: Source, name: str) -> Array:
     """The dense equivalent. ONNX: indices are of shape [NNZ] (linear) or [NNZ, rank]."""
+    shape = _shape(tensor.dims, name, source)
     values, indices = read_tensor(tensor.values, source, name), read_tensor(tensor.indices, source, name)
-    dense = np.zeros(tuple(tensor.dims), values.dtype)
+    source.memory.take(prod(shape) * values.itemsize, f"{source.name}: sparse tensor {name!r} of shape {list(shape)}")
+    dense = np.zeros(shape, values.dtype)
     try:
         dense.reshape(-1)[indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), dense.shape)] = (
             values
         )
-    except (IndexError, ValueError) as error:
+    except (IndexError, TypeError, ValueError) as error:
         raise InputError(
             f"{source.name}: sparse tensor {name!r} is damaged ({error}); export the model again"
         ) from None
@@ -62,46 +73,79 @@ def type_name(code: int) -> str:
     return str(onnx.TensorProto.DataType.Name(code)).lower() if known else f"number {code}, unknown to ONNX"
 
 
-def _read_external(tensor: onnx.TensorProto, name: str, dtype: DType, source: Source) -> Array:
+def _shape(dims: object, name: str, source: Source) -> tuple[int, ...]:
+    shape = tuple(int(d) for d in dims)  # type: ignore[attr-defined]
+    if any(extent < 0 for extent in shape) or len(shape) > _LARGEST_RANK:
+        raise InputError(
+            f"{source.name}: tensor {name!r} of shape {list(shape)} is damaged (extents are 0 or more, at "
+            f"most {_LARGEST_RANK} of them); export the model again"
+        )
+    return shape
+
+
+def _read_external(tensor: onnx.TensorProto, shape: tuple[int, ...], name: str, dtype: DType, source: Source) -> Array:
     entries = {e.key: e.value for e in tensor.external_data}
     location = entries.get("location", "")
     path = _resolve(location, name, source)
-    count = int(np.prod(tensor.dims, dtype=np.int64))
+    count = prod(shape)
+    needed = count * dtype.bytes
     try:
-        offset, length = int(entries.get("offset", 0)), int(entries.get("length", count * dtype.bytes))
+        offset, length = int(entries.get("offset", 0)), int(entries.get("length", needed))
     except ValueError:
         offset = length = -1
-    if offset < 0 or length != count * dtype.bytes:
+    if offset < 0 or length != needed:
         raise InputError(
-            f"{source.name}: tensor {name!r} of shape {list(tensor.dims)} needs {count * dtype.bytes} bytes, and the "
+            f"{source.name}: tensor {name!r} of shape {list(shape)} needs {needed} bytes, and the "
             f"model asks for {entries.get('length')} at {entries.get('offset', 0)} in {location!r}; export it again"
         )
     try:
-        elements = np.fromfile(path, dtype.numpy.newbyteorder("<"), count, offset=offset)
+        file, size = open_file(path)
+        with file:
+            if offset + length > size:
+                raise InputError(
+                    f"{source.name}: the file {path} ends within tensor {name!r}, which needs {length} bytes at "
+                    f"{offset}; copy or export it again"
+                )
+            source.memory.take(length, f"{source.name}: tensor {name!r}")
+            file.seek(offset)
+            elements = np.fromfile(file, dtype.numpy.newbyteorder("<"), count)
     except FileNotFoundError:
         raise InputError(
             f"{source.name}: the file {path} with the data of tensor {name!r} is missing; put it beside the model"
         ) from None
+    except NotRegular:
+        raise InputError(
+            f"{source.name}: {path}, with the data of tensor {name!r}, cannot be read: it is a folder, a pipe or a "
+            "device; put the file itself there"
+        ) from None
     except OSError as error:
         raise InputError(f"{source.name}: {path}, with the data of tensor {name!r}, cannot be read: {error}") from None
-    if elements.size != count:
-        raise InputError(
-            f"{source.name}: the file {path} ends within tensor {name!r}, which needs {length} bytes at {offset}; "
-            "copy or export it again"
-        )
-    return elements.reshape(tuple(tensor.dims))
+    return elements.reshape(shape)
 
 
 def _resolve(location: str, name: str, source: Source) -> Path:
-    # A model must not read what lies outside its own folder. A link inside it is the user's doing and is followed.
+    """The path of an external file, free of links. Raises InputError unless it lies within the model's folder: a model
+    must not publish other files of the machine that compiles it."""
     posix, windows = PurePosixPath(location), PureWindowsPath(location)
     if not location or posix.is_absolute() or windows.anchor or ".." in (*posix.parts, *windows.parts):
         raise InputError(
             f"{source.name}: tensor {name!r} refers to the file {location!r}, which is not within the model's folder; "
             "this is refused: save the model again with its data beside it"
         )
-    if source.folder is None:
+    if not source.folders:
         raise InputError(
             f"{source.name} keeps the data of tensor {name!r} in the file {location!r}; give the path of the model"
         )
-    return source.folder / location
+    try:
+        path = (source.folders[0] / location).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, a name that is too long, a zero byte
+        raise InputError(
+            f"{source.name}: tensor {name!r} refers to the file {location!r}, which can be no file ({error}); save the "
+            "model again with its data beside it"
+        ) from None
+    if not any(path.is_relative_to(folder) for folder in source.folders):
+        raise InputError(
+            f"{source.name}: tensor {name!r} refers to the file {location!r}, a link to {path}, which is not within "
+            "the model's folder; this is refused: put the file itself there"
+        )
+    return path

@@ -1,0 +1,34 @@
+"""Reads into a model the external data of tensors that are no initialisers of its main graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import onnx
+from onnx import numpy_helper
+
+from .read_model import Source
+from .read_tensor import read_tensor
+
+
+def embed_external(model: onnx.ModelProto, source: Source) -> None:
+    """Gives tensors among attributes and in subgraphs their data: ONNX's checks would look for the files where the
+    program runs. Raises InputError for data that is missing or not within the model's folder."""
+    nodes = [*model.graph.node, *(n for f in model.functions for n in f.node)]
+    for tensor in _tensors(nodes):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            name = tensor.name
+            tensor.CopyFrom(numpy_helper.from_array(read_tensor(tensor, source), name))
+
+
+def _tensors(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
+    for node in nodes:
+        for a in node.attribute:
+            yield from (a.t, a.sparse_tensor.values, a.sparse_tensor.indices, *a.tensors)
+            for sparse in a.sparse_tensors:
+                yield from (sparse.values, sparse.indices)
+            for graph in (a.g, *a.graphs):
+                yield from graph.initializer
+                for sparse in graph.sparse_initializer:
+                    yield from (sparse.values, sparse.indices)
+                yield from _tensors(graph.node)

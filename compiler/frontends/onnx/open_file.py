@@ -1,0 +1,32 @@
+"""Opens files that a model consists of: regular ones, never what blocks or has no end."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+_FLAGS = ("O_BINARY", "O_CLOEXEC", "O_NOCTTY", "O_NOINHERIT", "O_NONBLOCK")
+"""Those that the system has: without O_NONBLOCK, opening a pipe waits for a writer."""
+
+
+class NotRegular(OSError):
+    """The path is that of a pipe, a device or a folder."""
+
+
+def open_file(path: Path) -> tuple[BinaryIO, int]:
+    """The file at `path`, opened for reading, and its size in bytes.
+
+    Links are followed. What was opened is checked, not what lies at the path before or after. Raises OSError, which
+    is NotRegular for what is no regular file, and ValueError for what can be no path.
+    """
+    handle = os.open(path, os.O_RDONLY | sum(getattr(os, name, 0) for name in _FLAGS))
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise NotRegular(f"{path} is not a regular file")
+        return os.fdopen(handle, "rb"), status.st_size
+    except BaseException:
+        os.close(handle)
+        raise

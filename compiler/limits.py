@@ -1,0 +1,86 @@
+"""How much a model may ask of the machine that compiles it: a file of a few bytes can describe a huge computation."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from .errors import InputError
+
+NODES = 250_000
+"""Nodes of a model once its functions are inlined. Large language models have 50,000, and take minutes to compile."""
+
+FOLD_BYTES = 64 * 2**20
+"""A result that depends on constants alone is computed at compile time up to this size, or where it has no more
+elements than its operands; else the model computes it at run time, which costs less than a download of that size."""
+
+FOLD_STEPS = 2**32
+"""The same for the elements that computing it takes, those added up included: about a minute in NumPy."""
+
+COPIES = 4
+"""So many times a build holds the model's constants at its peak, at least: as read, as packed, and as written."""
+
+_SHARE = 3 / 4
+_CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+class CompileMemory:
+    """Counts the bytes of a model's constants: what is read from files, and what is computed of it."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        """`limit` is in bytes; None is three quarters of this machine's memory."""
+        self._limit = int(machine_memory() * _SHARE) if limit is None else limit
+        self._taken = 0
+
+    def take(self, size: int, what: str) -> None:
+        """Counts `size` bytes before they are allocated. `what` names node or tensor.
+
+        Raises InputError where a build then would need more than the limit.
+        """
+        self._taken += size
+        if self._taken * COPIES > self._limit:
+            raise InputError(
+                f"{what} takes {format_size(size)}, which makes {format_size(self._taken)} of constants; a build holds "
+                f"them {COPIES} times, and --compile-memory allows {format_size(self._limit)}: give the model smaller "
+                "shapes, or more memory by --compile-memory (in Python: compile_memory)"
+            )
+
+
+def is_too_large(error: Exception) -> bool:
+    """Whether NumPy raised `error` for an array that memory or its own limits cannot hold."""
+    # NumPy has a plain ValueError for sizes beyond those of an address.
+    too_big = ("array is too big", "Maximum allowed dimension exceeded", "Maximum allowed size exceeded")
+    return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(too_big))
+
+
+def format_size(size: int) -> str:
+    """`size` in bytes for messages: 3.5 GiB."""
+    unit = 0
+    value: float = size
+    while value >= 1024 and unit + 1 < len(_UNITS):
+        value /= 1024
+        unit += 1
+    return f"{value:.4g} {_UNITS[unit]}"
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this process may take: those of the machine, or of its container."""
+    sizes = [_physical_memory()]
+    for path in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):
+            sizes.append(int(Path(path).read_text()))
+    return min(sizes)
+
+
+def _physical_memory() -> int:
+    if sys.platform == "win32":
+        kilobytes = ctypes.c_ulonglong()
+        if ctypes.windll.kernel32.GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes)):
+            return kilobytes.value * 1024
+    with suppress(AttributeError, OSError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return 16 * 2**30
