@@ -5,13 +5,18 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from math import prod
 from pathlib import Path
 
 from .errors import InputError
 
 NODES = 250_000
 """Nodes of a model once its functions are inlined. Large language models have 50,000, and take minutes to compile."""
+
+ELEMENTS = 2**31 - 1
+"""Elements of a tensor, also as it lies in memory with its padding: the indices of every target are int32."""
 
 FOLD_BYTES = 64 * 2**20
 """A result that depends on constants alone is computed at compile time up to this size, or where it has no more
@@ -48,6 +53,16 @@ class CompileMemory:
                 f"them {COPIES} times, and --compile-memory allows {format_size(self._limit)}: give the model smaller "
                 "shapes, or more memory by --compile-memory (in Python: compile_memory)"
             )
+
+
+def check_elements(shape: Sequence[int], what: str) -> None:
+    """Raises InputError for a tensor of more elements than indices can count; `what` says which one."""
+    count = prod(shape)
+    if count > ELEMENTS:
+        raise InputError(
+            f"{what} of shape {list(shape)} has {count} elements, and a tensor may have {ELEMENTS} (int32 indices); "
+            "give the model smaller shapes"
+        )
 
 
 def is_too_large(error: Exception) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 ALIGNMENT = 64
 """Bytes: a cache line, and more than any vector access needs."""
 
@@ -15,10 +17,6 @@ class Request:
     size: int
     first: int
     last: int
-
-    def meets(self, other: Request) -> bool:
-        """Whether both live at some step."""
-        return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +31,20 @@ def plan_memory(requests: list[Request]) -> Plan:
     """Largest first, each at the lowest gap among those that live at the same time (greedy by size: Pisarchyk and Lee,
     "Efficient Memory Management for Deep Neural Net Inference", 2020)."""
     order = sorted(range(len(requests)), key=lambda i: (-requests[i].size, requests[i].first, i))
-    placed: list[tuple[int, int, Request]] = []
-    offsets = [0] * len(requests)
-    peak = 0
-    for i in order:
-        r = requests[i]
-        size = aligned(r.size)
-        at = 0
-        for start, end, other in sorted(placed, key=lambda p: p[:2]):
-            if not r.meets(other):
-                continue
-            if start - at >= size:
-                break
-            at = max(at, end)
-        offsets[i] = at
-        placed.append((at, at + size, r))
-        peak = max(peak, at + size)
-    return Plan(tuple(offsets), peak)
+    sizes = np.asarray([aligned(requests[i].size) for i in order], np.int64)
+    firsts = np.asarray([requests[i].first for i in order], np.int64)
+    lasts = np.asarray([requests[i].last for i in order], np.int64)
+    starts = np.zeros_like(sizes)
+    for k, size in enumerate(sizes):
+        meeting = np.flatnonzero((firsts[:k] <= lasts[k]) & (firsts[k] <= lasts[:k]))
+        meeting = meeting[np.argsort(starts[meeting], kind="stable")]
+        ends = starts[meeting] + sizes[meeting]
+        free_from = np.maximum.accumulate(np.concatenate(([0], ends)))
+        fits = starts[meeting] - free_from[:-1] >= size
+        starts[k] = free_from[np.argmax(fits) if fits.any() else -1]
+    offsets = np.zeros_like(starts)
+    offsets[order] = starts
+    return Plan(tuple(offsets.tolist()), int((starts + sizes).max(initial=0)))
 
 
 def lower_bound(requests: list[Request]) -> int:

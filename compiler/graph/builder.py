@@ -12,7 +12,7 @@ from math import prod
 from ..dtypes import DType, from_numpy
 from ..errors import BoundsError, UnsupportedError
 from ..ir.reduction import Reduce
-from ..limits import FOLD_BYTES, FOLD_STEPS, CompileMemory
+from ..limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_elements
 from ..ops import OPERATORS
 from ..ops.call import Call
 from ..tensor import Tensor, constant, placeholder
@@ -34,7 +34,8 @@ class Builder:
         self._constants: dict[Value, Array] = {}
 
     def input(self, name: str, shape: tuple[int, ...], dtype: DType) -> Value:
-        """A graph input."""
+        """A graph input. Raises InputError where it has too many elements."""
+        check_elements(shape, f"input {name!r}")
         value = Value(name, shape, dtype)
         self._inputs.append(value)
         return value
@@ -99,7 +100,7 @@ def _bytes(t: Tensor) -> int:
 def define(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
     """The tensors of a node's outputs, by its operator's definition, over those of its inputs.
 
-    Raises UnsupportedError where the operator is unknown.
+    Raises UnsupportedError where the operator is unknown, InputError where a result has too many elements.
     """
     fn = OPERATORS.get(node.op)
     if fn is None:
@@ -119,4 +120,5 @@ def define(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
             raise UnsupportedError(
                 f"{node.op} (node {node.name!r}): its result would have shape {list(t.shape)}; check its inputs"
             )
+        check_elements(t.shape, f"{node.op} (node {node.name!r}): its result")
     return made

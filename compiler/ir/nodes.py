@@ -220,7 +220,12 @@ class Binary(Expr):
 
     @property
     def dtype(self) -> DType:
-        return BOOL if self.op in COMPARISONS else self.a.dtype
+        e: Expr = self
+        while isinstance(e, Binary):  # a loop: sums are as deep as they have operands
+            if e.op in COMPARISONS:
+                return BOOL
+            e = e.a
+        return e.dtype
 
 
 @dataclass(frozen=True, slots=True)

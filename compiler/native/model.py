@@ -11,6 +11,8 @@ from ..cache import Cache
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, render_host
+from ..errors import InputError
+from ..limits import format_size, machine_memory
 from ..program import Program, check_inputs, read_tensor, write_tensor
 from .jit import JitModule, header
 from .threads import define_parallel_for
@@ -19,11 +21,15 @@ Array = np.ndarray
 
 
 class NativeModel:
-    """`run` is not reentrant: the arena belongs to the model. Results do not depend on the number of `threads`."""
+    """`run` is not reentrant: the arena belongs to the model. Results do not depend on the number of `threads`.
+
+    Raises InputError for a program that needs more memory than the machine has.
+    """
 
     backend = "native"
 
     def __init__(self, program: Program, threads: int = 1, known: Cache | None = None) -> None:
+        _check_memory(program)
         module = LlvmModule()
         render_host(program, module, known)
         if module.calls(PARALLEL_FOR):
@@ -49,6 +55,17 @@ class NativeModel:
     def call(self, entry: str) -> None:
         """One of the program's functions, on what lies in the arena."""
         self._code.call(entry, _address(self._weights), _address(self.arena))
+
+
+def _check_memory(program: Program) -> None:
+    """InputError for a program that this machine has no memory for: the system would end the process instead."""
+    weights, has = len(program.weights) + program.prepared, machine_memory()
+    if weights + program.arena > has:
+        raise InputError(
+            f"model {program.name!r} needs {format_size(weights + program.arena)} of memory (weights "
+            f"{format_size(weights)}, inputs, outputs and intermediate results {format_size(program.arena)}), but this "
+            f"machine has {format_size(has)}: use a smaller input shape (--shape) or a smaller model"
+        )
 
 
 def _aligned(size: int) -> Array:

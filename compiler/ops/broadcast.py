@@ -8,6 +8,10 @@ from ..ir.nodes import Const, Expr
 from ..tensor import Tensor, compute
 from .call import Call
 
+MOST_OPERANDS = 64
+"""Operands of one expression. An operator that has more combines them in parts: an expression is as deep as it has
+operands, walks over it recurse, and a kernel has a parameter for each."""
+
 
 def broadcast_shape(call: Call, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The common shape of `shapes`, aligned at the right. Raises UnsupportedError where they do not fit."""
@@ -55,8 +59,35 @@ def scalar_element(call: Call, index: int, what: str) -> Expr | None:
 
 def pointwise(call: Call, fn: Callable[..., Expr], *tensors: Tensor) -> Tensor:
     """The tensor of `fn(element of each tensor)`, broadcast together."""
+    return _pointwise(call, call.name, fn, tensors)
+
+
+def _pointwise(call: Call, name: str, fn: Callable[..., Expr], tensors: tuple[Tensor, ...]) -> Tensor:
     shape = broadcast_shape(call, [t.shape for t in tensors])
-    return compute(call.name, shape, tensors, lambda *axes: fn(*(broadcast_element(t, axes) for t in tensors)))
+    return compute(name, shape, tensors, lambda *axes: fn(*(broadcast_element(t, axes) for t in tensors)))
+
+
+def fold_operands(
+    call: Call,
+    tensors: Sequence[Tensor],
+    combine: Callable[[Expr, Expr, Tensor], Expr],
+    finish: Callable[[Expr], Expr] = lambda total: total,
+) -> Tensor:
+    """The elements of `tensors`, broadcast together, combined from left to right: `combine(so far, element, of which
+    tensor)`, and `finish` of the last."""
+    head, *rest = tensors
+    parts = [rest[i : i + MOST_OPERANDS] for i in range(0, len(rest), MOST_OPERANDS)] or [[]]
+    for i, part in enumerate(parts):
+        last = i == len(parts) - 1
+        name = call.name if last else f"{call.name}.part{i}"
+
+        def body(first: Expr, *elements: Expr, part: Sequence[Tensor] = part, last: bool = last) -> Expr:
+            for x, t in zip(elements, part, strict=True):
+                first = combine(first, x, t)
+            return finish(first) if last else first
+
+        head = _pointwise(call, name, body, (head, *part))
+    return head
 
 
 def unary_operator(fn: Callable[[Expr], Expr]) -> Callable[[Call], Tensor]:

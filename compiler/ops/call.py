@@ -59,6 +59,10 @@ class Call:
             )
         return t
 
+    def every_input(self) -> list[Tensor]:
+        """All inputs of an operator that takes any number of them."""
+        return [self.input(i) for i in range(len(self.inputs))]
+
     def attribute(self, name: str, default: T) -> T:
         """An attribute, or `default`; the result has the default's type (strings are decoded)."""
         value = self.node.attributes.get(name)

@@ -10,7 +10,7 @@ from .reduce_axes import reduce_over
 
 def einsum(call: Call) -> Tensor:
     """ONNX Einsum: NumPy's einsum, with `...`, repeated labels and an implicit result."""
-    operands = [call.input(d) for d in range(len(call.inputs))]
+    operands = call.every_input()
     terms, result = _parse(call, [t.rank for t in operands])
     extents: dict[str, int] = {}
     for term, t in zip(terms, operands, strict=True):

@@ -12,7 +12,7 @@ from ..dtypes import F64
 from ..ir.construct import maximum, minimum, select, unary
 from ..ir.nodes import Expr, ExprLike, binary, expr
 from ..tensor import Tensor, compute
-from .broadcast import binary_operator, pointwise, scalar_element, unary_operator
+from .broadcast import binary_operator, fold_operands, pointwise, scalar_element, unary_operator
 from .call import Call
 
 
@@ -63,18 +63,10 @@ def _extreme(op: Callable[[Expr, Expr], Expr]) -> Callable[[Call], Tensor]:
 
     def fold(call: Call) -> Tensor:
         # The IR's max and min keep a NaN on the left only: inputs known to have none need no test, at the right.
-        tensors = [call.input(i) for i in range(len(call.inputs))]
-        careful = [t for t in tensors if _may_be_nan(t)]
-        plain = [t for t in tensors if not _may_be_nan(t)]
+        def combine(best: Expr, x: Expr, t: Tensor) -> Expr:
+            return select(unary("isnan", x), x, op(best, x)) if _may_be_nan(t) else op(best, x)
 
-        def body(*elements: Expr) -> Expr:
-            result = elements[0]
-            for i, x in enumerate(elements[1:], 1):
-                best = op(result, x)
-                result = select(unary("isnan", x), x, best) if i < len(careful) else best
-            return result
-
-        return pointwise(call, body, *careful, *plain)
+        return fold_operands(call, sorted(call.every_input(), key=_may_be_nan, reverse=True), combine)
 
     return fold
 
@@ -84,14 +76,12 @@ def _may_be_nan(t: Tensor) -> bool:
 
 
 def _sum(call: Call) -> Tensor:
-    return pointwise(
-        call, lambda *xs: reduce(lambda a, b: a + b, xs), *(call.input(i) for i in range(len(call.inputs)))
-    )
+    return fold_operands(call, call.every_input(), lambda total, x, _: total + x)
 
 
 def _mean(call: Call) -> Tensor:
-    tensors = [call.input(i) for i in range(len(call.inputs))]
-    return pointwise(call, lambda *xs: reduce(lambda a, b: a + b, xs) / len(xs), *tensors)
+    tensors = call.every_input()
+    return fold_operands(call, tensors, lambda total, x, _: total + x, lambda total: total / len(tensors))
 
 
 def _clip(call: Call) -> Tensor:

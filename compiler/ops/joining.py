@@ -9,11 +9,12 @@ from ..ir.construct import select
 from ..ir.nodes import Expr, expr
 from ..tensor import Tensor, compute
 from .axes import one_axis
+from .broadcast import MOST_OPERANDS
 from .call import Call
 
 
 def _concat(call: Call) -> Tensor:
-    every = [call.input(i) for i in range(len(call.inputs))]
+    every = call.every_input()
     first = every[0]
     axis = one_axis(call, call.attribute("axis", 0), first.rank)
     for t in every:
@@ -24,7 +25,16 @@ def _concat(call: Call) -> Tensor:
                 f"shapes {list(first.shape)} and {list(t.shape)} differ in more than axis {axis}",
                 "check the input shapes",
             )
+    return _joined(call.name, every, axis)
+
+
+def _joined(name: str, every: list[Tensor], axis: int) -> Tensor:
+    """`every` one behind the other along `axis`; many in parts, which are joined then."""
+    first = every[0]
     parts = [t for t in every if t.shape[axis] > 0]
+    if len(parts) > MOST_OPERANDS:
+        groups = [parts[i : i + MOST_OPERANDS] for i in range(0, len(parts), MOST_OPERANDS)]
+        return _joined(name, [_joined(f"{name}.{i}", group, axis) for i, group in enumerate(groups)], axis)
     ends = list(accumulate(t.shape[axis] for t in parts))
     shape = (*first.shape[:axis], sum(t.shape[axis] for t in parts), *first.shape[axis + 1 :])
 
@@ -43,7 +53,7 @@ def _concat(call: Call) -> Tensor:
         assert result is not None
         return result
 
-    return compute(call.name, shape, parts, body)
+    return compute(name, shape, parts, body)
 
 
 def _split(call: Call) -> tuple[Tensor, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def _evaluate(tensor: Tensor, values: dict[Buffer, Array]) -> Array:
 
 def _reduce(body: Reduce, shape: tuple[int, ...], env: dict[Var, Array], values: dict[Buffer, Array]) -> Array:
     rank, axes = len(shape), body.axes
-    size = int(np.prod(shape, dtype=np.int64))
+    size = prod(shape)
     # The inner axes that fit the grid are reduced by NumPy at once, the outer ones one by one.
     inner, count = len(axes), 1
     while inner > 0 and size * count * axes[inner - 1].extent <= GRID_LIMIT:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
+from math import prod
 
 from ..ir.layout import Layout
 from ..ir.nodes import Load
 from ..ir.rewrite import loads
+from ..limits import check_elements
 from ..plan_memory import Request, plan_memory
 from .fuse import Group
 from .program import TensorProgram
@@ -92,4 +92,6 @@ def _same_element(x: Load, g: Group) -> bool:
 
 
 def _bytes(t: Tensor, layouts: Mapping[Tensor, Layout]) -> int:
-    return int(np.prod(layouts[t].physical_shape, dtype=np.int64)) * t.dtype.bytes
+    shape = layouts[t].physical_shape
+    check_elements(shape, f"tensor {t.name!r}, as it lies in memory,")
+    return prod(shape) * t.dtype.bytes
