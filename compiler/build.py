@@ -18,6 +18,7 @@ from .errors import InputError, InternalError
 from .frontends.onnx import import_model
 from .graph.lower_graph import lower_graph
 from .graph.passes import run_graph_passes
+from .limits import CompileMemory
 from .options import TARGETS, Options, graph_passes
 from .pipeline import Lowered, compile_for, lower_tensors
 from .program import TensorSpec
@@ -70,7 +71,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     work = Work(printable(model.stem), options, known, phase, emit)
     report = Report(printable(model.name), options.precision, known, work.seconds)
     with work.timed("import"):
-        graph = import_model(model, options.shapes)
+        graph = import_model(model, options.shapes, CompileMemory(options.compile_memory))
         work.observe("import", graph)
     report.operators = Counter(n.op for n in graph.nodes)
     with work.timed("optimise"):

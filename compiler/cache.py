@@ -2,14 +2,17 @@
 
 Any number of processes may use one folder: an entry is written aside and then renamed, and carries a checksum, so that
 whoever reads it finds all of it or nothing. What cannot be read counts as not there; a folder that cannot be written to
-is left alone, and `note` says so. Where the folder grows too large, the entries go that nobody has read for longest.
+is left alone, and `note` says so. What it holds is run, so a folder or an entry that other users can write to, or that
+belongs to one, is passed over. Where the folder grows too large, the entries go that nobody has read for longest.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 import time
+import warnings
 import zlib
 from contextlib import suppress
 from functools import cache
@@ -101,7 +104,8 @@ class Cache:
     def _read(self, name: str) -> bytes | None:
         path = self._path(name)
         try:
-            sealed = path.read_bytes()
+            with path.open("rb") as file:
+                sealed = b"" if distrust(os.fstat(file.fileno())) else file.read()
         except OSError:
             return None
         data = _open(name, sealed)
@@ -112,7 +116,9 @@ class Cache:
         return data
 
     def _write(self, path: Path, sealed: bytes) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        assert self.folder is not None
+        self.folder.mkdir(0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(0o700, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(suffix=_UNFINISHED, dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -144,17 +150,47 @@ def _checksum(name: str, packed: bytes) -> bytes:
     return sha256(name.encode() + b"\0" + packed).digest()
 
 
+def distrust(status: os.stat_result) -> str | None:
+    """Why a folder or a file of this status may hold what another user wrote; None where it does not, and where the
+    system has no such users."""
+    if not hasattr(os, "geteuid"):
+        return None
+    if status.st_uid != os.geteuid():
+        return f"it belongs to another user ({status.st_uid})"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"other users may write to it (mode {stat.S_IMODE(status.st_mode):04o})"
+    return None
+
+
 def open_cache(*, enabled: bool = True) -> Cache:
     """The user's cache, in the folder that WEBNN_COMPILE_CACHE_DIR names or else where the system keeps caches. Where
-    it is not `enabled`, one that ends with the process."""
+    it is not `enabled`, one that ends with the process; so too, with a warning, where other users may have written to
+    the folder."""
     if not enabled:
         return Cache(None)
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if folder:
-        return Cache(Path(folder))
+    named = os.environ.get(FOLDER_VARIABLE)
+    folder = Path(named) if named else _usual_folder()
+    reason = None
+    # What a link leads to is checked, and used.
+    with suppress(OSError, RuntimeError):
+        folder = folder.resolve()
+        reason = distrust(folder.stat())
+    if reason is None:
+        return Cache(folder)
+    known = Cache(None)
+    known.note = f"the cache folder {folder} is passed over: {reason}"
+    warnings.warn(
+        f"{known.note}, and what it holds is run; make it yours alone (chown, chmod go-w), or name another "
+        f"folder by {FOLDER_VARIABLE}",
+        stacklevel=3,
+    )
+    return known
+
+
+def _usual_folder() -> Path:
     from platformdirs import user_cache_path
 
-    return Cache(user_cache_path("webnn-compile", appauthor=False))
+    return user_cache_path("webnn-compile", appauthor=False)
 
 
 def key_of(*parts: object) -> str:

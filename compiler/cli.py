@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from . import __version__
 from .errors import InputError, InternalError, WebnnCompileError
+from .limits import parse_size
 from .options import GPU_TILES, HOSTS, PRECISIONS, TARGETS, Options
 from .progress import Progress
 
@@ -24,6 +26,18 @@ INTERRUPTED = 130
 
 FILE = click.Path(path_type=Path, readable=False)
 """Any path: what is wrong with one is said in the compiler's own words."""
+
+
+class SizeOption(click.ParamType[int]):
+    """4GiB: bytes."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        size = parse_size(str(value))
+        if size is None:
+            self.fail(f"{value!r} is not a size such as 4GiB or 500MiB", param, ctx)
+        return size
 
 
 class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
@@ -120,6 +134,12 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option("--force", is_flag=True, help="Replace a bundle that is already there.")
 @click.option("--no-cache", is_flag=True, help="Compile every kernel anew, and keep none for the next time.")
+@click.option(
+    "--compile-memory",
+    type=SizeOption(),
+    metavar="4GiB",
+    help="Memory that compiling may take, by estimate. By default three quarters of this machine's.",
+)
 @click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 @click.version_option(__version__)
 def main(
@@ -139,6 +159,7 @@ def main(
     coop_coep: bool,
     force: bool,
     no_cache: bool,
+    compile_memory: int | None,
     debug: bool,
 ) -> None:
     """Compile MODEL (an ONNX file) into a folder that any web server can host.
@@ -170,10 +191,12 @@ def main(
             coop_coep=coop_coep,
             force=force,
             cache=not no_cache,
+            compile_memory=compile_memory,
             processes=None,
             report=report,
         )
-        with progress:
+        with warnings.catch_warnings(), progress:
+            warnings.showwarning = _show_warning
             result = build(model, out, options, progress.phase, click.echo)
         if report is not None:
             write_report(result, report)
@@ -187,6 +210,10 @@ def main(
     except KeyboardInterrupt:
         click.echo("interrupted; no bundle was written", err=True)
         sys.exit(INTERRUPTED)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    click.echo(f"warning: {message}", err=True)
 
 
 def _explain(error: Exception, phase: str) -> None:

@@ -11,6 +11,7 @@ from .cache import Cache, open_cache
 from .errors import InputError
 from .frontends.onnx import import_model
 from .graph.passes import run_graph_passes
+from .limits import CompileMemory
 from .options import PRECISIONS, graph_passes
 from .pipeline import compile_for, lower_model
 from .tensor.choose_tile import choose_tile
@@ -36,6 +37,7 @@ def compile(
     fast_math: bool = True,
     precision: str = "f32",
     cache: bool = True,
+    compile_memory: int | None = None,
 ) -> NativeModel | WasmModel | DeviceModel:
     """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
 
@@ -44,7 +46,8 @@ def compile(
     "native" runs on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise than
     the model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds
     large constants to float16, and on "webgpu" what lies in memory between kernels; sums are float32 everywhere. With
-    `cache`, kernels of earlier calls come from the user's cache folder. Raises InputError and UnsupportedError.
+    `cache`, kernels of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling
+    may take, by estimate; by default three quarters of the machine's memory. Raises InputError and UnsupportedError.
     """
     if target not in TARGETS:
         raise InputError(f"target {target!r} is not known; choose one of {', '.join(TARGETS)}")
@@ -52,7 +55,9 @@ def compile(
         raise InputError(f"threads={threads}: give 1 or more for the target native, 1 for the others")
     if precision not in PRECISIONS:
         raise InputError(f"precision {precision!r} is not known; choose one of {', '.join(PRECISIONS)}")
-    graph = run_graph_passes(import_model(model, shapes), graph_passes(precision=precision))
+    graph = run_graph_passes(
+        import_model(model, shapes, CompileMemory(compile_memory)), graph_passes(precision=precision)
+    )
     known = open_cache(enabled=cache)
     if target in ("webgpu", "webgl"):
         halves = precision == "f16" and target == "webgpu"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -80,6 +81,16 @@ def format_size(size: int) -> str:
         value /= 1024
         unit += 1
     return f"{value:.4g} {_UNITS[unit]}"
+
+
+def parse_size(text: str) -> int | None:
+    """The bytes of a size such as 4GiB, 4GB, 1.5g or 4096; None where `text` is none."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?)b?|b)?", text.strip().lower(), re.ASCII)
+    if match is None:
+        return None
+    number, unit, binary = match.groups()
+    base = 1000 if unit and not binary and text.strip().lower().endswith("b") else 1024
+    return int(float(number) * base ** (" kmgt".index(unit) if unit else 0))
 
 
 def machine_memory() -> int:

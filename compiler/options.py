@@ -46,7 +46,7 @@ class Options:
     `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large products.
 
     So many `processes` compile kernels, where there are many; None is one for each core. A program that asks for more
-    than one must be importable without running.
+    than one must be importable without running. `compile_memory` is in bytes, None a share of this machine's.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -62,6 +62,7 @@ class Options:
     coop_coep: bool = False
     force: bool = False
     cache: bool = True
+    compile_memory: int | None = None
     processes: int | None = 1
     report: Path | None = None
 

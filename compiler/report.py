@@ -102,7 +102,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 def _cache(cache: Cache) -> str:
     if cache.folder is None:
-        return "off"
+        return "off" if cache.note is None else f"off; {cache.note}"
     found = f"{cache.hits} of {cache.hits + cache.misses} pieces of code were known, in {printable(cache.folder)}"
     return found if cache.note is None else f"{found}; {cache.note}"
 

@@ -56,7 +56,7 @@ def feeds(case: Case) -> dict[str, Array]:
 @functools.cache
 def make_model(case: Case) -> onnx.ModelProto:
     """A model of one node, with the dtypes and shapes of its outputs."""
-    model = _untyped_model(case)
+    model = untyped_model(case)
     del model.graph.output[:]
     model.graph.output.extend(
         helper.make_tensor_value_info(f"y{i}", helper.np_dtype_to_tensor_dtype(r.dtype), r.shape)
@@ -70,7 +70,7 @@ def reference(case: Case) -> list[Array]:
     """What the outputs must be: by onnxruntime, unoptimised; by the ONNX reference where it lacks the operator."""
     if case.expected is not None:
         return list(case.expected)
-    model = _untyped_model(case)
+    model = untyped_model(case)
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
@@ -86,7 +86,7 @@ def reference(case: Case) -> list[Array]:
     return [np.array(r) for r in results]
 
 
-def _untyped_model(case: Case) -> onnx.ModelProto:
+def untyped_model(case: Case) -> onnx.ModelProto:
     names = ["" if a is None else f"x{i}" for i, a in enumerate(case.inputs)]
     node = helper.make_node(case.op, names, [f"y{i}" for i in range(case.outputs)], name="node", **case.attributes)
     graph = helper.make_graph(
@@ -140,7 +140,7 @@ def evaluate_model(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Arr
 
 def evaluate_case(case: Case) -> list[Array]:
     """What the interpreter of tensors makes of the case; asks no reference."""
-    return evaluate_model(_untyped_model(case), feeds(case))
+    return evaluate_model(untyped_model(case), feeds(case))
 
 
 def _attribute(a: onnx.AttributeProto) -> Any:

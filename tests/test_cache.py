@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -170,6 +171,78 @@ def test_kinds_and_keys_are_apart(folder: Path) -> None:
     fresh = Cache(folder)
     assert (fresh.get("code", "k"), fresh.get("object", "k"), fresh.get("code", "l")) == (b"1", b"2", None)
     assert (fresh.hits, fresh.misses) == (2, 1)
+
+
+def test_folders_and_entries_are_the_users_alone(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        Cache(folder).put("code", "k", b"data")
+    finally:
+        os.umask(before)
+    (entry,) = entries(folder)
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (folder, entry.parent, entry)] == [0o700, 0o700, 0o600]
+
+
+def give_away(path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only the superuser can give a file to another user")
+    os.chown(path, 12345, 12345)
+
+
+FOREIGN: dict[str, tuple[Callable[[Path], None], str]] = {
+    "of a group": (lambda p: p.chmod(0o770), r"other users may write to it \(mode 0770\)"),
+    "of all": (lambda p: p.chmod(0o1777), r"other users may write to it \(mode 1777\)"),
+    "of another": (give_away, r"it belongs to another user \(12345\)"),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no user ids")
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_folder_that_others_may_have_written_to_is_passed_over(kind: str, folder: Path, tmp_path: Path) -> None:
+    change, reason = FOREIGN[kind]
+    _, expected = bundle(tmp_path, "cold")
+    change(folder)
+    before = {p: p.read_bytes() for p in entries(folder)}
+    with pytest.warns(
+        UserWarning, match=rf"the cache folder {folder} is passed over: {reason}.* by {FOLDER_VARIABLE}"
+    ) as seen:
+        report, files = bundle(tmp_path, "again")
+    assert len(seen) == 1
+    assert (report.cache.folder, report.cache.hits) == (None, 0)
+    assert "is passed over" in (report.cache.note or "")
+    assert files == expected
+    assert {p: p.read_bytes() for p in entries(folder)} == before
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no user ids")
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_an_entry_that_others_may_have_written_is_not_read(kind: str, folder: Path) -> None:
+    Cache(folder).put("code", "k", b"data")
+    assert Cache(folder).get("code", "k") == b"data"
+    FOREIGN[kind][0](entries(folder)[0])
+    assert Cache(folder).get("code", "k") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no user ids")
+def test_a_link_is_judged_by_the_folder_that_it_leads_to(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir(mode=0o755)
+    folder.symlink_to(target)
+    assert open_cache().folder == target
+    target.chmod(0o777)
+    with pytest.warns(UserWarning, match=rf"the cache folder {target} is passed over"):
+        assert open_cache().folder is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no user ids")
+def test_the_command_line_warns_in_one_line(folder: Path, tmp_path: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+    file = two_convolutions(tmp_path)
+    result = CliRunner().invoke(main, [str(file), "--out", str(tmp_path / "out"), "--targets", "wasm"])
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("warning: ") == 1
+    assert f"warning: the cache folder {folder} is passed over: other users may write to it" in result.stderr
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

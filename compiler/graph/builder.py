@@ -46,6 +46,11 @@ class Builder:
         self._constants[value] = data
         return value
 
+    @property
+    def constants(self) -> Mapping[Value, Array]:
+        """The elements of all values that are known."""
+        return self._constants
+
     def constant_of(self, value: Value) -> Array | None:
         """The elements of `value` where they are known."""
         return self._constants.get(value)

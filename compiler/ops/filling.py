@@ -15,6 +15,8 @@ from .casting import onnx_dtype
 
 def _constant_of_shape(call: Call) -> Tensor:
     value = call.attribute("value", np.zeros(1, np.float32))
+    if value.size != 1:
+        raise call.unsupported(f"attribute value has {value.size} elements, not one", "the model is invalid")
     shape = call.ints(0, "input") or ()
     return compute(call.name, shape, (), lambda *_: Const(value.item(), from_numpy(value.dtype)))
 
@@ -35,6 +37,10 @@ def _range(call: Call) -> Tensor:
     dtype = call.input(0).dtype
     if delta == 0:
         raise call.unsupported("delta is 0", "the model is invalid")
+    if not all(map(math.isfinite, (start, limit, delta))):
+        raise call.unsupported(
+            f"start {start}, limit {limit} and delta {delta} give no finite sequence", "the model is invalid"
+        )
     count = max(0, math.ceil((limit - start) / delta))
     return compute(call.name, (count,), (), lambda i: i.cast(dtype) * delta + start)
 

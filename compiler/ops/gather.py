@@ -40,11 +40,18 @@ def _known_in_range(call: Call, indices: Tensor, extents: Sequence[int]) -> Tens
     return constant(indices.name, np.asarray(np.where(known < 0, known + limits, known), np.int32))
 
 
+def to_int32(index: Expr) -> Expr:
+    """`index` as int32; one that int32 cannot hold becomes the nearest number that it can, and stays out of range."""
+    if index.dtype == I64:
+        index = minimum(maximum(index, -(2**31)), 2**31 - 1)
+    return index.cast(I32)
+
+
 def _index(indices: Tensor, at: Sequence[Expr], extent: int) -> Expr:
     """The element of `indices` at `at`, as an index into a dimension of `extent`."""
     known = indices.data
     if known is None:
-        index = indices.read(tuple(at)).cast(I32)
+        index = to_int32(indices.read(tuple(at)))
         return minimum(maximum(select(index < 0, index + extent, index), 0), extent - 1)
     if known.size == 1:
         return Const(int(known.item()))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..dtypes import I32
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, expr
 from ..tensor import Tensor, compute
 from .axes import many_axes
 from .broadcast import broadcast_element, broadcast_shape
 from .call import Call
+from .gather import to_int32
 
 
 def _transpose(call: Call) -> Tensor:
@@ -102,7 +102,7 @@ def _reverse_sequence(call: Call) -> Tensor:
     def body(*axes: Expr) -> Expr:
         at = axes[time]
         # No length given at run time leads outside of the tensor.
-        length = minimum(maximum(lengths[axes[batch]].cast(I32), 0), t.shape[time])
+        length = minimum(maximum(to_int32(lengths[axes[batch]]), 0), t.shape[time])
         source = select(at < length, maximum(length - 1 - at, 0), at)
         return t.read([source if d == time else axis for d, axis in enumerate(axes)])
 

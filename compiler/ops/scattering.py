@@ -11,13 +11,14 @@ from math import prod
 
 import numpy as np
 
-from ..dtypes import I32, highest, lowest
+from ..dtypes import highest, lowest
 from ..ir.construct import all_of, maximum, minimum, select
 from ..ir.nodes import Expr, expr
 from ..tensor import Tensor, compute, constant, reduce
 from .axes import one_axis
 from .broadcast import pointwise
 from .call import Call
+from .gather import to_int32
 
 COMBINE: dict[str, tuple[str, Callable[[Expr, Expr], Expr]]] = {
     "add": ("sum", lambda a, b: a + b),
@@ -45,7 +46,7 @@ def _scatter_elements(call: Call) -> Tensor:
         return [place if d == axis else i for d, i in enumerate(at)]
 
     def meant(at: Sequence[Expr], place: Sequence[Expr]) -> Expr:
-        index = _from_front(indices.read(along(at, place[0]), inside(at)).cast(I32), data.shape[axis])
+        index = _from_front(to_int32(indices.read(along(at, place[0]), inside(at))), data.shape[axis])
         return inside(at) & index.eq(at[axis])
 
     known = None
@@ -69,7 +70,7 @@ def _scatter_nd(call: Call) -> Tensor:
 
     def meant(at: Sequence[Expr], place: Sequence[Expr]) -> Expr:
         return all_of(
-            *(_from_front(indices.read([*place, expr(d)]).cast(I32), data.shape[d]).eq(at[d]) for d in range(depth))
+            *(_from_front(to_int32(indices.read([*place, expr(d)])), data.shape[d]).eq(at[d]) for d in range(depth))
         )
 
     known = None

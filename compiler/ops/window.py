@@ -40,7 +40,8 @@ class Window:
         """The number of taps that fall on elements, and on padding too where `padded`."""
         low, high = (-self.before, self.size + self.after) if padded else (0, self.size)
         start = position * self.stride - self.before
-        return sum(low <= start + k * self.dilation < high for k in range(self.kernel))
+        first, behind = (-((start - end) // self.dilation) for end in (low, high))
+        return max(0, min(behind, self.kernel) - max(first, 0))
 
 
 def within(index: Expr, size: int, least: int, most: int) -> Expr | None:

@@ -185,6 +185,10 @@ class _Narrower:
         return _wrapped(Unary(op, operand), e, known)
 
     def _binary(self, op: str, a: Expr, b: Expr, e: Expr, known: Ranges) -> Expr:
+        match e:
+            case Binary("min", Binary("max", x, Const(low)), Const(high)) if e.dtype == I64 and (low, high) == INT32:
+                # An index on its way to int32. What is stored or given fits; a sum of such may wrap, still an int32.
+                return self._expr(x, known)
         if a.dtype == F16:
             result = Binary(op, self._expr(a, known), self._expr(b, known))
             return result if op in COMPARISONS else round_to_half(result)

@@ -209,3 +209,18 @@ def test_verify_without_its_packages(package: str, path: Path, tmp_path: Path, m
     monkeypatch.setitem(sys.modules, package, None)
     message = rf"--verify needs the package {package}: pip install 'webnn-compile\[verify\]'"
     refused(run(path, "--out", tmp_path / "out", *SHAPE, "--verify"), message)
+
+
+def test_memory_for_compiling(path: Path, tmp_path: Path) -> None:
+    result = run(path, "--out", tmp_path / "out", *SHAPE, "--compile-memory", "1KiB")
+    refused(result, r"tensor '\w+' takes .* and --compile-memory allows 1 KiB: give the model smaller shapes, or more")
+    refused(
+        run(path, "--out", tmp_path / "out", *SHAPE, "--compile-memory", "much"), "'much' is not a size such as 4GiB"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_name_that_is_not_text(path: Path, tmp_path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"logits", b"\xff" * 6))
+    refused(run(path, "--out", tmp_path / "out", *SHAPE), r"net\.onnx is damaged: a value has the name b'\\xff")
+    assert not (tmp_path / "out").exists()

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx_models import assert_close, model, node, onnxruntime_results, random
-from webnn_compile.errors import InternalError, UnsupportedError
+from webnn_compile.errors import InputError, InternalError, UnsupportedError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.verify import verify_graph
@@ -194,3 +194,23 @@ def test_function_that_onnx_cannot_inline() -> None:
     inputs = {name: [1, 2, 3, 4] for name in "qkv"}
     with pytest.raises(UnsupportedError, match="Attention: 1 node 'y'"):
         import_model(model([attention], inputs, ["y"], {"n": np.array([2])}, opset=24))
+
+
+def test_a_definition_that_fails_on_an_invalid_node_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the importer knows the shape that Reshape is given here."""
+
+    def fail(_: object) -> None:
+        raise TypeError("no such axis")
+
+    monkeypatch.setitem(OPERATORS, "MatMul", fail)
+    nodes = [
+        node("Add", ["s", "s"], ["shape"]),
+        node("Reshape", ["x", "shape"], ["r"]),
+        node("MatMul", ["r", "w"], ["y"], "product"),
+    ]
+    weights = {"s": np.asarray([2, 2]), "w": random((3, 2))}
+    with pytest.raises(InputError, match=r"is not a valid ONNX model: MatMul \(node 'product'\): .*export it again"):
+        import_model(model(nodes, {"x": [16]}, ["y"], weights))
+    weights["w"] = random((4, 2))
+    with pytest.raises(InternalError, match=r"MatMul \(node 'product'\): importing it failed with TypeError: no such"):
+        import_model(model(nodes, {"x": [16]}, ["y"], weights))

@@ -172,3 +172,27 @@ def test_external_data_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "weights.bin").symlink_to(elsewhere / "blob")
     feeds = {"x": random((2, 16), 3)}
     assert_close(evaluate_graph(import_model(path), feeds), onnxruntime_results(proto, feeds))
+
+
+@pytest.mark.parametrize("rows", [4, 64], ids=["small", "large"])
+@pytest.mark.parametrize(
+    ("columns", "dtype", "message"),
+    [
+        ([8], np.float16, r"'w' is float16\[(4|64), 8\], and the input of this name is declared as float\[(4|64), 8\]"),
+        ([9], np.float32, r"'w' is float\[(4|64), 8\], and the input of this name is declared as float\[(4|64), 9\]"),
+        (["n", 9], np.float32, r"and the input of this name is declared as float\[(4|64), 'n', 9\]"),
+        ([], np.float32, r"and the input of this name is declared as float\[(4|64)\]"),
+    ],
+)
+def test_initialiser_unlike_the_input_of_its_name(
+    columns: list[int | str], dtype: Any, message: str, rows: int
+) -> None:
+    inputs: dict[str, Any] = {"x": [2, rows], "w": [rows, *columns]}
+    weights = {"w": random((rows, 8), 0, dtype)}
+    with pytest.raises(InputError, match=rf"is not a valid ONNX model: its initialiser .*{message}; export it again"):
+        import_model(model([node("MatMul", ["x", "w"], ["y"])], inputs, ["y"], weights))
+
+
+def test_an_initialiser_may_fill_what_its_input_leaves_open() -> None:
+    proto = model([node("Mul", ["x", "w"], ["y"])], {"x": [4], "w": ["n"]}, ["y"], {"w": random((4,))})
+    assert [v.name for v in import_model(proto).inputs] == ["x"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from op_table import Case, evaluate_case
+import pytest
+from op_table import BACKENDS, Case, evaluate_case, feeds, untyped_model
+from webnn_compile.errors import InputError, UnsupportedError
 
 X = np.arange(5, dtype=np.float32)
 
@@ -32,3 +34,54 @@ def test_reverse_sequence_bounds_its_lengths() -> None:
     inputs = (X.reshape(5, 1).repeat(2, 1), np.asarray([99, -3]))
     (result,) = evaluate_case(Case("r", "ReverseSequence", inputs))
     np.testing.assert_array_equal(result, np.stack([X[::-1], X], 1))
+
+
+FAR = np.asarray([2**62, -(2**62), 2**32 + 1, -(2**31) - 1])
+"""Indices that mean others where only 32 bits of them are kept."""
+NEAREST = [4, 0, 4, 0]
+NONE = np.ones(4, np.float32)
+
+FAR_CASES = {
+    "Gather": (Case("", "Gather", (X, FAR)), NEAREST),
+    "GatherElements": (Case("", "GatherElements", (X, FAR)), NEAREST),
+    "GatherND": (Case("", "GatherND", (X, FAR[:, None])), NEAREST),
+    "ScatterElements": (Case("", "ScatterElements", (X, FAR, NONE)), X),
+    "ScatterElements-add": (Case("", "ScatterElements", (X, FAR, NONE), {"reduction": "add"}), X),
+    "ScatterND": (Case("", "ScatterND", (X, FAR[:, None], NONE)), X),
+    "OneHot": (
+        Case("", "OneHot", (FAR, np.asarray(5), np.asarray([0, 1], np.float32)), constants=frozenset({1, 2})),
+        np.zeros((4, 5)),
+    ),
+    "ReverseSequence": (
+        Case("", "ReverseSequence", (X[:4, None].repeat(4, 1), FAR)),
+        np.stack([X[3::-1], X[:4], X[3::-1], X[:4]], 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("backend", ["evaluate", "native", "wasm"])
+@pytest.mark.parametrize("name", FAR_CASES)
+def test_an_index_beyond_32_bits_is_far_out_of_range(name: str, backend: str) -> None:
+    case, expected = FAR_CASES[name]
+    np.testing.assert_array_equal(BACKENDS[backend](untyped_model(case), feeds(case))[0], expected)
+
+
+@pytest.mark.parametrize("target", ["webgpu", "webgl"])
+def test_devices_refuse_an_index_beyond_32_bits(target: str) -> None:
+    case, _ = FAR_CASES["Gather"]
+    with pytest.raises(InputError, match="beyond int32, which the device cannot hold"):
+        BACKENDS[target](untyped_model(case), feeds(case))
+
+
+@pytest.mark.parametrize("index", FAR)
+@pytest.mark.parametrize(("op", "more"), [("Gather", ()), ("GatherElements", ()), ("ScatterElements", (NONE[:1],))])
+def test_a_constant_index_beyond_32_bits_is_refused(op: str, more: tuple[np.ndarray, ...], index: int) -> None:
+    with pytest.raises(UnsupportedError, match="out of range"):
+        evaluate_case(Case("", op, (X, np.asarray([index]), *more), constants=frozenset({1})))
+
+
+@pytest.mark.parametrize("index", FAR)
+@pytest.mark.parametrize(("op", "more"), [("GatherND", ()), ("ScatterND", (NONE[:1],))])
+def test_a_constant_tuple_beyond_32_bits_is_refused(op: str, more: tuple[np.ndarray, ...], index: int) -> None:
+    with pytest.raises(UnsupportedError, match="out of range"):
+        evaluate_case(Case("", op, (X, np.asarray([[index]]), *more), constants=frozenset({1})))

@@ -288,3 +288,13 @@ def test_random_expressions() -> None:
         check(kernel, [samples(d, k, bounds.get(k)) for k, d in enumerate(dtypes)], bounds)
         proven += 1
     assert proven > 80
+
+
+def test_an_index_on_its_way_to_int32_is_not_clamped() -> None:
+    """The range of a sum is wider than int32: a clamp of all its bits would send the kernel to the host."""
+    kernel = pointwise(lambda x: minimum(maximum(x + 5, -(2**31)), 2**31 - 1).cast(I32), I64)
+    narrowed = narrow_types(kernel, {kernel.params[0]: (-(2**31), 2**31 - 1)}).kernel
+    assert_device_types(narrowed)
+    assert not [e for e in walk(narrowed.body) if isinstance(e, Binary) and e.op in ("min", "max")]
+    x = samples(I64, bounds=(-1000, 1000))
+    np.testing.assert_array_equal(run(narrowed, [x.astype(np.int32)]), x + 5)

@@ -11,6 +11,7 @@ from ...graph.builder import Builder
 from ...graph.ir import Graph, Value
 from ...graph.names import Names
 from ...limits import is_too_large
+from .check_node import check_node
 from .problems import Problems
 from .read_attributes import read_attributes
 from .read_constant import read_constant
@@ -101,6 +102,7 @@ class _Build:
     def _node(self, node: onnx.NodeProto, name: str, scope: Scope) -> Sequence[Value | None]:
         if not self._problems.check_kind(node):
             return self._stand_ins(node)
+        inputs: list[Value | None] = []
         try:
             inputs = [self._lookup(n, scope) if n else None for n in node.input]
             if any(n and v is None for n, v in zip(node.input, inputs, strict=True)):
@@ -122,6 +124,12 @@ class _Build:
                 raise InputError(
                     f"{node.op_type} (node {name!r}): memory lacks for what it computes of constants ({error}); give "
                     "the model smaller shapes"
+                ) from None
+            invalid = check_node(node, inputs, self.builder.constants, self._opset)
+            if invalid is not None:
+                raise InputError(
+                    f"{self._source.name} is not a valid ONNX model: {node.op_type} (node {name!r}): {invalid}; "
+                    "export it again"
                 ) from None
             # A definition that breaks is our fault, and still has to name the node.
             raise InternalError(

@@ -17,6 +17,7 @@ def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source
     """The types of intermediate values and outputs by name, as far as ONNX can infer them.
 
     Takes the shapes of inputs as fixed and ignores those declared for outputs, which other input shapes make stale.
+    Values are not propagated: ONNX would list each element of a Range or of a chain of Concat.
     Raises InputError where dtypes or shapes contradict each other.
     """
     copy = onnx.ModelProto()
@@ -25,7 +26,7 @@ def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source
         output.ClearField("type")
     write_defaults(copy.graph.node, next(i.version for i in copy.opset_import if not i.domain))
     try:
-        inferred = shape_inference.infer_shapes(copy, check_type=True, strict_mode=True, data_prop=True)
+        inferred = shape_inference.infer_shapes(copy, check_type=True, strict_mode=True, data_prop=False)
     except (shape_inference.InferenceError, ValueError) as error:
         inputs = ", ".join(
             f"{v.name} {[d.dim_value for d in v.type.tensor_type.shape.dim]}"

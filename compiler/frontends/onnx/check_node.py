@@ -1,0 +1,36 @@
+"""Checks one node, whose inputs' shapes are known by now, with ONNX's own inference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import onnx
+from onnx import helper, numpy_helper, shape_inference
+
+from ...graph.ir import Array, Value
+from .separate_weights import KEPT_ELEMENTS
+
+
+def check_node(
+    node: onnx.NodeProto, inputs: Sequence[Value | None], known: Mapping[Value, Array], opset: int
+) -> str | None:
+    """What is invalid about `node` by ONNX's definition of its operator; None where nothing is.
+
+    Where shapes depend on computed values, this finds what `check_types` cannot: it has the `known` ones.
+    """
+    given = {name: v for name, v in zip(node.input, inputs, strict=True) if v is not None}
+    types = {
+        name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(v.dtype.numpy), v.shape)
+        for name, v in given.items()
+    }
+    data = {
+        name: numpy_helper.from_array(known[v], name)
+        for name, v in given.items()
+        if v in known and known[v].size <= KEPT_ELEMENTS
+    }
+    schema = onnx.defs.get_schema(node.op_type, opset)
+    try:
+        shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=[helper.make_opsetid("", opset)])
+    except (shape_inference.InferenceError, ValueError) as error:
+        return " ".join(str(error).split()).rstrip(".")
+    return None
