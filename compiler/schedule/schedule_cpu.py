@@ -13,7 +13,7 @@ from ..target import Target
 from .nest import Pointwise, Reduction, match_nest
 from .rules.contraction import find_roles, schedule_contraction
 from .rules.cores import schedule_cores
-from .rules.long_sums import sum_long_in_blocks
+from .rules.long_sums import block_products, block_sums
 from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
 from .rules.transform import is_transform, schedule_transform
@@ -59,6 +59,5 @@ def _schedule(stmt: Stmt, target: Target, packed: Mapping[Buffer, Buffer]) -> tu
     assert isinstance(nest, Reduction)
     if find_roles(nest) is not None:
         made, swapped = schedule_contraction(stmt, target, packed)
-    else:
-        made, swapped = schedule_reduction(stmt, target), {}
-    return sum_long_in_blocks(made, nest), swapped
+        return block_products(made), swapped
+    return block_sums(schedule_reduction(stmt, target)), {}

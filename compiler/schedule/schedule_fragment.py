@@ -18,10 +18,11 @@ from ..ir.index import affine, flat_offset, range_of
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite, substitute, walk
 from ..ir.simplify import simplify_stmt
-from .nest import Nest, Reduction, match_nest
+from .nest import Reduction, match_nest
+from .rules.contraction import find_roles
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
-from .rules.long_sums import sum_long_in_blocks
+from .rules.long_sums import block_products, block_sums
 from .rules.transform import find_transform
 from .steps import hoist_guards, sink
 
@@ -55,8 +56,8 @@ def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1) -> Kernel:
     grid, tiles, place = _image(out, tile, bands) if tile else _line(store.buffer)
     at = _invert(store, loops, place, kernel)
     inner = _grow(substitute(inner, at), kernel, places, place)
-    nest = match_nest(kernel.body)
-    inner = _transform(nest, inner, at, tiles) or _tiled(inner, nest, tiles)
+    inner = _transform(kernel, inner, at, tiles) or _tiled(inner, tiles)
+    inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
     if not tile:
         inner, grid = _in_rows(inner, grid[0])
     for v in grid:
@@ -65,24 +66,28 @@ def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1) -> Kernel:
     return replace(kernel, params=params, body=simplify_stmt(inner))
 
 
-def _transform(nest: Nest | None, inner: Stmt, at: dict[Var, Expr], tiles: list[Var]) -> Stmt | None:
+def _transform(kernel: Kernel, inner: Stmt, at: dict[Var, Expr], tiles: list[Var]) -> Stmt | None:
     """`inner`, where it is the body of a linear transform that a fragment can share texels in."""
-    body = match_nest(inner)
+    nest, body = match_nest(kernel.body), match_nest(inner)
     found = find_transform(nest) if isinstance(nest, Reduction) else None
     if found is None or not isinstance(body, Reduction):
         return None
     return schedule_fragment_transform(body, found, at, tiles)
 
 
-def _tiled(inner: Stmt, nest: Nest | None, tiles: list[Var]) -> Stmt:
+def _tiled(inner: Stmt, tiles: list[Var]) -> Stmt:
     if isinstance(match_nest(inner), Reduction):
         inner = schedule_fragment_reduction(inner, tiles)
     for v in reversed(tiles):
         inner = For(v, inner)
     for v in tiles:
         inner = sink(inner, v)
-    made = hoist_guards(_tag(inner, tiles))
-    return sum_long_in_blocks(made, nest) if isinstance(nest, Reduction) else made
+    return hoist_guards(_tag(inner, tiles))
+
+
+def _is_contraction(kernel: Kernel) -> bool:
+    nest = match_nest(kernel.body)
+    return isinstance(nest, Reduction) and find_roles(nest) is not None
 
 
 def _nothing(kernel: Kernel, grown: Mapping[Buffer, Buffer]) -> Kernel:

@@ -10,7 +10,7 @@ from ..ir.simplify import simplify_stmt
 from ..target import GpuTarget
 from .nest import Pointwise, Reduction, match_nest
 from .rules.contraction import find_roles
-from .rules.long_sums import sum_long_in_blocks
+from .rules.long_sums import block_products, block_sums
 from .rules.simt_contraction import simt_contraction
 from .rules.simt_pointwise import simt_pointwise
 from .rules.simt_reduction import simt_reduction
@@ -43,17 +43,12 @@ def _schedule(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]
     stmt = preload(split_groups(stmt, nest))
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
-    made, packed = _schedule_reduction(stmt, nest, target)
-    return sum_long_in_blocks(made, nest), packed
-
-
-def _schedule_reduction(stmt: Stmt, nest: Reduction, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]]:
     if find_roles(nest) is not None:
         staged = simt_staged(stmt, target.busy) if target.shared_tiles else None
-        return staged or simt_contraction(stmt, target)
-    if _is_shared(nest, target):
-        return simt_workgroup(stmt, target.busy), {}
-    return simt_reduction(stmt, target.busy), {}
+        made, packed = staged or simt_contraction(stmt, target)
+        return block_products(made), packed
+    schedule = simt_workgroup if _is_shared(nest, target) else simt_reduction
+    return block_sums(schedule(stmt, target.busy)), {}
 
 
 def _is_shared(nest: Reduction, target: GpuTarget) -> bool:

@@ -37,6 +37,7 @@ from ..steps import (
     vector_segments,
     vectorise,
 )
+from .long_sums import MOST_PRODUCTS
 from .merge_reduction import merge_reduction
 from .panels import panels_inside
 from .spread_panels import spread_panels
@@ -165,7 +166,8 @@ def _in_blocks(stmt: Stmt, blocks: Blocks, target: Target, known: Layout | None)
     for _ in around:
         assert isinstance(stmt, For)
         stmt = stmt.body
-    sums = accumulate(stmt, nest.over[0], blocks.steps)
+    over = nest.over[0]
+    sums = accumulate(stmt, over, blocks.steps, apart=over.extent > MOST_PRODUCTS)
     tiles, packed = _in_tiles(simplify_stmt(sums.body), target, known, blocks, products)
     made: Stmt = replace(sums, body=tiles)
     for v in reversed(around):

@@ -1,25 +1,27 @@
-"""Long sums in blocks, as the last step of the schedule of every nest, on every target.
+"""Long sums are made in blocks: the last step of the schedule of a reduction, on every target.
 
-Lengths are those that one accumulator meets, after vectors, invocations and stages have had their parts. They are such
-that the error of a sum of equal numbers, the worst case in practice, stays near 1e-6 of it.
+A running sum of n terms errs by up to n/2 roundings where all err alike (equal terms), by about their root where they do
+not. In blocks of 64, and blocks of blocks, it errs by some dozens at most, and is no slower: a loop of 64 iterations is
+written out by LLVM. Lengths are those that one accumulator meets: lanes, invocations and stages have had their parts.
 """
 
 from __future__ import annotations
 
 from ...ir.nodes import Stmt
-from ..nest import Reduction
 from ..steps import sum_in_blocks
-from .contraction import find_roles
 
 MOST, BLOCK = 256, 64
 """Terms of a sum that is made at once, and of a block of a longer one."""
 
 MOST_PRODUCTS, BLOCK_OF_PRODUCTS = 4608, 512
-"""Those of a contraction: a block's end takes as long as a few terms, for a tile of sums goes through memory."""
+"""Those of a contraction: the sums of a tile fill the registers, so those of all blocks go through memory."""
 
 
-def sum_long_in_blocks(stmt: Stmt, nest: Reduction) -> Stmt:
-    """`stmt` is what the schedule made of `nest`."""
-    if find_roles(nest) is not None:
-        return sum_in_blocks(stmt, MOST_PRODUCTS, BLOCK_OF_PRODUCTS)
+def block_sums(stmt: Stmt) -> Stmt:
+    """Of a scheduled reduction."""
     return sum_in_blocks(stmt, MOST, BLOCK)
+
+
+def block_products(stmt: Stmt) -> Stmt:
+    """Of a scheduled contraction."""
+    return sum_in_blocks(stmt, MOST_PRODUCTS, BLOCK_OF_PRODUCTS)
