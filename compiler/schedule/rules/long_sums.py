@@ -1,8 +1,8 @@
 """Long sums are made in blocks: the last step of the schedule of a reduction, on every target.
 
-A running sum of n terms errs by up to n/2 roundings where all err alike (equal terms), by about their root where they do
-not. In blocks of 64, and blocks of blocks, it errs by some dozens at most, and is no slower: a loop of 64 iterations is
-written out by LLVM. Lengths are those that one accumulator meets: lanes, invocations and stages have had their parts.
+A running sum of n terms errs by up to n/2 roundings where all err alike (equal terms), by about their root where they
+do not. In blocks of 64, and blocks of blocks, it errs by some dozens at most, and is no slower: LLVM unrolls a loop
+that is as short. Lengths are those that one accumulator meets: lanes, invocations and stages have had their parts.
 """
 
 from __future__ import annotations

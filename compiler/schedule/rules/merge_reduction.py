@@ -13,8 +13,7 @@ def merge_reduction(stmt: Stmt) -> Stmt:
     """Fuses reduction loops from the inside out where memory is contiguous: (kernel column, channel) is one run."""
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
-    over = list(nest.over)
-    while len(over) > 1 and contiguous(nest.update.value, over[-2], over[-1]):
-        stmt, fused = fuse(stmt, over[-2], over[-1])
-        over[-2:] = [fused]
-    return simplify_stmt(stmt)
+    if len(nest.over) < 2 or not contiguous(nest.value, *nest.over[-2:]):
+        return stmt
+    fused, _ = fuse(stmt, *nest.over[-2:])
+    return merge_reduction(simplify_stmt(fused))

@@ -45,21 +45,19 @@ def _is_serial(loop: For) -> bool:
 
 
 def _in_blocks(loop: For, most: int, size: int) -> Stmt | None:
-    """None where `loop` is no sum, or a short one."""
-    updates = tuple(_updates(loop, (), 1))
-    terms = max((u.terms for u in updates), default=0)
-    if terms <= most or not _are_sums(loop, updates):
+    """None where `loop` is no sum, a short one, or a single iteration: what is inside may be long."""
+    updates = list(_updates(loop, (), 1))
+    sums = _sums(updates)
+    terms = max((u.terms for u in sums), default=0)
+    if terms <= most or not _are_sums(loop, updates, sums):
         return None
-    cut, inside = loop, terms // loop.var.extent
-    while inside > size and isinstance(cut.body, For) and _is_serial(cut.body):
-        cut = cut.body
-        inside //= cut.var.extent
-    block = max(1, size // inside)
-    if block >= cut.var.extent:
+    extent = loop.var.extent
+    block = max(1, size * extent // terms)
+    if block == extent:
         return None
-    made, pairs = split(loop, cut.var, _blocks(cut.var.extent, block))
+    made, pairs = split(loop, loop.var, _blocks(extent, block))
     for _, inner in pairs:
-        made = on_loops(made, inner, lambda n: _apart(n, updates))
+        made = on_loops(made, inner, lambda n: _apart(n, sums))
     return sum_in_blocks(made, most, size)
 
 
@@ -79,10 +77,20 @@ def _updates(s: Stmt, around: tuple[For, ...], times: int) -> Iterator[_Update]:
             yield _Update(s, around, times)
 
 
-def _are_sums(loop: For, updates: tuple[_Update, ...]) -> bool:
-    """Whether these buffers are touched by additions alone, and each element by one of them."""
-    sums = {u.store.buffer for u in updates}
-    elements = dict.fromkeys(sums, 0)
+def _sums(updates: list[_Update]) -> list[_Update]:
+    """One update for each sum, with the terms of all."""
+    found: dict[object, _Update] = {}
+    for u in updates:
+        place = (u.store.buffer, u.store.indices, tuple(x.var for x in u.around))
+        found[place] = replace(u, terms=u.terms + found[place].terms) if place in found else u
+    return list(found.values())
+
+
+def _are_sums(loop: For, updates: list[_Update], sums: list[_Update]) -> bool:
+    """Whether these buffers are touched by additions alone, and no element stands in two of the `sums`."""
+    elements = {u.store.buffer: 0 for u in sums}
+    for u in sums:
+        elements[u.store.buffer] += prod(x.var.extent for x in u.around)
     inside = {n.var for n in walk(loop) if isinstance(n, For)}
     for u in updates:
         acc, at = u.store.buffer, u.store.indices
@@ -91,11 +99,11 @@ def _are_sums(loop: For, updates: tuple[_Update, ...]) -> bool:
             return False
         match u.store.value:
             case Binary("+", Load(read, place, None)) if read is acc and place == at:
-                elements[acc] += prod(v.extent for v in moving)
+                pass
             case _:
                 return False
-    reads = sum(x.buffer in sums for x in loads(loop))
-    return reads == len(updates) and all(elements[b] == b.size for b in sums)
+    reads = sum(x.buffer in elements for x in loads(loop))
+    return reads == len(updates) and all(n == b.size for b, n in elements.items())
 
 
 def _blocks(extent: int, size: int) -> list[Segment]:
@@ -104,11 +112,11 @@ def _blocks(extent: int, size: int) -> list[Segment]:
     return segments(extent, equal)
 
 
-def _apart(block: For, updates: tuple[_Update, ...]) -> Stmt:
+def _apart(block: For, sums: list[_Update]) -> Stmt:
     """The sums of a block start from zero, and are added to those of all blocks."""
-    parts = {b: Buffer("part", b.shape, b.dtype, b.scope) for b in (u.store.buffer for u in updates)}
+    parts = {b: Buffer("part", b.shape, b.dtype, b.scope) for b in (u.store.buffer for u in sums)}
     starts, ends = [], []
-    for u in updates:
+    for u in sums:
         acc, at = u.store.buffer, u.store.indices
         part = parts[acc]
         starts.append(_within(u.around, Store(part, at, Const(0.0, F32))))
