@@ -13,6 +13,7 @@ from ..target import Target
 from .nest import Pointwise, Reduction, match_nest
 from .rules.contraction import find_roles, schedule_contraction
 from .rules.cores import schedule_cores
+from .rules.long_sums import block_products, block_sums
 from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
 from .rules.transform import is_transform, schedule_transform
@@ -57,5 +58,6 @@ def _schedule(stmt: Stmt, target: Target, packed: Mapping[Buffer, Buffer]) -> tu
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     if find_roles(nest) is not None:
-        return schedule_contraction(stmt, target, packed)
-    return schedule_reduction(stmt, target), {}
+        made, swapped = schedule_contraction(stmt, target, packed)
+        return block_products(made), swapped
+    return block_sums(schedule_reduction(stmt, target)), {}

@@ -19,8 +19,10 @@ from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopK
 from ..ir.rewrite import free_vars, rewrite, substitute, walk
 from ..ir.simplify import simplify_stmt
 from .nest import Reduction, match_nest
+from .rules.contraction import find_roles
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
+from .rules.long_sums import block_products, block_sums
 from .rules.transform import find_transform
 from .steps import hoist_guards, sink
 
@@ -55,6 +57,7 @@ def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1) -> Kernel:
     at = _invert(store, loops, place, kernel)
     inner = _grow(substitute(inner, at), kernel, places, place)
     inner = _transform(kernel, inner, at, tiles) or _tiled(inner, tiles)
+    inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
     if not tile:
         inner, grid = _in_rows(inner, grid[0])
     for v in grid:
@@ -80,6 +83,11 @@ def _tiled(inner: Stmt, tiles: list[Var]) -> Stmt:
     for v in tiles:
         inner = sink(inner, v)
     return hoist_guards(_tag(inner, tiles))
+
+
+def _is_contraction(kernel: Kernel) -> bool:
+    nest = match_nest(kernel.body)
+    return isinstance(nest, Reduction) and find_roles(nest) is not None
 
 
 def _nothing(kernel: Kernel, grown: Mapping[Buffer, Buffer]) -> Kernel:

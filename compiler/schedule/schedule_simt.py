@@ -10,6 +10,7 @@ from ..ir.simplify import simplify_stmt
 from ..target import GpuTarget
 from .nest import Pointwise, Reduction, match_nest
 from .rules.contraction import find_roles
+from .rules.long_sums import block_products, block_sums
 from .rules.simt_contraction import simt_contraction
 from .rules.simt_pointwise import simt_pointwise
 from .rules.simt_reduction import simt_reduction
@@ -44,10 +45,10 @@ def _schedule(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]
     assert isinstance(nest, Reduction)
     if find_roles(nest) is not None:
         staged = simt_staged(stmt, target.busy) if target.shared_tiles else None
-        return staged or simt_contraction(stmt, target)
-    if _is_shared(nest, target):
-        return simt_workgroup(stmt, target.busy), {}
-    return simt_reduction(stmt, target.busy), {}
+        made, packed = staged or simt_contraction(stmt, target)
+        return block_products(made), packed
+    schedule = simt_workgroup if _is_shared(nest, target) else simt_reduction
+    return block_sums(schedule(stmt, target.busy)), {}
 
 
 def _is_shared(nest: Reduction, target: GpuTarget) -> bool:

@@ -58,7 +58,8 @@ def _reduce(body: Reduce, shape: tuple[int, ...], env: dict[Var, Array], values:
     while inner > 0 and size * count * axes[inner - 1].extent <= GRID_LIMIT:
         inner -= 1
         count *= axes[inner].extent
-    result = np.full(shape, body.init.value, body.dtype.numpy)
+    wide = np.dtype(np.float64) if body.dtype.is_float and body.op in ("sum", "prod") else body.dtype.numpy
+    result = np.full(shape, body.init.value, wide)
     grid = axes[inner:]
     env = {v: a.reshape(a.shape + (1,) * len(grid)) for v, a in env.items()}
     for d, axis in enumerate(grid):
@@ -71,16 +72,16 @@ def _reduce(body: Reduce, shape: tuple[int, ...], env: dict[Var, Array], values:
             env[axis] = np.asarray(i, np.int32)
         value = np.broadcast_to(_eval(body.value, env, values), full)
         if grid:
-            value = _collapse(body.op, value, tuple(range(rank, rank + len(grid))))
-        result = apply_binary(COMBINE[body.op], result, value.astype(result.dtype))
-    return result
+            value = _collapse(body.op, value, tuple(range(rank, rank + len(grid))), wide)
+        result = apply_binary(COMBINE[body.op], result, value.astype(wide))
+    with np.errstate(all="ignore"):
+        return result.astype(body.dtype.numpy)
 
 
-def _collapse(op: str, value: Array, dims: tuple[int, ...]) -> Array:
+def _collapse(op: str, value: Array, dims: tuple[int, ...], wide: np.dtype[Any]) -> Array:
     with np.errstate(all="ignore"):
         if op in ("sum", "prod"):
             fn = np.sum if op == "sum" else np.prod
-            wide = np.float64 if value.dtype.kind == "f" else value.dtype
             return np.asarray(fn(value, axis=dims, dtype=wide))
         return np.asarray((np.max if op == "max" else np.min)(value, axis=dims))
 

@@ -28,6 +28,10 @@ CASES = [
     Case("reducesum-columns", "ReduceSum", (_x(200, 12), ints(0)), constants=LAST),
     Case("reducesum-odd-columns", "ReduceSum", (_x(2, 131, 5), ints(1)), constants=LAST),
     Case("reducesum-planes", "ReduceSum", (_x(2, 12, 4, 13), ints(1, 3)), constants=LAST),
+    Case("reducesum-short-last-axis", "ReduceSum", (_x(2, 431, 3), ints(1, 2)), constants=LAST),
+    Case("reducesum-short-axes-apart", "ReduceSum", (_x(431, 2, 3), ints(0, 2)), constants=LAST),
+    Case("reducesum-many-columns", "ReduceSum", (_x(431, 19), ints(0)), constants=LAST),
+    Case("reducemax-short-last-axis", "ReduceMax", (_x(2, 431, 3), ints(1, 2)), opset=18, constants=LAST),
     Case("reducesum-stages", "ReduceSum", (_x(2, 40001), ints(1)), constants=LAST),
     Case(
         "reducesum-infinities", "ReduceSum", (_with(_x(4, 200), np.inf, -np.inf, np.nan, 3e38), ints(1)), constants=LAST
@@ -50,6 +54,7 @@ CASES = [
     Case("logsoftmax-row", "LogSoftmax", (_x(4, 256),)),
     Case("layernorm-row", "LayerNormalization", (_x(1, 6, 256), _x(256), _x(256))),
     Case("layernorm-odd-row", "LayerNormalization", (_x(2, 3, 131), _x(131), _x(131))),
+    Case("layernorm-short-last-axis", "LayerNormalization", (_x(431, 3), _x(431, 3)), {"axis": 0}),
     Case("globalaveragepool-large", "GlobalAveragePool", (_x(1, 8, 13, 14),)),
     Case("globalmaxpool-large", "GlobalMaxPool", (_x(2, 3, 12, 12),)),
     Case("instancenorm-large", "InstanceNormalization", (_x(2, 3, 12, 13), _x(3), _x(3))),

@@ -37,6 +37,8 @@ from ..steps import (
     vector_segments,
     vectorise,
 )
+from .long_sums import MOST_PRODUCTS
+from .merge_reduction import merge_reduction
 from .panels import panels_inside
 from .spread_panels import spread_panels
 
@@ -164,7 +166,8 @@ def _in_blocks(stmt: Stmt, blocks: Blocks, target: Target, known: Layout | None)
     for _ in around:
         assert isinstance(stmt, For)
         stmt = stmt.body
-    sums = accumulate(stmt, nest.over[0], blocks.steps)
+    over = nest.over[0]
+    sums = accumulate(stmt, over, blocks.steps, apart=over.extent > MOST_PRODUCTS)
     tiles, packed = _in_tiles(simplify_stmt(sums.body), target, known, blocks, products)
     made: Stmt = replace(sums, body=tiles)
     for v in reversed(around):
@@ -197,7 +200,7 @@ def _in_tiles(
                 layout = _spread(layout, matrices * prod(v.extent for v in _batch(nest, roles)), roles, over[0])
         stmt, new = pack(stmt, roles.b.buffer, layout)
         packed[roles.b.buffer] = new
-    stmt = _steps_in_order(_merge_reduction(simplify_stmt(stmt)), target.steps)
+    stmt = _steps_in_order(merge_reduction(simplify_stmt(stmt)), target.steps)
     batch = _batch(nest, roles)
     others = [v for v in nest.loops if v not in (roles.column, roles.row, *batch)]
     row = [] if roles.row is None else [roles.row]
@@ -367,17 +370,6 @@ def _aligned(index: Expr, column: Var, width: int) -> bool:
     """Whether `index` is a multiple of `width` where the column loop starts, so that no panel straddles two groups."""
     terms = affine(index)
     return terms.constant % width == 0 and all(c % width == 0 for a, c in terms.terms if a is not column)
-
-
-def _merge_reduction(stmt: Stmt) -> Stmt:
-    """Fuses reduction loops from the inside out where memory is contiguous: (kernel column, channel) is one run."""
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
-    over = list(nest.over)
-    while len(over) > 1 and contiguous(nest.update.value, over[-2], over[-1]):
-        stmt, fused = fuse(stmt, over[-2], over[-1])
-        over[-2:] = [fused]
-    return simplify_stmt(stmt)
 
 
 def _steps_in_order(stmt: Stmt, steps: int) -> Stmt:

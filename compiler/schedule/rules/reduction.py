@@ -33,6 +33,7 @@ from ..steps import (
     vectorise,
 )
 from .each_nest import each_nest
+from .merge_reduction import merge_reduction
 
 WINDOW_UNROLL = 16
 """Windows of up to this many elements are unrolled where their neighbours share nothing."""
@@ -54,9 +55,7 @@ def _schedule(stmt: Stmt, target: Target) -> Stmt:
         return stmt
     if nest.loops and nest.loops[-1].extent >= NARROWEST_VECTOR and vectorisable(stmt, nest.loops[-1]):
         return _lanes_across(stmt, nest, target)
-    if nest.over and _contiguous_over(nest, nest.over[-1], target):
-        return _lanes_along(stmt, nest, target)
-    return stmt
+    return _lanes_along(stmt, target)
 
 
 def _lanes_across(stmt: Stmt, nest: Reduction, target: Target) -> Stmt:
@@ -113,6 +112,11 @@ def vectorisable_value(nest: Reduction, var: Var) -> bool:
     return vectorisable(nest.value, var) and any(a.step(var) == 1 for a in accesses(nest.value))
 
 
-def _lanes_along(stmt: Stmt, nest: Reduction, target: Target) -> Stmt:
-    """Lanes are neighbouring elements of one reduction."""
-    return simplify_stmt(outline(rfactor(stmt, nest.over[-1], target.lanes, neutral(nest.op, nest.acc.dtype))))
+def _lanes_along(stmt: Stmt, target: Target) -> Stmt:
+    """Lanes are neighbouring elements of one reduction, where those lie together."""
+    merged = merge_reduction(stmt)
+    nest = match_nest(merged)
+    assert isinstance(nest, Reduction)
+    if not nest.over or not _contiguous_over(nest, nest.over[-1], target):
+        return stmt
+    return simplify_stmt(outline(rfactor(merged, nest.over[-1], target.lanes, neutral(nest.op, nest.acc.dtype))))

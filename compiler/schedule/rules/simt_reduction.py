@@ -13,6 +13,7 @@ from ...ir.simplify import simplify_stmt
 from ..access import accesses, vectorisable
 from ..nest import Reduction, match_nest
 from ..steps import rfactor, sink, split, tag, vectorise
+from .merge_reduction import merge_reduction
 from .simt_pointwise import LANES, spread_flat
 
 WINDOW_UNROLL = 25
@@ -27,13 +28,13 @@ def simt_reduction(stmt: Stmt, busy: int) -> Stmt:
     nest = match_nest(stmt)
     assert isinstance(nest, Reduction)
     if not nest.loops:
-        return simplify_stmt(_along(stmt, nest))
+        return simplify_stmt(_along(stmt))
     loops = len(nest.loops)
     lane = nest.loops[-1]
     if lane.extent % LANES == 0 and vectorisable(stmt, lane):
         stmt = _across(stmt, nest, busy)
         return spread_flat(stmt, loops)
-    return spread_flat(_along(stmt, nest), loops)
+    return spread_flat(_along(stmt), loops)
 
 
 def _across(stmt: Stmt, nest: Reduction, busy: int) -> Stmt:
@@ -57,10 +58,13 @@ def _across(stmt: Stmt, nest: Reduction, busy: int) -> Stmt:
     return vectorise(sink(stmt, lane), lane, LANES)
 
 
-def _along(stmt: Stmt, nest: Reduction) -> Stmt:
+def _along(stmt: Stmt) -> Stmt:
     """Lanes are neighbouring elements of one reduction, where those lie together."""
+    merged = merge_reduction(stmt)
+    nest = match_nest(merged)
+    assert isinstance(nest, Reduction)
     if not nest.over or nest.over[-1].extent < 2 * LANES or not vectorisable(nest.value, nest.over[-1]):
         return stmt
     if not any(a.step(nest.over[-1]) == 1 for a in accesses(nest.value)):
         return stmt
-    return rfactor(stmt, nest.over[-1], LANES, neutral(nest.op, nest.acc.dtype))
+    return rfactor(merged, nest.over[-1], LANES, neutral(nest.op, nest.acc.dtype))

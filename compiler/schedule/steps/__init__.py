@@ -20,6 +20,7 @@ from .sink import sink
 from .split import NARROWEST_VECTOR, segments, split, vector_segments
 from .spread import spread
 from .stage import stage
+from .sum_in_blocks import sum_in_blocks
 from .tag import tag, vectorise
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "spread",
     "stage",
     "stores_sum",
+    "sum_in_blocks",
     "tag",
     "vector_segments",
     "vectorise",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from ...ir.nodes import Alloc, Const, For, Load, Select, Seq, Stmt, Store, Var
+from dataclasses import replace
+
+from ...ir.nodes import Alloc, Const, Expr, For, Load, Select, Seq, Stmt, Store, Var
 from ...ir.rewrite import substitute
 from ..nest import Reduction, match_nest
 from .loops import find_loop, illegal
 
 
-def accumulate(stmt: Stmt, var: Var, size: int) -> For:
+def accumulate(stmt: Stmt, var: Var, size: int, *, apart: bool = False) -> For:
     """for i: local acc = s; for k < 512: acc = acc + v; y[i] = acc
     ->  for ko < 2: for i: local acc = (ko > 0 ? y[i] : s); for ki < 256: acc = acc + v; y[i] = acc
+
+    With `apart` every block starts from zero, so that the error does not grow with the length of the whole:
+    ->  for ko < 2: for i: local acc = (ko > 0 ? 0 : s); for ki < 256: acc = acc + v; y[i] = (ko > 0 ? y[i] + acc : acc)
 
     `var` must be the outermost reduction loop and `size` divide it; y must hold the very sum: an operand of anything
     else that is made of it may lie in the same memory.
@@ -27,8 +32,11 @@ def accumulate(stmt: Stmt, var: Var, size: int) -> For:
     body: Stmt = substitute(nest.update, {var: block * size + inside})
     for v in reversed((inside, *nest.over[1:])):
         body = For(v, body, parallel=False)
-    earlier = Select(Const(0) < block, Load(y.buffer, y.indices), acc.value)
-    body = Alloc(acc.buffer, Seq((Store(acc.buffer, acc.indices, earlier), body, y)))
+    later, earlier = Const(0) < block, Load(y.buffer, y.indices)
+    start: Expr = Const(0.0, y.buffer.dtype) if apart else earlier
+    if apart:
+        y = replace(y, value=Select(later, earlier + y.value, y.value))
+    body = Alloc(acc.buffer, Seq((Store(acc.buffer, acc.indices, Select(later, start, acc.value)), body, y)))
     for v in reversed(nest.loops):
         body = For(v, body)
     return For(block, body, parallel=False)

@@ -1,0 +1,19 @@
+"""Reduction loops that walk through memory as one become one."""
+
+from __future__ import annotations
+
+from ...ir.nodes import Stmt
+from ...ir.simplify import simplify_stmt
+from ..access import contiguous
+from ..nest import Reduction, match_nest
+from ..steps import fuse
+
+
+def merge_reduction(stmt: Stmt) -> Stmt:
+    """Fuses reduction loops from the inside out where memory is contiguous: (kernel column, channel) is one run."""
+    nest = match_nest(stmt)
+    assert isinstance(nest, Reduction)
+    if len(nest.over) < 2 or not contiguous(nest.value, *nest.over[-2:]):
+        return stmt
+    fused, _ = fuse(stmt, *nest.over[-2:])
+    return merge_reduction(simplify_stmt(fused))
