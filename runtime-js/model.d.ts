@@ -48,7 +48,10 @@ export interface Progress {
 }
 
 export interface LoadOptions {
-  /** 'auto', the default, takes the first backend of the bundle that the browser can run. */
+  /**
+   * 'auto', the default, takes the first backend of the bundle that the browser can run; GPUs that are the CPU in
+   * software come after 'wasm'.
+   */
   backend?: 'auto' | Backend;
   /**
    * Default 1. 'auto' takes half of the browser's logical processors, at most 8, and both where there are two. More than
@@ -67,6 +70,14 @@ export interface LoadOptions {
   device?: Global<'GPUDevice'>;
   /** Called as files arrive, last with phase 'ready'. */
   onProgress?: (progress: Progress) => void;
+  /** Gives up loading: `load` rejects with the signal's reason; the worker, threads and downloads end. */
+  signal?: AbortSignal;
+  /**
+   * Milliseconds, default 30000. Where nothing arrives for so long of files that are on their way, `load` rejects with a
+   * DownloadError (code 'stalled'); where nothing is heard of a new worker, with a WorkerError (code 'start'); of a
+   * thread, the model runs on one. 0 and Infinity wait for ever.
+   */
+  timeout?: number;
 }
 
 export interface PassedOver {
@@ -76,7 +87,7 @@ export interface PassedOver {
 
 interface CommonInfo {
   name: string;
-  /** Backends that the bundle has and prefers, and why they cannot run here. */
+  /** Backends that the bundle has and prefers, and why they were not taken here. */
   passedOver: PassedOver[];
   worker: boolean;
   /** How the downloaded files were checked. */
@@ -108,7 +119,7 @@ export interface DeviceInfo extends CommonInfo {
   backend: Device;
   /** As the browser names the GPU. */
   adapter: string;
-  /** Whether the adapter says that it is the CPU, which may well be slower than the backend wasm. */
+  /** Whether the browser says that the adapter is the CPU in software, where the backend wasm is many times faster. */
   software: boolean;
   /** What the device can do, of all that the model asks of it. */
   limits: Record<string, number>;
@@ -127,6 +138,17 @@ export interface RunOptions {
    * bits an element as in OnDevice and the usages STORAGE, COPY_SRC and COPY_DST; they are the caller's to destroy.
    */
   output?: 'array' | 'gpu-buffer';
+  /**
+   * Gives the run up: it rejects at once with the signal's reason. One that has not begun never does; of one that has the
+   * result is dropped, and the model can run on. Runs behind it wait for it here and not in the worker or the GPU's queue.
+   * An ImageBitmap, GPUBuffer or GPUTexture must be left as it is until such a run is done.
+   */
+  signal?: AbortSignal;
+}
+
+export interface ProfileOptions {
+  /** As that of `run`. */
+  signal?: AbortSignal;
 }
 
 /** One launch of a run. */
@@ -152,10 +174,13 @@ export interface Model {
   /** Of the backend webgpu without a worker; another one after a loss. */
   readonly device: Global<'GPUDevice'> | undefined;
   /** Takes and gives typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are the caller's own. */
-  run(inputs: Inputs, options?: { output?: 'array' }): Promise<Outputs>;
-  run(inputs: Inputs, options: { output: 'gpu-buffer' }): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> }>;
+  run(inputs: Inputs, options?: RunOptions & { output?: 'array' }): Promise<Outputs>;
+  run(
+    inputs: Inputs,
+    options: RunOptions & { output: 'gpu-buffer' },
+  ): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> }>;
   /** Runs once, each kernel by itself, and tells how long each took. */
-  profile(inputs: Inputs): Promise<KernelTime[]>;
+  profile(inputs: Inputs, options?: ProfileOptions): Promise<KernelTime[]>;
   /** How the model runs: backend, threads, sizes. */
   info(): Info;
   /** Frees the memory and ends the worker; pending runs reject. */
@@ -169,8 +194,8 @@ export class ModelError<Code extends string = string> extends Error {
   readonly code: Code;
   constructor(code: Code, message: string);
 }
-/** A file did not arrive, or a page of HTML in its place. */
-export class DownloadError extends ModelError<'network' | 'http' | 'html'> {}
+/** A file did not arrive, or a page of HTML in its place, or nothing more for `timeout`. */
+export class DownloadError extends ModelError<'network' | 'http' | 'html' | 'stalled'> {}
 /** A file arrived with other bytes than the compiler wrote. */
 export class IntegrityError extends ModelError<'length' | 'altered'> {}
 /** The browser or the bundle cannot do it. */
