@@ -49,8 +49,8 @@ export interface Progress {
 
 export interface LoadOptions {
   /**
-   * 'auto', the default, takes the first backend of the bundle that the browser can run; GPUs that are the CPU in
-   * software come after 'wasm'.
+   * 'auto', the default, takes the first backend of the bundle that the browser can run; software adapters (SwiftShader,
+   * llvmpipe, WARP) come after 'wasm'.
    */
   backend?: 'auto' | Backend;
   /**
@@ -70,12 +70,12 @@ export interface LoadOptions {
   device?: Global<'GPUDevice'>;
   /** Called as files arrive, last with phase 'ready'. */
   onProgress?: (progress: Progress) => void;
-  /** Gives up loading: `load` rejects with the signal's reason; the worker, threads and downloads end. */
+  /** Cancels loading: `load` rejects with the signal's reason; the worker, threads and downloads end. */
   signal?: AbortSignal;
   /**
-   * Milliseconds, default 30000. Where nothing arrives for so long of files that are on their way, `load` rejects with a
-   * DownloadError (code 'stalled'); where nothing is heard of a new worker, with a WorkerError (code 'start'); of a
-   * thread, the model runs on one. 0 and Infinity wait for ever.
+   * Milliseconds of silence, counted from the last byte that arrived; default 30000. After that a download rejects with a
+   * DownloadError (code 'stalled'), a worker whose script does not run with a WorkerError (code 'start'); without its
+   * threads the model runs on one. 0 and Infinity: no limit.
    */
   timeout?: number;
 }
@@ -119,7 +119,7 @@ export interface DeviceInfo extends CommonInfo {
   backend: Device;
   /** As the browser names the GPU. */
   adapter: string;
-  /** Whether the browser says that the adapter is the CPU in software, where the backend wasm is many times faster. */
+  /** Whether the browser names a software adapter; the backend wasm is many times faster than these. */
   software: boolean;
   /** What the device can do, of all that the model asks of it. */
   limits: Record<string, number>;
@@ -139,9 +139,9 @@ export interface RunOptions {
    */
   output?: 'array' | 'gpu-buffer';
   /**
-   * Gives the run up: it rejects at once with the signal's reason. One that has not begun never does; of one that has the
-   * result is dropped, and the model can run on. Runs behind it wait for it here and not in the worker or the GPU's queue.
-   * An ImageBitmap, GPUBuffer or GPUTexture must be left as it is until such a run is done.
+   * Cancels the run, which rejects at once with the signal's reason: one that is queued never starts, the result of one
+   * under way is dropped, and the model stays usable. Runs with a signal and those behind them are queued on the calling
+   * thread, and copy arrays only: leave an ImageBitmap, GPUBuffer or GPUTexture as it is until the run has settled.
    */
   signal?: AbortSignal;
 }

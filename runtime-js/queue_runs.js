@@ -1,5 +1,5 @@
-// Runs that can be aborted. A session may hand a run to its worker or GPU at once, from where it cannot be taken back: so
-// a run with a signal is held back until those before it are done, and all behind it are, too.
+// Runs that can be cancelled. A session hands a run to its worker or GPU at once, and cannot withdraw it: so a run with a
+// signal is held back until those before it are done, and so are all behind it.
 import { copyOf } from './dtypes.js';
 import { reasonOf, unlessAborted } from './unless_aborted.js';
 

@@ -1,4 +1,4 @@
-// Adapters that are the CPU in software, on machines without a GPU: there wasm is many times faster, and comes first.
+// Software adapters, which browsers have on machines without a GPU: wasm is many times faster there, and comes first.
 import { UnsupportedError } from './errors.js';
 
 const software = /swiftshader|llvmpipe|lavapipe|softpipe|\bwarp\b|basic render|software|fallback/i;

@@ -41,6 +41,9 @@ export async function prepareTrial(adapter) {
       queue.submit([encoder.finish()]);
       return untilDone(queue, queue.onSubmittedWorkDone());
     },
-    dispose: () => device.destroy(),
+    dispose() {
+      for (const buffer of buffers) buffer.destroy();
+      device.destroy();
+    },
   };
 }

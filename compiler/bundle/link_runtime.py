@@ -35,8 +35,8 @@ def keep_backends(sources: Mapping[str, str], backends: Collection[str]) -> dict
 
 
 def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dict[str, BundleFile]:
-    """Scripts, style sheets and icons by source name, every reference between them rewritten to the hashed name: those that
-    `roots` need, or all.
+    """Scripts, style sheets and icons by source name, every reference between them rewritten to the hashed name: those
+    that `roots` need, or all.
 
     Type comments are left out: model.d.ts has the types. InternalError for a missing module or a cycle of imports,
     which has no content hash.

@@ -29,7 +29,7 @@ const variant: 'relaxed' | 'plain' = info.variant;
 const inputs: Inputs = { input: new Float32Array(1024) };
 await model.dispose();
 const failure = new DownloadError('http', 'text');
-const code: 'network' | 'http' | 'html' = failure.code;
+const code: 'network' | 'http' | 'html' | 'stalled' = failure.code;
 export { sum, name, shape, variant, inputs, code };
 """
 MISTAKES = {
