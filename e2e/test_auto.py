@@ -7,29 +7,14 @@ from typing import Any
 
 import pytest
 from device_artifacts import tiny_device_artifact
-from devices import DEVICES, C, W, expected, open_bundle, value, write_site
+from devices import DEVICES, GPU, C, W, expected, open_bundle, pretend, value, write_site
 from harness import open_page
 from playwright.sync_api import Page
 from server import Site, serve
 from webnn_compile.bundle import Artifact
 
-GPU = "NVIDIA GeForce RTX 3060"
 UNNAMED = "Generic Renderer"
 AFTER = "it comes after wasm, and load({ backend }) takes it all the same"
-
-PRETEND = """({ webgpu, webgl, caveat }) => {
-  if (globalThis.GPUAdapter)
-    Object.defineProperty(GPUAdapter.prototype, 'info', { get: () => ({ ...webgpu, isFallbackAdapter: false }) });
-  const { getParameter } = WebGL2RenderingContext.prototype;
-  WebGL2RenderingContext.prototype.getParameter = function (what) {
-    return [0x1f01, 0x9246].includes(what) ? webgl : getParameter.call(this, what);
-  };
-  const { getContext } = OffscreenCanvas.prototype;
-  OffscreenCanvas.prototype.getContext = function (kind, options) {
-    return caveat && options.failIfMajorPerformanceCaveat ? null : getContext.call(this, kind, options);
-  };
-}"""
-"""Adapters of the names given; `caveat`: WebGL that is slow by the browser's own word."""
 
 CLOCK = """(ms) => {
   let now = 0;
@@ -45,11 +30,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     bundles |= {f"{backend}-or-wasm": tiny_device_artifact(backend, "wasm") for backend in DEVICES}
     with serve(write_site(tmp_path_factory.mktemp("auto"), bundles)) as served:
         yield served
-
-
-def pretend(page: Page, name: str, *, caveat: bool = False) -> None:
-    """Both GPU backends have an adapter of this name."""
-    page.evaluate(PRETEND, {"webgpu": {"description": name}, "webgl": name, "caveat": caveat})
 
 
 def load(page: Page, **options: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from device_artifacts import tiny_device_artifact
-from devices import expected, open_bundle, value, write_site
+from devices import expected, open_bundle, pretend, value, write_site
 from harness import measure_heap
 from playwright.sync_api import Page
 from server import Site, serve
@@ -121,6 +121,7 @@ def test_a_loss_while_loading(page: Page, site: Site, backend: str) -> None:
 
 def test_a_gpu_that_is_lost_whenever_it_is_loaded_is_passed_over(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "tiny", backend)
+    pretend(page)
     script = """
       const { createComputePipelineAsync } = globalThis.GPUDevice?.prototype ?? {};
       const { linkProgram } = WebGL2RenderingContext.prototype;

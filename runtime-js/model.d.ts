@@ -71,7 +71,7 @@ export interface LoadOptions {
   /** Called as files arrive, last with phase 'ready'. */
   onProgress?: (progress: Progress) => void;
   /** Cancels loading: `load` rejects with the signal's reason; the worker, threads and downloads end. */
-  signal?: AbortSignal;
+  signal?: Global<'AbortSignal'>;
   /**
    * Milliseconds of silence, counted from the last byte that arrived; default 30000. After that a download rejects with a
    * DownloadError (code 'stalled'), a worker whose script does not run with a WorkerError (code 'start'); without its
@@ -143,12 +143,12 @@ export interface RunOptions {
    * under way is dropped, and the model stays usable. Runs with a signal and those behind them are queued on the calling
    * thread, and copy arrays only: leave an ImageBitmap, GPUBuffer or GPUTexture as it is until the run has settled.
    */
-  signal?: AbortSignal;
+  signal?: Global<'AbortSignal'>;
 }
 
 export interface ProfileOptions {
   /** As that of `run`. */
-  signal?: AbortSignal;
+  signal?: Global<'AbortSignal'>;
 }
 
 /** One launch of a run. */

@@ -17,8 +17,9 @@ import { seconds, watchSilence } from './watch_silence.js';
  */
 export function watchDownloads({ signal, timeout = 0 } = {}, clock = undefined) {
   const abort = new AbortController();
-  if (signal?.aborted) abort.abort();
-  signal?.addEventListener('abort', () => abort.abort(), { signal: abort.signal });
+  const giveUp = () => abort.abort();
+  if (signal?.aborted) giveUp();
+  signal?.addEventListener('abort', giveUp);
   /** @type {Set<{ url: string }>} in the order in which they began */
   const pending = new Set();
   /** @type {import('./watch_silence.js').Watch | undefined} */
@@ -32,7 +33,7 @@ export function watchDownloads({ signal, timeout = 0 } = {}, clock = undefined) 
       'stalled',
       `nothing arrived of ${first?.url}${more} for ${seconds(timeout)}: try again, or load with a longer { timeout }`,
     );
-    abort.abort();
+    giveUp();
   };
   return {
     async receive(url, task) {
@@ -51,6 +52,9 @@ export function watchDownloads({ signal, timeout = 0 } = {}, clock = undefined) 
         }
       }
     },
-    end: () => abort.abort(),
+    end() {
+      signal?.removeEventListener('abort', giveUp);
+      if (pending.size) giveUp();
+    },
   };
 }
