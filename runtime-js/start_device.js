@@ -31,12 +31,13 @@ export async function startDevice(open, plan, onProgress) {
   const starting = plan.host && startHost(plan.host, files);
   for (const promise of [arriving, starting]) promise?.catch(() => {}); // it is `build` that waits for them
   let notify = onProgress;
+  let { signal } = plan; // of the load, not of what is fetched again after a loss
 
   /** @returns {Promise<Built>} */
   async function build() {
     const device = await open(arriving, plan);
     const program = await arriving;
-    const own = watchDownloads(plan);
+    const own = watchDownloads({ ...plan, signal });
     try {
       let loaded = 0;
       const total = program.kernels.length;
@@ -100,6 +101,7 @@ export async function startDevice(open, plan, onProgress) {
   const program = await withDevice(true, () => arriving).finally(files.end);
   ready = true;
   notify = () => {};
+  signal = undefined;
   const { calls } = program;
   const uploads = program.inputs.map((value) => (value < 0 ? undefined : wordsFor(program, value)));
   /** @type {Uint8Array[]} */

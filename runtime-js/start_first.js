@@ -19,7 +19,7 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
  * @property {number} timeout ms of silence
  * @property {AbortSignal | undefined} [signal] ends the start
  * @property {GPUDevice} [device] the caller's own
- * @property {boolean} [hardware] a GPU that is the CPU in software does not do
+ * @property {boolean} [hardware] software adapters do not do
  */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
 /** @typedef {import('./model.js').TypedArray | GPUBuffer} Output */
@@ -43,7 +43,7 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
 export async function startFirst(plan, onProgress) {
   /** @type {Map<Part['backend'], string>} why not */
   const reasons = new Map();
-  // Where wasm can take its place, a GPU must be one; what is passed over for that alone comes last.
+  // A software adapter comes after wasm, and is tried again where wasm cannot run.
   const others = plan.parts.some(({ backend }) => backend === 'wasm') && plan.parts.length > 1;
   const attempts = plan.parts.map((part) => ({ part, hardware: others && part.backend !== 'wasm' }));
   for (const { part, hardware } of attempts) {
