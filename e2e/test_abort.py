@@ -173,7 +173,7 @@ def test_a_worker_that_starts_no_session(page: Page, plain_site: Site, fault: Fa
     assert refused["message"].startswith("the worker did not start")
     assert "is its script beside model.js" in refused["message"]
     if fault in ("empty", "silent"):
-        assert "(nothing was heard of it for 0.4 s)" in refused["message"]
+        assert "(no message within 0.4 s)" in refused["message"]
 
 
 def test_a_worker_that_is_aborted_before_it_starts(page: Page, plain_site: Site) -> None:
@@ -203,7 +203,7 @@ def test_a_thread_that_starts_nothing(page: Page, tmp_path_factory: pytest.TempP
         )
         assert value(page, script, 5 * SOON) == [
             1,
-            "a worker did not start: nothing was heard of it for 2 s",
+            "a worker did not start: no message within 2 s",
             True,
         ]
 

@@ -55,7 +55,7 @@ export function startThreads(count, timeout) {
       /** @type {import('./watch_silence.js').Watch | undefined} */
       let watch;
       const late = new Promise((_, reject) => {
-        watch = watchSilence(timeout, () => reject(new Error(`nothing was heard of it for ${seconds(timeout)}`)));
+        watch = watchSilence(timeout, () => reject(new Error(`no message within ${seconds(timeout)}`)));
       });
       try {
         await Promise.race([Promise.all(ready), failed, late]);

@@ -59,7 +59,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
       signal?.removeEventListener('abort', abort);
     };
     let started = false;
-    const late = () => fail(noStart({ message: `nothing was heard of it for ${seconds(plan.timeout)}` }));
+    const late = () => fail(noStart({ message: `no message within ${seconds(plan.timeout)}` }));
     const watch = watchSilence(plan.timeout, late);
     const abort = () => fail(reasonOf(/** @type {AbortSignal} */ (signal)));
     signal?.addEventListener('abort', abort);

@@ -1,5 +1,5 @@
-// What the downloads of one load have in common: they end together, when the load is aborted, one of them fails or
-// nothing arrives any more. Browsers let files wait for each other's connection, so silence is that of all of them.
+// The downloads of one load, which end together: when the load is aborted, one of them fails or nothing arrives any more.
+// Browsers queue requests for a connection, so silence is counted over all of them.
 import { DownloadError } from './errors.js';
 import { seconds, watchSilence } from './watch_silence.js';
 

@@ -83,7 +83,7 @@ export const nameOf = (info) => {
 };
 
 /**
- * What the device does, when it has done it.
+ * Waits for work of the device; quickly in Firefox, too.
  * @param {GPUQueue} queue
  * @param {Promise<unknown>} done
  */

@@ -1,4 +1,4 @@
-// A clock for tests, which goes when it is told to.
+// A clock that a test advances.
 
 export function createClock() {
   /** @type {Map<number, { tick: () => void, ms: number, next: number }>} */

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { queueRuns } from '../../runtime-js/queue_runs.js';
 
-/** A queue, and a session whose runs end when they are told to. */
+/** A queue, and a session whose runs the test ends. */
 function setUp() {
   const life = new AbortController();
   const enqueue = queueRuns(life.signal);

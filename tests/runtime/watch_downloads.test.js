@@ -7,7 +7,7 @@ import { createClock } from './clock.js';
 
 const TIMEOUT = 8000;
 
-/** A download that goes on when it is told to. */
+/** A download that the test continues. */
 function begin(downloads, url) {
   const file = {};
   file.done = downloads.receive(
@@ -94,7 +94,7 @@ test('a signal ends the files, and is let go of', async () => {
   );
 });
 
-test('fetchFile tells the watch of every piece', async (t) => {
+test('every piece that fetchFile receives resets the watch', async (t) => {
   const clock = createClock();
   let push;
   const body = new ReadableStream({

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { watchSilence } from '../../runtime-js/watch_silence.js';
 import { createClock } from './clock.js';
 
-test('silence for the time is told once, and what is heard counts anew', () => {
+test('silence is reported once, and counted from the last sign', () => {
   const clock = createClock();
   let told = 0;
   const watch = watchSilence(8000, () => told++, clock);
