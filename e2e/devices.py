@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,6 +41,48 @@ COUNT_CALLS = """() => {
   wrap('WebGL2RenderingContext', 'drawArrays');
 }"""
 """Into `calls`, by name: what is created on GPUs, submitted and launched."""
+
+
+GPU = "NVIDIA GeForce RTX 3060"
+
+_PRETEND = """({ name, caveat }) => {
+  if (globalThis.GPUAdapter) {
+    const info = { vendor: '', architecture: '', device: '', description: name, isFallbackAdapter: false };
+    Object.defineProperty(GPUAdapter.prototype, 'info', { get: () => info });
+  }
+  const { getParameter } = WebGL2RenderingContext.prototype;
+  WebGL2RenderingContext.prototype.getParameter = function (what) {
+    return [0x1f01, 0x9246].includes(what) ? name : getParameter.call(this, what);
+  };
+  const { getContext } = OffscreenCanvas.prototype;
+  OffscreenCanvas.prototype.getContext = function (kind, options) {
+    return caveat && options.failIfMajorPerformanceCaveat ? null : getContext.call(this, kind, options);
+  };
+}"""
+_HERE_AND_IN_WORKERS = f"""(given) => {{
+  const pretend = {_PRETEND};
+  pretend(given);
+  const script = (text) => URL.createObjectURL(new Blob([text], {{ type: 'text/javascript' }}));
+  const first = script(`(${{pretend}})(${{JSON.stringify(given)}})`);
+  globalThis.Worker = class extends Worker {{
+    constructor(url, options) {{
+      super(script(`import '${{first}}'; import '${{url}}';`), options);
+    }}
+  }};
+}}"""
+
+
+def pretend(page: Page, name: str = GPU, *, caveat: bool = False, always: bool = False) -> None:
+    """The adapters of WebGPU and WebGL have this name, on the page that is open and in workers that it starts later;
+    `always`: on pages opened later instead. `caveat`: WebGL is slow by the browser's own word.
+
+    Most machines that run these tests have software adapters alone, which `auto` passes over.
+    """
+    given = {"name": name, "caveat": caveat}
+    if always:
+        page.add_init_script(f"({_HERE_AND_IN_WORKERS})({json.dumps(given)})")
+    else:
+        page.evaluate(_HERE_AND_IN_WORKERS, given)
 
 
 def write_site(folder: Path, bundles: Mapping[str, Artifact]) -> Path:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-Fault = Literal["truncate", "extend", "alter", "html", "missing", "refuse", "break", "wait"]
+Fault = Literal["truncate", "extend", "alter", "html", "missing", "refuse", "break", "wait", "silent", "empty", "none"]
 STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'"
 ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".bin": "application/octet-stream"}
@@ -31,7 +31,7 @@ class Site:
     faults: dict[str, Fault] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     release: threading.Event = field(default_factory=threading.Event)
-    """Ends every "wait", which holds an answer back in the middle of its body."""
+    """Ends every "wait", which holds an answer back in the middle of its body, and "silent", which does before it."""
 
 
 @contextlib.contextmanager
@@ -75,6 +75,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if fault == "refuse":
             self.close_connection = True
             return None
+        if fault == "silent":
+            self.site.release.wait(60)
+        if fault == "none":
+            self.send_response(204)
+            return self.end_headers()
         if fault == "html":
             return self._answer(200, "text/html", _HTML)
         if file is None or not file.is_relative_to(self.folder) or not file.is_file() or fault == "missing":
@@ -86,6 +91,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 body = body[: len(body) // 2]
             case "extend":
                 body += b"\0"
+            case "empty":
+                body = b""
             case "alter":
                 body = bytes([body[0] ^ 1]) + body[1:]
             case _:

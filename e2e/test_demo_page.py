@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from compiled import ROOT
+from devices import pretend
 from digits import EXAMPLE
 from playwright.sync_api import Page
 from server import Site, serve
@@ -34,7 +35,10 @@ def site(digits_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield served
 
 
-def test_it_loads_and_reads_a_sample(page: Page, site: Site) -> None:
+@pytest.mark.parametrize("gpu", [False, True], ids=["as it is", "on a GPU"])
+def test_it_loads_and_reads_a_sample(page: Page, site: Site, gpu: bool) -> None:
+    if gpu:
+        pretend(page, always=True)
     page.add_init_script(f"({WATCH})()")
     page.goto(site.url)
     page.wait_for_selector("body[data-state=ready]")

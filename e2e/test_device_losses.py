@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from device_artifacts import tiny_device_artifact
-from devices import expected, open_bundle, value, write_site
+from devices import expected, open_bundle, pretend, value, write_site
 from harness import measure_heap
 from playwright.sync_api import Page
 from server import Site, serve
@@ -121,6 +121,7 @@ def test_a_loss_while_loading(page: Page, site: Site, backend: str) -> None:
 
 def test_a_gpu_that_is_lost_whenever_it_is_loaded_is_passed_over(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "tiny", backend)
+    pretend(page)
     script = """
       const { createComputePipelineAsync } = globalThis.GPUDevice?.prototype ?? {};
       const { linkProgram } = WebGL2RenderingContext.prototype;
@@ -237,3 +238,16 @@ def test_five_hundred_runs_allocate_nothing_on_the_device(page: Page, site: Site
     assert page.evaluate("runs(500)") == 0
     assert heap() - before < 200_000  # the outputs alone come to 2 MB
     assert worker or page.evaluate("created") > 5
+
+
+def test_a_loss_after_the_signal_of_the_load(page: Page, site: Site, backend: str) -> None:
+    """Which is of no consequence once the model is there, nor when its files are fetched again."""
+    open_bundle(page, site, "tiny", backend)
+    script = """
+      const controller = new AbortController();
+      const model = await bundle.load({ backend: argument, worker: false, signal: controller.signal });
+      controller.abort();
+      lose(model);
+      return head(model, 3);
+    """
+    assert value(page, script, backend) == expected(3)

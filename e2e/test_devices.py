@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from device_artifacts import Tensor, copy_device_artifact, host_artifact, tiny_device_artifact
-from devices import DEVICES, expected, open_bundle, value, write_site
-from harness import outcome
+from devices import DEVICES, expected, open_bundle, pretend, value, write_site
+from harness import open_page, outcome
 from playwright.sync_api import Page
 from server import Site, serve
 
@@ -224,10 +224,14 @@ def test_warmup(page: Page, site: Site, backend: str) -> None:
 
 def test_no_eval_and_no_wasm_under_the_strictest_policy(page: Page, site: Site, backend: str, tmp_path: Any) -> None:
     open_bundle(page, site, "tiny", backend)  # skips where the backend is missing
-    folder = write_site(tmp_path, {"tiny": tiny_device_artifact(backend, "wasm")})
+    bundles = {"tiny": tiny_device_artifact(backend, "wasm"), "alone": tiny_device_artifact(backend)}
+    folder = write_site(tmp_path, bundles)
     policy = "default-src 'self'; script-src 'self'; worker-src 'self'"
     with serve(folder, headers={"Content-Security-Policy": policy}) as strict:
-        page.goto(strict.url + "tiny/")
+        open_page(page, strict, "bundles.html?tiny")
+        script = "return head(await bundle.load({ backend: argument }), 1)"
+        assert value(page, script, backend) == expected(1)
+        page.goto(strict.url + "alone/")
         page.get_by_text(f"Ready, on {backend}.").wait_for()
         page.click("#run")
         page.get_by_text(f"Done, on {backend}.").wait_for()
@@ -236,6 +240,7 @@ def test_no_eval_and_no_wasm_under_the_strictest_policy(page: Page, site: Site, 
 
 def test_without_webgpu_webgl_is_taken(page: Page, site: Site) -> None:
     open_bundle(page, site, "tiny", "webgl")
+    pretend(page)
     page.evaluate("() => Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined })")
     info = value(page, "return (await bundle.load({ worker: false })).info()")
     assert info["backend"] == "webgl"

@@ -161,6 +161,11 @@ BAD_INPUTS = [
     ("{ input: [1, 2] }", "TypeError", 'input "input": expected EXPECTED, got a plain array'),
     ("{ input: null }", "TypeError", 'input "input": expected EXPECTED, got null'),
     ("{ input: new Float32Array(5) }", "RangeError", 'input "input": expected EXPECTED, got length 5'),
+    (
+        "{ input: { [Symbol.toStringTag]: 'Float32Array', length: 1024, buffer: new ArrayBuffer(4096) } }",
+        "TypeError",
+        'input "input": expected EXPECTED, got an object',
+    ),
 ]
 
 
@@ -181,9 +186,16 @@ BAD_OPTIONS = [
     (
         "{ bakend: 'wasm' }",
         "TypeError",
-        'load has no option "bakend"; it has: backend, threads, worker, warmup, device, onProgress',
+        'load has no option "bakend"; it has: backend, threads, worker, warmup, device, onProgress, signal, timeout',
     ),
     ("'./bundle/'", "TypeError", "load expects an object of options, got string"),
+    ("null", "TypeError", "load expects an object of options, got null"),
+    ("{ signal: new AbortController() }", "TypeError", "signal: expected an AbortSignal, got object"),
+    ("{ signal: null }", "TypeError", "signal: expected an AbortSignal, got null"),
+    ("{ signal: { [Symbol.toStringTag]: 'AbortSignal' } }", "TypeError", "signal: expected an AbortSignal, got object"),
+    ("{ timeout: -1 }", "RangeError", "timeout: expected milliseconds from 0, got -1"),
+    ("{ timeout: NaN }", "RangeError", "timeout: expected milliseconds from 0, got NaN"),
+    ("{ timeout: '30 s' }", "RangeError", "timeout: expected milliseconds from 0, got 30 s"),
 ]
 
 
@@ -192,3 +204,26 @@ def test_wrong_options(page: Page, site: Site) -> None:
     calls = ", ".join(f"await outcome(bundle.load({options}))" for options, _, _ in BAD_OPTIONS)
     results = outcome(page, f"return [{calls}]")["value"]
     assert [(r["name"], r["message"]) for r in results] == [(name, message) for _, name, message in BAD_OPTIONS]
+
+
+BAD_RUN_OPTIONS = [
+    ("run", "null", "run expects an object of options, got null"),
+    ("run", "5", "run expects an object of options, got number"),
+    ("run", "{ outputs: 'array' }", 'run has no option "outputs"; it has: output, signal'),
+    ("run", "{ signal: 1 }", "signal: expected an AbortSignal, got number"),
+    ("profile", "null", "profile expects an object of options, got null"),
+    ("profile", "{ output: 'array' }", 'profile has no option "output"; it has: signal'),
+    ("profile", "{ signal: {} }", "signal: expected an AbortSignal, got object"),
+]
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_wrong_options_of_a_run(page: Page, site: Site, worker: bool) -> None:
+    open_page(page, site)
+    calls = ", ".join(
+        f"await outcome(model.{method}({{ input: new Float32Array(1024) }}, {options}))"
+        for method, options, _ in BAD_RUN_OPTIONS
+    )
+    script = f"const model = await bundle.load({{ worker: argument }}); return [{calls}]"
+    results = outcome(page, script, worker)["value"]
+    assert [(r["name"], r["message"]) for r in results] == [("TypeError", message) for *_, message in BAD_RUN_OPTIONS]

@@ -53,6 +53,24 @@ def test_where_a_policy_forbids_wasm(page: Page, digits_folder: Path, backend: s
         assert "'wasm-unsafe-eval', or a bundle compiled with --host js" in refused["message"]
 
 
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+@pytest.mark.parametrize("target", ["wasm", "webgl", "webgpu"])
+def test_a_page_that_is_offline_runs_and_profiles(page: Page, digits_site: Site, target: str, worker: bool) -> None:
+    open_digits(page, digits_site, target)
+    options = {"backend": target, "worker": worker}
+    info = value(page, "globalThis.model = await bundle.load(argument); return model.info()", options)
+    digits_site.requests.clear()
+    digits_site.faults["*"] = "refuse"
+    try:
+        script = "return [await logits(model, 0), (await model.profile({ image: images[0] })).length]"
+        found, kernels = value(page, script)
+    finally:
+        digits_site.faults.clear()
+    assert agrees(found, reference()[0])
+    assert kernels == info["kernels"]
+    assert digits_site.requests == []
+
+
 @pytest.mark.parametrize(("host", "runs"), [("wasm", 500), ("js", 20)])
 def test_runs_submit_once_each_and_create_nothing(
     page: Page, digits_site: Site, backend: str, host: str, runs: int

@@ -126,6 +126,20 @@ def test_own_page_under_a_strict_csp(page: Page, tiny_folder: Path) -> None:
     assert [line for line in logs if "Content" in line] == []
 
 
+def test_own_page_has_an_icon(page: Page, tiny_folder: Path) -> None:
+    """Of its own, under any policy: browsers ask for /favicon.ico where a page names none."""
+    with serve(tiny_folder / "bundle", headers={"Content-Security-Policy": STRICT_CSP}) as site:
+        page.goto(site.url)
+        page.get_by_text("Ready, on wasm.").wait_for()
+        for _ in range(100):
+            if any(path.endswith(".svg") for path in site.requests):
+                break
+            page.wait_for_timeout(50)
+        names = [path.removeprefix("/") or "index.html" for path in site.requests]
+        assert any(name.endswith(".svg") for name in names)
+        assert [name for name in names if not (tiny_folder / "bundle" / name).is_file()] == []
+
+
 def test_own_page_shows_a_failure(page: Page, tiny_folder: Path) -> None:
     with serve(tiny_folder / "bundle") as site:
         site.faults["weights-*.bin"] = "missing"

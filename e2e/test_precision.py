@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from compiled import compile_site
-from devices import has_backend, need_backend, value
+from devices import has_backend, need_backend, pretend, value
 from digits import HELPERS, MODEL, images, reference
 from harness import open_page
 from playwright.sync_api import Page
@@ -49,6 +49,7 @@ HAS_HALVES = "async () => (await navigator.gpu?.requestAdapter())?.features.has(
 def test_the_first_that_can(page: Page, site: Site) -> None:
     """WebGPU where it has halves; else it is passed over for that reason, and the next one runs."""
     open_page(page, site)
+    pretend(page)
     result = run(page, "auto")
     check(result["found"])
     info = result["info"]

@@ -2,21 +2,17 @@
 import { tagOf } from './dtypes.js';
 import { UnsupportedError } from './errors.js';
 
-const names = ['backend', 'threads', 'worker', 'warmup', 'device', 'onProgress'];
+const names = ['backend', 'threads', 'worker', 'warmup', 'device', 'onProgress', 'signal', 'timeout'];
+const TIMEOUT = 30_000; // ms of silence: mobile networks come back after less
 
 /**
  * @param {import('./model.js').LoadOptions} options
  * @param {readonly string[]} backends those of this bundle
  */
 export function checkOptions(options, backends) {
-  if (typeof options !== 'object' || options === null) {
-    throw new TypeError(`load expects an object of options, got ${options === null ? 'null' : typeof options}`);
-  }
-  for (const name of Object.keys(options)) {
-    if (!names.includes(name))
-      throw new TypeError(`load has no option ${JSON.stringify(name)}; it has: ${names.join(', ')}`);
-  }
+  checkNames('load', options, names);
   const { backend = 'auto', threads = 1, warmup = false, device, onProgress = () => {} } = options;
+  const { signal, timeout = TIMEOUT } = options;
   // Who loads in a worker has left the page free already, and Firefox may hang there: start_threads.js says where.
   const { worker = device === undefined && typeof document !== 'undefined' } = options;
   if (!['auto', ...backends].includes(device ? 'webgpu' : backend)) {
@@ -36,7 +32,11 @@ export function checkOptions(options, backends) {
   }
   if (typeof onProgress !== 'function')
     throw new TypeError(`onProgress: expected a function, got ${typeof onProgress}`);
-  return { backend: device ? 'webgpu' : backend, threads, worker, warmup, device, onProgress };
+  checkSignal(signal);
+  if (typeof timeout !== 'number' || !(timeout >= 0)) {
+    throw new RangeError(`timeout: expected milliseconds from 0, got ${String(timeout)}`);
+  }
+  return { backend: device ? 'webgpu' : backend, threads, worker, warmup, device, onProgress, signal, timeout };
 }
 
 /**
@@ -44,9 +44,9 @@ export function checkOptions(options, backends) {
  * @param {{ backend: string, worker: boolean }} info
  */
 export function checkRunOptions(options, { backend, worker }) {
-  const unknown = Object.keys(options).find((name) => name !== 'output');
-  if (unknown !== undefined) throw new TypeError(`run has no option ${JSON.stringify(unknown)}; it has: output`);
-  const { output = 'array' } = options;
+  checkNames('run', options, ['output', 'signal']);
+  const { output = 'array', signal } = options;
+  checkSignal(signal);
   if (output !== 'array' && output !== 'gpu-buffer') {
     throw new TypeError(`output: expected 'array' or 'gpu-buffer', got ${String(output)}`);
   }
@@ -56,4 +56,31 @@ export function checkRunOptions(options, { backend, worker }) {
         `this model runs on ${backend}${worker ? ' in a worker' : ''}`,
     );
   }
+}
+
+/** @param {import('./model.js').ProfileOptions} options */
+export function checkProfileOptions(options) {
+  checkNames('profile', options, ['signal']);
+  checkSignal(options.signal);
+}
+
+/**
+ * @param {string} caller
+ * @param {unknown} options
+ * @param {readonly string[]} known
+ */
+function checkNames(caller, options, known) {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`${caller} expects an object of options, got ${options === null ? 'null' : typeof options}`);
+  }
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name))
+      throw new TypeError(`${caller} has no option ${JSON.stringify(name)}; it has: ${known.join(', ')}`);
+  }
+}
+
+/** @param {unknown} signal */
+function checkSignal(signal) {
+  if (signal !== undefined && tagOf(signal) !== 'AbortSignal')
+    throw new TypeError(`signal: expected an AbortSignal, got ${signal === null ? 'null' : typeof signal}`);
 }

@@ -74,18 +74,18 @@ import { fetchFile, fetchJson } from './fetch_file.js';
 
 /**
  * @param {DevicePlan} plan
- * @param {AbortSignal} signal
+ * @param {import('./watch_downloads.js').Downloads} downloads
  * @returns {Promise<Program>}
  */
-export const fetchProgram = ({ program }, signal) => fetchJson(program, () => {}, signal);
+export const fetchProgram = ({ program }, downloads) => fetchJson(program, downloads);
 
 /**
  * All weights, in one piece.
  * @param {DevicePlan} plan
  * @param {(progress: Progress) => void} onProgress
- * @param {AbortSignal} signal
+ * @param {import('./watch_downloads.js').Downloads} downloads
  */
-export async function fetchWeights({ weights }, onProgress, signal) {
+export async function fetchWeights({ weights }, onProgress, downloads) {
   const total = weights.reduce((sum, { bytes }) => sum + bytes, 0);
   const all = new Uint8Array(total);
   let loaded = 0;
@@ -95,7 +95,7 @@ export async function fetchWeights({ weights }, onProgress, signal) {
   };
   const place = (/** @type {{ offset: number, bytes: number }} */ { offset, bytes }) =>
     all.subarray(offset, offset + bytes);
-  await Promise.all(weights.map((shard) => fetchFile(shard, place(shard), onBytes, signal)));
+  await Promise.all(weights.map((shard) => fetchFile(shard, place(shard), onBytes, downloads)));
   return all;
 }
 

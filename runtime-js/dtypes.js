@@ -64,7 +64,36 @@ export function typedArray(dtype, buffer, offset = 0, bytes = buffer.byteLength 
 }
 
 /**
- * The class of an object, also of one from another window.
- * @param {unknown} value
+ * The bytes of a view, in a buffer of their own.
+ * @param {ArrayBufferView} view
  */
-export const tagOf = (value) => Object.prototype.toString.call(value).slice(8, -1);
+export const copyOf = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength).slice();
+
+/** @type {Readonly<Record<string, string>>} Of classes of the platform, a getter that throws for all other objects. */
+const getters = {
+  AbortSignal: 'aborted',
+  GPUBuffer: 'size',
+  GPUDevice: 'limits',
+  GPUTexture: 'width',
+  ImageBitmap: 'width',
+};
+
+/**
+ * The class of an object, also of one from another window, and of one that only says so by Symbol.toStringTag, 'Object'.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function tagOf(value) {
+  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  const getter = getters[tag];
+  try {
+    if (getter) Reflect.get(/** @type {any} */ (globalThis)[tag].prototype, getter, value);
+    else if (/Array$/.test(tag) && !Array.isArray(value))
+      return Reflect.get(TypedArray.prototype, Symbol.toStringTag, value) ?? 'Object';
+    return tag;
+  } catch {
+    return 'Object';
+  }
+}
+
+const TypedArray = Object.getPrototypeOf(Uint8Array);

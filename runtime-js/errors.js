@@ -15,7 +15,10 @@ export class ModelError extends Error {
   }
 }
 
-/** A file did not arrive. Codes: `network`, `http` (an error status), `html` (a page in place of the file). */
+/**
+ * A file did not arrive. Codes: `network`, `http` (an error status), `html` (a page in place of the file),
+ * `stalled` (nothing more came for a time).
+ */
 export class DownloadError extends ModelError {
   /** @override */
   name = 'DownloadError';
@@ -27,7 +30,10 @@ export class IntegrityError extends ModelError {
   name = 'IntegrityError';
 }
 
-/** The browser or the bundle cannot do it. Codes: `abi`, `backend`, `limits`, `simd`, `compile`, `memory`. */
+/**
+ * The browser or the bundle cannot do it. Codes: `abi`, `backend`, `limits`, `simd`, `compile`, `memory`;
+ * `software` is never thrown, but a reason for another backend.
+ */
 export class UnsupportedError extends ModelError {
   /** @override */
   name = 'UnsupportedError';

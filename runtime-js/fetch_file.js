@@ -1,5 +1,6 @@
 // Downloads one file of the bundle straight into memory and checks that it is what the compiler wrote.
 import { DownloadError, IntegrityError } from './errors.js';
+import { watchDownloads } from './watch_downloads.js';
 
 /** @typedef {{ url: string, bytes: number, sha256: string }} FileSpec */
 
@@ -11,17 +12,24 @@ export const canHash = () => globalThis.crypto?.subtle !== undefined;
  * @param {FileSpec} spec
  * @param {Uint8Array} target
  * @param {(bytes: number) => void} onBytes called with the size of each piece as it arrives
- * @param {AbortSignal} [signal]
+ * @param {import('./watch_downloads.js').Downloads} [downloads] those of the same load
  * @throws {DownloadError | IntegrityError}
  */
-export async function fetchFile({ url, bytes, sha256 }, target, onBytes, signal) {
-  const response = await fetch(url, { signal }).catch((error) => {
-    throw new DownloadError('network', `could not fetch ${url}: ${error.message}`);
+export async function fetchFile({ url, bytes, sha256 }, target, onBytes, downloads = watchDownloads()) {
+  const { got, head, type } = await downloads.receive(url, async (signal, heard) => {
+    const response = await fetch(url, { signal }).catch((error) => {
+      throw new DownloadError('network', `could not fetch ${url}: ${error.message}`);
+    });
+    heard();
+    if (!response.ok)
+      throw new DownloadError('http', `the server answered ${response.status} for ${url}: is the whole bundle there?`);
+    const onPiece = (/** @type {number} */ size) => {
+      heard();
+      onBytes(size);
+    };
+    return { ...(await readInto(response, target, onPiece, url)), type: response.headers.get('content-type') };
   });
-  if (!response.ok)
-    throw new DownloadError('http', `the server answered ${response.status} for ${url}: is the whole bundle there?`);
-  const { got, head } = await readInto(response, target, onBytes, url);
-  if (isHtml(head, response.headers.get('content-type'))) {
+  if (isHtml(head, type)) {
     throw new DownloadError('html', `the server sent HTML for ${url}: is the file there, and is it served as it is?`);
   }
   if (got !== bytes) {
@@ -39,12 +47,11 @@ export async function fetchFile({ url, bytes, sha256 }, target, onBytes, signal)
 /**
  * A file of JSON.
  * @param {FileSpec} spec
- * @param {(bytes: number) => void} [onBytes]
- * @param {AbortSignal} [signal]
+ * @param {import('./watch_downloads.js').Downloads} downloads
  */
-export async function fetchJson(spec, onBytes = () => {}, signal = undefined) {
+export async function fetchJson(spec, downloads) {
   const bytes = new Uint8Array(spec.bytes);
-  await fetchFile(spec, bytes, onBytes, signal);
+  await fetchFile(spec, bytes, () => {}, downloads);
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 

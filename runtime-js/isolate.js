@@ -5,6 +5,7 @@
 //
 // On the first visit the page loads twice. Pages on https and on localhost only.
 (() => {
+  const policy = 'webnn-compile-isolate';
   const added = {
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Embedder-Policy': 'require-corp',
@@ -33,15 +34,33 @@
     return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
   }
 
+  /**
+   * The URL as a TrustedScriptURL; as it is where there are none or the policy is not allowed, which may do, too.
+   * @param {string} src
+   */
+  function trusted(src) {
+    try {
+      const { trustedTypes } = /** @type {any} */ (globalThis);
+      return trustedTypes.createPolicy(policy, { createScriptURL: String }).createScriptURL(src);
+    } catch {
+      return src;
+    }
+  }
+
   async function begin() {
     const { serviceWorker } = navigator;
     if (!serviceWorker) throw new Error('this page has no service workers: is it on https or localhost?');
     if (serviceWorker.controller && sessionStorage.getItem('isolate.js')) {
       throw new Error('the page is not isolated though the service worker serves it');
     }
+    const script = trusted(/** @type {HTMLScriptElement} */ (document.currentScript).src);
     sessionStorage.setItem('isolate.js', 'reloaded');
     const controlled = new Promise((resolve) => serviceWorker.addEventListener('controllerchange', resolve));
-    await serviceWorker.register(/** @type {HTMLScriptElement} */ (document.currentScript).src);
+    await serviceWorker.register(script).catch((error) => {
+      throw new Error(
+        `${error.message} (where Trusted Types are required, the page must allow: trusted-types ${policy})`,
+      );
+    });
     if (!serviceWorker.controller) await controlled;
     location.reload();
   }

@@ -1,12 +1,14 @@
 // `load`: from the manifest in model.js to a model that runs.
 import { checkInputs } from './check_inputs.js';
-import { checkOptions, checkRunOptions } from './check_options.js';
+import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
 import { RunError, UnsupportedError } from './errors.js';
 import { listVariants } from './features.js';
 import { canHash } from './fetch_file.js';
+import { queueRuns } from './queue_runs.js';
 import { startFirst } from './start_first.js';
 import { startThreads } from './start_threads.js';
 import { startWorker } from './start_worker.js';
+import { reasonOf, unlessAborted } from './unless_aborted.js';
 
 const ABI = 3;
 
@@ -39,10 +41,11 @@ export async function load(manifest, options = {}) {
     );
   }
   const { inputs, outputs, weights } = manifest;
-  const { backend, threads, worker, warmup, device, onProgress } = checkOptions(
+  const { backend, threads, worker, warmup, device, onProgress, signal, timeout } = checkOptions(
     options,
     manifest.backends.map((part) => part.backend),
   );
+  if (signal?.aborted) throw reasonOf(signal);
   // A fault of the caller's own function is reported as such and spoils no load.
   /** @param {import('./model.js').Progress} progress */
   const notify = (progress) => {
@@ -53,25 +56,31 @@ export async function load(manifest, options = {}) {
     }
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
-  const plan = { parts, weights, inputs, outputs, threads, warmup, variants: listVariants() };
+  const plan = { parts, weights, inputs, outputs, threads, warmup, timeout, variants: listVariants() };
   const inWorker = worker && typeof Worker === 'function';
-  const session = inWorker
-    ? await startWorker(plan, notify)
-    : inline(await startFirst({ ...plan, startThreads, device }, notify));
+  const starting = inWorker
+    ? startWorker(plan, notify, signal)
+    : startFirst({ ...plan, startThreads, device, signal }, notify);
+  /** @type {import('./start_first.js').Session | undefined} of a model that was disposed of nothing holds it any more */
+  let session = await unlessAborted(starting, signal ? [signal] : [], (late) => late.dispose());
+  const { facts } = session;
   const weightBytes = weights.reduce((sum, shard) => sum + shard.bytes, 0);
   const info = /** @type {import('./model.js').Info} */ ({
     name: manifest.name,
-    ...session.facts,
+    ...facts,
     worker: inWorker,
     integrity: canHash()
       ? 'sha256'
       : 'length only: crypto.subtle is missing (the page is not served over https or localhost)',
     weightBytes,
-    kernels: parts.find((part) => part.backend === session.facts.backend)?.kernels,
+    kernels: parts.find((part) => part.backend === facts.backend)?.kernels,
     abi: ABI,
   });
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
 
+  const use = () => /** @type {import('./start_first.js').Session} */ (session);
+  const life = new AbortController();
+  const enqueue = queueRuns(life.signal);
   const names = outputs.map((spec) => spec.name);
   const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info);
   return {
@@ -79,44 +88,25 @@ export async function load(manifest, options = {}) {
     outputs: outputs.map(publish),
     backend: info.backend,
     get device() {
-      return session.device?.();
+      return session?.device?.();
     },
     info: () => structuredClone(info),
     async run(values, options = {}) {
       checkRunOptions(options, info);
-      const results = await session.run(check(values), options);
+      const results = await enqueue(check(values), (inputs) => use().run(inputs, options), options.signal);
       return /** @type {any} */ (Object.fromEntries(results.map((result, i) => [names[i], result])));
     },
-    profile: async (values) => session.profile(check(values)),
+    async profile(values, options = {}) {
+      checkProfileOptions(options);
+      return enqueue(check(values), (inputs) => use().profile(inputs), options.signal);
+    },
     async dispose() {
-      session.dispose();
+      life.abort(new RunError('disposed', 'the model was disposed of'));
+      session?.dispose();
+      session = undefined;
     },
   };
 }
 
 /** @param {TensorSpec} spec */
 const publish = ({ name, dtype, shape }) => Object.freeze({ name, dtype, shape: Object.freeze([...shape]) });
-
-/**
- * The session without a worker; when it is disposed of nothing holds it any more, whoever may hold the model.
- * @param {import('./start_first.js').Session} started
- * @returns {import('./start_first.js').Session}
- */
-function inline(started) {
-  /** @type {import('./start_first.js').Session | undefined} */
-  let session = started;
-  const use = () => {
-    if (session) return session;
-    throw new RunError('disposed', 'the model was disposed of');
-  };
-  return {
-    facts: started.facts,
-    run: (inputs, options) => use().run(inputs, options),
-    profile: (inputs) => use().profile(inputs),
-    device: () => session?.device?.(),
-    dispose() {
-      session?.dispose();
-      session = undefined;
-    },
-  };
-}

@@ -48,7 +48,10 @@ export interface Progress {
 }
 
 export interface LoadOptions {
-  /** 'auto', the default, takes the first backend of the bundle that the browser can run. */
+  /**
+   * 'auto', the default, takes the first backend of the bundle that the browser can run; software adapters (SwiftShader,
+   * llvmpipe, WARP) come after 'wasm'.
+   */
   backend?: 'auto' | Backend;
   /**
    * Default 1. 'auto' takes half of the browser's logical processors, at most 8, and both where there are two. More than
@@ -67,6 +70,14 @@ export interface LoadOptions {
   device?: Global<'GPUDevice'>;
   /** Called as files arrive, last with phase 'ready'. */
   onProgress?: (progress: Progress) => void;
+  /** Cancels loading: `load` rejects with the signal's reason; the worker, threads and downloads end. */
+  signal?: Global<'AbortSignal'>;
+  /**
+   * Milliseconds of silence, counted from the last byte that arrived; default 30000. After that a download rejects with a
+   * DownloadError (code 'stalled'), a worker whose script does not run with a WorkerError (code 'start'); without its
+   * threads the model runs on one. 0 and Infinity: no limit.
+   */
+  timeout?: number;
 }
 
 export interface PassedOver {
@@ -76,7 +87,7 @@ export interface PassedOver {
 
 interface CommonInfo {
   name: string;
-  /** Backends that the bundle has and prefers, and why they cannot run here. */
+  /** Backends that the bundle has and prefers, and why they were not taken here. */
   passedOver: PassedOver[];
   worker: boolean;
   /** How the downloaded files were checked. */
@@ -108,7 +119,7 @@ export interface DeviceInfo extends CommonInfo {
   backend: Device;
   /** As the browser names the GPU. */
   adapter: string;
-  /** Whether the adapter says that it is the CPU, which may well be slower than the backend wasm. */
+  /** Whether the browser names a software adapter; the backend wasm is many times faster than these. */
   software: boolean;
   /** What the device can do, of all that the model asks of it. */
   limits: Record<string, number>;
@@ -127,6 +138,17 @@ export interface RunOptions {
    * bits an element as in OnDevice and the usages STORAGE, COPY_SRC and COPY_DST; they are the caller's to destroy.
    */
   output?: 'array' | 'gpu-buffer';
+  /**
+   * Cancels the run, which rejects at once with the signal's reason: one that is queued never starts, the result of one
+   * under way is dropped, and the model stays usable. Runs with a signal and those behind them are queued on the calling
+   * thread, and copy arrays only: leave an ImageBitmap, GPUBuffer or GPUTexture as it is until the run has settled.
+   */
+  signal?: Global<'AbortSignal'>;
+}
+
+export interface ProfileOptions {
+  /** As that of `run`. */
+  signal?: Global<'AbortSignal'>;
 }
 
 /** One launch of a run. */
@@ -152,10 +174,13 @@ export interface Model {
   /** Of the backend webgpu without a worker; another one after a loss. */
   readonly device: Global<'GPUDevice'> | undefined;
   /** Takes and gives typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are the caller's own. */
-  run(inputs: Inputs, options?: { output?: 'array' }): Promise<Outputs>;
-  run(inputs: Inputs, options: { output: 'gpu-buffer' }): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> }>;
+  run(inputs: Inputs, options?: RunOptions & { output?: 'array' }): Promise<Outputs>;
+  run(
+    inputs: Inputs,
+    options: RunOptions & { output: 'gpu-buffer' },
+  ): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> }>;
   /** Runs once, each kernel by itself, and tells how long each took. */
-  profile(inputs: Inputs): Promise<KernelTime[]>;
+  profile(inputs: Inputs, options?: ProfileOptions): Promise<KernelTime[]>;
   /** How the model runs: backend, threads, sizes. */
   info(): Info;
   /** Frees the memory and ends the worker; pending runs reject. */
@@ -169,8 +194,8 @@ export class ModelError<Code extends string = string> extends Error {
   readonly code: Code;
   constructor(code: Code, message: string);
 }
-/** A file did not arrive, or a page of HTML in its place. */
-export class DownloadError extends ModelError<'network' | 'http' | 'html'> {}
+/** A file did not arrive, or a page of HTML in its place, or nothing more for `timeout`. */
+export class DownloadError extends ModelError<'network' | 'http' | 'html' | 'stalled'> {}
 /** A file arrived with other bytes than the compiler wrote. */
 export class IntegrityError extends ModelError<'length' | 'altered'> {}
 /** The browser or the bundle cannot do it. */

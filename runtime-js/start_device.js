@@ -3,9 +3,11 @@
 import { pictureOf } from './check_inputs.js';
 import { narrow, widen } from './convert.js';
 import { fetchProgram, fetchWeights, uploadConstants, valueAt, wordsFor } from './device_program.js';
-import { lengthOf, typedArray } from './dtypes.js';
+import { copyOf, lengthOf, typedArray } from './dtypes.js';
 import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
+import { isSoftware } from './require_hardware.js';
 import { startHost } from './start_host.js';
+import { watchDownloads } from './watch_downloads.js';
 
 /** @typedef {import('./convert.js').Words} Words */
 /** @typedef {import('./device_program.js').Device} Device */
@@ -24,22 +26,23 @@ import { startHost } from './start_host.js';
  * @returns {Promise<import('./start_first.js').Session>}
  */
 export async function startDevice(open, plan, onProgress) {
-  const files = new AbortController();
-  const arriving = fetchProgram(plan, files.signal);
-  const starting = plan.host && startHost(plan.host, files.signal);
+  const files = watchDownloads(plan);
+  const arriving = fetchProgram(plan, files);
+  const starting = plan.host && startHost(plan.host, files);
   for (const promise of [arriving, starting]) promise?.catch(() => {}); // it is `build` that waits for them
   let notify = onProgress;
+  let { signal } = plan; // of the load, not of what is fetched again after a loss
 
   /** @returns {Promise<Built>} */
   async function build() {
     const device = await open(arriving, plan);
     const program = await arriving;
-    const abort = new AbortController();
+    const own = watchDownloads({ ...plan, signal });
     try {
       let loaded = 0;
       const total = program.kernels.length;
       const [weights, host = interpret(program)] = await Promise.all([
-        fetchWeights(plan, notify, abort.signal),
+        fetchWeights(plan, notify, own),
         starting,
         device.compile(() => notify({ phase: 'compile', loaded: ++loaded, total })),
       ]);
@@ -57,9 +60,10 @@ export async function startDevice(open, plan, onProgress) {
       const downloads = reads.map((values) => device.segment(() => {}, values));
       return { device, host, segments, downloads };
     } catch (error) {
-      abort.abort();
       device.dispose();
       throw error;
+    } finally {
+      own.end();
     }
   }
 
@@ -93,12 +97,11 @@ export async function startDevice(open, plan, onProgress) {
     }
   }
 
-  const program = await withDevice(true, () => arriving).catch((error) => {
-    files.abort(); // another backend has use for the line
-    throw error;
-  });
+  // What is left of a backend that cannot run is given up: another one has use for the line.
+  const program = await withDevice(true, () => arriving).finally(files.end);
   ready = true;
   notify = () => {};
+  signal = undefined;
   const { calls } = program;
   const uploads = program.inputs.map((value) => (value < 0 ? undefined : wordsFor(program, value)));
   /** @type {Uint8Array[]} */
@@ -306,12 +309,6 @@ function giver(device, host, program) {
   };
 }
 
-/**
- * Whether an adapter is a CPU, as far as its name tells.
- * @param {string} name
- */
-const isSoftware = (name) => /swiftshader|llvmpipe|lavapipe|softpipe|basic render|software|fallback/i.test(name);
-
 /** @type {(values: number[]) => number[]} */
 const onDevice = (values) => values.filter((value) => value >= 0);
 
@@ -321,9 +318,6 @@ const onDevice = (values) => values.filter((value) => value >= 0);
  * @param {number} i
  */
 const at = (list, i) => /** @type {T} */ (list[i]);
-
-/** @param {ArrayBufferView} view */
-const copyOf = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength).slice();
 
 /**
  * Whether an input can be given to another device.

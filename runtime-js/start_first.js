@@ -3,12 +3,12 @@ import * as backends from './backends.js';
 import { DeviceLostError, UnsupportedError } from './errors.js';
 
 /** @typedef {import('./model.js').Progress} Progress */
-/** @typedef {import('./model.js').PassedOver} PassedOver */
+/** @typedef {import('./load.js').Part} Part */
 /** @typedef {import('./model.js').RunOptions} RunOptions */
 /** @typedef {import('./model.js').KernelTime} KernelTime */
 /**
- * @typedef {object} Plan What a session is started from; plain data but for the last two.
- * @property {import('./load.js').Part[]} parts in order of preference
+ * @typedef {object} Plan What a session is started from; plain data but for `startThreads`, `signal` and `device`.
+ * @property {Part[]} parts in order of preference
  * @property {(import('./fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
  * @property {readonly import('./start_wasm.js').TensorSpec[]} inputs
  * @property {readonly import('./start_wasm.js').TensorSpec[]} outputs
@@ -16,7 +16,10 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
  * @property {boolean} warmup
  * @property {import('./features.js').Variant[]} variants of wasm that the browser has
  * @property {import('./start_threads.js').StartThreads} startThreads where that is allowed
+ * @property {number} timeout ms of silence
+ * @property {AbortSignal | undefined} [signal] ends the start
  * @property {GPUDevice} [device] the caller's own
+ * @property {boolean} [hardware] software adapters do not do
  */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
 /** @typedef {import('./model.js').TypedArray | GPUBuffer} Output */
@@ -38,22 +41,31 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
  * @throws {UnsupportedError} where none can
  */
 export async function startFirst(plan, onProgress) {
-  /** @type {PassedOver[]} */
-  const passedOver = [];
-  for (const part of plan.parts) {
+  /** @type {Map<Part['backend'], string>} why not */
+  const reasons = new Map();
+  // A software adapter comes after wasm, and is tried again where wasm cannot run.
+  const others = plan.parts.some(({ backend }) => backend === 'wasm') && plan.parts.length > 1;
+  const attempts = plan.parts.map((part) => ({ part, hardware: others && part.backend !== 'wasm' }));
+  for (const { part, hardware } of attempts) {
     const start = /** @type {Record<string, (plan: any, notify: typeof onProgress) => Promise<Session>>} */ (backends)[
       part.backend
     ];
     try {
-      const session = await /** @type {NonNullable<typeof start>} */ (start)({ ...plan, ...part }, onProgress);
+      const session = await /** @type {NonNullable<typeof start>} */ (start)(
+        { ...plan, ...part, hardware },
+        onProgress,
+      );
+      reasons.delete(part.backend);
+      const passedOver = [...reasons].map(([backend, reason]) => ({ backend, reason }));
       return { ...session, facts: { backend: part.backend, passedOver, ...session.facts } };
     } catch (error) {
       // A GPU that is lost again and again is of no use either.
       const unfit = error instanceof UnsupportedError || error instanceof DeviceLostError;
-      if (!unfit || plan.parts.length === 1) throw error;
-      passedOver.push({ backend: part.backend, reason: error.message });
+      if (!unfit || plan.parts.length === 1 || plan.signal?.aborted) throw error;
+      reasons.set(part.backend, error.message);
+      if (hardware && error.code === 'software') attempts.push({ part, hardware: false });
     }
   }
-  const reasons = passedOver.map(({ backend, reason }) => `${backend}: ${reason}`).join('; ');
-  throw new UnsupportedError('backend', `this browser can run no backend of the bundle; ${reasons}`);
+  const all = [...reasons].map(([backend, reason]) => `${backend}: ${reason}`).join('; ');
+  throw new UnsupportedError('backend', `this browser can run no backend of the bundle; ${all}`);
 }

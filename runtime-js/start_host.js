@@ -27,13 +27,13 @@ import { allocate, compile } from './wasm_module.js';
 
 /**
  * @param {HostPart} part
- * @param {AbortSignal} signal
+ * @param {import('./watch_downloads.js').Downloads} downloads
  * @returns {Promise<Host>}
  */
-export async function startHost({ module, memory: { pages, weights: base, arena }, weights: own }, signal) {
+export async function startHost({ module, memory: { pages, weights: base, arena }, weights: own }, downloads) {
   const memory = pages ? allocate(pages) : undefined;
   const code = new Uint8Array(module.bytes);
-  await fetchFile(module, code, () => {}, signal);
+  await fetchFile(module, code, () => {}, downloads);
   /** @type {Actions | undefined} */
   let actions;
   /** @type {Error | undefined} a trap leaves the stack pointer and the memory as they were in mid-run */

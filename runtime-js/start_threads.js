@@ -4,8 +4,8 @@
 // WaitForIsDebuggerRegistered, SetIsDebuggerRegistered). On a page's thread it does not wait. So a session's worker
 // starts none itself: it asks who started it.
 import { STACK_BYTES } from './count_threads.js';
-
-const START_MS = 20_000;
+import { createWorker } from './create_worker.js';
+import { seconds, watchSilence } from './watch_silence.js';
 
 /**
  * @typedef {Omit<import('./thread.js').ThreadStart, 'stack'> & { stacks: number }} PoolStart `stacks`: the byte address
@@ -13,14 +13,14 @@ const START_MS = 20_000;
  * @typedef {object} ThreadPool
  * @property {(start: PoolStart) => Promise<void>} join gives threads their work; resolves when all of them wait for it
  * @property {() => void} dispose
- * @typedef {(count: number) => ThreadPool} StartThreads
+ * @typedef {(count: number, timeout: number) => ThreadPool} StartThreads `timeout`: ms until all must have started
  */
 
 /**
  * Starts to load the script of each worker.
  * @type {StartThreads}
  */
-export function startThreads(count) {
+export function startThreads(count, timeout) {
   /** @type {Worker[]} */
   const workers = [];
   const dispose = () => {
@@ -30,7 +30,8 @@ export function startThreads(count) {
   const failed = new Promise((_, reject) => {
     try {
       for (let i = 0; i < count; i++) {
-        const worker = new Worker(new URL('./thread.js', import.meta.url), { type: 'module' });
+        const create = () => new Worker(new URL('./thread.js', import.meta.url), { type: 'module' });
+        const worker = createWorker(create, './thread.js');
         workers.push(worker);
         worker.onerror = (event) => {
           event.preventDefault();
@@ -51,15 +52,15 @@ export function startThreads(count) {
             worker.postMessage({ ...start, stack: stacks + (i + 1) * STACK_BYTES });
           }),
       );
-      /** @type {ReturnType<typeof setTimeout> | undefined} */
-      let timer;
+      /** @type {import('./watch_silence.js').Watch | undefined} */
+      let watch;
       const late = new Promise((_, reject) => {
-        timer = setTimeout(() => reject(new Error(`no answer within ${START_MS / 1000} s`)), START_MS);
+        watch = watchSilence(timeout, () => reject(new Error(`no message within ${seconds(timeout)}`)));
       });
       try {
         await Promise.race([Promise.all(ready), failed, late]);
       } finally {
-        clearTimeout(timer);
+        watch?.stop();
       }
     },
     dispose,

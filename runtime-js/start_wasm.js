@@ -6,6 +6,7 @@ import { pickVariant } from './features.js';
 import { fetchFile, fetchJson } from './fetch_file.js';
 import { createControl, parallelFor } from './pool.js';
 import { compile, allocate as createMemory } from './wasm_module.js';
+import { watchDownloads } from './watch_downloads.js';
 import { fillWeights, piecesOf } from './widen_weights.js';
 
 /** @typedef {import('./fetch_file.js').FileSpec} FileSpec */
@@ -48,7 +49,7 @@ export async function startWasm(given, onProgress) {
   const variant = pickVariant(Object.keys(given.modules), given.variants);
   const plan = { ...given, module: /** @type {ModuleSpec} */ (given.modules[variant]) };
   const { memory, threads, reason } = allocate(plan);
-  const pool = threads > 1 ? plan.startThreads(threads - 1) : undefined;
+  const pool = threads > 1 ? plan.startThreads(threads - 1, plan.timeout) : undefined;
   const { preparedBytes, arenaBytes } = plan;
   const sizes = { preparedBytes, arenaBytes, memoryBytes: memory.buffer.byteLength };
   const facts = { variant, precision: 'f32', threads, threadsReason: reason, ...sizes };
@@ -75,7 +76,7 @@ export async function startWasm(given, onProgress) {
     return exports;
   };
   try {
-    const exports = await download(plan, memory, start, onProgress);
+    const { exports, steps } = await download(plan, memory, start, onProgress);
     const play = player(plan);
     if (exports.prepare) play(exports.prepare);
     // Inputs are zeros still, which are valid for every model.
@@ -83,7 +84,6 @@ export async function startWasm(given, onProgress) {
     const { run, runInto } = runner(plan, memory, () => play(exports.run));
     /** @type {Session['profile']} */
     const profile = async (inputs) => {
-      const steps = await fetchJson(plan.steps);
       times.length = 0;
       const began = performance.now();
       runner(plan, memory, () => play(exports.profile)).run(inputs);
@@ -192,7 +192,7 @@ async function download(plan, memory, start, onProgress) {
     const file = straight ? new Uint8Array(memory.buffer, at, shard.bytes) : new Uint8Array(shard.bytes);
     return { shard, file, pieces: straight ? [] : pieces };
   });
-  const abort = new AbortController();
+  const downloads = watchDownloads(plan);
   /** @type {(phase: 'code' | 'weights', files: [FileSpec, Uint8Array][]) => Promise<unknown>} */
   const fetchAll = (phase, files) => {
     const total = files.reduce((sum, [{ bytes }]) => sum + bytes, 0);
@@ -201,26 +201,26 @@ async function download(plan, memory, start, onProgress) {
       loaded += bytes;
       onProgress({ phase, loaded, total });
     };
-    return Promise.all(files.map(([file, target]) => fetchFile(file, target, onBytes, abort.signal)));
+    return Promise.all(files.map(([file, target]) => fetchFile(file, target, onBytes, downloads)));
   };
   try {
-    const [exports] = await Promise.all([
+    const [exports, steps] = await Promise.all([
       fetchAll('code', [[plan.module, code]])
         .then(() => {
           if (shared !== undefined && !(memory.buffer instanceof ArrayBuffer)) code[shared] = SHARED_LIMITS;
           return compile(code, plan.module.url);
         })
         .then(start),
+      fetchJson(plan.steps, downloads), // a page may profile when it is offline
       fetchAll(
         'weights',
         shards.map(({ shard, file }) => [shard, file]),
       ),
     ]);
     for (const { file, pieces } of shards) fillWeights(file, pieces, memory.buffer, plan.memory.weights);
-    return exports;
-  } catch (error) {
-    abort.abort();
-    throw error;
+    return { exports, steps };
+  } finally {
+    downloads.end();
   }
 }
 

@@ -1,12 +1,14 @@
 // Device programs on WebGL 2: a kernel is a fragment shader, a launch one triangle over the texels that it writes.
 import { describe, valueAt } from './device_program.js';
 import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
+import { requireHardware } from './require_hardware.js';
 import { splitOutputs } from './split_outputs.js';
 import { startDevice } from './start_device.js';
 import { acquireContext, createFramebuffer, createTexture, linkLog, linkProgram } from './webgl_context.js';
 import { createPainter } from './webgl_picture.js';
 import { timeLaunches } from './webgl_time.js';
 import { createReader, upload, wholeRows } from './webgl_transfer.js';
+import { prepareTrial } from './webgl_trial.js';
 
 /** @typedef {import('./convert.js').Words} Words */
 /** @typedef {import('./device_program.js').Launch} Launch */
@@ -22,7 +24,16 @@ import { createReader, upload, wholeRows } from './webgl_transfer.js';
  */
 
 /** @param {import('./device_program.js').DevicePlan} plan @param {(progress: import('./model.js').Progress) => void} onProgress */
-export const startWebgl = (plan, onProgress) => startDevice(open, plan, onProgress);
+export async function startWebgl(plan, onProgress) {
+  if (!plan.hardware) return startDevice(open, plan, onProgress);
+  const { gl, adapter, release } = acquireContext();
+  try {
+    await requireHardware(adapter, () => prepareTrial(gl));
+    return await startDevice(open, plan, onProgress);
+  } finally {
+    release();
+  }
+}
 
 // A worker may wait for the GPU; the page must not.
 const mayBlock = typeof document === 'undefined';

@@ -3,10 +3,12 @@ import { words } from './convert.js';
 import { describe, valueAt } from './device_program.js';
 import { DeviceLostError, RunError, UnsupportedError } from './errors.js';
 import { BufferUsage, COMPUTE, READ } from './gpu_flags.js';
+import { requireHardware } from './require_hardware.js';
 import { startDevice } from './start_device.js';
-import { getAdapter, getDevice } from './webgpu_device.js';
+import { getDevice, nameOf, requestAdapter, untilDone } from './webgpu_device.js';
 import { createPainter } from './webgpu_picture.js';
 import { timeLaunches } from './webgpu_time.js';
+import { prepareTrial } from './webgpu_trial.js';
 
 /** @typedef {import('./device_program.js').Program} Program */
 /** @typedef {import('./device_program.js').Launch} Launch */
@@ -14,11 +16,17 @@ import { timeLaunches } from './webgpu_time.js';
 /** @typedef {{ pipeline: GPUComputePipeline, group: GPUBindGroup, grid: [number, number, number], launch: Launch }} Prepared */
 
 /** @param {import('./device_program.js').DevicePlan} plan @param {(progress: import('./model.js').Progress) => void} onProgress */
-export const startWebgpu = (plan, onProgress) => startDevice(open, plan, onProgress);
+export async function startWebgpu(plan, onProgress) {
+  if (plan.hardware) {
+    const adapter = await requestAdapter();
+    await requireHardware(nameOf(adapter.info), () => prepareTrial(adapter));
+  }
+  return startDevice(open, plan, onProgress);
+}
 
 /** @type {import('./device_program.js').Open} */
 async function open(arriving, { device: given }) {
-  const [found, program] = await Promise.all([getAdapter(given), arriving]);
+  const [found, program] = await Promise.all([given ?? requestAdapter(), arriving]);
   const { device, adapter, limits, features } = await getDevice(program, found);
   /** @type {string | undefined} */
   let lost;
@@ -168,19 +176,8 @@ async function open(arriving, { device: given }) {
 
   /** @param {GPUBuffer} buffer */
   const map = async (buffer) => {
-    const mapped = buffer.mapAsync(READ);
-    // Firefox looks whether a buffer is mapped when something is submitted, else ten times a second.
-    let waiting = navigator.userAgent.includes('Firefox');
-    const stop = () => {
-      waiting = false;
-    };
-    mapped.then(stop, stop);
-    for (let ms = 0; waiting; ms = Math.min(ms + 1, 5)) {
-      queue.submit([]);
-      await new Promise((resolve) => setTimeout(resolve, ms));
-    }
     try {
-      await mapped;
+      await untilDone(queue, buffer.mapAsync(READ));
     } catch (error) {
       await Promise.race([losing, new Promise((resolve) => setTimeout(resolve, LOSS_MS))]);
       throw lost ? lostError() : error;

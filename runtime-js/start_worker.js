@@ -1,18 +1,22 @@
 // The page's side of the worker: a session whose runs are answered by messages. Nothing large is cloned: inputs are
 // copied into a buffer that goes to the worker and comes back, outputs are handed over.
+import { createWorker } from './create_worker.js';
 import { RunError, unpackError, WorkerError } from './errors.js';
 import { callAway, give, take as takeOutputs } from './mailbox.js';
 import { startThreads } from './start_threads.js';
+import { reasonOf } from './unless_aborted.js';
+import { seconds, watchSilence } from './watch_silence.js';
 
-/** @typedef {Omit<import('./start_first.js').Plan, 'startThreads' | 'device'>} PlainPlan */
+/** @typedef {Omit<import('./start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'hardware'>} PlainPlan */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
 
 /**
  * @param {PlainPlan} plan
  * @param {(progress: import('./model.js').Progress) => void} onProgress
+ * @param {AbortSignal} [signal] ends the start
  * @returns {Promise<import('./start_first.js').Session>}
  */
-export async function startWorker(plan, onProgress) {
+export async function startWorker(plan, onProgress, signal = undefined) {
   const worker = create();
   /** @type {Map<number, Waiting>} the runs without an answer */
   const waiting = new Map();
@@ -46,19 +50,30 @@ export async function startWorker(plan, onProgress) {
   const facts = await new Promise((resolve, reject) => {
     /** @param {Error} error */
     const fail = (error) => {
+      release();
       end(error);
       reject(error); // without effect once started
     };
+    const release = () => {
+      watch.stop();
+      signal?.removeEventListener('abort', abort);
+    };
     let started = false;
+    const late = () => fail(noStart({ message: `no message within ${seconds(plan.timeout)}` }));
+    const watch = watchSilence(plan.timeout, late);
+    const abort = () => fail(reasonOf(/** @type {AbortSignal} */ (signal)));
+    signal?.addEventListener('abort', abort);
     /** @param {MessageEvent<import('./worker.js').Reply>} event */
     worker.onmessage = ({ data }) => {
+      watch.stop();
+      if ('alive' in data) return;
       if ('progress' in data) onProgress(data.progress);
       else if ('results' in data) {
         spare = data.bytes;
         take(data.run).resolve(data.results);
       } else if ('threads' in data) {
         pool?.dispose();
-        pool = data.threads && !ended ? startThreads(data.threads) : undefined;
+        pool = data.threads && !ended ? startThreads(data.threads, plan.timeout) : undefined;
       } else if ('join' in data) {
         pool?.join(data.join).then(
           () => worker.postMessage({ joined: {} }),
@@ -66,6 +81,7 @@ export async function startWorker(plan, onProgress) {
         );
       } else if ('started' in data) {
         started = true;
+        release();
         mailbox = data.mailbox;
         resolve(data.started);
       } else if (data.run === undefined) fail(unpackError(data.failed));
@@ -122,7 +138,7 @@ export async function startWorker(plan, onProgress) {
 function create() {
   try {
     // Bundlers know this expression, word for word, and take the worker's script along.
-    return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+    return createWorker(() => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }), './worker.js');
   } catch (error) {
     throw noStart(/** @type {Error} */ (error));
   }

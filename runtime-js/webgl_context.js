@@ -9,7 +9,7 @@ import { UnsupportedError } from './errors.js';
  * @property {() => void} release
  */
 
-/** @type {{ gl: WebGL2RenderingContext, users: number, layers: number } | undefined} */
+/** @type {{ gl: WebGL2RenderingContext, users: number, layers: number, adapter: string } | undefined} */
 let shared;
 
 /**
@@ -18,23 +18,23 @@ let shared;
  */
 export function acquireContext() {
   if (!shared || shared.gl.isContextLost()) {
-    const gl = create();
+    const { gl, fast } = create();
     try {
-      shared = { gl, users: 0, layers: probe(gl) };
+      shared = { gl, users: 0, layers: probe(gl), adapter: `${nameOf(gl)}${fast ? '' : ' (fallback)'}` };
     } catch (error) {
       lose(gl);
       throw error;
     }
   }
   const mine = shared;
-  const { gl, layers } = mine;
+  const { gl, layers, adapter } = mine;
   mine.users++;
   const release = () => {
     if (--mine.users) return;
     lose(gl);
     if (shared === mine) shared = undefined;
   };
-  return { gl, layers, adapter: nameOf(gl), release };
+  return { gl, layers, adapter, release };
 }
 
 /** Frees all that it has, which browsers else do when nobody knows of it any more. */
@@ -43,11 +43,19 @@ const lose = (/** @type {WebGL2RenderingContext} */ gl) => gl.getExtension('WEBG
 function create() {
   const canvas =
     typeof OffscreenCanvas === 'function' ? new OffscreenCanvas(1, 1) : globalThis.document?.createElement('canvas');
-  const gl = /** @type {WebGL2RenderingContext | null | undefined} */ (
-    canvas?.getContext('webgl2', { antialias: false, depth: false, powerPreference: 'high-performance' })
-  );
+  const open = (/** @type {boolean} */ failIfMajorPerformanceCaveat) =>
+    /** @type {WebGL2RenderingContext | null | undefined} */ (
+      canvas?.getContext('webgl2', {
+        antialias: false,
+        depth: false,
+        powerPreference: 'high-performance',
+        failIfMajorPerformanceCaveat,
+      })
+    );
+  const fast = open(true);
+  const gl = fast ?? open(false);
   if (!gl) throw new UnsupportedError('backend', 'this browser offers no WebGL 2 here');
-  return gl;
+  return { gl, fast: !!fast };
 }
 
 /** @param {WebGL2RenderingContext} gl */

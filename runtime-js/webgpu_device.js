@@ -25,14 +25,13 @@ function needsOf({ kernels, storages }) {
   };
 }
 
-/** @param {GPUDevice | undefined} given */
-export async function getAdapter(given) {
+export async function requestAdapter() {
   const { gpu } = navigator;
   if (!gpu) {
     const why = globalThis.isSecureContext ? '' : ': the page is not served over https or localhost';
     throw new UnsupportedError('backend', `this browser offers no WebGPU here${why}`);
   }
-  const adapter = given ?? (await gpu.requestAdapter({ powerPreference: 'high-performance' }));
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
   if (!adapter)
     throw new UnsupportedError('backend', 'WebGPU finds no adapter: no GPU, or one that the browser blocks');
   return adapter;
@@ -78,7 +77,26 @@ export async function getDevice(program, adapter) {
 }
 
 /** @param {GPUAdapterInfo | undefined} info */
-const nameOf = (info) => {
+export const nameOf = (info) => {
   const parts = [info?.vendor, info?.architecture, info?.device].filter(Boolean).join(' ');
   return `${info?.description || parts || 'not named'}${info?.isFallbackAdapter ? ' (fallback)' : ''}`;
 };
+
+/**
+ * Waits for work of the device; quickly in Firefox, too.
+ * @param {GPUQueue} queue
+ * @param {Promise<unknown>} done
+ */
+export async function untilDone(queue, done) {
+  // Firefox looks whether something is done when something is submitted, else ten times a second.
+  let waiting = navigator.userAgent.includes('Firefox');
+  const stop = () => {
+    waiting = false;
+  };
+  done.then(stop, stop);
+  for (let ms = 0; waiting; ms = Math.min(ms + 1, 5)) {
+    queue.submit([]);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+  await done;
+}

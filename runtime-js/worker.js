@@ -13,7 +13,7 @@ import { startFirst } from './start_first.js';
  */
 /**
  * @typedef {{ threads: number } | { join: import('./start_threads.js').PoolStart }} ToPool no threads: they end
- * @typedef {ToPool
+ * @typedef {{ alive: true } | ToPool
  *   | { progress: import('./model.js').Progress }
  *   | { started: Session['facts'], mailbox?: import('./mailbox.js').Mailbox }
  *   | { failed: import('./errors.js').PlainError, run?: number }
@@ -109,3 +109,5 @@ globalThis.onmessage = ({ data }) => {
   else if ('joined' in data) joined(data.joined);
   else answer(data);
 };
+
+reply({ alive: true });

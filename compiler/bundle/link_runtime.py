@@ -9,7 +9,7 @@ from importlib.resources import files
 from ..errors import InternalError
 from .files import STABLE_NAMES, BundleFile, hashed_file
 
-_RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css))(?=['"])""")
+_RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
 _BACKEND = re.compile(r"^export \{ \w+ as (\w+) \} from .*\n", re.MULTILINE)
 _COMMENT = r"/\*\*(?:(?!\*/).)*\*/"
 _TYPES = re.compile(rf"^[ \t]*{_COMMENT}[ \t]*\n|{_COMMENT} ?", re.MULTILINE | re.DOTALL)
@@ -21,7 +21,7 @@ def read_runtime() -> dict[str, str]:
     sources = {
         path.name: path.read_text(encoding="utf-8").replace("\r\n", "\n")
         for path in folder.iterdir()
-        if path.name.endswith((".js", ".css", ".html", ".d.ts"))
+        if path.name.endswith((".js", ".css", ".svg", ".html", ".d.ts"))
     }
     if "load.js" not in sources:
         raise InternalError(f"the JavaScript runtime is not in {folder}: install webnn-compile again")
@@ -35,8 +35,8 @@ def keep_backends(sources: Mapping[str, str], backends: Collection[str]) -> dict
 
 
 def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dict[str, BundleFile]:
-    """Scripts and style sheets by source name, every reference between them rewritten to the hashed name: those that
-    `roots` need, or all.
+    """Scripts, style sheets and icons by source name, every reference between them rewritten to the hashed name: those
+    that `roots` need, or all.
 
     Type comments are left out: model.d.ts has the types. InternalError for a missing module or a cycle of imports,
     which has no content hash.
@@ -56,7 +56,7 @@ def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dic
         return linked[name]
 
     for name in sorted(roots or sources):
-        if name.endswith((".js", ".css")):
+        if name.endswith((".js", ".css", ".svg")):
             link(name, ())
     return linked
 

@@ -61,7 +61,7 @@ def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: i
     """The files of the bundle, model.js first; no two have one name. `isolation` adds what gives a page threads."""
     modules = keep_backends(read_runtime(), [part.backend for part in artifact.backends])
     sources = merge_modules(modules)
-    runtime = link_runtime(sources, ("load.js", "page.js", "page.css"))
+    runtime = link_runtime(sources, ("load.js", "page.js", "page.css", "page.svg"))
     rendered = [
         _render_wasm(artifact, part) if isinstance(part, WasmArtifact) else _render_device(artifact.name, part)
         for part in artifact.backends

@@ -21,6 +21,10 @@ import { load, DownloadError, type Inputs, type Progress } from './bundle/model.
 
 const model = await load({ backend: 'auto', threads: 'auto', worker: false, onProgress: (p: Progress) => p.loaded });
 const { output } = await model.run({ input: new Float32Array(1024) });
+const { signal } = new AbortController();
+const again: Float32Array = (await model.run({ input: output }, { signal })).output;
+const other = await load({ signal, timeout: 1000 });
+await other.profile({ input: again }, { signal });
 const sum: number = output.reduce((a, b) => a + b, 0);
 const name: 'input' = model.inputs[0].name;
 const shape: readonly [1, 1024] = model.outputs[0].shape;
@@ -29,7 +33,7 @@ const variant: 'relaxed' | 'plain' = info.variant;
 const inputs: Inputs = { input: new Float32Array(1024) };
 await model.dispose();
 const failure = new DownloadError('http', 'text');
-const code: 'network' | 'http' | 'html' = failure.code;
+const code: 'network' | 'http' | 'html' | 'stalled' = failure.code;
 export { sum, name, shape, variant, inputs, code };
 """
 MISTAKES = {
@@ -38,6 +42,7 @@ MISTAKES = {
     "model.run({ input: new Float32Array(1024), extra: 1 })": "'extra' does not exist",
     "model.run({ input: new Float32Array(1024) }).then((r) => r.nothing)": "'nothing' does not exist",
     "load({ backend: 'webgl' })": '"webgl"',
+    "load({ signal: 'now' })": "AbortSignal",
     "model.inputs[1]": "no element at index '1'",
 }
 

@@ -52,3 +52,13 @@ test('a model without inputs takes an empty object', () => {
   assert.deepEqual(checkInputs([], {}), []);
   assert.throws(() => checkInputs([], { x: 1 }), /the model has no input "x"; inputs: none$/);
 });
+
+test('what only says that it is an array, or is on the device, is an object', () => {
+  for (const tag of ['Float32Array', 'ImageBitmap', 'GPUBuffer']) {
+    const pretender = { [Symbol.toStringTag]: tag, length: 1, size: 4, usage: 255, width: 1, height: 1 };
+    assert.throws(() => checkInputs(specs, { image, scale: pretender }, { backend: 'webgpu', worker: false }), {
+      name: 'TypeError',
+      message: 'input "scale": expected a Float32Array of length 1 (float32, shape []), got an object',
+    });
+  }
+});

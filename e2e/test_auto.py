@@ -1,0 +1,148 @@
+"""Which backend `auto` takes: GPUs, then WebAssembly, then GPUs that are the CPU in software. Adapters are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from device_artifacts import tiny_device_artifact
+from devices import DEVICES, GPU, C, W, expected, open_bundle, pretend, value, write_site
+from harness import open_page
+from playwright.sync_api import Page
+from server import Site, serve
+from webnn_compile.bundle import Artifact
+
+UNNAMED = "Generic Renderer"
+AFTER = "it comes after wasm, and load({ backend }) takes it all the same"
+
+CLOCK = """(ms) => {
+  let now = 0;
+  performance.now = () => (now += ms);
+}"""
+"""A clock that goes on by so many milliseconds whenever it is read."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    bundles: dict[str, Artifact] = {"all": tiny_device_artifact(*DEVICES, "wasm")}
+    bundles["gpus"] = tiny_device_artifact(*DEVICES)
+    bundles |= {f"{backend}-or-wasm": tiny_device_artifact(backend, "wasm") for backend in DEVICES}
+    with serve(write_site(tmp_path_factory.mktemp("auto"), bundles)) as served:
+        yield served
+
+
+def load(page: Page, **options: Any) -> dict[str, Any]:
+    """`info` of a model that ran."""
+    script = """
+      const model = await bundle.load({ worker: false, ...argument });
+      const info = model.info();
+      const found = await head(model, 1);
+      await model.dispose();
+      return [info, found];
+    """
+    info, found = value(page, script, options)
+    assert isinstance(info, dict)
+    assert found == right(info["backend"])
+    return info
+
+
+def right(backend: str) -> list[float]:
+    """What the tiny model makes of ones; its module for the CPU adds C once."""
+    result: list[float] = (W + C).clip(0)[:8].tolist()
+    return result if backend == "wasm" else expected(1)
+
+
+def shaders(site: Site) -> list[str]:
+    """Of what was asked for."""
+    return [path for path in site.requests if path.rsplit("/", 1)[-1].startswith(("webgpu-", "webgl-"))]
+
+
+def test_this_machine(page: Page, site: Site) -> None:
+    """A software adapter, where there is one, is passed over; in a worker as on the page."""
+    for worker in (True, False):
+        open_page(page, site, "bundles.html?all")
+        info = load(page, worker=worker)
+        names = {passed["backend"]: passed["reason"] for passed in info["passedOver"]}
+        assert info["backend"] == "wasm" or not info["software"]
+        for reason in names.values():
+            assert reason.startswith("the adapter is software (") or "this browser" in reason or "finds no" in reason
+
+
+@pytest.mark.parametrize("name", ["google swiftshader", "llvmpipe, or similar", "Microsoft Basic Render Driver"])
+def test_software_comes_after_wasm(page: Page, site: Site, backend: str, name: str) -> None:
+    open_bundle(page, site, f"{backend}-or-wasm", backend)
+    pretend(page, name)
+    site.requests.clear()
+    info = load(page)
+    assert info["backend"] == "wasm"
+    assert info["passedOver"] == [{"backend": backend, "reason": f"the adapter is software ({name}): {AFTER}"}]
+    assert shaders(site) == []
+    assert page.evaluate("contexts.every((gl) => gl.isContextLost())")  # browsers keep few: none is held
+    info = load(page, backend=backend)
+    assert (info["backend"], info["software"], info["passedOver"]) == (backend, True, [])
+
+
+def test_a_gpu_is_taken(page: Page, site: Site, backend: str) -> None:
+    open_bundle(page, site, f"{backend}-or-wasm", backend)
+    pretend(page, GPU)
+    info = load(page)
+    assert (info["backend"], info["software"], info["passedOver"]) == (backend, False, [])
+    assert page.evaluate("contexts.every((gl) => gl.isContextLost())")
+
+
+def test_webgl_that_is_slow_by_the_browsers_own_word(page: Page, site: Site) -> None:
+    open_bundle(page, site, "webgl-or-wasm", "webgl")
+    pretend(page, GPU, caveat=True)
+    info = load(page)
+    assert info["backend"] == "wasm"
+    assert info["passedOver"][0]["reason"].startswith(f"the adapter is software ({GPU} (fallback)): ")
+    assert load(page, backend="webgl")["software"] is True
+
+
+def test_both_in_software(page: Page, site: Site) -> None:
+    open_bundle(page, site, "all", "webgpu")
+    pretend(page, "llvmpipe")
+    info = load(page)
+    assert (info["backend"], [p["backend"] for p in info["passedOver"]]) == ("wasm", ["webgpu", "webgl"])
+
+
+def test_software_is_taken_where_there_is_no_wasm(page: Page, site: Site) -> None:
+    open_bundle(page, site, "gpus", "webgpu")
+    pretend(page, "llvmpipe")
+    info = load(page)
+    assert (info["backend"], info["software"], info["passedOver"]) == ("webgpu", True, [])
+
+
+def test_software_is_taken_where_wasm_cannot_run(page: Page, site: Site, backend: str) -> None:
+    open_bundle(page, site, f"{backend}-or-wasm", backend)
+    pretend(page, "llvmpipe")
+    page.evaluate("() => { WebAssembly.validate = () => false; }")
+    info = load(page)
+    assert (info["backend"], info["software"]) == (backend, True)
+    assert [(p["backend"], p["reason"][:12]) for p in info["passedOver"]] == [("wasm", "this browser")]
+
+
+@pytest.mark.parametrize(("ms", "taken"), [(20, True), (80, False)])
+def test_where_the_browser_does_not_say_a_launch_decides(
+    page: Page, site: Site, backend: str, ms: int, taken: bool
+) -> None:
+    open_bundle(page, site, f"{backend}-or-wasm", backend)
+    pretend(page, UNNAMED)
+    page.evaluate(CLOCK, ms)
+    site.requests.clear()
+    script = """
+      const alive = count(gpuObjects);
+      const model = await bundle.load({ worker: false });
+      const { backend, passedOver } = model.info();
+      const found = await head(model, 1);
+      await model.dispose();
+      return { backend, passedOver, found, left: Object.values(alive).filter(Boolean) };
+    """
+    found = value(page, script)
+    assert found["backend"] == (backend if taken else "wasm")
+    assert found["found"] == right(found["backend"])
+    assert (shaders(site) != []) == taken
+    slow = f"the adapter ({UNNAMED}) is as slow as software, by a launch of 80 ms that takes GPUs less than 50: {AFTER}"
+    assert found["passedOver"] == ([] if taken else [{"backend": backend, "reason": slow}])
+    assert found["left"] == []

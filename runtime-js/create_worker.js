@@ -1,0 +1,26 @@
+// Workers on pages whose Content-Security-Policy has require-trusted-types-for 'script'.
+
+/** What a page's `trusted-types` must name. */
+const POLICY = 'webnn-compile';
+
+/** @type {{ createScriptURL: (url: string) => any } | undefined} */
+let policy;
+
+/**
+ * @param {() => Worker} create by the expression that bundlers look for, which takes no trusted URL: so it goes first
+ * @param {string} script its file, beside this one
+ */
+export function createWorker(create, script) {
+  try {
+    if (!policy) return create();
+  } catch (error) {
+    const { trustedTypes } = /** @type {any} */ (globalThis);
+    if (!trustedTypes || !(error instanceof TypeError)) throw error;
+    try {
+      policy = trustedTypes.createPolicy(POLICY, { createScriptURL: String });
+    } catch {
+      throw new Error(`${error.message}; the page's Content-Security-Policy must allow: trusted-types ${POLICY}`);
+    }
+  }
+  return new Worker(policy?.createScriptURL(new URL(script, import.meta.url).href), { type: 'module' });
+}
