@@ -16,7 +16,11 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-Fault = Literal["truncate", "extend", "alter", "html", "missing", "refuse", "break", "wait"]
+Fault = Literal[
+    "truncate", "extend", "alter", "swap", "empty", "type",
+    "nothing", "html", "missing", "refuse", "break", "wait", "stall",
+]  # fmt: skip
+"""Of the file's bytes and type; of the answer and the connection."""
 STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'"
 ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".bin": "application/octet-stream"}
@@ -31,7 +35,7 @@ class Site:
     faults: dict[str, Fault] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     release: threading.Event = field(default_factory=threading.Event)
-    """Ends every "wait", which holds an answer back in the middle of its body."""
+    """Ends every "wait", which holds an answer back in the middle of its body, and every "stall", which does before it."""
 
 
 @contextlib.contextmanager
@@ -77,6 +81,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return None
         if fault == "html":
             return self._answer(200, "text/html", _HTML)
+        if fault == "nothing":
+            return self._answer(204, "text/plain", b"")
+        if fault == "stall":
+            self.site.release.wait(30)
         if file is None or not file.is_relative_to(self.folder) or not file.is_file() or fault == "missing":
             return self._answer(404, "text/plain", b"not found\n")
         body = file.read_bytes()
@@ -88,6 +96,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 body += b"\0"
             case "alter":
                 body = bytes([body[0] ^ 1]) + body[1:]
+            case "swap":
+                files = sorted(file.parent.iterdir())
+                body = files[files.index(file) - 1].read_bytes()
+            case "empty":
+                body = b""
+            case "type":
+                type_ = "text/plain"
             case _:
                 pass
         return self._answer(200, type_, body, fault if fault in ("break", "wait") else None)
