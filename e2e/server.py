@@ -35,7 +35,7 @@ class Site:
     faults: dict[str, Fault] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     release: threading.Event = field(default_factory=threading.Event)
-    """Ends every "wait", which holds an answer back in the middle of its body, and every "stall", which does before it."""
+    """Ends every "wait", which holds an answer back in the middle of its body, and "stall", which does before it."""
 
 
 @contextlib.contextmanager

@@ -78,7 +78,7 @@ class Campaign:
 
 def draw_cases(kinds: Iterable[str], seed: int) -> Iterator[Case]:
     """Without end, in rounds by SHARES; the seeds of each kind count up from `seed`."""
-    following = {kind: seed for kind in kinds}
+    following = dict.fromkeys(kinds, seed)
     while True:
         for kind in following:
             for _ in range(SHARES[kind]):

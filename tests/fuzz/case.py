@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,11 +38,8 @@ class Case:
 @dataclass(frozen=True)
 class Outcome:
     """`result` is one of few words, for the summary. `fault` is empty where all is well, else what went wrong, the same
-    text for the same fault of the compiler; `details` is all that is known. `parts` is how many parts a shrinker can
-    leave out."""
+    text for the same fault of the compiler; `details` is all that is known."""
 
     result: str
     fault: str = ""
     details: str = ""
-    parts: int = 0
-    notes: dict[str, float] = field(default_factory=dict)

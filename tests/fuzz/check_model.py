@@ -111,7 +111,7 @@ class _explained:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None or not isinstance(error, Exception):
+        if not isinstance(error, Exception) or isinstance(error, Fault):
             return
         if isinstance(error, MemoryError):
             raise Refused(f"MemoryError in {self.phase}") from None

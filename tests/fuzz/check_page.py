@@ -19,9 +19,9 @@ from compiled import PAGES
 from fuzz.case import Case, Outcome
 from fuzz.draw_page import SILENCE, STALLS, PageCase, draw_page
 from fuzz.page_inputs import AFTER_DISPOSE, EITHER, RIGHT, WRONG
+from onnx_models import model, node, random
 from playwright.sync_api import Browser, sync_playwright
 from server import ISOLATION, Site, serve
-from onnx_models import model, node, random
 from webnn_compile.build import build
 from webnn_compile.options import Options
 
@@ -38,7 +38,18 @@ CODES = {
 }
 ARGUMENTS = {"TypeError", "RangeError"}
 OF_A_SIGNAL = {"AbortError", "TimeoutError"}
-NOT_PLAIN = ("undefined (", "of undefined", "of null", "is not a function", "is not iterable", "is undefined", "is null", "Cannot convert", "can't convert", "serialize")
+NOT_PLAIN = (
+    "undefined (",
+    "of undefined",
+    "of null",
+    "is not a function",
+    "is not iterable",
+    "is undefined",
+    "is null",
+    "Cannot convert",
+    "can't convert",
+    "serialize",
+)
 """Of messages that the browser makes where a mistake was not looked for."""
 SCRIPT = """async ([options, calls, patience]) => {
   globalThis.good = () => new Float32Array(1024).fill(2);

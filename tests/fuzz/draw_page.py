@@ -13,12 +13,21 @@ from server import Fault
 SILENCE = 1500
 """Milliseconds after which a load in which nothing arrives ends."""
 STALLS = ("stall", "wait")
-FILES = ("worker-*.js", "thread-*.js", "relaxed-*.wasm", "plain-*.wasm", "weights-*.bin", "webgpu-*.json", "webgl-*.json", "*")
+FILES = (
+    "worker-*.js",
+    "thread-*.js",
+    "relaxed-*.wasm",
+    "plain-*.wasm",
+    "weights-*.bin",
+    "webgpu-*.json",
+    "webgl-*.json",
+    "*",
+)
 
 
 @dataclass(frozen=True)
 class Part:
-    """`what` is fault, option or call; `given` the fault's file and name, or JavaScript; `wanted` what must come of it."""
+    """`what` is fault, option or call; `given` a file and its fault, or JavaScript; `wanted` what must come of it."""
 
     what: str
     given: tuple[str, ...]
@@ -71,7 +80,9 @@ def draw_page(case: Case) -> PageCase:
         else:
             (values, of_values), (options_, of_options) = draw.choice(INPUTS), draw.choice(RUN_OPTIONS)
             given = f"model.run({values}, {options_})"
-            wanted = WRONG if WRONG in (of_values, of_options) else EITHER if EITHER in (of_values, of_options) else RIGHT
+            wanted = (
+                WRONG if WRONG in (of_values, of_options) else EITHER if EITHER in (of_values, of_options) else RIGHT
+            )
         parts.append(Part("call", (given,), wanted))
     if case.kept is not None:
         parts = [parts[i] for i in case.kept]

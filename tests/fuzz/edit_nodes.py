@@ -96,8 +96,28 @@ def attribute_value(model: onnx.ModelProto, given: Feeds, draw: Random) -> None:
         case AttributeProto.FLOAT:
             a.f = draw.choice(ODD_FLOATS)
         case AttributeProto.STRING:
-            known = (b"constant", b"reflect", b"edge", b"wrap", b"linear", b"nearest", b"cubic", b"sum", b"none", b"mul")
-            known += (b"SAME_UPPER", b"SAME_LOWER", b"VALID", b"NOTSET", b"floor", b"asymmetric", b"align_corners", b"DCR")
+            known = (
+                b"constant",
+                b"reflect",
+                b"edge",
+                b"wrap",
+                b"linear",
+                b"nearest",
+                b"cubic",
+                b"sum",
+                b"none",
+                b"mul",
+            )
+            known += (
+                b"SAME_UPPER",
+                b"SAME_LOWER",
+                b"VALID",
+                b"NOTSET",
+                b"floor",
+                b"asymmetric",
+                b"align_corners",
+                b"DCR",
+            )
             a.s = draw.choice((*known, b"", b"\xff", b"ij,jk->ik", b"ii->i", b"...i,i", b"->", b"x" * 3000))
         case AttributeProto.INTS:
             values = list(a.ints)
@@ -205,7 +225,7 @@ def function(model: onnx.ModelProto, given: Feeds, draw: Random) -> None:
     node = _node(model, draw)
     if node is None:
         return
-    imports = list(model.opset_import) + [helper.make_opsetid("local", 1)]
+    imports = [*model.opset_import, helper.make_opsetid("local", 1)]
     held = onnx.NodeProto.FromString(node.SerializeToString())
     given_names, made = [n for n in node.input if n], list(node.output)
     match draw.randrange(3):

@@ -13,11 +13,33 @@ from onnx import TensorProto, helper, numpy_helper
 Feeds = dict[str, Array]
 ODD_EXTENTS = (0, 1, 2, 3, 5, 17, 64, 20_000, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**62, 2**63 - 1, -1, -2, -(2**63))
 ODD_FLOATS = (np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 0.5, 1e-30, 1e30, 3e38, 2.0**31, 2.0**62)
-DTYPES = tuple(np.dtype(n) for n in "float16 float32 float64 int8 uint8 int16 int32 int64 uint64 bool".split())
+DTYPES = tuple(np.dtype(c) for c in "efdbBhilqQ?")
 LOCATIONS = (
-    *("weights.bin", "./weights.bin", "", ".", "..", "folder", "link.bin", "link/secret.bin", "fifo", "short.bin"),
-    *("../secret.bin", "/etc/hostname", "folder/../../secret.bin", "missing.bin", "a\0b", "C:\\x", "\\\\host\\x", "//x"),
-    *("file:///etc/hostname", "/dev/zero", "w" * 5000, "folder/" * 300 + "x", "weights.bin/x", "model.onnx", "é\ud7ff"),
+    "weights.bin",
+    "./weights.bin",
+    "",
+    ".",
+    "..",
+    "folder",
+    "link.bin",
+    "link/secret.bin",
+    "fifo",
+    "short.bin",
+    "../secret.bin",
+    "/etc/hostname",
+    "folder/../../secret.bin",
+    "missing.bin",
+    "a\0b",
+    "C:\\x",
+    "\\\\host\\x",
+    "//x",
+    "file:///etc/hostname",
+    "/dev/zero",
+    "w" * 5000,
+    "folder/" * 300 + "x",
+    "weights.bin/x",
+    "model.onnx",
+    "\xe9\ud7ff",
 )
 """Of external data, within the folder that `prepare_folder` makes and outside of it."""
 NUMBERS = ("0", "1", "-1", "64", "4096", "1e3", "0x10", " 8", "", "٣", str(2**31), str(2**63), str(10**20), "1" * 5000)
@@ -39,11 +61,13 @@ def _pick(model: onnx.ModelProto, draw: Random) -> onnx.TensorProto | None:
 
 
 def _whole(tensor: onnx.TensorProto) -> bool:
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return False
     try:
         numpy_helper.to_array(tensor)
     except (ValueError, TypeError):
         return False
-    return tensor.data_location != TensorProto.EXTERNAL
+    return True
 
 
 def parameter_length(model: onnx.ModelProto, given: Feeds, draw: Random) -> None:
@@ -53,7 +77,9 @@ def parameter_length(model: onnx.ModelProto, given: Feeds, draw: Random) -> None
     data = numpy_helper.to_array(tensor)
     shape, axis = list(data.shape), draw.randrange(data.ndim)
     n = shape[axis]
-    shape[axis] = draw.choice([0, 1, max(0, n - 1), n + 1, 2 * n, 3, min(20_000, 200_000 // max(1, data.size // max(1, n)))])
+    shape[axis] = draw.choice(
+        [0, 1, max(0, n - 1), n + 1, 2 * n, 3, min(20_000, 200_000 // max(1, data.size // max(1, n)))]
+    )
     replace(tensor, np.resize(data, shape))
 
 
@@ -115,7 +141,9 @@ def claimed_dims(model: onnx.ModelProto, given: Feeds, draw: Random) -> None:
 def cut_data(model: onnx.ModelProto, given: Feeds, draw: Random) -> None:
     tensor = _pick(model, draw)
     if tensor is not None:
-        tensor.raw_data = tensor.raw_data[: draw.randrange(len(tensor.raw_data) + 1)] + b"\0" * draw.choice((0, 0, 1, 4))
+        tensor.raw_data = tensor.raw_data[: draw.randrange(len(tensor.raw_data) + 1)] + b"\0" * draw.choice(
+            (0, 0, 1, 4)
+        )
 
 
 def typed_data(model: onnx.ModelProto, given: Feeds, draw: Random) -> None:
@@ -160,7 +188,9 @@ def sparse(model: onnx.ModelProto, given: Feeds, draw: Random) -> None:
     size = int(np.prod(tensor.dims))
     indices = [draw.choice((i, i, i, size, -1, 2**40)) for i in range(len(data))]
     held = helper.make_sparse_tensor(
-        numpy_helper.from_array(data, tensor.name), numpy_helper.from_array(np.array(indices, np.int64), "i"), tensor.dims
+        numpy_helper.from_array(data, tensor.name),
+        numpy_helper.from_array(np.array(indices, np.int64), "i"),
+        tensor.dims,
     )
     model.graph.sparse_initializer.append(held)
     model.graph.initializer.remove(tensor)

@@ -9,7 +9,21 @@ from fuzz.edit_tensors import ODD_EXTENTS, Feeds
 from onnx import TensorProto, helper
 
 ELEMENT_TYPES = (0, 1, 2, 6, 7, 8, 9, 10, 11, 13, 14, 16, 17, 22, 99, -1)
-ODD_NAMES = ("", " ", "x" * 3000, "a\nb", "a\0b", "</script>", "`${1}`", "é✓", "__proto__", "constructor", "../x", "\\", '"')
+ODD_NAMES = (
+    "",
+    " ",
+    "x" * 3000,
+    "a\nb",
+    "a\0b",
+    "</script>",
+    "`${1}`",
+    "é✓",
+    "__proto__",
+    "constructor",
+    "../x",
+    "\\",
+    '"',
+)
 
 
 def _values(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:

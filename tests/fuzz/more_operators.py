@@ -81,7 +81,9 @@ def gathering(g: RandomGraph) -> None:
             g.add("ScatterND", [x, g.input(rows) if r.random() < 0.4 else g.weight(rows), updates])
         case _:
             size = (*shape[:axis], r.randrange(1, shape[axis] + 1), *shape[axis + 1 :])
-            where = np.broadcast_to(np.arange(size[axis]).reshape([-1 if d == axis else 1 for d in range(len(size))]), size)
+            where = np.broadcast_to(
+                np.arange(size[axis]).reshape([-1 if d == axis else 1 for d in range(len(size))]), size
+            )
             g.add("ScatterElements", [x, g.weight(where.copy(), np.int64), g.weight(g.normal(*size))], axis=axis)
 
 

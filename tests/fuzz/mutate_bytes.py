@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-ODD_NUMBERS = (b"\x00", b"\x01", b"\x7f", b"\xff\x01", b"\xff\xff\xff\xff\x0f", b"\x80\x80\x80\x80\x10", b"\xff" * 9 + b"\x01")
+ODD_NUMBERS = (
+    b"\x00",
+    b"\x01",
+    b"\x7f",
+    b"\xff\x01",
+    b"\xff\xff\xff\xff\x0f",
+    b"\x80\x80\x80\x80\x10",
+    b"\xff" * 9 + b"\x01",
+)
 """Varints of protobuf: 0, 1, 127, 255, 2^32 - 1, 2^32, 2^64 - 1."""
 ODD_TEXT = (b"\xff", b"\x00", b"\xc3\x28", b"\xed\xa0\x80", b"\n", b"<", b'"', b"/")
 """Bytes in the middle of a name, some of them no UTF-8."""

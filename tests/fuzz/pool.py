@@ -94,15 +94,16 @@ class _Worker:
         # Not by forking this process, which has threads; the server that is forked has all modules, and is quick.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["fuzz.check_case"])
-        self._errors = tempfile.NamedTemporaryFile(prefix="fuzz-", suffix=".log")
+        handle, self._errors = tempfile.mkstemp(prefix="fuzz-", suffix=".log")
+        os.close(handle)
         self._pipe, theirs = context.Pipe()
-        arguments = (theirs, self._check, self._errors.name)
+        arguments = (theirs, self._check, self._errors)
         self._process = context.Process(target=_serve, args=arguments, daemon=False)
         self._process.start()
         theirs.close()
 
     def _ended(self, fault: str, phase: str) -> Outcome:
-        details = Path(self._errors.name).read_text(errors="replace")[-3000:]
+        details = Path(self._errors).read_text(errors="replace")[-3000:]
         self.stop()
         if phase == self._reference:
             return Outcome("the reference crashed or hung", details=f"{fault}\n{details}")
@@ -115,7 +116,7 @@ class _Worker:
             self._process.kill()
             self._process.join()
             self._process = None
-            self._errors.close()
+            Path(self._errors).unlink(missing_ok=True)
 
 
 def _serve(pipe: Connection, check: Check, errors: str) -> None:

@@ -1,4 +1,4 @@
-"""Runs a native model between guards, twice with other poison: what depends on the poison lies outside of its memory."""
+"""Runs a native model between guards, twice with other poison: what depends on that lies outside of its memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def run_guarded(program: Program, feeds: Mapping[str, Array]) -> dict[str, Array
         if program.prepare:
             model.call(PREPARE)
         results.append(model.run(feeds))
-        for whole, size, what in ((around_weights, len(weights), "weights"), (around_arena, program.arena, "the arena")):
+        for whole, size, what in (
+            (around_weights, len(weights), "weights"),
+            (around_arena, program.arena, "the arena"),
+        ):
             if (whole[:GUARD] != poison).any() or (whole[-GUARD:] != poison).any():
                 raise OutOfBounds(f"a kernel writes outside of {what} (of {size} bytes)")
     first, second = results
