@@ -17,10 +17,20 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 Fault = Literal[
-    "truncate", "extend", "alter", "swap", "empty", "type",
-    "nothing", "html", "missing", "refuse", "break", "wait", "stall",
-]  # fmt: skip
-"""Of the file's bytes and type; of the answer and the connection."""
+    "truncate",
+    "extend",
+    "alter",
+    "html",
+    "missing",
+    "refuse",
+    "break",
+    "wait",
+    "silent",
+    "empty",
+    "none",
+    "swap",
+    "type",
+]
 STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'"
 ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".bin": "application/octet-stream"}
@@ -35,7 +45,7 @@ class Site:
     faults: dict[str, Fault] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     release: threading.Event = field(default_factory=threading.Event)
-    """Ends every "wait", which holds an answer back in the middle of its body, and "stall", which does before it."""
+    """Ends every "wait", which holds an answer back in the middle of its body, and "silent", which does before it."""
 
 
 @contextlib.contextmanager
@@ -79,12 +89,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if fault == "refuse":
             self.close_connection = True
             return None
+        if fault == "silent":
+            self.site.release.wait(60)
+        if fault == "none":
+            self.send_response(204)
+            return self.end_headers()
         if fault == "html":
             return self._answer(200, "text/html", _HTML)
-        if fault == "nothing":
-            return self._answer(204, "text/plain", b"")
-        if fault == "stall":
-            self.site.release.wait(30)
         if file is None or not file.is_relative_to(self.folder) or not file.is_file() or fault == "missing":
             return self._answer(404, "text/plain", b"not found\n")
         body = file.read_bytes()
@@ -94,13 +105,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 body = body[: len(body) // 2]
             case "extend":
                 body += b"\0"
+            case "empty":
+                body = b""
             case "alter":
                 body = bytes([body[0] ^ 1]) + body[1:]
             case "swap":
                 files = sorted(file.parent.iterdir())
                 body = files[files.index(file) - 1].read_bytes()
-            case "empty":
-                body = b""
             case "type":
                 type_ = "text/plain"
             case _:

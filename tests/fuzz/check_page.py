@@ -29,7 +29,7 @@ WEIGHTS = {"w": random((1024,), 1), "b": random((1024,), 2)}
 PATIENCE = 20_000
 """Milliseconds after which a promise that has not settled counts as one that never does."""
 CODES = {
-    "DownloadError": {"network", "http", "html", "timeout"},
+    "DownloadError": {"network", "http", "html", "stalled"},
     "IntegrityError": {"length", "altered"},
     "UnsupportedError": {"abi", "backend", "limits", "simd", "compile", "memory"},
     "WorkerError": {"start", "crash"},
@@ -103,8 +103,8 @@ def check_page(case: Case, phase: Callable[[str], None]) -> Outcome:
 def load_options(drawn: PageCase) -> str:
     """The argument of `load`, with a short timeout where the server stalls."""
     given = [part.given[0] for part in drawn.options]
-    if set(drawn.faults.values()) & set(STALLS) and not any(g.startswith("timeout") for g in given):
-        given.append(f"timeout: {SILENCE}")
+    if set(drawn.faults.values()) & set(STALLS):
+        given = [*(g for g in given if not g.startswith("timeout")), f"timeout: {SILENCE}"]
     return f"{{ {', '.join(given)} }}"
 
 

@@ -12,7 +12,7 @@ from server import Fault
 
 SILENCE = 1500
 """Milliseconds after which a load in which nothing arrives ends."""
-STALLS = ("stall", "wait")
+STALLS = ("silent", "wait")
 FILES = (
     "worker-*.js",
     "thread-*.js",

@@ -87,19 +87,16 @@ def gathering(g: RandomGraph) -> None:
             g.add("ScatterElements", [x, g.weight(where.copy(), np.int64), g.weight(g.normal(*size))], axis=axis)
 
 
-def ordering(g: RandomGraph) -> None:
+def scanning(g: RandomGraph) -> None:
     x, r = g.pick((1, 2, 3, 4)), g.draw
     if x is None:
         return
     shape = g.values[x].shape
     axis = r.randrange(len(shape))
-    match r.randrange(3):
+    match r.randrange(2):
         case 0:
             flags = {"exclusive": r.choice((0, 1)), "reverse": r.choice((0, 1))}
             g.add("CumSum", [x, g.weight(axis, np.int64)], **flags)
-        case 1:
-            k = g.weight([r.randrange(1, shape[axis] + 1)], np.int64)
-            g.add("TopK", [x, k], 2, axis=axis, largest=r.choice((0, 1)))
         case _:
             g.add("Trilu", [x], upper=r.choice((0, 1)))
 
@@ -149,7 +146,7 @@ def mapping(g: RandomGraph) -> None:
                         g.add("Cast", [whole], to=TensorProto.FLOAT)
 
 
-MORE = {general_product: 4, einsum: 2, spreading: 3, gathering: 4, ordering: 2, norms: 3, mapping: 5}
+MORE = {general_product: 4, einsum: 2, spreading: 3, gathering: 4, scanning: 2, norms: 3, mapping: 5}
 
 
 def long_graph(seed: int) -> RandomGraph:
