@@ -28,7 +28,7 @@ from webnn_compile.cache import FOLDER_VARIABLE  # noqa: E402
 @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, default=KINDS, help="What to try.")
 @click.option("--seed", type=int, help="The first seed of each kind; by default a random one.")
 @click.option("--workers", type=int, default=os.cpu_count(), help="Processes that check cases.")
-@click.option("--limit", type=float, default=60.0, help="Seconds after which a case counts as one that hangs.")
+@click.option("--limit", type=float, default=60.0, help="Processor seconds after which a case hangs.")
 @click.option("--out", type=click.Path(path_type=Path), default=ROOT / "build" / "fuzz", help="Where findings go.")
 def main(
     minutes: float, cases: int | None, kinds: tuple[str, ...], seed: int | None, workers: int, limit: float, out: Path

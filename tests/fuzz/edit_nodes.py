@@ -10,7 +10,7 @@ from fuzz.edit_types import ODD_NAMES
 from onnx import AttributeProto, helper
 from webnn_compile.ops import OPERATORS
 
-NODES_OF_A_BOMB = (3, 12, 40)
+NODES_OF_A_BOMB = (3, 8, 40)
 """Depths of functions that each call the last twice: the largest makes 2^40 nodes."""
 WIDTHS = (2, 30, 1000, 5000)
 DEPTHS = (2, 30, 300)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from fuzz.case import Case, Outcome
 
-FINE, CRASH, HANG, CRASH_OF_REFERENCE, EXCEPTION = range(5)
+FINE, CRASH, HANG, CRASH_OF_REFERENCE, EXCEPTION, LOOP = range(6)
 
 
 def faulty_check(case: Case, phase: Callable[[str], None]) -> Outcome:
@@ -21,4 +21,7 @@ def faulty_check(case: Case, phase: Callable[[str], None]) -> Outcome:
             time.sleep(600)
         case 4:
             raise KeyError("of the harness")
+        case 5:
+            while True:
+                pass
     return Outcome("fine")

@@ -105,14 +105,20 @@ def norms(g: RandomGraph) -> None:
     x, r = g.pick((3, 4)), g.draw
     if x is None:
         return
-    c = g.values[x].shape[1]
+    a = g.values[x]
+    c = a.shape[1]
     match r.randrange(4):
         case 0:
             g.add("LRN", [x], size=r.choice((1, 3, 5)), alpha=0.01)
         case 1:
-            g.add("LpNormalization", [x], axis=r.randrange(g.values[x].ndim), p=r.choice((1, 2)))
+            axis = r.randrange(a.ndim)
+            # What is nearly constant, or zero, becomes any number at all.
+            if np.abs(a).sum(axis).min() > 0.05:
+                g.add("LpNormalization", [x], axis=axis, p=r.choice((1, 2)))
         case 2:
-            g.add("MeanVarianceNormalization", [x], axes=sorted(r.sample(range(g.values[x].ndim), 2)))
+            axes = sorted(r.sample(range(a.ndim), 2))
+            if a.std(tuple(axes)).min() > 0.05:
+                g.add("MeanVarianceNormalization", [x], axes=axes)
         case _:
             moments = [g.normal(c), g.normal(c), g.normal(c), np.abs(g.normal(c)) + np.float32(0.5)]
             g.add("BatchNormalization", [x, *(g.input(a) if r.random() < 0.3 else g.weight(a) for a in moments)])

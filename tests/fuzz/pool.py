@@ -9,6 +9,7 @@ import queue
 import resource
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from multiprocessing.connection import Connection
@@ -17,11 +18,14 @@ from typing import Any
 
 from fuzz.case import Case, Outcome
 
+IDLE = 4
+"""So many times the limit may pass where a process does not compute: others may be at work on the machine."""
 Check = Callable[[Case, Callable[[str], None]], Outcome]
 
 
 class Pool:
-    """`workers` processes that call `check`; `limit` seconds for a case. `reference` is the phase whose crashes are
+    """`workers` processes that call `check`; `limit` seconds of the processor for
+    each phase of a case. `reference` is the phase whose crashes are
     not ours."""
 
     def __init__(self, check: Check, workers: int, limit: float, *, reference: str = "") -> None:
@@ -78,7 +82,7 @@ class _Worker:
         phase = "start"
         while True:
             try:
-                if not self._pipe.poll(self._limit):
+                if not self._wait():
                     return self._ended(f"hangs in phase {phase!r}", phase)
                 answer = self._pipe.recv()
             except (EOFError, OSError):
@@ -89,6 +93,14 @@ class _Worker:
             if isinstance(answer, Outcome):
                 return answer
             phase = answer
+
+    def _wait(self) -> bool:
+        """For what the process sends; False where that takes too long."""
+        end, spent = time.monotonic() + IDLE * self._limit, _processor_seconds(self._process.pid)
+        while not self._pipe.poll(0.5):
+            if time.monotonic() > end or _processor_seconds(self._process.pid) > spent + self._limit:
+                return False
+        return True
 
     def _start(self) -> None:
         # Not by forking this process, which has threads; the server that is forked has all modules, and is quick.
@@ -117,6 +129,15 @@ class _Worker:
             self._process.join()
             self._process = None
             Path(self._errors).unlink(missing_ok=True)
+
+
+def _processor_seconds(pid: int) -> float:
+    """Of a process (Linux; elsewhere 0)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _serve(pipe: Connection, check: Check, errors: str) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 from fuzz.case import Case
-from fuzz.faulty_check import CRASH, CRASH_OF_REFERENCE, EXCEPTION, FINE, HANG, faulty_check
+from fuzz.faulty_check import CRASH, CRASH_OF_REFERENCE, EXCEPTION, FINE, HANG, LOOP, faulty_check
 from fuzz.pool import Pool
 
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    with Pool(faulty_check, 1, 5, reference="reference") as made:
+    with Pool(faulty_check, 1, 1, reference="reference") as made:
         yield made
 
 
@@ -21,6 +21,7 @@ def pool() -> Iterator[Pool]:
     [
         (CRASH, "crashes with SIGABRT in phase 'compile'"),
         (HANG, "hangs in phase 'compile'"),
+        (LOOP, "hangs in phase 'compile'"),
         (EXCEPTION, "crashes with exit code 1 in phase 'compile'"),
     ],
 )
