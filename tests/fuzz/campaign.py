@@ -11,10 +11,12 @@ from pathlib import Path
 from fuzz.case import Case, Outcome
 from fuzz.pool import Pool
 from fuzz.shrink_case import shrink_case
-from fuzz.write_finding import again, write_finding
+from fuzz.write_finding import again, list_operators, write_finding
 
 SHARES = {"protobuf": 12, "bytes": 6, "graphs": 2, "page": 2}
 """Cases of each kind in a round."""
+SHRUNK = 4
+"""Cases with one fault that are shrunk."""
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Campaign:
     shrink_seconds: float = 60
     clock: Callable[[], float] = time.monotonic
     outcomes: dict[str, Counter[str]] = field(default_factory=dict)
-    findings: dict[tuple[str, str], Finding] = field(default_factory=dict)
+    findings: dict[tuple[str, str, str], Finding] = field(default_factory=dict)
 
     def run(self, cases: Iterable[Case], progress: Callable[[Campaign], None] = lambda _: None) -> list[Finding]:
         """Checks the cases; `progress` is called after each."""
@@ -54,18 +56,19 @@ class Campaign:
         return list(self.findings.values())
 
     def _add(self, case: Case, outcome: Outcome) -> None:
-        key = (case.kind, outcome.fault)
-        if key in self.findings:
-            self.findings[key].seeds.append(case.seed)
+        """One fault in models of other operators may have another cause: a few of each are shrunk."""
+        alike = [f for key, f in self.findings.items() if key[:2] == (case.kind, outcome.fault)]
+        if sum(len(f.seeds) for f in alike) >= (1 if case.kind == "page" else SHRUNK):
+            alike[0].seeds.append(case.seed)
             return
         end = self.clock() + self.shrink_seconds
         small = shrink_case(case, outcome.fault, self.pool.check, lambda: self.clock() < end)
-        folder = write_finding(self.folder, case, small, outcome)
-        self.findings[key] = Finding(outcome, case.kind, [case.seed], folder)
-
-    @property
-    def cases(self) -> int:
-        return sum(sum(counts.values()) for counts in self.outcomes.values())
+        key = (case.kind, outcome.fault, list_operators(small))
+        if key in self.findings:
+            self.findings[key].seeds.append(case.seed)
+        else:
+            folder = write_finding(self.folder, case, small, outcome)
+            self.findings[key] = Finding(outcome, case.kind, [case.seed], folder)
 
     def summary(self) -> str:
         """Cases and outcomes of each kind, then every finding."""

@@ -66,9 +66,11 @@ def check_model(subject: Subject, phase: Phase) -> Outcome:
 def _check(subject: Subject, path: Path, phase: Phase) -> tuple[str, str]:
     if subject.target == "bundle":
         phase("the command line")
-        fault = check_bundle(path)
+        with measure_peak() as peak:
+            fault = check_bundle(path)
         if fault:
             raise Fault(*fault)
+        _check_peak(peak[0], subject)
         return "command line", ""
     target = subject.target
     if target in ("webgl", "webgpu") and missing(target):
@@ -77,8 +79,7 @@ def _check(subject: Subject, path: Path, phase: Phase) -> tuple[str, str]:
     shapes = _free(subject)
     with measure_peak() as peak, _explained("compile"):
         run = _native(path, shapes) if target == "native" else _compiled(path, target, shapes)
-    if peak[0] > MOST_MEMORY:
-        raise Fault("compiling takes gigabytes", f"{peak[0] / 2**30:.1f} GiB for a file of {len(subject.model)} bytes")
+    _check_peak(peak[0], subject)
     if run is None or (not subject.feeds and _takes_inputs(subject)):
         return "compiled, too large to run", ""
     phase("run")
@@ -99,6 +100,11 @@ def _check(subject: Subject, path: Path, phase: Phase) -> tuple[str, str]:
     if why:
         raise Fault(f"another result than onnxruntime's ({target})", why)
     return f"agrees ({target})", ""
+
+
+def _check_peak(peak: int, subject: Subject) -> None:
+    if peak > MOST_MEMORY:
+        raise Fault("compiling takes gigabytes", f"{peak / 2**30:.1f} GiB for a file of {len(subject.model)} bytes")
 
 
 class _explained:

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ SCRIPT = """async ([options, calls, patience]) => {
 
 
 def check_page(case: Case, phase: Callable[[str], None]) -> Outcome:
-    """Opens a page, puts the faults into place, loads, calls."""
+    """Opens a page, puts the faults into place, loads, calls; then the same page loads without faults."""
     drawn = draw_page(case)
     phase(f"start {drawn.browser}")
     try:
@@ -91,11 +92,16 @@ def check_page(case: Case, phase: Callable[[str], None]) -> Outcome:
         site.faults.update(drawn.faults)  # type: ignore[arg-type]
         calls = [c.given[0] for c in drawn.calls] + ["model.run({ input: good() })", drawn.last, AFTER_DISPOSE]
         answers = page.evaluate(SCRIPT, [load_options(drawn), calls, PATIENCE])
+        why = judge(drawn, answers)
+        if drawn.faults and not why:
+            site.faults.clear()
+            site.release.set()
+            mended = replace(drawn, parts=tuple(p for p in drawn.parts if p.what == "option" and p.wanted == RIGHT))
+            why = judge(mended, page.evaluate(SCRIPT, [load_options(mended), calls[-3:], PATIENCE]))
     finally:
         site.release.set()
         page.close()
         site.release = threading.Event()
-    why = judge(drawn, answers)
     loaded = "loads" if answers[0].get("backend") else answers[0].get("name", "?")
     return Outcome("fault" if why else f"{drawn.browser}: {loaded}", *(why or ("",)))
 

@@ -89,10 +89,21 @@ def test_one_fault_is_one_finding(tmp_path: Path) -> None:
         return Outcome("fault", "the same") if case.seed % 2 else Outcome("refused")
 
     made = campaign(check, tmp_path)
-    (finding,) = made.run(Case("bytes", s) for s in range(6))
+    (finding,) = made.run(Case("page", s) for s in range(6))
     assert finding.seeds == [1, 3, 5]
-    assert "bytes: 6 cases: 3 refused, 3 fault" in made.summary()
-    assert "again: make fuzz KIND=bytes SEED=1 CASES=1" in made.summary()
+    assert "page: 6 cases: 3 refused, 3 fault" in made.summary()
+    assert "again: make fuzz KIND=page SEED=1 CASES=1" in made.summary()
+
+
+def test_one_fault_of_two_operators_is_two_findings(tmp_path: Path) -> None:
+    def check(case: Case) -> Outcome:
+        wrong = {"Softmax", "Conv"} & set(operators(case))
+        return Outcome("fault", "another result") if wrong else Outcome("agrees")
+
+    chosen = [next(s for s in range(99) if op in (n := operators(Case("graphs", s))) and other not in n)
+              for op, other in (("Softmax", "Conv"), ("Conv", "Softmax"))]  # fmt: skip
+    found = campaign(check, tmp_path).run(Case("graphs", s) for s in chosen)
+    assert [f.seeds for f in found] == [[s] for s in chosen]
 
 
 def test_every_kind_has_its_share() -> None:

@@ -42,6 +42,18 @@ def write_finding(folder: Path, original: Case, shrunk: Case, outcome: Outcome) 
     return made
 
 
+def list_operators(case: Case) -> str:
+    """The operators of the case's model, empty where it has none."""
+    if case.kind == "page":
+        return ""
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(draw_subject(case).model)
+    except DecodeError:
+        return ""
+    return ", ".join(sorted({str(n.op_type) for n in model.graph.node}))
+
+
 def _text(data: bytes) -> str:
     """The model as text, without long data."""
     model = onnx.ModelProto()
