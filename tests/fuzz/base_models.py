@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import zlib
 from random import Random
 
 import numpy as np
@@ -33,7 +34,7 @@ def base_model(draw: Random) -> tuple[onnx.ModelProto, dict[str, Array]]:
         shape = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
         given = {"x": np.random.default_rng(draw.randrange(10_000)).standard_normal(shape).astype(np.float32)}
     else:
-        case = draw.choice(rows())
+        case = _pick(draw.randrange(2**32))
         model.CopyFrom(make_model(case))
         given = dict(feeds(case))
     match draw.randrange(4):
@@ -44,6 +45,11 @@ def base_model(draw: Random) -> tuple[onnx.ModelProto, dict[str, Array]]:
             for value in list(model.graph.input)[1:]:
                 move_to_parameters(model, given, value)
     return model, given
+
+
+def _pick(number: int) -> Case:
+    """A row by a hash of its name: what a seed gives does not change with every row that the table gains."""
+    return min(rows(), key=lambda c: zlib.crc32(f"{number} {c.id}".encode()))
 
 
 def move_to_inputs(model: onnx.ModelProto, given: dict[str, Array], tensor: onnx.TensorProto) -> None:

@@ -126,11 +126,12 @@ def judge(drawn: PageCase, answers: list[dict[str, Any]]) -> tuple[str, str] | N
     if load:
         return f"{drawn.browser}: load {load}", details
     for name, answer, want in list(zip(names, answers, wanted, strict=False))[1:]:
+        who = "a call" if name in calls else name
         why = _of_error(answer, arguments=True) if "name" in answer else _of_value(answer, want)
         if not why and "name" in answer and want == RIGHT and not drawn.faults:
             why = f"is refused: {answer['name']}"
         if why:
-            return f"{drawn.browser}: {name} {why}", details
+            return f"{drawn.browser}: {who} {why}", f"{name}\n{details}"
     return None
 
 
@@ -159,7 +160,7 @@ def _of_error(answer: dict[str, Any], *, arguments: bool) -> str:
     elif not (arguments and (name in ARGUMENTS or name in OF_A_SIGNAL)):
         return f"gives a {name}"
     if not message or len(message) < 10 or any(p in message for p in NOT_PLAIN):
-        return f"gives a {name} without a plain message"
+        return f"gives a {name} without a plain message: {message}"
     return ""
 
 
