@@ -52,9 +52,12 @@ def main(
         os.environ[FOLDER_VARIABLE] = kernels  # the user's cache is neither read nor written
         with Pool(check_case, workers, limit, reference=REFERENCE) as pool:
             campaign = Campaign(pool, out)
-            found = campaign.run(itertools.islice(drawn, cases), progress)
+            try:
+                campaign.run(itertools.islice(drawn, cases), progress)
+            except KeyboardInterrupt:
+                click.echo("interrupted", err=True)
     click.echo(f"\n{campaign.summary()}")
-    sys.exit(1 if found else 0)
+    sys.exit(1 if campaign.findings else 0)
 
 
 if __name__ == "__main__":

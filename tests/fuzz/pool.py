@@ -57,8 +57,13 @@ class Pool:
                 yield running.pop(future), future.result()
 
     def close(self) -> None:
+        """Ends the processes: those that are at work, where this was interrupted, at once."""
+        idle = [self._workers.get() for _ in range(self._workers.qsize())]
         for worker in self._all:
-            worker.stop()
+            if worker in idle:
+                worker.stop()
+            else:
+                worker.kill()  # the thread that waits for it sees that
         self._threads.shutdown()
 
     def __enter__(self) -> Pool:
@@ -120,6 +125,10 @@ class _Worker:
         if phase == self._reference:
             return Outcome("the reference crashed or hung", details=f"{fault}\n{details}")
         return Outcome("fault", fault, f"{fault}\n{details}")
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
 
     def stop(self) -> None:
         if self._process is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -44,3 +45,14 @@ def test_all_cases_come_back() -> None:
     with Pool(faulty_check, 2, 60) as pool:
         seeds = sorted(case.seed for case, _ in pool.check_all(Case("bytes", s) for s in (FINE, CRASH, FINE, 7, 8)))
     assert seeds == [FINE, FINE, CRASH, 7, 8]
+
+
+def test_a_pool_ends_in_the_middle_of_a_case() -> None:
+    """As where Ctrl-C interrupts: what is under way is not waited for."""
+    with Pool(faulty_check, 1, 600) as pool:
+        running = pool.check_all(Case("bytes", s) for s in (FINE, HANG))
+        assert next(running)[0].seed == FINE
+        hanging = pool._threads.submit(pool.check, Case("bytes", HANG))
+        while pool._workers.qsize():
+            time.sleep(0.01)
+    assert hanging.result().fault.startswith("crashes with SIGKILL")
