@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 PORT ?= 8000
 HEADLESS ?=
+MINUTES ?= 10
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -12,7 +13,7 @@ MODEL := examples/digits/resnet18_digits.onnx
 COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -name '*.ts' -o -name '*.html' -o -name '*.css')
 PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.svg) examples/digits/samples.json
 
-.PHONY: help demo test bench lint clean
+.PHONY: help demo test fuzz bench lint clean
 help: ## say what there is to make
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
@@ -21,6 +22,10 @@ demo: $(DEMO)/page $(if $(HEADLESS),.venv/browsers) ## compile the example, serv
 
 test: lint .venv/browsers ## install what tests need, lint, run all tests
 	$(BIN)/pytest -n 2 --dist loadfile
+
+fuzz: .venv/browsers ## look for faults: MINUTES=10 KIND=bytes|protobuf|graphs|page SEED=1 CASES=1
+	$(BIN)/python tests/fuzz --minutes $(MINUTES) $(addprefix --kind ,$(KIND)) $(addprefix --seed ,$(SEED)) \
+	  $(addprefix --cases ,$(CASES))
 
 bench: .venv/bench .venv/browsers ## measure us beside other engines: benchmarks/README.md
 	$(BIN)/python -m benchmarks run

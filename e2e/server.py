@@ -16,7 +16,21 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-Fault = Literal["truncate", "extend", "alter", "html", "missing", "refuse", "break", "wait", "silent", "empty", "none"]
+Fault = Literal[
+    "truncate",
+    "extend",
+    "alter",
+    "html",
+    "missing",
+    "refuse",
+    "break",
+    "wait",
+    "silent",
+    "empty",
+    "none",
+    "swap",
+    "type",
+]
 STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'"
 ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".bin": "application/octet-stream"}
@@ -95,6 +109,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 body = b""
             case "alter":
                 body = bytes([body[0] ^ 1]) + body[1:]
+            case "swap":
+                files = sorted(file.parent.iterdir())
+                body = files[files.index(file) - 1].read_bytes()
+            case "type":
+                type_ = "text/plain"
             case _:
                 pass
         return self._answer(200, type_, body, fault if fault in ("break", "wait") else None)

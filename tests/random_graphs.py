@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -302,16 +302,18 @@ OPERATORS: dict[Callable[[RandomGraph], None], int] = {
 }
 
 
-def random_graph(seed: int) -> RandomGraph:
-    """3 to 14 nodes behind one or two inputs of rank 2 to 5."""
+def random_graph(
+    seed: int, operators: Mapping[Callable[[RandomGraph], None], int] = OPERATORS, longest: int = 14
+) -> RandomGraph:
+    """3 to `longest` nodes behind one or two inputs of rank 2 to 5, drawn from `operators` by weight."""
     g = RandomGraph(seed)
     for _ in range(g.draw.choice([1, 1, 2])):
         rank = g.draw.choice([2, 3, 3, 4, 4, 4, 4, 5])
         most = {2: 2, 3: 20, 4: 10, 5: 5}[rank]
         spatial = [g.draw.randrange(2, most + 1) for _ in range(rank - 2)]
         g.input(g.normal(g.draw.choice([1, 1, 2]), g.draw.choice(CHANNELS), *spatial))
-    size = g.draw.randrange(3, 15)
+    size = g.draw.randrange(3, longest + 1)
     while len(g.nodes) < size:
-        (operator,) = g.draw.choices(list(OPERATORS), list(OPERATORS.values()))
+        (operator,) = g.draw.choices(list(operators), list(operators.values()))
         operator(g)
     return g

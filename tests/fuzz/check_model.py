@@ -1,0 +1,227 @@
+"""The oracle for models: compiling ends in success or in one plain error, and results are onnxruntime's."""
+
+from __future__ import annotations
+
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import webnn_compile
+from drivers import missing
+from fuzz.case import Array, Outcome, Subject
+from fuzz.check_bundle import check_bundle
+from fuzz.compare import disagreement, nudged
+from fuzz.measure_peak import measure_peak
+from fuzz.prepare_folder import SECRET, prepare_folder
+from fuzz.run_guarded import OutOfBounds, run_guarded
+from google.protobuf.message import DecodeError
+from webnn_compile.errors import WebnnCompileError
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.evaluate import evaluate_graph
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.native.jit import host_target
+from webnn_compile.pipeline import compile_for, lower_model
+from webnn_compile.tensor.choose_tile import choose_tile
+
+Phase = Callable[[str], None]
+REFERENCE = "onnxruntime"
+"""The phase whose crashes are not ours."""
+MOST_MEMORY = 1 << 30
+"""Bytes that compiling a small file may take."""
+LARGEST_RUN = 1 << 28
+"""Bytes of arena and weights; a larger model is compiled, and not run."""
+
+
+class Refused(Exception):
+    """The compiler's one plain error."""
+
+
+class Fault(Exception):
+    """What must not happen: a short name, the same for the same fault, and all that is known."""
+
+    def __init__(self, name: str, details: str = "") -> None:
+        super().__init__(name)
+        self.details = details or name
+
+
+def check_model(subject: Subject, phase: Phase) -> Outcome:
+    """Compiles the model, runs it, and compares. `phase` is called with what comes next."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = prepare_folder(Path(folder), subject.model)
+        try:
+            result, notes = _check(subject, path, phase)
+        except Refused as error:
+            if not subject.strict:
+                return Outcome("refused", details=str(error))
+            return Outcome("fault", "a valid model is refused", str(error))
+        except Fault as fault:
+            return Outcome("fault", str(fault), fault.details)
+        return Outcome(result, details=notes)
+
+
+def _check(subject: Subject, path: Path, phase: Phase) -> tuple[str, str]:
+    if subject.target == "bundle":
+        phase("the command line")
+        with measure_peak() as peak:
+            fault = check_bundle(path)
+        if fault:
+            raise Fault(*fault)
+        _check_peak(peak[0], subject)
+        return "command line", ""
+    target = subject.target
+    if target in ("webgl", "webgpu") and missing(target):
+        target = "native"
+    phase("compile")
+    shapes = _free(subject)
+    with measure_peak() as peak, _explained("compile"):
+        run = _native(path, shapes) if target == "native" else _compiled(path, target, shapes)
+    _check_peak(peak[0], subject)
+    if run is None or (not subject.feeds and _takes_inputs(subject)):
+        return "compiled, too large to run", ""
+    phase("run")
+    with _explained("run"):
+        got = run(subject.feeds)
+    phase(REFERENCE)
+    try:
+        want = _reference(path, subject.feeds)
+    except Exception as error:  # onnxruntime's exceptions share no base class
+        if subject.strict:
+            raise
+        phase("evaluate")
+        _check_definitions(path, shapes, subject.feeds, got)
+        return "accepted, onnxruntime refuses", str(error)
+    why = disagreement(
+        got, want, lambda seed: _reference(path, nudged(subject.feeds, seed)), halves=_has_halves(subject.model)
+    )
+    if why:
+        raise Fault(f"another result than onnxruntime's ({target})", why)
+    return f"agrees ({target})", ""
+
+
+def _check_peak(peak: int, subject: Subject) -> None:
+    if peak > MOST_MEMORY:
+        raise Fault("compiling takes gigabytes", f"{peak / 2**30:.1f} GiB for a file of {len(subject.model)} bytes")
+
+
+class _explained:
+    """Turns exceptions into Refused and Fault, as the command line turns them into exit codes 2 and 70."""
+
+    def __init__(self, phase: str) -> None:
+        self.phase = phase
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, Exception) or isinstance(error, Fault):
+            return
+        if isinstance(error, MemoryError):
+            raise Refused(f"MemoryError in {self.phase}") from None
+        if isinstance(error, WebnnCompileError) and error.exit_code == 2 and self.phase == "compile":
+            raise Refused(str(error)) from None
+        if isinstance(error, OutOfBounds):
+            raise Fault("out of bounds", str(error)) from None
+        raise Fault(f"{self.phase}: {origin(error)}", "".join(traceback.format_exception(error))[-6000:]) from None
+
+
+def origin(error: BaseException) -> str:
+    """The innermost exception, and the function of the compiler that it comes from."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    root = Path(webnn_compile.__file__).parent
+    ours = [f for f in traceback.extract_tb(error.__traceback__) if root in Path(f.filename).parents]
+    where = f" in {Path(ours[-1].filename).name}:{ours[-1].name}" if ours else ""
+    return f"{type(error).__name__}{where}"
+
+
+Run = Callable[[Mapping[str, Array]], dict[str, Array]]
+
+
+def _native(path: Path, shapes: dict[str, tuple[int, ...]]) -> Run | None:
+    graph = run_graph_passes(import_model(path, shapes))
+    program = compile_for(lower_model(graph, choose=choose_tile), host_target())
+    if SECRET[:64] in program.weights:
+        raise Fault("a file outside of the model's folder is published")
+    size = program.arena + len(program.weights) + program.prepared
+    if size > LARGEST_RUN:
+        return None
+    if size < 0:
+        raise Fault("the sizes of a program are negative", f"{program.arena} + {program.prepared}")
+    return lambda feeds: run_guarded(program, feeds)
+
+
+def _compiled(path: Path, target: str, shapes: dict[str, tuple[int, ...]]) -> Run:
+    return webnn_compile.compile(path, target=target, shapes=shapes, cache=False).run
+
+
+def _parsed(data: bytes) -> onnx.ModelProto | None:
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError:
+        return None
+    return model
+
+
+def _free(subject: Subject) -> dict[str, tuple[int, ...]]:
+    """Shapes of the inputs that the model leaves open."""
+    model = _parsed(subject.model)
+    free = {}
+    for value in model.graph.input if model is not None else ():
+        tensor = value.type.tensor_type
+        if value.name in subject.feeds and not all(d.dim_value > 0 for d in tensor.shape.dim):
+            free[value.name] = subject.feeds[value.name].shape
+    return free
+
+
+def _takes_inputs(subject: Subject) -> bool:
+    model = _parsed(subject.model)
+    held = set() if model is None else {t.name for t in model.graph.initializer}
+    return model is not None and any(v.name not in held for v in model.graph.input)
+
+
+def _has_halves(data: bytes) -> bool:
+    model = _parsed(data)
+    halves = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
+    if model is None:
+        return False
+    casts = (a.i for n in model.graph.node for a in n.attribute if a.name in ("to", "dtype"))
+    kinds = (t.data_type for t in model.graph.initializer)
+    declared = (v.type.tensor_type.elem_type for v in (*model.graph.input, *model.graph.output))
+    return any(k in halves for k in (*casts, *kinds, *declared))
+
+
+def _reference(path: Path, feeds: Mapping[str, Array]) -> dict[str, Array]:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    names = [o.name for o in session.get_outputs()]
+    results = session.run(None, dict(feeds))
+    if not all(isinstance(r, np.ndarray) for r in results):
+        raise ValueError("results that are no tensors")
+    return dict(zip(names, (np.array(r) for r in results), strict=True))
+
+
+def _check_definitions(
+    path: Path, shapes: dict[str, tuple[int, ...]], feeds: Mapping[str, Array], got: dict[str, Array]
+) -> None:
+    """What onnxruntime refuses must at least be what the operators' definitions say, which NumPy keeps in bounds."""
+    graph = import_model(path, shapes)
+    with np.errstate(all="ignore"):
+        try:
+            want = evaluate_graph(graph, feeds)
+        except IndexError as error:
+            raise Fault("out of bounds by its definition", "".join(traceback.format_exception(error))[-4000:]) from None
+
+        def again(seed: int) -> dict[str, Array]:
+            return evaluate_graph(graph, nudged(feeds, seed))
+
+        why = disagreement(got, want, again)
+    if why:
+        raise Fault("another result than by the operators' definitions", why)
