@@ -83,6 +83,14 @@ def test_other_results_where_onnxruntime_refuses(monkeypatch: pytest.MonkeyPatch
     assert check(SUBJECT).fault == "out of bounds by its definition"
 
 
+def test_what_onnx_leaves_open_is_as_defined(monkeypatch: pytest.MonkeyPatch) -> None:
+    proto = model([node("Cast", ["x"], ["y"], to=6)], {"x": [3]}, ["y"])
+    subject = Subject(proto.SerializeToString(), {"x": np.asarray([1e30, -1e30, np.nan], np.float32)})
+    assert check(subject).result == "as defined, unlike onnxruntime"
+    monkeypatch.setattr(oracle, "evaluate_graph", lambda graph, feeds: {"y": np.ones(3, np.int32)})
+    assert check(subject).fault == "another result than by the operators' definitions"
+
+
 def moved(program: Program, region: Region, offset: int) -> Program:
     """Each argument in `region` moved by so many bytes."""
     (step,) = program.steps
