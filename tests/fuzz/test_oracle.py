@@ -74,6 +74,12 @@ def test_other_results(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check(SUBJECT).fault == "another result than onnxruntime's (native)"
 
 
+def test_a_reference_that_contradicts_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    monkeypatch.setattr(oracle, "_reference", lambda path, feeds: {"y": draw.random((5, 16), np.float32)})
+    assert check(SUBJECT).result == "onnxruntime contradicts itself"
+
+
 def test_other_results_where_onnxruntime_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracle, "_reference", raising(RuntimeError("refused")))
     assert check(SUBJECT).result == "accepted, onnxruntime refuses"
