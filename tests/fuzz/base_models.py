@@ -17,8 +17,9 @@ from random_models import random_model
 
 @functools.cache
 def rows() -> tuple[Case, ...]:
-    """The rows of the operator table that are small."""
-    return tuple(c for c in all_cases() if sum(a.size for a in c.inputs if a is not None) <= 20_000)
+    """The rows of the operator table that are small, and in which onnxruntime is right."""
+    small = (c for c in all_cases() if sum(a.size for a in c.inputs if a is not None) <= 20_000)
+    return tuple(c for c in small if c.expected is None)
 
 
 def base_model(draw: Random) -> tuple[onnx.ModelProto, dict[str, Array]]:

@@ -35,6 +35,10 @@ MOST_MEMORY = 1 << 30
 LARGEST_RUN = 1 << 28
 """Bytes of arena and weights; a larger model is compiled, and not run."""
 
+LEFT_OPEN = {"Cast", "CastLike", "Dropout"}
+"""Operators of which ONNX leaves something open that onnxruntime does otherwise: numbers that do not fit the integers
+which they become, and the mask before opset 12."""
+
 
 class Refused(Exception):
     """The compiler's one plain error."""
@@ -97,6 +101,11 @@ def _check(subject: Subject, path: Path, phase: Phase) -> tuple[str, str]:
     why = disagreement(
         got, want, lambda seed: _reference(path, nudged(subject.feeds, seed)), halves=_has_halves(subject.model)
     )
+    if why and LEFT_OPEN & _operators(subject.model):
+        _check_definitions(path, shapes, subject.feeds, got)
+        return "as defined, unlike onnxruntime", why
+    if why and disagreement(_reference(path, subject.feeds), want, lambda _: want):
+        return "onnxruntime contradicts itself", why  # it reads what it never wrote
     if why:
         raise Fault(f"another result than onnxruntime's ({target})", why)
     return f"agrees ({target})", ""
@@ -136,6 +145,11 @@ def origin(error: BaseException) -> str:
     ours = [f for f in traceback.extract_tb(error.__traceback__) if root in Path(f.filename).parents]
     where = f" in {Path(ours[-1].filename).name}:{ours[-1].name}" if ours else ""
     return f"{type(error).__name__}{where}"
+
+
+def _operators(data: bytes) -> set[str]:
+    model = _parsed(data)
+    return set() if model is None else {n.op_type for n in model.graph.node}
 
 
 Run = Callable[[Mapping[str, Array]], dict[str, Array]]
@@ -211,7 +225,8 @@ def _reference(path: Path, feeds: Mapping[str, Array]) -> dict[str, Array]:
 def _check_definitions(
     path: Path, shapes: dict[str, tuple[int, ...]], feeds: Mapping[str, Array], got: dict[str, Array]
 ) -> None:
-    """What onnxruntime refuses must at least be what the operators' definitions say, which NumPy keeps in bounds."""
+    """Where onnxruntime is no reference, results must be what the operators' definitions say, which NumPy keeps in
+    bounds."""
     graph = import_model(path, shapes)
     with np.errstate(all="ignore"):
         try:

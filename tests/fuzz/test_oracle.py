@@ -74,6 +74,12 @@ def test_other_results(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check(SUBJECT).fault == "another result than onnxruntime's (native)"
 
 
+def test_a_reference_that_contradicts_itself_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    monkeypatch.setattr(oracle, "_reference", lambda path, feeds: {"y": draw.random((5, 16), np.float32)})
+    assert check(SUBJECT).result == "onnxruntime contradicts itself"
+
+
 def test_other_results_where_onnxruntime_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracle, "_reference", raising(RuntimeError("refused")))
     assert check(SUBJECT).result == "accepted, onnxruntime refuses"
@@ -81,6 +87,14 @@ def test_other_results_where_onnxruntime_refuses(monkeypatch: pytest.MonkeyPatch
     assert check(SUBJECT).fault == "another result than by the operators' definitions"
     monkeypatch.setattr(oracle, "evaluate_graph", raising(IndexError()))
     assert check(SUBJECT).fault == "out of bounds by its definition"
+
+
+def test_what_onnx_leaves_open_is_as_defined(monkeypatch: pytest.MonkeyPatch) -> None:
+    proto = model([node("Cast", ["x"], ["y"], to=6)], {"x": [3]}, ["y"])
+    subject = Subject(proto.SerializeToString(), {"x": np.asarray([1e30, -1e30, np.nan], np.float32)})
+    assert check(subject).result == "as defined, unlike onnxruntime"
+    monkeypatch.setattr(oracle, "evaluate_graph", lambda graph, feeds: {"y": np.ones(3, np.int32)})
+    assert check(subject).fault == "another result than by the operators' definitions"
 
 
 def moved(program: Program, region: Region, offset: int) -> Program:
