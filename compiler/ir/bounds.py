@@ -5,22 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import gcd
 
+from ..dtypes import I32
 from .index import Affine, Range, affine, atom_range
 from .lanes import Ramp, Splat, lanes_of
 from .nodes import Binary, Const, Expr, Load, Store, Unary
-from .value_ranges import Ranges
+from .rewrite import loads, walk
+from .value_ranges import INT32, Ranges, within
 
 
 def unproved_index(x: Load | Store, conditions: Iterable[Expr] = ()) -> int | None:
     """The first dimension of the buffer whose index is not proved to lie in it wherever `conditions` and the guard of
-    the access hold; None where the access stays inside."""
+    the access hold; None where the access stays inside. Nothing is proved by arithmetic that may leave int32."""
     guard = x.guard if isinstance(x, Load) else None
-    ranges = ConditionalRanges(conditions if guard is None else (*conditions, guard))
+    known = tuple(conditions) if guard is None else (*conditions, guard)
+    ranges, counted = ConditionalRanges(known), Ranges({})
+    wraps = any(_may_wrap(c, counted) for c in known)
     for d, (index, extent) in enumerate(zip(x.indices, x.buffer.shape, strict=True)):
         low, high = ranges.of(index)
-        if low <= high and (low < 0 or high >= extent):  # else the conditions contradict each other
+        reachable = low <= high  # else the conditions contradict each other
+        if wraps or _may_wrap(index, counted) or (reachable and (low < 0 or high >= extent)):
             return d
     return None
+
+
+def _may_wrap(e: Expr, ranges: Ranges) -> bool:
+    """Whether int32 arithmetic on loop variables may wrap around. What is loaded may be anything: it is clamped, or
+    compared, after arithmetic that wraps as the target's does."""
+    arithmetic = (n for n in walk(e) if isinstance(n, Unary | Binary) and n.dtype == I32)
+    return any(not within(ranges.unwrapped(n), INT32) and not any(True for _ in loads(n)) for n in arithmetic)
 
 
 class ConditionalRanges:

@@ -141,15 +141,18 @@ def lrn(call: Call) -> Tensor:
     x = call.input(0)
     size = call.attribute("size", 1)
     alpha, beta, bias = call.attribute("alpha", 1e-4), call.attribute("beta", 0.75), call.attribute("bias", 1.0)
-    before, channels = (size - 1) // 2, x.shape[1]
+    channels = x.shape[1]
+    # All other neighbours lie beyond the channels.
+    before, after = (min(reach, max(channels - 1, 0)) for reach in ((size - 1) // 2, size // 2))
+    taps = before + 1 + after
 
     def neighbours(n: Expr, c: Expr, *s: Expr) -> Expr:
         def square(k: Expr) -> Expr:
-            channel = shifted(c + k, -before) if size > 1 else c
-            value = x.read([n, channel, *s], within(channel, channels, -before, channels - 1 + size - 1 - before))
+            channel = shifted(c + k, -before) if taps > 1 else c
+            value = x.read([n, channel, *s], within(channel, channels, -before, channels - 1 + after))
             return value * value
 
-        return reduce_over("sum", (size,), square)
+        return reduce_over("sum", (taps,), square)
 
     squares = compute(f"{call.name}.squares", x.shape, (x,), neighbours)
     return compute(call.name, x.shape, (x, squares), lambda *i: x[i] / power(squares[i] * (alpha / size) + bias, beta))

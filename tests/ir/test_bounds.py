@@ -121,6 +121,14 @@ def test_what_can_be_proved(index: Expr, extent: int, guard: Expr | None) -> Non
         assert unproved_index(Load(Buffer("x", (extent,), F32), (index,))) == 0
 
 
+def test_arithmetic_that_wraps_proves_nothing() -> None:
+    x, far = Buffer("x", (5,), F32), 2**31 - 3
+    apart = I + far - (J + far)
+    assert unproved_index(Load(x, (apart,), (Const(0) <= apart) & (apart < 5))) == 0
+    near = I + (far - 4) - (J + (far - 4))
+    assert unproved_index(Load(x, (near,), (Const(0) <= near) & (near < 5))) is None
+
+
 def test_the_dimension_is_named() -> None:
     x = Buffer("x", (5, 3, 6), F32)
     assert unproved_index(Load(x, (I, J, K))) == 2

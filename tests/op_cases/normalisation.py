@@ -73,6 +73,7 @@ _LRN = [
     Case("lrn-root", "LRN", (_x(1, 6, 3, 3),), {"size": 3, "alpha": 1.0, "beta": 0.5}),
     Case("lrn-one", "LRN", (_x(1, 6, 3, 3),), {"size": 1, "alpha": 1.0, "beta": 1.0}),
     Case("lrn-wider-than-input", "LRN", (_x(1, 2, 3, 3),), {"size": 7, "alpha": 1.0}, opset=7),
+    Case("lrn-much-wider-than-input", "LRN", (_x(1, 3, 2, 3),), {"size": 101, "alpha": 1.0}),
 ]
 
 _zeros = _x(2, 3, 4)

@@ -55,6 +55,12 @@ WRONG = [
     ("Gemm", (_f(1, 4), _f(4, 10), _f(3, 10)), {}, "has shape [3, 10], which does not broadcast to [1, 10]"),
     ("PRelu", (IMAGE, _f(3, 1, 1)), {}, "shapes [1, 4, 6, 6] and [3, 1, 1] do not broadcast"),
     ("MaxPool", (_f(1, 2, 1, 5),), {"kernel_shape": [3, 3]}, "window spans 3 elements of an axis that has 1"),
+    (
+        "MaxPool",
+        (IMAGE,),
+        {"kernel_shape": [2**31 - 1, 3], "pads": [2**30, 0, 2**30, 0]},
+        "by index arithmetic beyond int32",
+    ),
     ("Resize", (_f(1, 0, 2), None, None, np.asarray([1, 2, 3])), {}, "has no elements"),
 ]
 
