@@ -226,9 +226,9 @@ def _lockstep(e: Expr) -> tuple[Expr, ...]:
 
 
 def _is_flat(kernel: Kernel, after: str) -> bool:
-    """Whether `flatten_indices` has run: a kernel over one-dimensional buffers alone does not show it."""
-    if after in LOWERED or after in BEFORE_LOWERING:
-        return after in LOWERED
+    """Whether indices are no longer those of dimensions, which one-dimensional buffers alone do not show."""
+    if after in LOWERED or after in BEFORE_LOWERING or after == TEXTURES:
+        return after not in BEFORE_LOWERING
     return not any(isinstance(n, Load | Store) and len(n.indices) > 1 for n in _unique(kernel.body))
 
 
@@ -317,6 +317,9 @@ LOWERED: dict[str, Callable[[Node], bool]] = {
 }
 """By lowering pass, in their order: what is gone from then on."""
 
+
+TEXTURES = "use_textures"
+"""The pass after which indices are those of texels, beyond which a fetch is defined (WebGL 2, section 4.2)."""
 
 BEFORE_LOWERING = frozenset({"build_kernel", "schedule_cpu", "schedule_simt"})
 """Stages whose kernels have an index for each dimension."""

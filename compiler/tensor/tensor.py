@@ -144,7 +144,7 @@ def check_reads(name: str, body: Expr) -> None:
         if dimension is not None:
             found, extent = range_of(x.indices[dimension]), x.buffer.shape[dimension]
             span = "elements" if found is None else f"elements {found[0]} to {found[1]}"
-            if found is not None and 0 <= found[0] and found[1] < extent:
+            if found is not None and found[0] >= 0 and found[1] < extent:
                 span = "elements by index arithmetic beyond int32"
             raise BoundsError(
                 f"{name!r} reads {span} along dimension {dimension} of {x.buffer.name!r}, whose shape is "
