@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from compiled import ROOT
-from devices import pretend
-from digits import EXAMPLE
+from digits import EXAMPLE, OPTIONS
 from playwright.sync_api import Page
 from server import Site, serve
 
@@ -25,20 +24,20 @@ SAYS = rf"(Loading the model|Loading the (code|weights): {SIZE} of {SIZE}|"
 SAYS += r"Compiling the shaders: \d+ of \d+|Starting the model)?"
 
 
-@pytest.fixture(scope="module")
-def site(digits_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@pytest.fixture(scope="module", params=OPTIONS)
+def site(
+    digits_folder: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Site]:
+    """With the whole bundle, and with one for GPUs alone, which runs on software adapters, too."""
     folder = tmp_path_factory.mktemp("demo")
     shutil.copytree(ROOT / "demo-site", folder, dirs_exist_ok=True)
     shutil.copy(EXAMPLE / "samples.json", folder)
-    shutil.copytree(digits_folder / "wasm" / "bundle", folder / "bundle")
+    shutil.copytree(digits_folder / request.param / "bundle", folder / "bundle")
     with serve(folder) as served:
         yield served
 
 
-@pytest.mark.parametrize("gpu", [False, True], ids=["as it is", "on a GPU"])
-def test_it_loads_and_reads_a_sample(page: Page, site: Site, gpu: bool) -> None:
-    if gpu:
-        pretend(page, always=True)
+def test_it_loads_and_reads_a_sample(page: Page, site: Site) -> None:
     page.add_init_script(f"({WATCH})()")
     page.goto(site.url)
     page.wait_for_selector("body[data-state=ready]")

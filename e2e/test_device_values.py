@@ -83,7 +83,7 @@ def test_buffers_in_and_out(page: Page, site: Site) -> None:
     """What one model gives, another takes, on one device and without a download."""
     open_bundle(page, site, "tiny", "webgpu")
     script = """
-      const first = await bundle.load({ worker: false });
+      const first = await bundle.load({ backend: 'webgpu', worker: false });
       const second = await bundle.load({ device: first.device });
       const { output } = await first.run({ input: fill(1) }, { output: 'gpu-buffer' });
       const kept = await second.run({ input: output });
@@ -173,7 +173,7 @@ def test_outputs_stay_on_the_device_only_where_they_can(page: Page, site: Site) 
     )
     others = [
         "output: expected 'array' or 'gpu-buffer', got texture",
-        'run has no option "outputs"; it has: output',
+        'run has no option "outputs"; it has: output, signal',
     ]
     assert messages == [
         f"{needs}this model runs on webgl",
