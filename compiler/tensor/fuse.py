@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..ir.index import affine
 from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Origin, Select, Unary, Var
@@ -22,6 +23,10 @@ from .tensor import Tensor
 
 BODY_LIMIT = 400
 """Nodes of an expression beyond which nothing more is inlined into it."""
+
+DEPTH_LIMIT = 64
+"""Levels of an expression beyond which nothing more is inlined into it: walks recurse as deep as expressions are, and a
+mathematical function adds some thirty levels. A kernel of so many maps in a row gains little by one more."""
 
 EPILOGUE_LIMIT = 16
 """Maps between a value and where all that reads it meets again; beyond, the search is given up."""
@@ -50,6 +55,18 @@ class Group:
     scratch: tuple[Tensor, ...] = ()
 
 
+class Measure(NamedTuple):
+    """Nodes and levels of an expression as a tree."""
+
+    size: int
+    depth: int
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether nothing more may be inlined into such an expression."""
+        return self.size > BODY_LIMIT or self.depth > DEPTH_LIMIT
+
+
 def fuse(program: TensorProgram, most_reads: int | None = None) -> tuple[Group, ...]:
     """The groups in an order of execution. None reads more than `most_reads` tensors if no tensor does."""
     plan = _Plan(program, most_reads)
@@ -71,7 +88,7 @@ class _Plan:
         self.inlined: set[Tensor] = set()
         self.absorbed: dict[Tensor, Tensor] = {}
         self._anchor_of: dict[Tensor, Tensor] = {}
-        self._sizes: dict[Buffer, int] = {}
+        self._measures: dict[Buffer, Measure] = {}
         self._inlined_bodies: dict[Tensor, tuple[Expr, frozenset[Tensor]]] = {}
         self._order = {t: i for i, t in enumerate(program.tensors)}
         for t in sorted(program.tensors, key=lambda t: (*_extent(t), self._order[t]), reverse=True):
@@ -88,11 +105,12 @@ class _Plan:
             between, meeting = self._meeting(current)
             if meeting is None:
                 break
-            before = dict(self._sizes)
+            before = dict(self._measures)
             for t in (*between, *([] if current is anchor else [current])):
-                self._sizes[t.buffer] = self._size(t)
-            if self._size(meeting) > BODY_LIMIT or self._too_many_reads({*self._members(current), *between, meeting}):
-                self._sizes = before
+                self._measures[t.buffer] = self._measure(t)
+            members = {*self._members(current), *between, meeting}
+            if self._measure(meeting).is_too_large or self._too_many_reads(members):
+                self._measures = before
                 break
             self.inlined.update(between)
             if current is not anchor:
@@ -129,19 +147,22 @@ class _Plan:
             return False
         cheap = _is_movement(t.body)
         body = self._inlined_body(t)[0]
-        size = _tree(body)[0]
+        measure = _tree(body)[0]
         if any(_divisions(i) > DIVISION_LIMIT for x in loads(body) for i in x.indices):
             return False
-        if not all(self._fits(t, size, user, cheap, len(users)) for user in users):
+        if not all(self._fits(t, measure, user, cheap, len(users)) for user in users):
             return False
-        self._sizes[t.buffer] = size
+        self._measures[t.buffer] = measure
         return True
 
-    def _fits(self, t: Tensor, size: int, user: Tensor, cheap: bool, users: int) -> bool:
+    def _fits(self, t: Tensor, measure: Measure, user: Tensor, cheap: bool, users: int) -> bool:
         assert user.body is not None
         sites = [x for x in loads(user.body) if x.buffer is t.buffer]
         reads = len({x.indices for x in sites})
-        if self._size(user) + size * _tree(user.body)[1][t.buffer] > BODY_LIMIT:
+        now = self._measure(user)
+        own, counts = _tree(user.body)
+        grown = Measure(now.size + measure.size * counts[t.buffer], max(now.depth, own.depth + measure.depth))
+        if grown.is_too_large:
             return False
         if self._too_many_reads({*self._members(user), t}):
             return False
@@ -174,10 +195,12 @@ class _Plan:
                     found.add(r)
         return len(found) > self._most_reads
 
-    def _size(self, t: Tensor) -> int:
-        """Nodes of the body with what was inlined into it so far, as a tree: counted wherever they are read."""
-        nodes, sites = _tree(t.body)
-        return nodes + sum(n * self._sizes.get(buffer, 0) for buffer, n in sites.items())
+    def _measure(self, t: Tensor) -> Measure:
+        """Of the body with what was inlined into it so far, which counts wherever it is read."""
+        own, sites = _tree(t.body)
+        inner = [(self._measures[buffer], n) for buffer, n in sites.items() if buffer in self._measures]
+        size = own.size + sum(n * m.size for m, n in inner)
+        return Measure(size, own.depth + max((m.depth for m, _ in inner), default=0))
 
     def group(self, output: Tensor) -> Group:
         assert output.body is not None
@@ -307,20 +330,21 @@ def _is_affine_movement(t: Tensor) -> bool:
     return isinstance(t.body, Load) and t.body.guard is None and all(affine(i).variables_only for i in t.body.indices)
 
 
-def _tree(body: Expr | None) -> tuple[int, Counter[Buffer]]:
-    """The size of an expression and how often it reads each buffer, where shared parts count each time."""
-    done: dict[int, tuple[int, Counter[Buffer]]] = {}
+def _tree(body: Expr | None) -> tuple[Measure, Counter[Buffer]]:
+    """The measure of an expression and how often it reads each buffer, where shared parts count each time."""
+    done: dict[int, tuple[Measure, Counter[Buffer]]] = {}
 
-    def go(n: Node) -> tuple[int, Counter[Buffer]]:
+    def go(n: Node) -> tuple[Measure, Counter[Buffer]]:
         if id(n) not in done:
-            size, sites = 1, Counter[Buffer]()
+            size, depth, sites = 1, 0, Counter[Buffer]()
             for c in children(n):
-                inner = go(c)
-                size += inner[0]
-                sites.update(inner[1])
+                inner, inner_sites = go(c)
+                size += inner.size
+                depth = max(depth, inner.depth)
+                sites.update(inner_sites)
             if isinstance(n, Load):
                 sites[n.buffer] += 1
-            done[id(n)] = size, sites
+            done[id(n)] = Measure(size, depth + 1), sites
         return done[id(n)]
 
     assert body is not None
