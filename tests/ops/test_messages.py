@@ -69,6 +69,38 @@ BAD = {
     "result would have shape": Case("", "Pad", (_f(3), _i(-2, -2)), constants=ALL),
 }
 
+_INDEX = np.asarray(0)
+
+OF_SCALARS = (
+    Case("", "ArgMax", (_f(),)),
+    Case("", "Concat", (_f(), _f()), {"axis": 0}),
+    Case("", "CumSum", (_f(), _INDEX), constants=ALL),
+    Case("", "DequantizeLinear", (_f(), _f(2)), {"axis": 0}),
+    Case("", "Gather", (_f(), _INDEX)),
+    Case("", "GatherElements", (_f(), _INDEX)),
+    Case("", "Hardmax", (_f(),), {"axis": -1}),
+    Case("", "LayerNormalization", (_f(), _f())),
+    Case("", "LpNormalization", (_f(),)),
+    Case("", "MeanVarianceNormalization", (_f(),), {"axes": [0]}),
+    Case("", "Pad", (_f(), _i(0, 0), None, _i(0)), constants=ALL),
+    Case("", "ReduceMax", (_f(), _i(-1)), constants=ALL),
+    Case("", "Resize", (_f(), None, None, _i(1)), {"axes": [0]}, constants=ALL),
+    Case("", "ScatterElements", (_f(), _INDEX, _f())),
+    Case("", "Slice", (_f(), _i(0), _i(1)), constants=ALL),
+    Case("", "Softmax", (_f(),), {"axis": 0}),
+    Case("", "Split", (_f(),), {"axis": 0, "num_outputs": 1}),
+    Case("", "Squeeze", (_f(), _i(0)), constants=ALL),
+)
+
+
+@pytest.mark.parametrize("case", OF_SCALARS, ids=lambda c: c.op)
+def test_a_scalar_has_no_axis(case: Case) -> None:
+    with pytest.raises(
+        UnsupportedError,
+        match=rf"{case.op} \(node 'node'\): axis (-1|0) does not exist in a tensor of rank 0; the model",
+    ):
+        evaluate_case(case)
+
 
 @pytest.mark.parametrize("message", BAD)
 def test_the_message_names_node_and_reason(message: str) -> None:
