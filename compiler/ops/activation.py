@@ -15,7 +15,6 @@ from ..tensor import Tensor
 from .broadcast import broadcast_shape, pointwise, unary_operator
 from .call import Call
 
-
 _SMALLEST_NORMAL = 2.0**-126
 """Of float32."""
 

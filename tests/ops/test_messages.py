@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from op_table import Case, evaluate_case
@@ -68,6 +70,61 @@ BAD = {
     "parameters of shape [2] do not fit [3, 4]": Case("", "QuantizeLinear", (_f(3, 4), np.ones(2, np.float32))),
     "result would have shape": Case("", "Pad", (_f(3), _i(-2, -2)), constants=ALL),
 }
+
+
+def _resize(
+    scales: list[float] | None = None,
+    sizes: list[int] | None = None,
+    roi: list[float] | None = None,
+    dtype: type = np.float32,
+    **attributes: object,
+) -> Case:
+    floats = (None if v is None else np.asarray(v, np.float32) for v in (roi, scales))
+    return Case(
+        "",
+        "Resize",
+        (np.ones((1, 4), dtype), *floats, None if sizes is None else _i(*sizes)),
+        attributes,
+        constants=ALL,
+    )
+
+
+_CROP: dict[str, Any] = {"coordinate_transformation_mode": "tf_crop_and_resize"}
+
+BAD_RESIZES = (
+    (_resize([1, 3e38]), "axis 1 of extent 4 or its result has more than 16777216 elements"),
+    (_resize([1, 1e9], mode="linear"), "axis 1 of extent 4 or its result has more than 16777216 elements"),
+    (_resize([1, float("inf")]), "are not all finite and above 0"),
+    (_resize([float("nan"), 1]), "are not all finite and above 0"),
+    (_resize([1, -1]), "are not all finite and above 0"),
+    (_resize(sizes=[1, 2**62]), "axis 1 of extent 4 or its result has more than 16777216 elements"),
+    (_resize(sizes=[2**24 + 1, 4]), "axis 0 of extent 1 or its result has more than 16777216 elements"),
+    (
+        _resize(sizes=[1, 2**62], keep_aspect_ratio_policy="not_smaller"),
+        "axis 0 of extent 1 or its result has more than 16777216 elements",
+    ),
+    (_resize(sizes=[1, -2]), "its result would have shape [1, -2]"),
+    (_resize(sizes=[1, 6], roi=[0, float("nan"), 1, 1], **_CROP), "lead to coordinates beyond float32"),
+    (_resize(sizes=[1, 6], roi=[0, -3e38, 1, 3e38], **_CROP), "lead to coordinates beyond float32"),
+    (
+        _resize(sizes=[1, 6], roi=[0, -1, 1, 1], extrapolation_value=float("inf"), dtype=np.uint8, **_CROP),
+        "extrapolation_value inf is no uint8",
+    ),
+)
+
+
+@pytest.mark.parametrize(("case", "message"), BAD_RESIZES, ids=range(len(BAD_RESIZES)))
+@pytest.mark.filterwarnings("error")
+def test_sizes_that_no_axis_can_have(case: Case, message: str) -> None:
+    with pytest.raises(UnsupportedError) as raised:
+        evaluate_case(case)
+    assert message in str(raised.value)
+
+
+def test_far_outside_every_tap_is_the_end() -> None:
+    case = _resize(sizes=[1, 2], roi=[0, 1e30, 1, 2e30], mode="linear", **_CROP)
+    np.testing.assert_array_equal(evaluate_case(case)[0], [[0, 0]])
+
 
 _INDEX = np.asarray(0)
 
