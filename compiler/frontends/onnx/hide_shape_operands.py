@@ -80,6 +80,7 @@ def _check_splits(nodes: Iterable[onnx.NodeProto], source: Source) -> None:
 
 
 def _is_short(node: onnx.NodeProto) -> bool:
+    """Whether a Constant has few elements, or lists those that it has."""
     return all(
         a.name == "value_ints" or (a.name == "value" and prod(a.t.dims) <= KEPT_ELEMENTS) for a in node.attribute
     )
