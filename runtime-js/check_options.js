@@ -89,4 +89,5 @@ function checkSignal(signal) {
  * Any value for a message: String throws where an object has no prototype, JSON.stringify at a BigInt.
  * @param {unknown} value
  */
-const printed = (value) => (value !== null && typeof value === 'object' ? 'an object' : String(value));
+const printed = (value) =>
+  typeof value === 'function' ? 'a function' : Object(value) === value ? 'an object' : String(value);

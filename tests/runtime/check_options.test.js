@@ -3,8 +3,17 @@ import { test } from 'node:test';
 import { checkOptions, checkRunOptions } from '../../runtime-js/check_options.js';
 
 /** @type {any[]} */
-const values = [1n, Symbol('s'), Object.create(null), { toString: null }, ['a'], null, new Proxy({}, {})];
-const shown = ['1', 'Symbol(s)', 'an object', 'an object', 'an object', 'null', 'an object'];
+const values = [
+  1n,
+  Symbol('s'),
+  Object.create(null),
+  { toString: null },
+  ['a'],
+  null,
+  Object.assign(() => {}, { toString: null }),
+  new Proxy({}, {}),
+];
+const shown = ['1', 'Symbol(s)', 'an object', 'an object', 'an object', 'null', 'a function', 'an object'];
 
 test('messages show values of every kind', () => {
   const have = "it has: wasm, or 'auto'";
