@@ -28,6 +28,7 @@ def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
         *((f.node, f.opset_import) for f in skeleton.functions),
     ):
         _mark_unknown(nodes, imports)
+        _check_imports(imports, source)
     try:
         onnx.checker.check_model(_with_shapes(skeleton))
     except onnx.checker.ValidationError as error:
@@ -50,6 +51,18 @@ def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx
             found = True
     if found:
         imports.append(helper.make_opsetid(NOT_IN_OPSET, 1))
+
+
+def _check_imports(imports: Iterable[onnx.OperatorSetIdProto], source: Source) -> None:
+    """Raises InputError for a domain in two versions, of which ONNX takes now the first, now the last."""
+    versions: dict[str, int] = {}
+    for i in imports:
+        version = versions.setdefault(i.domain, i.version)
+        if version != i.version:
+            raise InputError(
+                f"{source.name} is not a valid ONNX model: it imports the operators of {i.domain or 'ai.onnx'!r} in the "
+                f"versions {version} and {i.version}; export it again"
+            )
 
 
 def all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
