@@ -19,6 +19,9 @@ NODES = 250_000
 ELEMENTS = 2**31 - 1
 """Elements of a tensor, also as it lies in memory with its padding: the indices of every target are int32."""
 
+RANK = 64
+"""Dimensions of a tensor, as NumPy has them: models use 8 at most, and a few bytes can declare 2**31."""
+
 FOLD_BYTES = 64 * 2**20
 """A result that depends on constants alone is computed at compile time up to this size, or where it has no more
 elements than its operands; else the model computes it at run time, which costs less than a download of that size."""
@@ -56,8 +59,16 @@ class CompileMemory:
             )
 
 
+def check_rank(rank: int, what: str) -> None:
+    """Raises InputError for a tensor of more dimensions than are supported; `what` says which one."""
+    if rank > RANK:
+        raise InputError(f"{what} has {rank} dimensions, and a tensor may have {RANK}; give the model smaller shapes")
+
+
 def check_elements(shape: Sequence[int], what: str) -> None:
-    """Raises InputError for a tensor of more elements than indices can count; `what` says which one."""
+    """Raises InputError for a tensor of more elements than indices can count, or of too many dimensions; `what` says
+    which one."""
+    check_rank(len(shape), what)
     count = prod(shape)
     if count > ELEMENTS:
         raise InputError(

@@ -19,11 +19,11 @@ export function checkOptions(options, backends) {
     const have = backends.join(', ');
     throw new UnsupportedError(
       'backend',
-      `this bundle has no backend ${JSON.stringify(device ? 'webgpu' : backend)}; it has: ${have}, or 'auto'`,
+      `this bundle has no backend "${printed(device ? 'webgpu' : backend)}"; it has: ${have}, or 'auto'`,
     );
   }
   if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1)) {
-    throw new RangeError(`threads: expected 'auto' or a whole number from 1, got ${String(threads)}`);
+    throw new RangeError(`threads: expected 'auto' or a whole number from 1, got ${printed(threads)}`);
   }
   if (typeof worker !== 'boolean') throw new TypeError(`worker: expected true or false, got ${typeof worker}`);
   if (typeof warmup !== 'boolean') throw new TypeError(`warmup: expected true or false, got ${typeof warmup}`);
@@ -34,7 +34,7 @@ export function checkOptions(options, backends) {
     throw new TypeError(`onProgress: expected a function, got ${typeof onProgress}`);
   checkSignal(signal);
   if (typeof timeout !== 'number' || !(timeout >= 0)) {
-    throw new RangeError(`timeout: expected milliseconds from 0, got ${String(timeout)}`);
+    throw new RangeError(`timeout: expected milliseconds from 0, got ${printed(timeout)}`);
   }
   return { backend: device ? 'webgpu' : backend, threads, worker, warmup, device, onProgress, signal, timeout };
 }
@@ -48,7 +48,7 @@ export function checkRunOptions(options, { backend, worker }) {
   const { output = 'array', signal } = options;
   checkSignal(signal);
   if (output !== 'array' && output !== 'gpu-buffer') {
-    throw new TypeError(`output: expected 'array' or 'gpu-buffer', got ${String(output)}`);
+    throw new TypeError(`output: expected 'array' or 'gpu-buffer', got ${printed(output)}`);
   }
   if (output === 'gpu-buffer' && (backend !== 'webgpu' || worker)) {
     throw new TypeError(
@@ -84,3 +84,10 @@ function checkSignal(signal) {
   if (signal !== undefined && tagOf(signal) !== 'AbortSignal')
     throw new TypeError(`signal: expected an AbortSignal, got ${signal === null ? 'null' : typeof signal}`);
 }
+
+/**
+ * Any value for a message: String throws where an object has no prototype, JSON.stringify at a BigInt.
+ * @param {unknown} value
+ */
+const printed = (value) =>
+  typeof value === 'function' ? 'a function' : Object(value) === value ? 'an object' : String(value);

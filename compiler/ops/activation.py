@@ -15,6 +15,9 @@ from ..tensor import Tensor
 from .broadcast import broadcast_shape, pointwise, unary_operator
 from .call import Call
 
+_SMALLEST_NORMAL = 2.0**-126
+"""Of float32."""
+
 
 def _exp(x: Expr) -> Expr:
     return unary("exp", x)
@@ -62,6 +65,9 @@ def _selu(x: Expr, alpha: float, gamma: float) -> Expr:
 
 
 def _celu(x: Expr, alpha: float) -> Expr:
+    """A Relu where alpha is 0, or so small that 1 / alpha overflows: the results differ by alpha at most."""
+    if 0 <= alpha < _SMALLEST_NORMAL:
+        return maximum(x, 0)
     return maximum(x, 0) + minimum((_exp(x * (1 / alpha)) - 1) * alpha, 0)
 
 

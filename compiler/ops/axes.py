@@ -8,10 +8,10 @@ from .call import Call
 
 
 def one_axis(call: Call, axis: int, rank: int) -> int:
-    """`axis` counted from the front. Raises UnsupportedError where it is out of range; a scalar has one, 0."""
-    if not -max(rank, 1) <= axis < max(rank, 1):
+    """`axis` counted from the front. Raises UnsupportedError where it is out of range, as any is for a scalar."""
+    if not -rank <= axis < rank:
         raise call.unsupported(f"axis {axis} does not exist in a tensor of rank {rank}", "the model is invalid")
-    return axis % max(rank, 1)
+    return axis % rank
 
 
 def many_axes(call: Call, axes: Sequence[int], rank: int) -> tuple[int, ...]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_LONGEST_REASON = 1000
+"""Characters."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -105,4 +108,6 @@ class Call:
         return None if data is None else tuple(int(v) for v in np.asarray(data).reshape(-1))
 
     def unsupported(self, reason: str, advice: str) -> UnsupportedError:
+        if len(reason) > _LONGEST_REASON:  # a list of as many axes as a tensor has elements
+            reason = f"{reason[:_LONGEST_REASON]}..."
         return UnsupportedError(f"{self.node.op} (node {self.node.name!r}): {reason}; {advice}")

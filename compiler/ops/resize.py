@@ -7,14 +7,25 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..dtypes import F32
+from ..dtypes import F32, highest, lowest
 from ..ir.construct import select, unary
 from ..ir.nodes import Expr, expr
 from ..tensor import Tensor, compute, constant
 from .axes import many_axes
 from .call import Call
 from .reduce_axes import reduce_over
-from .sample import COORDINATES, ROUNDING, Array, Axis, Taps, cubic_kernel, interpolate, linear_kernel, nearest
+from .sample import (
+    COORDINATES,
+    LONGEST_AXIS,
+    ROUNDING,
+    Array,
+    Axis,
+    Taps,
+    cubic_kernel,
+    interpolate,
+    linear_kernel,
+    nearest,
+)
 from .window import both, scaled, shifted, within
 
 Index = Callable[[Expr], Expr]
@@ -54,11 +65,16 @@ def resize(call: Call) -> Tensor:
 
 
 def _scaled(call: Call, x: Tensor, dimensions: Sequence[int], scales: Sequence[float]) -> list[Axis]:
-    if len(scales) != len(dimensions) or any(s <= 0 for s in scales):
+    if len(scales) != len(dimensions):
         raise call.unsupported(f"scales {list(scales)} do not fit {len(dimensions)} axes", "the model is invalid")
+    if not all(0 < s < math.inf for s in scales):
+        raise call.unsupported(f"scales {list(scales)} are not all finite and above 0", "the model is invalid")
+    with np.errstate(over="ignore"):
+        counts = [float(np.float32(s) * np.float32(x.shape[d])) for d, s in zip(dimensions, scales, strict=True)]
+    # What overflows is refused with all that is too long.
     return [
-        Axis(d, x.shape[d], int(np.float32(s) * np.float32(x.shape[d])), s)
-        for d, s in zip(dimensions, scales, strict=True)
+        Axis(d, x.shape[d], int(min(count, 2 * LONGEST_AXIS)), s)
+        for d, s, count in zip(dimensions, scales, counts, strict=True)
     ]
 
 
@@ -87,7 +103,16 @@ def _cropped(call: Call, axes: list[Axis]) -> list[Axis]:
 def _resample(call: Call, x: Tensor, axes: list[Axis], coordinate_mode: str, nearest_mode: str) -> Tensor:
     if coordinate_mode not in COORDINATES:
         raise call.unsupported(f"coordinate_transformation_mode {coordinate_mode!r} is unknown", "use half_pixel")
+    for a in axes:
+        if a.count > LONGEST_AXIS or a.size > LONGEST_AXIS:
+            raise call.unsupported(
+                f"axis {a.dimension} of extent {a.size} or its result has more than {LONGEST_AXIS} elements, which is "
+                "what float32 coordinates tell apart",
+                "check its sizes or scales",
+            )
     coordinates = {a.dimension: a.coordinates(coordinate_mode) for a in axes}
+    if not all(np.all(np.isfinite(c)) for c in coordinates.values()):
+        raise call.unsupported("its scales or its roi lead to coordinates beyond float32", "the model is invalid")
     mode = call.attribute("mode", "nearest")
     shape = list(x.shape)
     for a in axes:
@@ -226,11 +251,16 @@ def _extrapolated(call: Call, t: Tensor, axes: list[Axis], coordinates: dict[int
     if not ranges:
         return t
 
+    outside = value
+    if not t.dtype.is_float:
+        if not lowest(t.dtype) <= value <= highest(t.dtype):
+            raise call.unsupported(f"extrapolation_value {value} is no {t.dtype}", "the model is invalid")
+        outside = int(value)
+
     def body(*i: Expr) -> Expr:
         guard: Expr | None = None
         for d, start, stop in ranges:
             guard = both(guard, within(shifted(i[d], -start), stop - start, -start, t.shape[d] - 1 - start))
-        outside = value if t.dtype.is_float else int(value)
         return t[i] if guard is None else select(guard, t[i], outside)
 
     return compute(f"{call.name}.inside", t.shape, (t,), body)

@@ -16,6 +16,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 F = np.float32
 
+LONGEST_AXIS = 2**24
+"""So many whole numbers from 0 does float32 tell apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -28,8 +31,9 @@ class Axis:
     region: tuple[float, float] = (0.0, 1.0)
 
     def coordinates(self, mode: str) -> Array:
-        """The input coordinate of each output element; mode is a key of COORDINATES."""
-        return COORDINATES[mode](self, np.arange(self.count, dtype=F), F(self.scale)).astype(F)
+        """The input coordinate of each output element, not finite beyond float32; mode is a key of COORDINATES."""
+        with np.errstate(all="ignore"):
+            return COORDINATES[mode](self, np.arange(self.count, dtype=F), F(self.scale)).astype(F)
 
 
 def _align_corners(a: Axis, x: Array, _: Any) -> Array:
@@ -124,7 +128,8 @@ def interpolate(
     """
     width = max(1.0, 1 / axis.scale) if antialias else 1.0
     reach = math.ceil(radius * width)
-    x = coordinates.astype(np.float64)[:, None]
+    # Farther outside the taps are the same, all of them the end's element, and int64 could not hold their indices.
+    x = np.clip(coordinates.astype(np.float64), -8 * LONGEST_AXIS, 8 * LONGEST_AXIS)[:, None]
     index = np.floor(x).astype(np.int64) + np.arange(1 - reach, reach + 1)
     weight = kernel((index - x) / width)
     if exclude_outside:

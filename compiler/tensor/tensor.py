@@ -19,6 +19,7 @@ from ..ir.index import range_of
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
 from ..ir.reduction import Reduce
 from ..ir.rewrite import loads
+from ..limits import check_rank
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -105,8 +106,10 @@ def compute(
 ) -> Tensor:
     """A tensor of `shape` with element `body(*axes)`; the dtype is that of the expression.
 
-    `reads` lists the tensors that `body` may read (None is ignored; those not read are dropped).
+    `reads` lists the tensors that `body` may read (None is ignored; those not read are dropped). Raises InputError for
+    too many dimensions.
     """
+    check_rank(len(shape), f"the result of {name!r}")
     axes = tuple(Var(axis_name(d), extent) for d, extent in enumerate(shape))
     value = body(*axes)
     used = {load.buffer for load in loads(value)}

@@ -61,6 +61,23 @@ def test_function_of_another_opset() -> None:
     assert [n.op for n in graph.nodes] == ["Relu"]
 
 
+@pytest.mark.parametrize("within", [True, False])
+def test_operators_in_two_versions(within: bool) -> None:
+    imports = [helper.make_opsetid(domain, version) for domain, version in (("ai.onnx", 13), ("", 17))]
+    function = helper.make_function(
+        "my", "F", ["a"], ["b"], [node("Relu", ["a"], ["b"])], imports if within else imports[1:]
+    )
+    mine = helper.make_opsetid("my", 1)
+    proto = model([node("F", ["x"], ["y"], domain="my")], {"x": [3]}, ["y"], functions=[function], imports=[mine])
+    if not within:
+        proto.opset_import.append(imports[0])
+    with pytest.raises(InputError, match=r"imports the operators of 'ai.onnx' in the versions (13 and 17|17 and 13);"):
+        import_model(proto)
+    for i in (*proto.functions[0].opset_import, *proto.opset_import):
+        i.version = 1 if i.domain == "my" else 17
+    assert [n.op for n in import_model(proto).nodes] == ["Relu"]
+
+
 def test_unsupported_node_within_a_function() -> None:
     function = helper.make_function(
         "my", "F", ["a"], ["b"], [node("Mystery", ["a"], ["b"], "m")], [helper.make_opsetid("", 17)]

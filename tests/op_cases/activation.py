@@ -62,5 +62,9 @@ CASES = [
     Case("shrink-int32", "Shrink", (a.integers(-9, 9, 3, 5, dtype="int32"),), {"lambd": 2.5, "bias": 1.0}),
     Case("swish-default", "Swish", (a.uniform(-4, 4, 3, 5),), opset=24),
     Case("swish-alpha", "Swish", (WIDE,), {"alpha": 0.5}, opset=24),
+    *(
+        Case(f"celu-alpha{alpha}", "Celu", (WIDE,), {"alpha": alpha}, expected=(np.maximum(WIDE, 0),))
+        for alpha in (0.0, -0.0, 1e-45)
+    ),
     Case("sigmoid-empty", "Sigmoid", (np.zeros((2, 0, 3), np.float32),), constants=frozenset({0})),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from op_table import Case, evaluate_case
@@ -68,6 +70,93 @@ BAD = {
     "parameters of shape [2] do not fit [3, 4]": Case("", "QuantizeLinear", (_f(3, 4), np.ones(2, np.float32))),
     "result would have shape": Case("", "Pad", (_f(3), _i(-2, -2)), constants=ALL),
 }
+
+
+def _resize(
+    scales: list[float] | None = None,
+    sizes: list[int] | None = None,
+    roi: list[float] | None = None,
+    dtype: type = np.float32,
+    **attributes: object,
+) -> Case:
+    floats = (None if v is None else np.asarray(v, np.float32) for v in (roi, scales))
+    return Case(
+        "",
+        "Resize",
+        (np.ones((1, 4), dtype), *floats, None if sizes is None else _i(*sizes)),
+        attributes,
+        constants=ALL,
+    )
+
+
+_CROP: dict[str, Any] = {"coordinate_transformation_mode": "tf_crop_and_resize"}
+
+BAD_RESIZES = (
+    (_resize([1, 3e38]), "axis 1 of extent 4 or its result has more than 16777216 elements"),
+    (_resize([1, 1e9], mode="linear"), "axis 1 of extent 4 or its result has more than 16777216 elements"),
+    (_resize([1, float("inf")]), "are not all finite and above 0"),
+    (_resize([float("nan"), 1]), "are not all finite and above 0"),
+    (_resize([1, -1]), "are not all finite and above 0"),
+    (_resize(sizes=[1, 2**62]), "axis 1 of extent 4 or its result has more than 16777216 elements"),
+    (_resize(sizes=[2**24 + 1, 4]), "axis 0 of extent 1 or its result has more than 16777216 elements"),
+    (
+        _resize(sizes=[1, 2**62], keep_aspect_ratio_policy="not_smaller"),
+        "axis 0 of extent 1 or its result has more than 16777216 elements",
+    ),
+    (_resize(sizes=[1, -2]), "its result would have shape [1, -2]"),
+    (_resize(sizes=[1, 6], roi=[0, float("nan"), 1, 1], **_CROP), "lead to coordinates beyond float32"),
+    (_resize(sizes=[1, 6], roi=[0, -3e38, 1, 3e38], **_CROP), "lead to coordinates beyond float32"),
+    (
+        _resize(sizes=[1, 6], roi=[0, -1, 1, 1], extrapolation_value=float("inf"), dtype=np.uint8, **_CROP),
+        "extrapolation_value inf is no uint8",
+    ),
+)
+
+
+@pytest.mark.parametrize(("case", "message"), BAD_RESIZES, ids=range(len(BAD_RESIZES)))
+@pytest.mark.filterwarnings("error")
+def test_sizes_that_no_axis_can_have(case: Case, message: str) -> None:
+    with pytest.raises(UnsupportedError) as raised:
+        evaluate_case(case)
+    assert message in str(raised.value)
+
+
+def test_far_outside_every_tap_is_the_end() -> None:
+    case = _resize(sizes=[1, 2], roi=[0, 1e30, 1, 2e30], mode="linear", **_CROP)
+    np.testing.assert_array_equal(evaluate_case(case)[0], [[0, 0]])
+
+
+_INDEX = np.asarray(0)
+
+OF_SCALARS = (
+    Case("", "ArgMax", (_f(),)),
+    Case("", "Concat", (_f(), _f()), {"axis": 0}),
+    Case("", "CumSum", (_f(), _INDEX), constants=ALL),
+    Case("", "DequantizeLinear", (_f(), _f(2)), {"axis": 0}),
+    Case("", "Gather", (_f(), _INDEX)),
+    Case("", "GatherElements", (_f(), _INDEX)),
+    Case("", "Hardmax", (_f(),), {"axis": -1}),
+    Case("", "LayerNormalization", (_f(), _f())),
+    Case("", "LpNormalization", (_f(),)),
+    Case("", "MeanVarianceNormalization", (_f(),), {"axes": [0]}),
+    Case("", "Pad", (_f(), _i(0, 0), None, _i(0)), constants=ALL),
+    Case("", "ReduceMax", (_f(), _i(-1)), constants=ALL),
+    Case("", "Resize", (_f(), None, None, _i(1)), {"axes": [0]}, constants=ALL),
+    Case("", "ScatterElements", (_f(), _INDEX, _f())),
+    Case("", "Slice", (_f(), _i(0), _i(1)), constants=ALL),
+    Case("", "Softmax", (_f(),), {"axis": 0}),
+    Case("", "Split", (_f(),), {"axis": 0, "num_outputs": 1}),
+    Case("", "Squeeze", (_f(), _i(0)), constants=ALL),
+)
+
+
+@pytest.mark.parametrize("case", OF_SCALARS, ids=lambda c: c.op)
+def test_a_scalar_has_no_axis(case: Case) -> None:
+    with pytest.raises(
+        UnsupportedError,
+        match=rf"{case.op} \(node 'node'\): axis (-1|0) does not exist in a tensor of rank 0; the model",
+    ):
+        evaluate_case(case)
 
 
 @pytest.mark.parametrize("message", BAD)

@@ -28,6 +28,7 @@ def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
         *((f.node, f.opset_import) for f in skeleton.functions),
     ):
         _mark_unknown(nodes, imports)
+        _check_imports(imports, source)
     try:
         onnx.checker.check_model(_with_shapes(skeleton))
     except onnx.checker.ValidationError as error:
@@ -43,7 +44,7 @@ def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx
         i.domain = "" if i.domain == "ai.onnx" else i.domain
     version = next((i.version for i in imports if not i.domain), 1)
     found = False
-    for node in _all_nodes(nodes):
+    for node in all_nodes(nodes):
         node.domain = "" if node.domain == "ai.onnx" else node.domain
         if not node.domain and not onnx.defs.has(node.op_type, max_inclusive_version=version):
             node.domain = NOT_IN_OPSET
@@ -52,13 +53,25 @@ def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx
         imports.append(helper.make_opsetid(NOT_IN_OPSET, 1))
 
 
-def _all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+def _check_imports(imports: Iterable[onnx.OperatorSetIdProto], source: Source) -> None:
+    """Raises InputError for a domain in two versions, of which ONNX takes now the first, now the last."""
+    versions: dict[str, int] = {}
+    for i in imports:
+        version = versions.setdefault(i.domain, i.version)
+        if version != i.version:
+            raise InputError(
+                f"{source.name} is not a valid ONNX model: it imports the operators of {i.domain or 'ai.onnx'!r} in the "
+                f"versions {version} and {i.version}; export it again"
+            )
+
+
+def all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
     """The nodes, and those of their subgraphs at any depth."""
     for node in nodes:
         yield node
         for attribute in node.attribute:
             if attribute.HasField("g"):
-                yield from _all_nodes(attribute.g.node)
+                yield from all_nodes(attribute.g.node)
 
 
 def _opset(skeleton: onnx.ModelProto, source: Source) -> int:

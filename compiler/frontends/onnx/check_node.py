@@ -8,6 +8,7 @@ import onnx
 from onnx import helper, numpy_helper, shape_inference
 
 from ...graph.ir import Array, Value
+from .hide_shape_operands import SHAPE_OPERANDS
 from .separate_weights import KEPT_ELEMENTS
 
 
@@ -19,14 +20,18 @@ def check_node(
     Where shapes depend on computed values, this finds what `check_types` cannot: it has the `known` ones.
     """
     given = {name: v for name, v in zip(node.input, inputs, strict=True) if v is not None}
-    types = {
-        name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(v.dtype.numpy), v.shape)
-        for name, v in given.items()
-    }
     data = {
         name: numpy_helper.from_array(known[v], name)
         for name, v in given.items()
         if v in known and known[v].size <= KEPT_ELEMENTS
+    }
+    at = SHAPE_OPERANDS.get(node.op_type, len(node.input))
+    hidden = {name for name in node.input[at : at + 1] if name not in data}
+    types = {
+        name: helper.make_tensor_type_proto(
+            helper.np_dtype_to_tensor_dtype(v.dtype.numpy), None if name in hidden else v.shape
+        )
+        for name, v in given.items()
     }
     schema = onnx.defs.get_schema(node.op_type, opset)
     try:

@@ -9,6 +9,7 @@ import onnx
 from onnx import shape_inference
 
 from ...errors import InputError
+from .hide_shape_operands import hide_shape_operands
 from .read_model import Source
 from .write_defaults import write_defaults
 
@@ -25,6 +26,7 @@ def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source
     for output in copy.graph.output:
         output.ClearField("type")
     write_defaults(copy.graph.node, next(i.version for i in copy.opset_import if not i.domain))
+    hide_shape_operands(copy, source)
     try:
         inferred = shape_inference.infer_shapes(copy, check_type=True, strict_mode=True, data_prop=False)
     except (shape_inference.InferenceError, ValueError) as error:

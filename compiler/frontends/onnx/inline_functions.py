@@ -8,6 +8,7 @@ from onnx import helper, inliner
 from ...errors import InputError
 from ...ops import OPERATORS
 from .check_calls import check_calls, check_count
+from .hide_shape_operands import hide_shape_operands, show_shape_operands
 from .problems import is_supported
 from .read_model import Source
 from .write_defaults import write_defaults
@@ -23,6 +24,8 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
     come of it.
     """
     check_calls(model, source)
+    # Inlining infers types where it converts versions, and where the body depends on them.
+    hidden = hide_shape_operands(model, source)
     if model.functions:
         try:
             model = inliner.inline_local_functions(model, convert_version=True)
@@ -51,6 +54,7 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
             # Worth it only if nothing else becomes unsupported: the error is then about what the user wrote.
             if _unsupported(expanded) < _unsupported(model):
                 model = expanded
+    show_shape_operands(model, hidden)
     return model
 
 

@@ -12,11 +12,9 @@ from onnx import helper, numpy_helper
 from ...dtypes import DTYPES, DType
 from ...errors import InputError, UnsupportedError
 from ...graph.ir import Array
+from ...limits import RANK
 from .open_file import NotRegular, open_file
 from .read_model import Source
-
-_LARGEST_RANK = 64
-"""Of a NumPy array."""
 
 
 def read_tensor(tensor: onnx.TensorProto, source: Source, name: str = "") -> Array:
@@ -75,10 +73,10 @@ def type_name(code: int) -> str:
 
 def _shape(dims: object, name: str, source: Source) -> tuple[int, ...]:
     shape = tuple(int(d) for d in dims)  # type: ignore[attr-defined]
-    if any(extent < 0 for extent in shape) or len(shape) > _LARGEST_RANK:
+    if any(extent < 0 for extent in shape) or len(shape) > RANK:
         raise InputError(
             f"{source.name}: tensor {name!r} of shape {list(shape)} is damaged (extents are 0 or more, at "
-            f"most {_LARGEST_RANK} of them); export the model again"
+            f"most {RANK} of them); export the model again"
         )
     return shape
 
