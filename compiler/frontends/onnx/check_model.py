@@ -60,8 +60,8 @@ def _check_imports(imports: Iterable[onnx.OperatorSetIdProto], source: Source) -
         version = versions.setdefault(i.domain, i.version)
         if version != i.version:
             raise InputError(
-                f"{source.name} is not a valid ONNX model: it imports the operators of {i.domain or 'ai.onnx'!r} in the "
-                f"versions {version} and {i.version}; export it again"
+                f"{source.name} is not a valid ONNX model: it imports the operators of {i.domain or 'ai.onnx'!r} in "
+                f"the versions {version} and {i.version}; export it again"
             )
 
 
