@@ -16,7 +16,7 @@ from .tensor import Tensor
 Array = np.ndarray[Any, np.dtype[Any]]
 
 GRID_LIMIT = 1 << 22
-"""Elements evaluated at once; a larger reduction is taken in slices of its first axes."""
+"""Elements evaluated at once; a larger reduction is taken in slices of its first axes that do not fit."""
 
 
 def evaluate(tensor: Tensor, feeds: Mapping[Tensor, Array] | None = None) -> Array:
@@ -53,27 +53,28 @@ def _evaluate(tensor: Tensor, values: dict[Buffer, Array]) -> Array:
 def _reduce(body: Reduce, shape: tuple[int, ...], env: dict[Var, Array], values: dict[Buffer, Array]) -> Array:
     rank, axes = len(shape), body.axes
     size = prod(shape)
-    # The inner axes that fit the grid are reduced by NumPy at once, the outer ones one by one.
-    inner, count = len(axes), 1
-    while inner > 0 and size * count * axes[inner - 1].extent <= GRID_LIMIT:
-        inner -= 1
-        count *= axes[inner].extent
+    # The inner axes that fit the grid are reduced by NumPy at once, the next one in slices that do, the others one by
+    # one.
+    cut, count = len(axes) - 1, 1
+    while cut > 0 and size * count * axes[cut].extent <= GRID_LIMIT:
+        count *= axes[cut].extent
+        cut -= 1
+    length, step = axes[cut].extent, max(1, GRID_LIMIT // max(1, size * count))
     wide = np.dtype(np.float64) if body.dtype.is_float and body.op in ("sum", "prod") else body.dtype.numpy
     result = np.full(shape, body.init.value, wide)
-    grid = axes[inner:]
-    env = {v: a.reshape(a.shape + (1,) * len(grid)) for v, a in env.items()}
-    for d, axis in enumerate(grid):
-        env[axis] = np.arange(axis.extent, dtype=np.int32).reshape(
-            (1,) * (rank + d) + (-1,) + (1,) * (len(grid) - d - 1)
-        )
-    full = shape + tuple(a.extent for a in grid)
-    for outer in np.ndindex(*(a.extent for a in axes[:inner])):
+    inner = axes[cut + 1 :]
+    env = {v: a.reshape(a.shape + (1,) * (1 + len(inner))) for v, a in env.items()}
+    for d, axis in enumerate(inner):
+        env[axis] = np.arange(axis.extent, dtype=np.int32).reshape((-1,) + (1,) * (len(inner) - d - 1))
+    for outer in np.ndindex(*(a.extent for a in axes[:cut])):
         for axis, i in zip(axes, outer, strict=False):
             env[axis] = np.asarray(i, np.int32)
-        value = np.broadcast_to(_eval(body.value, env, values), full)
-        if grid:
-            value = _collapse(body.op, value, tuple(range(rank, rank + len(grid))), wide)
-        result = apply_binary(COMBINE[body.op], result, value.astype(wide))
+        for start in range(0, length, step):
+            stop = min(start + step, length)
+            env[axes[cut]] = np.arange(start, stop, dtype=np.int32).reshape((-1,) + (1,) * len(inner))
+            value = np.broadcast_to(_eval(body.value, env, values), (*shape, stop - start, *(a.extent for a in inner)))
+            value = _collapse(body.op, value, tuple(range(rank, value.ndim)), wide)
+            result = apply_binary(COMBINE[body.op], result, value.astype(wide))
     with np.errstate(all="ignore"):
         return result.astype(body.dtype.numpy)
 

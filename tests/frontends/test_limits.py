@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,6 +16,7 @@ from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.limits import CompileMemory, format_size, machine_memory, parse_size
+from webnn_compile.tensor import evaluate
 
 
 def with_functions(bodies: Sequence[Sequence[onnx.NodeProto]]) -> onnx.ModelProto:
@@ -120,6 +122,30 @@ def test_work_is_folded_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [n.op for n in import_model(proto).nodes] == ["Add"]
     monkeypatch.setattr("webnn_compile.graph.builder.FOLD_STEPS", 8**3 - 1)
     assert [n.op for n in import_model(proto).nodes] == ["MatMul", "Add"]
+
+
+@pytest.mark.parametrize(("limit", "calls"), [(10**6, 1), (8 * 12, 5), (16, 30), (8, 60), (7, 60)])
+def test_a_long_reduction_is_folded_in_slices(limit: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 5 x 12 elements for each of 8 results: a row or more, parts of a row, single elements."""
+    counted: list[object] = []
+
+    def counting(*arguments: Any) -> Any:
+        counted.append(arguments)
+        return collapse(*arguments)
+
+    collapse = evaluate._collapse
+    monkeypatch.setattr(evaluate, "GRID_LIMIT", limit)
+    monkeypatch.setattr(evaluate, "_collapse", counting)
+    a = random((5, 8, 12))
+    proto = model(
+        [node("ReduceSum", ["a", "axes"], ["s"], keepdims=0), node("Add", ["x", "s"], ["y"])],
+        {"x": [8]},
+        ["y"],
+        {"a": a, "axes": np.asarray([0, 2])},
+    )
+    folded = {v.name: data for v, data in import_model(proto).constants.items()}["s"]
+    np.testing.assert_allclose(folded, a.astype(np.float64).sum((0, 2)), rtol=1e-6)
+    assert len(counted) == calls
 
 
 @pytest.mark.parametrize("target", webnn_compile.TARGETS)

@@ -61,6 +61,19 @@ def test_function_of_another_opset() -> None:
     assert [n.op for n in graph.nodes] == ["Relu"]
 
 
+def test_sparse_initialiser_of_a_branch() -> None:
+    values = helper.make_tensor("w", TensorProto.FLOAT, [1], [5])
+    indices = helper.make_tensor("at", TensorProto.INT64, [1], [2])
+    output = helper.make_tensor_value_info("o", TensorProto.FLOAT, [3])
+    graph = helper.make_graph([node("Add", ["x", "w"], ["o"])], "branch", [], [output])
+    graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [3]))
+    proto = model(
+        [node("If", ["c"], ["y"], then_branch=graph, else_branch=graph)], {"x": [3]}, ["y"], {"c": np.asarray(True)}
+    )
+    x = random((3,))
+    assert_close(evaluate_graph(import_model(proto), {"x": x}), {"y": x + np.asarray([0, 0, 5], np.float32)})
+
+
 @pytest.mark.parametrize("within", [True, False])
 def test_operators_in_two_versions(within: bool) -> None:
     imports = [helper.make_opsetid(domain, version) for domain, version in (("ai.onnx", 13), ("", 17))]

@@ -8,13 +8,20 @@ import onnx
 from onnx import numpy_helper
 
 from .read_model import Source
-from .read_tensor import read_tensor
+from .read_tensor import read_sparse, read_tensor
 
 
 def embed_external(model: onnx.ModelProto, source: Source) -> None:
     """Gives tensors among attributes and in subgraphs their data: ONNX's checks would look for the files where the
-    program runs. Raises InputError for data that is missing or not within the model's folder."""
+    program runs. Sparse initialisers of subgraphs become dense. Raises InputError for data that is missing or not
+    within the model's folder."""
     nodes = [*model.graph.node, *(n for f in model.functions for n in f.node)]
+    for graph in _subgraphs(nodes):
+        # ONNX's inference takes no sparse operands; those of the main graph become dense where they are read.
+        for sparse in graph.sparse_initializer:
+            name = sparse.values.name
+            graph.initializer.append(numpy_helper.from_array(read_sparse(sparse, source, name), name))
+        del graph.sparse_initializer[:]
     for tensor in _tensors(nodes):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             name = tensor.name
@@ -29,6 +36,12 @@ def _tensors(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
                 yield from (sparse.values, sparse.indices)
             for graph in (a.g, *a.graphs):
                 yield from graph.initializer
-                for sparse in graph.sparse_initializer:
-                    yield from (sparse.values, sparse.indices)
                 yield from _tensors(graph.node)
+
+
+def _subgraphs(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
+    for node in nodes:
+        for a in node.attribute:
+            for graph in (*([a.g] if a.HasField("g") else []), *a.graphs):
+                yield graph
+                yield from _subgraphs(graph.node)
