@@ -91,6 +91,10 @@ class Builder:
         return steps <= FOLD_STEPS and all(_bytes(t) <= FOLD_BYTES or t.buffer.size <= operands for t in needed)
 
     def build(self, outputs: Sequence[Value]) -> Graph:
+        """The Graph with these outputs. Raises InputError where building its constants takes too much memory."""
+        if self._memory is not None:
+            read = {v for node in self._nodes for v in node.inputs if v is not None} | set(outputs)
+            self._memory.keep({v.name: data.nbytes for v, data in self._constants.items() if v in read})
         return Graph(self._name, tuple(self._inputs), tuple(outputs), tuple(self._nodes), dict(self._constants))
 
     def _tensor(self, value: Value) -> Tensor:

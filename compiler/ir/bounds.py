@@ -29,10 +29,16 @@ def unproved_index(x: Load | Store, conditions: Iterable[Expr] = ()) -> int | No
 
 
 def _may_wrap(e: Expr, ranges: Ranges) -> bool:
-    """Whether int32 arithmetic on loop variables may wrap around. What is loaded may be anything: it is clamped, or
-    compared, after arithmetic that wraps as the target's does."""
+    """Whether int32 arithmetic on loop variables alone may wrap around."""
     arithmetic = (n for n in walk(e) if isinstance(n, Unary | Binary) and n.dtype == I32)
     return any(not within(ranges.unwrapped(n), INT32) and not any(True for _ in loads(n)) for n in arithmetic)
+
+
+def _wraps(e: Expr, ranges: Ranges) -> bool:
+    """Whether int32 arithmetic, on loaded elements too, may wrap around: then `Ranges`, which allows for that, is what
+    there is to say of the result."""
+    arithmetic = (n for n in walk(e) if isinstance(n, Unary | Binary) and n.dtype == I32)
+    return any(not within(ranges.unwrapped(n), INT32) for n in arithmetic)
 
 
 class ConditionalRanges:
@@ -46,7 +52,9 @@ class ConditionalRanges:
         self._forms: list[Affine] = []
         self._ranges = Ranges({})
         for c in conditions:
-            self._forms += (_tightened(form) for form in nonnegative(c))
+            # Terms cancel as those of whole numbers do, which sums that wrap around are not.
+            exact = (x for x in conjuncts(c) if not _wraps(x, self._ranges))
+            self._forms += (_tightened(form) for x in exact for form in nonnegative(x))
             self._ranges = self._ranges.where(c, True)
 
     def of(self, e: Expr) -> Range:
@@ -59,18 +67,21 @@ class ConditionalRanges:
                 return low, high + lanes - 1
             case _ if lanes_of(e) > 1:
                 return self._ranges.of(e)
+        least, most = self._ranges.of(e)
+        if _wraps(e, self._ranges):
+            return least, most
         form = affine(e)
         low, high = self._of_form(form)
         atoms = {a for a, _ in form.terms}
-        divisors = {a.b.value for a in atoms if isinstance(a, Binary) and a.op == "//" and isinstance(a.b, Const)}
-        for f in [g for known in self._forms for g in (known, *(_divided(known, int(c)) for c in divisors))]:
+        quotients = (a for a in atoms if isinstance(a, Binary) and a.op == "//" and isinstance(a.b, Const))
+        divisors = {int(a.b.value) for a in quotients if isinstance(a.b, Const) and a.b.value > 0}
+        for f in [g for known in self._forms for g in (known, *(_divided(known, c) for c in divisors))]:
             # Atoms of the condition alone would stay, and their intervals lead back to it.
             if atoms.issuperset(a for a, _ in f.terms):
                 factor = max((abs(form.coefficient(a) // c) for a, c in f.terms), default=1)
                 for g in (f, f.scale(factor)):
                     low = max(low, self._of_form(form + g.scale(-1))[0])
                     high = min(high, self._of_form(form + g)[1])
-        least, most = self._ranges.of(e)
         return max(low, least), min(high, most)
 
     def _of_form(self, form: Affine) -> Range:

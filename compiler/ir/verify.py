@@ -144,21 +144,22 @@ def _statement(s: Stmt, at: _Scope) -> Iterator[str]:
             yield from _access(s, at)
             if lanes_of(value) != max((lanes_of(i) for i in indices), default=1):
                 yield f"the lanes of index and value differ: {_shown(s)}"
-            seen: set[tuple[int, int]] = set()
+            seen: set[tuple[int, ...]] = set()
             for e in (*indices, value.a if isinstance(value, AllReduce) else value):
                 yield from _expression(e, at, seen)
             if isinstance(value, AllReduce):
                 yield from _meeting(s, value)
 
 
-def _expression(e: Expr, at: _Scope, seen: set[tuple[int, int]]) -> Iterator[str]:
-    """Problems of `e` and everything below; nodes that were `seen` under as many conditions are not looked at."""
+def _expression(e: Expr, at: _Scope, seen: set[tuple[int, ...]]) -> Iterator[str]:
+    """Problems of `e` and everything below; nodes that were `seen` under the same conditions are not looked at."""
     stack = [(e, at.conditions)]
     while stack:
         x, conditions = stack.pop()
-        if (id(x), len(conditions)) in seen:
+        key = id(x), *map(id, conditions)
+        if key in seen:
             continue
-        seen.add((id(x), len(conditions)))
+        seen.add(key)
         yield from _node(x, replace(at, conditions=conditions))
         if isinstance(x, Load) and x.guard is not None:
             # Neither the load nor what its indices load happens where the guard is false.

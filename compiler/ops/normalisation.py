@@ -141,6 +141,8 @@ def lrn(call: Call) -> Tensor:
     x = call.input(0)
     size = call.attribute("size", 1)
     alpha, beta, bias = call.attribute("alpha", 1e-4), call.attribute("beta", 0.75), call.attribute("bias", 1.0)
+    if x.rank < 2:
+        raise call.unsupported(f"its input of shape {list(x.shape)} has no channels", "check the input shape")
     channels = x.shape[1]
     # All other neighbours lie beyond the channels.
     before, after = (min(reach, max(channels - 1, 0)) for reach in ((size - 1) // 2, size // 2))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import onnx
@@ -14,7 +15,8 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_models import assert_close, model, node, random
 from webnn_compile.errors import InputError
-from webnn_compile.frontends.onnx import import_model
+from webnn_compile.frontends.onnx import import_model, read_tensor
+from webnn_compile.frontends.onnx.open_file import open_file
 from webnn_compile.graph.evaluate import evaluate_graph
 
 W = np.asarray([1, 2, 3, 4], np.float32)
@@ -201,3 +203,36 @@ def test_a_file_larger_than_a_message(tmp_path: Path) -> None:
         file.truncate(2**40)
     with pytest.raises(InputError, match="has 1099511627776 bytes, and an ONNX file has fewer than 2147483648"):
         import_model(path)
+
+
+@pytest.mark.parametrize("swapped", ["the file", "its folder"])
+def test_a_link_that_comes_in_between_is_not_followed(
+    swapped: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the path was resolved and found to be within the folder, it becomes one of a secret."""
+    secret = tmp_path / "elsewhere"
+    secret.mkdir()
+    (W * 7).tofile(secret / "w.bin")
+    (folder / "sub").mkdir()
+    W.tofile(folder / "sub" / "w.bin")
+
+    def late(path: Path) -> tuple[BinaryIO, int]:
+        place = path if swapped == "the file" else path.parent
+        place.rename(tmp_path / "before")
+        place.symlink_to(secret / "w.bin" if swapped == "the file" else secret)
+        return open_file(path)
+
+    monkeypatch.setattr(read_tensor, "open_file", late)
+    with pytest.raises(InputError, match=r"w\.bin, with the data of tensor 'w', changed meanwhile; try again"):
+        import_model(save(initialiser(outside(location="sub/w.bin")), folder))
+
+
+def test_a_file_that_becomes_shorter_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shorter(path: Path) -> tuple[BinaryIO, int]:
+        file, size = open_file(path)
+        os.truncate(path, 8)
+        return file, size
+
+    monkeypatch.setattr(read_tensor, "open_file", shorter)
+    with pytest.raises(InputError, match=r"changed meanwhile; try again"):
+        import_model(save(initialiser(outside()), folder))

@@ -172,18 +172,28 @@ def test_targets_compute_what_is_not_folded(target: str, monkeypatch: pytest.Mon
 
 def test_constants_fit_the_memory_for_compiling() -> None:
     proto = model([node("Add", ["x", "w"], ["y"])], {"x": [1000]}, ["y"], {"w": random((1000,))})
-    import_model(proto, memory=CompileMemory(16_000))
-    with pytest.raises(
-        InputError, match=r"tensor 'w' takes 3\.906 KiB, which makes .* --compile-memory allows 15\.62 KiB:"
-    ):
-        import_model(proto, memory=CompileMemory(15_999))
+    import_model(proto, memory=CompileMemory(20_000))
+    kept = r"keeps 3\.906 KiB of constants, the largest 'w' of 3\.906 KiB; .* --compile-memory allows 19\.53 KiB:"
+    with pytest.raises(InputError, match=kept):
+        import_model(proto, memory=CompileMemory(19_999))
+    with pytest.raises(InputError, match=r"tensor 'w' takes 3\.906 KiB, which makes .* --compile-memory allows"):
+        import_model(proto, memory=CompileMemory(3_999))
     with pytest.raises(InputError, match="--compile-memory"):
-        webnn_compile.compile(proto, compile_memory=15_999)
+        webnn_compile.compile(proto, compile_memory=19_999)
+
+
+def test_what_is_folded_away_is_counted_once() -> None:
+    """Each of a chain of copies takes memory while importing; the model keeps the last."""
+    nodes = [node("Neg", [f"w{i}"], [f"w{i + 1}"]) for i in range(6)]
+    proto = model([*nodes, node("Add", ["x", "w6"], ["y"])], {"x": [1000]}, ["y"], {"w0": random((1000,))})
+    import_model(proto, memory=CompileMemory(28_000))
+    with pytest.raises(InputError, match=r"Neg \(node 'Neg_5'\): its result takes 3\.906 KiB"):
+        import_model(proto, memory=CompileMemory(27_999))
 
 
 def test_folding_fits_the_memory_for_compiling() -> None:
     with pytest.raises(InputError, match=r"ConstantOfShape \(node 'fill'\): its result takes 3\.815 MiB"):
-        import_model(filled([1000, 1000]), memory=CompileMemory(10 * 2**20))
+        import_model(filled([1000, 1000]), memory=CompileMemory(3 * 2**20))
 
 
 def test_a_sparse_tensor_fits_the_memory_for_compiling() -> None:
@@ -203,7 +213,7 @@ def test_memory_that_lacks_while_folding_names_the_node(error: Exception, monkey
         raise error
 
     monkeypatch.setattr("webnn_compile.graph.builder.evaluate", fail)
-    with pytest.raises(InputError, match=r"ConstantOfShape \(node 'fill'\): memory lacks for what it computes"):
+    with pytest.raises(InputError, match=r"ConstantOfShape \(node 'fill'\): memory runs out while its constants are"):
         import_model(filled([10, 10]))
 
 
@@ -231,6 +241,8 @@ def test_initialiser_whose_dims_overflow() -> None:
         ("1.5 MiB", 3 * 2**19),
         ("500", 500),
         ("7B", 7),
+        ("9" * 400, int("9" * 400)),
+        ("0", None),
         *((t, None) for t in ("", "x", "-3", "4bb", "GiB", "4 EiB", "٣")),
     ],
 )

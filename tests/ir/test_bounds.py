@@ -129,6 +129,21 @@ def test_arithmetic_that_wraps_proves_nothing() -> None:
     assert unproved_index(Load(x, (near,), (Const(0) <= near) & (near < 5))) is None
 
 
+@pytest.mark.parametrize("far", [3, 2**31 - 1])
+def test_a_loaded_element_may_be_anything(far: int) -> None:
+    """Less 3 it wraps around where it is the least int32: such a comparison says nothing of the element itself."""
+    x, loaded = Buffer("x", (5,), F32), RUN_TIME
+    below = Binary("<=", Const(-far), loaded - far)
+    assert unproved_index(Load(x, (loaded,), below & (loaded < 5))) == 0
+    assert unproved_index(Load(x, (loaded,), (Const(0) <= loaded - 5) & (loaded < 5))) == 0
+
+
+def test_a_divisor_that_is_not_positive_proves_nothing() -> None:
+    x = Buffer("x", (5,), F32)
+    for divisor in (0, -2):
+        assert unproved_index(Load(x, (Binary("//", I * 2, Const(divisor)),), I * 2 < 9)) == 0
+
+
 def test_the_dimension_is_named() -> None:
     x = Buffer("x", (5, 3, 6), F32)
     assert unproved_index(Load(x, (I, J, K))) == 2

@@ -93,6 +93,16 @@ def test_what_is_allowed(body: Stmt) -> None:
     verify_kernel(kernel(body), "schedule_cpu")
 
 
+def test_a_shared_load_is_proved_under_each_guard() -> None:
+    table = Load(Buffer("table", (4, 1), I32, constant=True, values=(0, 7)), (I, Const(0)))
+    both = Load(X, (table,), I < 4) + Load(X, (table,), I < 7)
+    body = of(both)
+    params = (table.buffer, X, Y)
+    with pytest.raises(InternalError, match=r"an index may leave Buffer\(table"):
+        verify_kernel(Kernel("k", params, body), "schedule_cpu")
+    verify_kernel(Kernel("k", params, of(Load(X, (table,), I < 4))), "schedule_cpu")
+
+
 def test_flat_indices_are_rejected_only_where_known_to_be_out_of_range() -> None:
     body = at(Load(N, (I,)))
     verify_kernel(kernel(body), "flatten_indices")

@@ -61,6 +61,7 @@ WRONG = [
         {"kernel_shape": [2**31 - 1, 3], "pads": [2**30, 0, 2**30, 0]},
         "by index arithmetic beyond int32",
     ),
+    ("LRN", (_f(3),), {"size": 3}, "its input of shape [3] has no channels"),
     ("Resize", (_f(1, 0, 2), None, None, np.asarray([1, 2, 3])), {}, "has no elements"),
 ]
 

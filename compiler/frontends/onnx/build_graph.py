@@ -122,7 +122,7 @@ class _Build:
         except Exception as error:
             if is_too_large(error):
                 raise InputError(
-                    f"{node.op_type} (node {name!r}): memory lacks for what it computes of constants ({error}); give "
+                    f"{node.op_type} (node {name!r}): memory runs out while its constants are computed ({error}); give "
                     "the model smaller shapes"
                 ) from None
             invalid = check_node(node, inputs, self.builder.constants, self._opset)

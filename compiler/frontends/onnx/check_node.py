@@ -19,7 +19,7 @@ def check_node(
 
     Where shapes depend on computed values, this finds what `check_types` cannot: it has the `known` ones.
     """
-    given = {name: v for name, v in zip(node.input, inputs, strict=True) if v is not None}
+    given = {name: v for name, v in zip(node.input, inputs, strict=False) if v is not None}
     data = {
         name: numpy_helper.from_array(known[v], name)
         for name, v in given.items()
@@ -33,9 +33,11 @@ def check_node(
         )
         for name, v in given.items()
     }
-    schema = onnx.defs.get_schema(node.op_type, opset)
     try:
+        schema = onnx.defs.get_schema(node.op_type, opset)
         shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=[helper.make_opsetid("", opset)])
+    except onnx.defs.SchemaError:
+        return None
     except (shape_inference.InferenceError, ValueError) as error:
         return " ".join(str(error).split()).rstrip(".")
     return None

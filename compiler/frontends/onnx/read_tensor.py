@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from math import prod
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import BinaryIO
 
 import numpy as np
 import onnx
@@ -104,9 +106,13 @@ def _read_external(tensor: onnx.TensorProto, shape: tuple[int, ...], name: str, 
                     f"{source.name}: the file {path} ends within tensor {name!r}, which needs {length} bytes at "
                     f"{offset}; copy or export it again"
                 )
+            if not _lies_within(file, path, source):
+                raise _changed(path, name, source)
             source.memory.take(length, f"{source.name}: tensor {name!r}")
             file.seek(offset)
             elements = np.fromfile(file, dtype.numpy.newbyteorder("<"), count)
+            if elements.size != count:
+                raise _changed(path, name, source)
     except FileNotFoundError:
         raise InputError(
             f"{source.name}: the file {path} with the data of tensor {name!r} is missing; put it beside the model"
@@ -116,9 +122,21 @@ def _read_external(tensor: onnx.TensorProto, shape: tuple[int, ...], name: str, 
             f"{source.name}: {path}, with the data of tensor {name!r}, cannot be read: it is a folder, a pipe or a "
             "device; put the file itself there"
         ) from None
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{source.name}: {path}, with the data of tensor {name!r}, cannot be read: {error}") from None
     return elements.reshape(shape)
+
+
+def _changed(path: Path, name: str, source: Source) -> InputError:
+    return InputError(f"{source.name}: {path}, with the data of tensor {name!r}, changed meanwhile; try again")
+
+
+def _lies_within(file: BinaryIO, path: Path, source: Source) -> bool:
+    """Whether the open `file` is the one at `path`, and that in the model's folder: a link may have come into the path
+    since it was resolved."""
+    now = path.resolve()
+    within = any(now.is_relative_to(folder) for folder in source.folders)
+    return within and os.path.samestat(os.fstat(file.fileno()), now.stat())
 
 
 def _resolve(location: str, name: str, source: Source) -> Path:
