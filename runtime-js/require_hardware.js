@@ -1,7 +1,7 @@
 // Software adapters, which browsers have on machines without a GPU: wasm is many times faster there, and comes first.
 import { UnsupportedError } from './errors.js';
 
-const software = /swiftshader|llvmpipe|lavapipe|softpipe|\bwarp\b|basic render|software|fallback/i;
+const software = /swiftshader|llvmpipe|lavapipe|softpipe|\b(open)?swr\b|\bwarp\b|basic render|software|fallback/i;
 const makers =
   /\b(nvidia|geforce|amd|ati|radeon|intel|apple|arm|mali|qualcomm|adreno|powervr|imagination|img-tec|samsung|xclipse|broadcom|v3d|videocore)\b/i;
 

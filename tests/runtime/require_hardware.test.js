@@ -11,6 +11,8 @@ const CPUS = [
   'microsoft warp',
   'ANGLE (Microsoft, Microsoft Basic Render Driver (0x0000008C) Direct3D11 vs_5_0 ps_5_0, D3D11)',
   'Apple Software Renderer',
+  'SWR (LLVM 12.0, 256 bits)',
+  'ANGLE (Intel, Gallium 0.4 on Intel OpenSWR, OpenGL 3.3)',
   'not named (fallback)',
 ];
 const GPUS = [
