@@ -24,7 +24,11 @@ export async function prepareTrial(adapter) {
   const device = await adapter.requestDevice();
   const { queue } = device;
   const module = device.createShaderModule({ code });
-  const pipeline = await device.createComputePipelineAsync({ layout: 'auto', compute: { module, entryPoint: 'main' } });
+  const compute = { module, entryPoint: 'main' };
+  const pipeline = await device.createComputePipelineAsync({ layout: 'auto', compute }).catch((error) => {
+    device.destroy();
+    throw error;
+  });
   const buffers = [4096 * 16, MOST * GROUPS * 64 * 4].map((size) =>
     device.createBuffer({ size, usage: BufferUsage.STORAGE }),
   );
