@@ -93,3 +93,13 @@ test('a trial that fails is ended, and decides nothing', async () => {
 test('a trial that cannot be prepared decides nothing', async () => {
   await requireHardware('Generic Renderer', () => Promise.reject(new Error('no device')));
 });
+
+test('no launch decides on a hidden page', async () => {
+  await requireHardware('Generic Renderer', noTrial, undefined, () => true);
+});
+
+test('no launch decides on a page that is hidden meanwhile', async () => {
+  const { found, prepare, now } = adapter(() => 1000);
+  await requireHardware('Generic Renderer', prepare, now, () => found.launches.length > 3);
+  assert.deepEqual([found.launches, found.disposed], [[1, 1, 1, 1], 1]);
+});
