@@ -27,23 +27,35 @@ const GPUS = [
 ];
 const UNSAID = ['Generic Renderer', 'not named', 'WebKit WebGL', 'Mozilla', 'virgl', 'SVGA3D; build: RELEASE;'];
 
-const noTrial = () => assert.fail('a launch is timed though the name says enough');
+/** A trial that must not be prepared, and how often it was. */
+function noTrial() {
+  const prepare = () => {
+    prepare.calls++;
+    throw new Error('prepared');
+  };
+  prepare.calls = 0;
+  return prepare;
+}
 
 for (const name of CPUS) {
   test(`software by its name: ${name}`, async () => {
     assert.ok(isSoftware(name));
-    await assert.rejects(requireHardware(name, noTrial), {
+    const prepare = noTrial();
+    await assert.rejects(requireHardware(name, prepare), {
       name: 'UnsupportedError',
       code: 'software',
       message: `the adapter is software (${name}): it comes after wasm, and load({ backend }) takes it all the same`,
     });
+    assert.equal(prepare.calls, 0);
   });
 }
 
 for (const name of GPUS) {
   test(`a GPU by its name: ${name}`, async () => {
     assert.ok(!isSoftware(name));
-    await requireHardware(name, noTrial);
+    const prepare = noTrial();
+    await requireHardware(name, prepare);
+    assert.equal(prepare.calls, 0);
   });
 }
 
@@ -95,7 +107,9 @@ test('a trial that cannot be prepared decides nothing', async () => {
 });
 
 test('no launch decides on a hidden page', async () => {
-  await requireHardware('Generic Renderer', noTrial, undefined, () => true);
+  const prepare = noTrial();
+  await requireHardware('Generic Renderer', prepare, undefined, () => true);
+  assert.equal(prepare.calls, 0);
 });
 
 test('no launch decides on a page that is hidden meanwhile', async () => {
