@@ -147,7 +147,6 @@ def _until(page: Page, condition: Any) -> None:
     [
         ("wasm", "weights-*.bin"),
         ("wasm", "relaxed-*.wasm"),
-        ("wasm", "steps-*.json"),
         ("webgl", "weights-*.bin"),
         ("webgl", "webgl-*.json"),
         ("webgpu", "weights-*.bin"),
@@ -162,6 +161,15 @@ def test_a_file_that_stalls(page: Page, plain_site: Site, backend: str, file: st
     assert (refused["name"], refused["code"]) == ("DownloadError", "stalled")
     assert refused["message"].startswith(f"nothing arrived of {plain_site.url}tiny/{file.split('*')[0]}")
     assert refused["message"].endswith(" for 0.4 s: try again, or load with a longer { timeout }")
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+@pytest.mark.parametrize("fault", ["wait", "silent"])
+def test_steps_that_stall_fail_no_load(page: Page, plain_site: Site, fault: Fault, worker: bool) -> None:
+    open_bundle(page, plain_site, "tiny")
+    plain_site.faults = {"steps-*.json": fault}
+    script = "return (await bundle.load(argument)).backend"
+    assert value(page, script, {"backend": "wasm", "worker": worker, "timeout": SOON}) == "wasm"
 
 
 @pytest.mark.parametrize("fault", ["empty", "none", "silent", "html"])
