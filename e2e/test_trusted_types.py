@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def enforced(page: Page) -> None:
-    """Skips in a browser that does not know them."""
+    """Skips in a browser without Trusted Types."""
     if not page.evaluate("'trustedTypes' in globalThis"):
         pytest.skip("this browser has no Trusted Types")
 

@@ -1,4 +1,4 @@
-// The launch by which WebGPU tells a GPU from a CPU: vectors read from a buffer, a million for each unit.
+// The launch that is timed to distinguish a GPU from a CPU on WebGPU: vectors read from a buffer, a million for each unit.
 import { BufferUsage } from './gpu_flags.js';
 import { untilDone } from './webgpu_device.js';
 
