@@ -21,6 +21,61 @@ SOON = 400
 """Milliseconds of silence that are enough to be reported, in tests where silence is all that there is."""
 
 
+_BEFORE_WORKERS = """(argument) => {
+  const script = (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+  const first = script(`(${%s})(${JSON.stringify(argument)})`);
+  globalThis.Worker = class extends Worker {
+    constructor(url, options) {
+      super(script(`import '${first}'; import '${url}';`), options);
+    }
+  };
+}"""
+NEVER_ANSWERS = (
+    _BEFORE_WORKERS
+    % """(stuck) => {
+  const never = () => new Promise(() => {});
+  const adapter = { limits: new Proxy({}, { get: () => 2 ** 30 }), features: new Set(), requestDevice: never };
+  const requestAdapter = stuck === 'requestAdapter' ? never : async () => adapter;
+  Object.defineProperty(navigator, 'gpu', { value: { requestAdapter } });
+}"""
+)
+"""In workers, a WebGPU that never answers a call."""
+
+COMPUTES = (
+    _BEFORE_WORKERS
+    % """(ms) => {
+  const { instantiate } = WebAssembly;
+  WebAssembly.instantiate = (...given) => {
+    for (const end = performance.now() + ms; performance.now() < end; );
+    return instantiate(...given);
+  };
+}"""
+)
+"""In workers, so many milliseconds of work without a pause."""
+
+TRICKLES = (
+    _BEFORE_WORKERS
+    % """(ms) => {
+  const { fetch } = globalThis;
+  globalThis.fetch = async (...given) => {
+    const response = await fetch(...given);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    let sent = 0;
+    const body = new ReadableStream({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        const size = Math.ceil(bytes.length / 10);
+        if (sent < bytes.length) controller.enqueue(bytes.slice(sent, (sent += size)));
+        else controller.close();
+      },
+    });
+    return new Response(body, { headers: response.headers });
+  };
+}"""
+)
+"""In workers, files that arrive in ten pieces, so many milliseconds apart."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bundles = {"tiny": tiny_device_artifact(*BACKENDS), "cpu": tiny_artifact()}
@@ -109,7 +164,7 @@ def test_what_an_aborted_load_made_is_freed(page: Page, plain_site: Site, backen
 
 def test_an_aborted_load_ends_its_workers(page: Page, tmp_path: Path) -> None:
     if browser_name(page) != "chromium":
-        pytest.skip("only Chromium tells which workers there are")
+        pytest.skip("only Chromium's protocol lists workers")
     with serve(compile_parallel_site(tmp_path), headers=ISOLATION) as site:
         open_page(page, site)
         site.faults = {"weights-*.bin": "wait"}
@@ -147,7 +202,6 @@ def _until(page: Page, condition: Any) -> None:
     [
         ("wasm", "weights-*.bin"),
         ("wasm", "relaxed-*.wasm"),
-        ("wasm", "steps-*.json"),
         ("webgl", "weights-*.bin"),
         ("webgl", "webgl-*.json"),
         ("webgpu", "weights-*.bin"),
@@ -164,6 +218,15 @@ def test_a_file_that_stalls(page: Page, plain_site: Site, backend: str, file: st
     assert refused["message"].endswith(" for 0.4 s: try again, or load with a longer { timeout }")
 
 
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+@pytest.mark.parametrize("fault", ["wait", "silent"])
+def test_steps_that_stall_fail_no_load(page: Page, plain_site: Site, fault: Fault, worker: bool) -> None:
+    open_bundle(page, plain_site, "tiny")
+    plain_site.faults = {"steps-*.json": fault}
+    script = "return (await bundle.load(argument)).backend"
+    assert value(page, script, {"backend": "wasm", "worker": worker, "timeout": SOON}) == "wasm"
+
+
 @pytest.mark.parametrize("fault", ["empty", "none", "silent", "html"])
 def test_a_worker_that_starts_no_session(page: Page, plain_site: Site, fault: Fault) -> None:
     open_bundle(page, plain_site, "cpu")
@@ -174,6 +237,33 @@ def test_a_worker_that_starts_no_session(page: Page, plain_site: Site, fault: Fa
     assert "is its script beside model.js" in refused["message"]
     if fault in ("empty", "silent"):
         assert "(no message within 0.4 s)" in refused["message"]
+
+
+@pytest.mark.parametrize("stuck", ["requestAdapter", "requestDevice"])
+def test_a_worker_in_which_the_gpu_never_answers(page: Page, plain_site: Site, stuck: str) -> None:
+    open_bundle(page, plain_site, "tiny")
+    page.evaluate(NEVER_ANSWERS, stuck)
+    refused = outcome(page, "return bundle.load({ backend: 'webgpu', timeout: argument })", SOON)
+    assert (refused["name"], refused["code"]) == ("WorkerError", "start")
+    assert refused["message"] == (
+        "the worker started no session: nothing happened there for 0.4 s; "
+        "load with a longer { timeout } or another { backend }"
+    )
+
+
+def test_a_worker_that_computes_is_not_silent(page: Page, plain_site: Site) -> None:
+    open_bundle(page, plain_site, "tiny")
+    page.evaluate(COMPUTES, 4 * SOON)
+    script = "return (await bundle.load({ backend: 'wasm', timeout: argument })).backend"
+    assert value(page, script, SOON) == "wasm"
+
+
+def test_a_worker_whose_files_trickle_is_not_silent(page: Page, plain_site: Site) -> None:
+    """All of them take longer together than the timeout, none stalls."""
+    open_bundle(page, plain_site, "tiny")
+    page.evaluate(TRICKLES, SOON / 4)
+    script = "return (await bundle.load({ backend: 'wasm', timeout: argument })).backend"
+    assert value(page, script, SOON) == "wasm"
 
 
 def test_a_worker_that_is_aborted_before_it_starts(page: Page, plain_site: Site) -> None:

@@ -71,6 +71,29 @@ def test_a_page_that_is_offline_runs_and_profiles(page: Page, digits_site: Site,
     assert digits_site.requests == []
 
 
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_a_model_whose_steps_are_missing_runs(page: Page, digits_site: Site, worker: bool) -> None:
+    """Profiles alone need them, and say so."""
+    open_digits(page, digits_site, "wasm")
+    digits_site.faults["steps-*.json"] = "missing"
+    try:
+        script = """
+          const stray = [];
+          addEventListener('unhandledrejection', ({ reason }) => stray.push(String(reason)));
+          const model = await bundle.load(argument);
+          const refused = await outcome(model.profile({ image: images[0] }));
+          return [refused, await logits(model, 0), stray];
+        """
+        refused, found, stray = value(page, script, {"backend": "wasm", "worker": worker})
+    finally:
+        digits_site.faults.clear()
+    assert (refused["name"], refused["code"]) == ("DownloadError", "http")
+    assert refused["message"].startswith("the server answered 404 for ")
+    assert "/steps-" in refused["message"]
+    assert agrees(found, reference()[0])
+    assert stray == []
+
+
 @pytest.mark.parametrize(("host", "runs"), [("wasm", 500), ("js", 20)])
 def test_runs_submit_once_each_and_create_nothing(
     page: Page, digits_site: Site, backend: str, host: str, runs: int

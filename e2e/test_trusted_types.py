@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def enforced(page: Page) -> None:
-    """Skips in a browser that does not know them."""
+    """Skips in a browser without Trusted Types."""
     if not page.evaluate("'trustedTypes' in globalThis"):
         pytest.skip("this browser has no Trusted Types")
 
@@ -41,15 +41,26 @@ def test_workers_and_threads_start(page: Page, folder: Path, policy: str) -> Non
         assert run(page, {})["info"]["worker"] is True
 
 
-def test_a_policy_that_is_not_allowed_is_named(page: Page, folder: Path) -> None:
-    policy = f"{REQUIRED}; trusted-types other"
+@pytest.mark.parametrize(
+    ("allowed", "before"),
+    [
+        ("trusted-types other", ""),
+        (TRUSTED, "trustedTypes.createPolicy('webnn-compile', { createScriptURL: String });"),
+    ],
+    ids=["another name", "another bundle's policy"],
+)
+def test_a_policy_that_is_not_allowed_is_named(page: Page, folder: Path, allowed: str, before: str) -> None:
+    policy = f"{REQUIRED}; {allowed}"
     with serve(folder, headers=ISOLATION | {"Content-Security-Policy": policy}) as site:
         page.goto(site.url + "blank.html")
         page.wait_for_selector("html[data-ready]", state="attached")
         enforced(page)
-        refused = outcome(page, "return bundle.load()")
+        refused = outcome(page, f"{before} return bundle.load()")
         assert (refused["name"], refused["code"]) == ("WorkerError", "start")
-        assert "the page's Content-Security-Policy must allow: trusted-types webnn-compile" in refused["message"]
+        assert (
+            "the page's Content-Security-Policy must allow: trusted-types webnn-compile, with 'allow-duplicates' where "
+            "the page loads several bundles"
+        ) in refused["message"]
         info = run(page, {"worker": False})["info"]
         assert info["worker"] is False
 

@@ -19,7 +19,10 @@ export function createWorker(create, script) {
     try {
       policy = trustedTypes.createPolicy(POLICY, { createScriptURL: String });
     } catch {
-      throw new Error(`${error.message}; the page's Content-Security-Policy must allow: trusted-types ${POLICY}`);
+      // A name that is not allowed and one that another bundle's policy has are the same error.
+      const several = "with 'allow-duplicates' where the page loads several bundles";
+      const must = `the page's Content-Security-Policy must allow: trusted-types ${POLICY}, ${several}`;
+      throw new Error(`${error.message}; ${must}`);
     }
   }
   return new Worker(policy?.createScriptURL(new URL(script, import.meta.url).href), { type: 'module' });

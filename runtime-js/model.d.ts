@@ -74,8 +74,9 @@ export interface LoadOptions {
   signal?: Global<'AbortSignal'>;
   /**
    * Milliseconds of silence, counted from the last byte that arrived; default 30000. After that a download rejects with a
-   * DownloadError (code 'stalled'), a worker whose script does not run with a WorkerError (code 'start'); without its
-   * threads the model runs on one. 0 and Infinity: no limit.
+   * DownloadError (code 'stalled'), a worker whose script does not run, or in which nothing more happens before the model is
+   * ready, with a WorkerError (code 'start'); computing is no silence. Without its threads the model runs on one. 0 and
+   * Infinity: no limit.
    */
   timeout?: number;
 }
@@ -179,7 +180,10 @@ export interface Model {
     inputs: Inputs,
     options: RunOptions & { output: 'gpu-buffer' },
   ): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> }>;
-  /** Runs once, each kernel by itself, and tells how long each took. */
+  /**
+   * Runs once, each kernel by itself, and gives the time that each took. Where the file with their names (backend wasm)
+   * did not arrive, this rejects, and not `load`.
+   */
   profile(inputs: Inputs, options?: ProfileOptions): Promise<KernelTime[]>;
   /** How the model runs: backend, threads, sizes. */
   info(): Info;

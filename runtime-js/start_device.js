@@ -97,7 +97,7 @@ export async function startDevice(open, plan, onProgress) {
     }
   }
 
-  // What is left of a backend that cannot run is given up: another one has use for the line.
+  // What is left of a backend that cannot run is given up: the next one needs the bandwidth.
   const program = await withDevice(true, () => arriving).finally(files.end);
   ready = true;
   notify = () => {};

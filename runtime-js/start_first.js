@@ -7,7 +7,7 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
 /** @typedef {import('./model.js').RunOptions} RunOptions */
 /** @typedef {import('./model.js').KernelTime} KernelTime */
 /**
- * @typedef {object} Plan What a session is started from; plain data but for `startThreads`, `signal` and `device`.
+ * @typedef {object} Plan What a session is started from; plain data but for `startThreads`, `signal`, `device` and `heard`.
  * @property {Part[]} parts in order of preference
  * @property {(import('./fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
  * @property {readonly import('./start_wasm.js').TensorSpec[]} inputs
@@ -19,6 +19,7 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
  * @property {number} timeout ms of silence
  * @property {AbortSignal | undefined} [signal] ends the start
  * @property {GPUDevice} [device] the caller's own
+ * @property {() => void} [heard] called whenever something arrives
  * @property {boolean} [hardware] software adapters do not do
  */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */

@@ -87,9 +87,10 @@ export async function startWasm(given, onProgress) {
       times.length = 0;
       const began = performance.now();
       runner(plan, memory, () => play(exports.profile)).run(inputs);
-      return steps.map((/** @type {import('./model.js').KernelTime} */ step, /** @type {number} */ i) => ({
+      const ends = [...times];
+      return (await steps).map((/** @type {import('./model.js').KernelTime} */ step, /** @type {number} */ i) => ({
         ...step,
-        ms: /** @type {number} */ (times[i]) - (times[i - 1] ?? began),
+        ms: /** @type {number} */ (ends[i]) - (ends[i - 1] ?? began),
         clock: 'wall',
       }));
     };
@@ -174,7 +175,8 @@ function allocate(plan) {
 }
 
 /**
- * Code and weights at once; `start` runs while the weights arrive. When one file fails, the others are given up.
+ * Code and weights at once; `start` runs while the weights arrive. When one file fails, the others are given up; but not
+ * for `steps`, a promise that is settled by then: it is `profile` alone that needs them, and reports why they are missing.
  * @param {WasmPlan} plan
  * @param {WebAssembly.Memory} memory
  * @param {(module: WebAssembly.Module) => Promise<Exports>} start
@@ -204,18 +206,19 @@ async function download(plan, memory, start, onProgress) {
     return Promise.all(files.map(([file, target]) => fetchFile(file, target, onBytes, downloads)));
   };
   try {
-    const [exports, steps] = await Promise.all([
+    const steps = fetchJson(plan.steps, downloads);
+    const [exports] = await Promise.all([
       fetchAll('code', [[plan.module, code]])
         .then(() => {
           if (shared !== undefined && !(memory.buffer instanceof ArrayBuffer)) code[shared] = SHARED_LIMITS;
           return compile(code, plan.module.url);
         })
         .then(start),
-      fetchJson(plan.steps, downloads), // a page may profile when it is offline
       fetchAll(
         'weights',
         shards.map(({ shard, file }) => [shard, file]),
       ),
+      steps.catch(() => {}), // waited for all the same: a page may profile when it is offline
     ]);
     for (const { file, pieces } of shards) fillWeights(file, pieces, memory.buffer, plan.memory.weights);
     return { exports, steps };

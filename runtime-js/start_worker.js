@@ -7,7 +7,7 @@ import { startThreads } from './start_threads.js';
 import { reasonOf } from './unless_aborted.js';
 import { seconds, watchSilence } from './watch_silence.js';
 
-/** @typedef {Omit<import('./start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'hardware'>} PlainPlan */
+/** @typedef {Omit<import('./start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'heard' | 'hardware'>} PlainPlan */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
 
 /**
@@ -65,7 +65,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     signal?.addEventListener('abort', abort);
     /** @param {MessageEvent<import('./worker.js').Reply>} event */
     worker.onmessage = ({ data }) => {
-      watch.stop();
+      watch.stop(); // from now on the worker itself watches
       if ('alive' in data) return;
       if ('progress' in data) onProgress(data.progress);
       else if ('results' in data) {

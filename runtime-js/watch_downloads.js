@@ -11,11 +11,12 @@ import { seconds, watchSilence } from './watch_silence.js';
  */
 
 /**
- * @param {{ signal?: AbortSignal | undefined, timeout?: number }} [plan] `timeout`: ms of silence
+ * @param {{ signal?: AbortSignal | undefined, timeout?: number, heard?: () => void }} [plan] `timeout`: ms of silence;
+ * `heard` is called when a file is asked for, whenever something arrives and when nothing more is awaited of it
  * @param {import('./watch_silence.js').Clock} [clock]
  * @returns {Downloads}
  */
-export function watchDownloads({ signal, timeout = 0 } = {}, clock = undefined) {
+export function watchDownloads({ signal, timeout = 0, heard = () => {} } = {}, clock = undefined) {
   const abort = new AbortController();
   const giveUp = () => abort.abort();
   if (signal?.aborted) giveUp();
@@ -40,11 +41,16 @@ export function watchDownloads({ signal, timeout = 0 } = {}, clock = undefined) 
       const file = { url };
       pending.add(file);
       watch ??= watchSilence(timeout, onSilence, clock);
+      heard();
       try {
-        return await task(abort.signal, () => watch?.heard());
+        return await task(abort.signal, () => {
+          watch?.heard();
+          heard();
+        });
       } catch (error) {
         throw stalled ?? error;
       } finally {
+        heard();
         pending.delete(file);
         if (!pending.size) {
           watch?.stop();

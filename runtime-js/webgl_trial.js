@@ -1,4 +1,4 @@
-// The launch by which WebGL tells a GPU from a CPU: texels fetched, a million for each unit.
+// The launch that is timed to distinguish a GPU from a CPU on WebGL: texels fetched, a million for each unit.
 import { createFramebuffer, createTexture, linkProgram } from './webgl_context.js';
 
 const SIDE = 512;

@@ -1,4 +1,4 @@
-// The launch by which WebGPU tells a GPU from a CPU: vectors read from a buffer, a million for each unit.
+// The launch that is timed to distinguish a GPU from a CPU on WebGPU: vectors read from a buffer, a million for each unit.
 import { BufferUsage } from './gpu_flags.js';
 import { untilDone } from './webgpu_device.js';
 
@@ -24,7 +24,11 @@ export async function prepareTrial(adapter) {
   const device = await adapter.requestDevice();
   const { queue } = device;
   const module = device.createShaderModule({ code });
-  const pipeline = await device.createComputePipelineAsync({ layout: 'auto', compute: { module, entryPoint: 'main' } });
+  const compute = { module, entryPoint: 'main' };
+  const pipeline = await device.createComputePipelineAsync({ layout: 'auto', compute }).catch((error) => {
+    device.destroy();
+    throw error;
+  });
   const buffers = [4096 * 16, MOST * GROUPS * 64 * 4].map((size) =>
     device.createBuffer({ size, usage: BufferUsage.STORAGE }),
   );

@@ -1,8 +1,9 @@
 // The dedicated worker: one session, messages answered in the order in which they came.
 import { elementOf, lengthOf } from './dtypes.js';
-import { packError } from './errors.js';
+import { packError, WorkerError } from './errors.js';
 import { canShare, createMailbox, listen } from './mailbox.js';
 import { startFirst } from './start_first.js';
+import { seconds, watchSilence } from './watch_silence.js';
 
 /** @typedef {import('./start_first.js').Session} Session */
 /** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
@@ -34,23 +35,45 @@ const reply = (message, transfer = []) => globalThis.postMessage(message, { tran
 /** @type {(answer: { failed?: string }) => void} */
 let joined;
 
-/** @type {import('./start_threads.js').StartThreads} */
-const startThreads = (count) => {
+/** @type {(heard: () => void) => import('./start_threads.js').StartThreads} */
+const threadStarter = (heard) => (count) => {
   reply({ threads: count });
   return {
     join: (start) =>
       new Promise((resolve, reject) => {
-        joined = ({ failed }) => (failed === undefined ? resolve() : reject(new Error(failed)));
+        joined = ({ failed }) => {
+          heard();
+          if (failed === undefined) resolve();
+          else reject(new Error(failed));
+        };
+        heard();
         reply({ join: start });
       }),
     dispose: () => reply({ threads: 0 }),
   };
 };
 
-/** @param {import('./start_worker.js').PlainPlan} plan */
+/** More silence than downloads and threads may have, whose own errors say more. */
+const LENIENCE = 1.25;
+
+/**
+ * What a GPU's driver never answers is reported. The watch runs here, where its ticks wait while this thread computes: a
+ * long warm-up is no silence.
+ * @param {import('./start_worker.js').PlainPlan} plan
+ */
 async function start(plan) {
+  const { heard, stop } = watchSilence(plan.timeout * LENIENCE, () => {
+    const hint = 'load with a longer { timeout } or another { backend }';
+    const message = `the worker started no session: nothing happened there for ${seconds(plan.timeout)}; ${hint}`;
+    reply({ failed: packError(new WorkerError('start', message)) });
+  });
+  /** @param {import('./model.js').Progress} progress */
+  const notify = (progress) => {
+    heard();
+    reply({ progress });
+  };
   try {
-    session = await startFirst({ ...plan, startThreads }, (progress) => reply({ progress }));
+    session = await startFirst({ ...plan, startThreads: threadStarter(heard), heard }, notify).finally(stop);
     sizes = plan.inputs.map(({ dtype, shape }) => lengthOf(shape) * elementOf(dtype).bytes);
     if (session.runInto && canShare()) mailbox = createMailbox(plan.inputs, plan.outputs);
     reply({ started: session.facts, mailbox });

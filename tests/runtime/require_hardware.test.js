@@ -11,6 +11,8 @@ const CPUS = [
   'microsoft warp',
   'ANGLE (Microsoft, Microsoft Basic Render Driver (0x0000008C) Direct3D11 vs_5_0 ps_5_0, D3D11)',
   'Apple Software Renderer',
+  'SWR (LLVM 12.0, 256 bits)',
+  'ANGLE (Intel, Gallium 0.4 on Intel OpenSWR, OpenGL 3.3)',
   'not named (fallback)',
 ];
 const GPUS = [
@@ -25,23 +27,35 @@ const GPUS = [
 ];
 const UNSAID = ['Generic Renderer', 'not named', 'WebKit WebGL', 'Mozilla', 'virgl', 'SVGA3D; build: RELEASE;'];
 
-const noTrial = () => assert.fail('a launch is timed though the name says enough');
+/** A trial that must not be prepared, and how often it was. */
+function noTrial() {
+  const prepare = () => {
+    prepare.calls++;
+    throw new Error('prepared');
+  };
+  prepare.calls = 0;
+  return prepare;
+}
 
 for (const name of CPUS) {
   test(`software by its name: ${name}`, async () => {
     assert.ok(isSoftware(name));
-    await assert.rejects(requireHardware(name, noTrial), {
+    const prepare = noTrial();
+    await assert.rejects(requireHardware(name, prepare), {
       name: 'UnsupportedError',
       code: 'software',
       message: `the adapter is software (${name}): it comes after wasm, and load({ backend }) takes it all the same`,
     });
+    assert.equal(prepare.calls, 0);
   });
 }
 
 for (const name of GPUS) {
   test(`a GPU by its name: ${name}`, async () => {
     assert.ok(!isSoftware(name));
-    await requireHardware(name, noTrial);
+    const prepare = noTrial();
+    await requireHardware(name, prepare);
+    assert.equal(prepare.calls, 0);
   });
 }
 
@@ -80,13 +94,26 @@ test('the first launch does not count, and one alone does not decide', async () 
   assert.deepEqual(found.launches, [1, 1, 2, 4, 4, 8, 16, 32]);
 });
 
-test('a trial that fails is ended', async () => {
+test('a trial that fails is ended, and decides nothing', async () => {
   const { found, prepare, now } = adapter(() => {
     throw new Error('lost');
   });
-  await assert.rejects(requireHardware('Generic Renderer', prepare, now), {
-    code: 'software',
-    message: /^the adapter \(Generic Renderer\) failed while it was timed \(lost\): it comes after wasm/,
-  });
+  await requireHardware('Generic Renderer', prepare, now);
   assert.equal(found.disposed, 1);
+});
+
+test('a trial that cannot be prepared decides nothing', async () => {
+  await requireHardware('Generic Renderer', () => Promise.reject(new Error('no device')));
+});
+
+test('no launch decides on a hidden page', async () => {
+  const prepare = noTrial();
+  await requireHardware('Generic Renderer', prepare, undefined, () => true);
+  assert.equal(prepare.calls, 0);
+});
+
+test('no launch decides on a page that is hidden meanwhile', async () => {
+  const { found, prepare, now } = adapter(() => 1000);
+  await requireHardware('Generic Renderer', prepare, now, () => found.launches.length > 3);
+  assert.deepEqual([found.launches, found.disposed], [[1, 1, 1, 1], 1]);
 });

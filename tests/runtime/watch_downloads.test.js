@@ -118,3 +118,14 @@ test('every piece that fetchFile receives resets the watch', async (t) => {
   push(0);
   await assert.rejects(file, { code: 'altered' });
 });
+
+test('whatever arrives is reported to who loads', async () => {
+  let heard = 0;
+  const file = begin(watchDownloads({ heard: () => heard++ }), 'http://a/weights.bin');
+  assert.equal(heard, 1);
+  file.heard();
+  assert.equal(heard, 2);
+  file.finish();
+  await file.done;
+  assert.equal(heard, 3);
+});

@@ -5,31 +5,31 @@ import { createClock } from './clock.js';
 
 test('silence is reported once, and counted from the last sign', () => {
   const clock = createClock();
-  let told = 0;
-  const watch = watchSilence(8000, () => told++, clock);
+  let reports = 0;
+  const watch = watchSilence(8000, () => reports++, clock);
   clock.advance(7900);
   watch.heard();
   clock.advance(7900);
-  assert.equal(told, 0);
+  assert.equal(reports, 0);
   clock.advance(1100);
-  assert.equal(told, 1);
+  assert.equal(reports, 1);
   clock.advance(50_000);
-  assert.equal(told, 1);
+  assert.equal(reports, 1);
   assert.equal(clock.timers(), 0);
 });
 
 test('a thread that was blocked for an hour has one tick, not an hour, of silence', () => {
   const clock = createClock();
-  let told = 0;
-  const watch = watchSilence(8000, () => told++, clock);
+  let reports = 0;
+  const watch = watchSilence(8000, () => reports++, clock);
   clock.block(3_600_000);
-  assert.equal(told, 0);
+  assert.equal(reports, 0);
   watch.heard();
   clock.advance(7900);
-  assert.equal(told, 0);
+  assert.equal(reports, 0);
   watch.stop();
   clock.advance(50_000);
-  assert.equal(told, 0);
+  assert.equal(reports, 0);
 });
 
 for (const timeout of [0, Number.POSITIVE_INFINITY]) {
