@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
-import numpy as np
-
 from ..errors import UnsupportedError
 from ..tensor import Tensor
 
@@ -103,9 +101,22 @@ class Call:
         return data
 
     def ints(self, index: int, what: str) -> tuple[int, ...] | None:
-        """Like `constant`, as a tuple of Python ints."""
+        """Like `constant`, as a tuple of Python ints. Raises UnsupportedError for more than one dimension."""
+        data = self._vector(index, what)
+        return None if data is None else tuple(int(v) for v in data)
+
+    def floats(self, index: int, what: str) -> tuple[float, ...] | None:
+        """Like `ints`, of floats."""
+        data = self._vector(index, what)
+        return None if data is None else tuple(float(v) for v in data)
+
+    def _vector(self, index: int, what: str) -> Array | None:
         data = self.constant(index, what)
-        return None if data is None else tuple(int(v) for v in np.asarray(data).reshape(-1))
+        if data is not None and data.ndim > 1:
+            raise self.unsupported(
+                f"its input '{what}' has shape {list(data.shape)}, not one dimension", "the model is invalid"
+            )
+        return None if data is None else data.reshape(-1)
 
     def unsupported(self, reason: str, advice: str) -> UnsupportedError:
         if len(reason) > _LONGEST_REASON:  # a list of as many axes as a tensor has elements

@@ -35,8 +35,8 @@ Index = Callable[[Expr], Expr]
 def upsample(call: Call) -> Tensor:
     """ONNX Upsample, opset 7 to 9; scales by attribute (7) or input 1 (9)."""
     absent: tuple[float, ...] = ()
-    given = call.constant(1, "scales")
-    scales = call.attribute("scales", absent) if given is None else tuple(float(s) for s in given)
+    given = call.floats(1, "scales")
+    scales = call.attribute("scales", absent) if given is None else given
     x = call.input(0)
     return _resample(call, x, _scaled(call, x, range(x.rank), scales), "asymmetric", "simple")
 
@@ -45,15 +45,14 @@ def resize(call: Call) -> Tensor:
     """ONNX Resize from opset 10; scales or sizes, and roi, are known at compile time."""
     x = call.input(0)
     if call.opset < 11:
-        scales = call.constant(1, "scales")
-        axes = _scaled(call, x, range(x.rank), () if scales is None else tuple(float(s) for s in scales))
+        axes = _scaled(call, x, range(x.rank), call.floats(1, "scales") or ())
         return _resample(call, x, axes, "asymmetric", "simple")
     absent: tuple[int, ...] = ()
     named = call.attribute("axes", absent)
     dimensions = many_axes(call, named, x.rank) if named else tuple(range(x.rank))
-    factors, sizes = call.constant(2, "scales"), call.ints(3, "sizes")
-    if factors is not None and factors.size:
-        axes = _scaled(call, x, dimensions, tuple(float(s) for s in factors))
+    factors, sizes = call.floats(2, "scales"), call.ints(3, "sizes")
+    if factors:
+        axes = _scaled(call, x, dimensions, factors)
     elif sizes:
         axes = _sized(call, x, dimensions, sizes)
     else:
@@ -90,12 +89,12 @@ def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[int
 
 
 def _cropped(call: Call, axes: list[Axis]) -> list[Axis]:
-    roi = call.constant(1, "roi")
-    if roi is None or roi.size != 2 * len(axes):
+    roi = call.floats(1, "roi")
+    if roi is None or len(roi) != 2 * len(axes):
         raise call.unsupported("tf_crop_and_resize needs a start and an end in roi for every axis", "give roi")
     starts, ends = roi[: len(axes)], roi[len(axes) :]
     return [
-        Axis(a.dimension, a.size, a.count, a.scale, (float(start), float(end)))
+        Axis(a.dimension, a.size, a.count, a.scale, (start, end))
         for a, start, end in zip(axes, starts, ends, strict=True)
     ]
 

@@ -61,6 +61,8 @@ WRONG = [
         {"kernel_shape": [2**31 - 1, 3], "pads": [2**30, 0, 2**30, 0]},
         "by index arithmetic beyond int32",
     ),
+    ("Resize", (_f(1, 1, 2, 2), None, np.ones((2, 2), np.float32)), {}, "input 'scales' has shape [2, 2], not one dim"),
+    ("Reshape", (_f(4), np.asarray([[2, 2]])), {}, "input 'shape' has shape [1, 2], not one dimension"),
     ("LRN", (_f(3),), {"size": 3}, "its input of shape [3] has no channels"),
     ("Resize", (_f(1, 0, 2), None, None, np.asarray([1, 2, 3])), {}, "has no elements"),
 ]
@@ -70,7 +72,7 @@ WRONG = [
 def test_the_message_names_node_and_parameter(
     op: str, inputs: tuple[np.ndarray | None, ...], attributes: dict[str, object], message: str
 ) -> None:
-    case = Case("", op, inputs, attributes, opset=23, constants=frozenset({3}))
+    case = Case("", op, inputs, attributes, opset=23, constants=frozenset({3} if len(inputs) == 4 else {1, 2}))
     with pytest.raises(UnsupportedError) as raised:
         evaluate_case(case)
     assert message in str(raised.value)
