@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import webnn_compile
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
@@ -57,3 +58,13 @@ def test_print_graph(graph: Graph) -> None:
         "  output a: float32[1, 2, 6]\n"
         "  output k: float32[1, 2, 6]\n"
     )
+
+
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin"])
+def test_an_extreme_that_is_folded_is_the_one_that_is_computed(op: str) -> None:
+    """Of elements of which some are no number: ONNX says nothing of these."""
+    x = np.asarray([[np.nan, 1, -2], [3, np.nan, 7], [np.nan, np.nan, np.nan]], np.float32)
+    reduce = node(op, ["x"], ["y"], axes=[1])
+    (computed,) = webnn_compile.compile(model([reduce], {"x": [3, 3]}, ["y"], opset=13)).run({"x": x}).values()
+    folded = import_model(model([reduce], {}, ["y"], {"x": x}, opset=13))
+    np.testing.assert_array_equal(evaluate_graph(folded, {})["y"], computed)
