@@ -6,6 +6,7 @@ import pytest
 from op_table import Case, all_cases, feeds, make_model
 from webnn_compile.device_pipeline import choice_for
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.native.jit import host_target
@@ -27,6 +28,8 @@ def verify(case: Case) -> int:
     graph = run_graph_passes(import_model(make_model(case), shapes), graph_passes())
     on_cpu = lower_model(graph, choose=choose_tile, policy=CPU_LAYOUTS)
     on_gpu = lower_model(graph, choose=choice_for(WebGpu()), policy=WebGpu().layouts)
+    for kernel in lower_model(graph, choose=choice_for(WebGl()), policy=WebGl().layouts).kernels:
+        verify_kernel(kernel, "build_kernel")  # scheduled, it reads texels, beyond which a fetch is defined
     for kernel in on_cpu.kernels:
         verify_kernel(kernel, "build_kernel")
         for target in (WASM_PLAIN, WASM_RELAXED, host_target()):
