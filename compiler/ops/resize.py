@@ -78,7 +78,7 @@ def _scaled(call: Call, x: Tensor, dimensions: Sequence[int], scales: Sequence[f
 
 
 def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[int]) -> list[Axis]:
-    if len(sizes) != len(dimensions):
+    if len(sizes) != len(dimensions) or min(sizes) < 0:
         raise call.unsupported(f"sizes {list(sizes)} do not fit {len(dimensions)} axes", "the model is invalid")
     ratios = [size / max(x.shape[d], 1) for d, size in zip(dimensions, sizes, strict=True)]
     policy = call.attribute("keep_aspect_ratio_policy", "stretch")

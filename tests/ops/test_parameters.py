@@ -63,6 +63,7 @@ WRONG = [
     ),
     ("Resize", (_f(1, 1, 2, 2), None, np.ones((2, 2), np.float32)), {}, "input 'scales' has shape [2, 2], not one dim"),
     ("Reshape", (_f(4), np.asarray([[2, 2]])), {}, "input 'shape' has shape [1, 2], not one dimension"),
+    ("Resize", (_f(1, 1, 1, 1), None, None, np.asarray([1, -1, 1, 6])), {}, "sizes [1, -1, 1, 6] do not fit 4 axes"),
     ("LRN", (_f(3),), {"size": 3}, "its input of shape [3] has no channels"),
     ("Resize", (_f(1, 0, 2), None, None, np.asarray([1, 2, 3])), {}, "has no elements"),
 ]
