@@ -3,7 +3,7 @@
 Any number of processes may use one folder: an entry is written aside and then renamed, and carries a checksum, so that
 whoever reads it finds all of it or nothing. What cannot be read counts as not there; a folder that cannot be written to
 is left alone, and `note` says so. What it holds is run, so a folder or an entry that other users can write to, or that
-belongs to one, is passed over. Where the folder grows too large, the entries go that nobody has read for longest.
+belongs to one, is passed over. Where the folder grows too large, the least recently read entries go.
 """
 
 from __future__ import annotations

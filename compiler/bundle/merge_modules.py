@@ -19,6 +19,7 @@ _IMPORT = re.compile(r"^import (?:\{([^}]*)\}|\* as (\w+)) from '\./(\w+\.js)';\
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 _EXPORT_FROM = re.compile(r"^export \{ (\w+) as (\w+) \} from '\./(\w+\.js)';\n", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
+_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 _OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
@@ -37,8 +38,9 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     """Sources of fewer modules that do the same: COMMON, and ROOTS, each with the modules that it alone imports. Files
     that are no modules, or that nothing imports, stay as they are.
 
-    A module becomes a function that runs once, so names in different modules do not meet. Lines of comments are left
-    out. InternalError for an import or export in a form that this does not know.
+    A module becomes a function that runs once, so names in different modules do not meet. Lines of comments and
+    indentation are left out: strings of several lines are shaders, which need neither. InternalError for an import or
+    export in a form that this does not know.
     """
     modules = {name: _parse(name, text) for name, text in sources.items() if name.endswith(".js")}
     needs = {root: _needs(root, modules) for root in ROOTS if root in modules}
@@ -70,7 +72,12 @@ def _parse(name: str, text: str) -> _Module:
     body = _EXPORT.sub("", _EXPORT_FROM.sub("", _IMPORT.sub("", _COMMENT.sub("", text))))
     if (other := _OTHER.search(body)) is not None and name not in STABLE_NAMES:
         raise InternalError(f"runtime-js/{name}: no way to merge {other[0]!r}")
-    return _Module(name, imports + tuple(("", target) for _, _, target in again), tuple(exports), body.strip())
+    return _Module(
+        name,
+        imports + tuple(("", target) for _, _, target in again),
+        tuple(exports),
+        _INDENTATION.sub("", body).strip(),
+    )
 
 
 def _needs(root: str, modules: Mapping[str, _Module]) -> list[_Module]:
