@@ -103,7 +103,7 @@ BAD_RESIZES = (
         _resize(sizes=[1, 2**62], keep_aspect_ratio_policy="not_smaller"),
         "axis 0 of extent 1 or its result has more than 16777216 elements",
     ),
-    (_resize(sizes=[1, -2]), "its result would have shape [1, -2]"),
+    (_resize(sizes=[1, -2]), "sizes [1, -2] do not fit 2 axes"),
     (_resize(sizes=[1, 6], roi=[0, float("nan"), 1, 1], **_CROP), "lead to coordinates beyond float32"),
     (_resize(sizes=[1, 6], roi=[0, -3e38, 1, 3e38], **_CROP), "lead to coordinates beyond float32"),
     (
