@@ -31,3 +31,10 @@ def axes_argument(call: Call, index: int, since: int) -> tuple[int, ...] | None:
         return call.ints(index, "axes")
     axes: tuple[int, ...] = call.attribute("axes", ())
     return axes or None
+
+
+def diagonal_within(k: int, shape: Sequence[int]) -> int:
+    """The number of the diagonal `k` (right of the main one) of matrices of the last two extents of `shape`; one beside
+    the matrix stands for all that are further away, so that the number is an int32."""
+    rows, columns = shape[-2:]
+    return max(-rows, min(k, columns))

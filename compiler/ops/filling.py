@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import from_numpy
 from ..ir.nodes import Const
 from ..tensor import Tensor, compute, constant
+from .axes import diagonal_within
 from .call import Call
 from .casting import onnx_dtype
 
@@ -23,9 +24,10 @@ def _constant_of_shape(call: Call) -> Tensor:
 
 def _eye_like(call: Call) -> Tensor:
     """Ones on the diagonal moved right by k, in the input's dtype unless `dtype` says another."""
-    t, k = call.input(0), call.attribute("k", 0)
+    t = call.input(0)
     if t.rank != 2:
         raise call.unsupported(f"its input has rank {t.rank}, not 2", "the model is invalid")
+    k = diagonal_within(call.attribute("k", 0), t.shape)
     dtype = onnx_dtype(call, "dtype", 0) if "dtype" in call.node.attributes else t.dtype
     return compute(call.name, t.shape, (), lambda y, x: (x - y).eq(k).cast(dtype))
 

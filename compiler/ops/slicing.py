@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..ir.construct import select
 from ..ir.nodes import Expr
 from ..tensor import Tensor, compute
-from .axes import many_axes
+from .axes import diagonal_within, many_axes
 from .call import Call
 
 
@@ -43,7 +43,9 @@ def _affine(position: Expr, r: range) -> Expr:
 def _trilu(call: Call) -> Tensor:
     """The upper (default) or lower triangle of the last two dimensions, moved right by k; zero elsewhere."""
     t = call.input(0)
-    k = (call.ints(1, "k") or (0,))[0]
+    if t.rank < 2:
+        raise call.unsupported(f"its input has rank {t.rank}, less than 2", "the model is invalid")
+    k = diagonal_within((call.ints(1, "k") or (0,))[0], t.shape)
     upper = call.attribute("upper", 1)
 
     def body(*axes: Expr) -> Expr:

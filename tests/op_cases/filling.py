@@ -44,6 +44,7 @@ CASES = [
     Case("constantofshape-empty", "ConstantOfShape", (ints(0, 3),), constants=frozenset({0})),
     Case("eyelike", "EyeLike", (a.normal(3, 4),)),
     Case("eyelike-k", "EyeLike", (a.integers(0, 9, 4, 3, dtype="int32"),), {"k": 1}, opset=9),
+    Case("eyelike-far", "EyeLike", (a.normal(3, 4),), {"k": 2**32 + 1}, opset=9),
     Case("eyelike-dtype", "EyeLike", (a.normal(3, 3),), {"k": -1, "dtype": TensorProto.INT64}),
     *(
         Case(f"range-{n}", "Range", tuple(scalar(v, dtype) for v in vs), constants=frozenset({0, 1, 2}))

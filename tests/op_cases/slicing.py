@@ -54,6 +54,10 @@ CASES = [
         Case(f"trilu-lower-{k}", "Trilu", (a.normal(5, 3), np.asarray(k)), {"upper": 0}, constants=frozenset({1}))
         for k in (-2, 0, 1)
     ),
+    *(
+        Case(f"trilu-far-{k}", "Trilu", (a.normal(4, 5), np.asarray(k)), {"upper": upper}, constants=frozenset({1}))
+        for k, upper in ((2**40, 1), (-(2**40), 0))
+    ),
     Case("trilu-default", "Trilu", (a.normal(2, 3, 4),)),
     Case("trilu-int64", "Trilu", (a.integers(1, 9, 3, 3),), {"upper": 0}, opset=14),
     Case("trilu-nan", "Trilu", (np.full((3, 3), np.nan, np.float32),)),
