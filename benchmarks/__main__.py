@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from webnn_compile.cli import ShapeOption
+from webnn_compile.cli.command import ShapeOption
 from webnn_compile.errors import WebnnCompileError
 
 from .cases import DEFAULT as DEFAULT_CASES

@@ -8,12 +8,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from webnn_compile.cache import open_cache
 from webnn_compile.codegen.render_host import segment_entry
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline import Lowered, compile_for, lower_model
-from webnn_compile.program import write_tensor
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.program.program import write_tensor
+from webnn_compile.system.cache import open_cache
 from webnn_compile.tensor.choose_tile import choose_tile
 
 from .cases import Case

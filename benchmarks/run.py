@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import onnx
-from webnn_compile.build import build
+from webnn_compile.build.build import build
+from webnn_compile.build.options import Options
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx import import_model
-from webnn_compile.options import Options
 
 from .cases import Case, find_case, write_case
 from .engines import ENGINES, Engine

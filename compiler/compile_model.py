@@ -7,22 +7,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .cache import Cache, open_cache
+from .build.options import PRECISIONS, graph_passes
 from .errors import InputError
 from .frontends.onnx import import_model
 from .graph.passes import run_graph_passes
-from .limits import CompileMemory
-from .options import PRECISIONS, graph_passes
-from .pipeline import compile_for, lower_model
+from .pipeline.compile_for import compile_for
+from .pipeline.lower_model import lower_model
+from .system.cache import Cache, open_cache
+from .system.limits import CompileMemory
 from .tensor.choose_tile import choose_tile
 
 if TYPE_CHECKING:
     import onnx
 
-    from .device_model import DeviceModel
-    from .device_program import DeviceProgram
+    from .device.device_model import DeviceModel
     from .graph.ir import Graph
     from .native.model import NativeModel
+    from .program.device_program import DeviceProgram
     from .wasm.model import WasmModel
 
 TARGETS = ("native", "wasm", "wasm-relaxed", "webgpu", "webgl")
@@ -81,11 +82,11 @@ def compile(
 
 
 def _on_device(graph: Graph, target: str, known: Cache, *, fast_math: bool, halves: bool) -> DeviceModel:
-    from .cached_backend import CachedBackend
-    from .device_pipeline import choice_for, compile_for_device
+    from .device.cached_backend import CachedBackend
+    from .device.device_pipeline import choice_for, compile_for_device
     from .glsl.backend import WebGl
     from .native.jit import host_target
-    from .weights import Weights
+    from .pipeline.weights import Weights
     from .wgsl.backend import WebGpu
 
     backend = CachedBackend(WebGl() if target == "webgl" else WebGpu(), known)
@@ -100,7 +101,7 @@ def _on_device(graph: Graph, target: str, known: Cache, *, fast_math: bool, halv
 def run_here(program: DeviceProgram, weights: bytes) -> DeviceModel:
     """A device program on this machine's GPU, or what stands for one. Raises InputError where there is none, or one
     that lacks what the program needs."""
-    from .device_model import Device, DeviceModel
+    from .device.device_model import Device, DeviceModel
     from .native.model import NativeModel
 
     device: Device

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from server import Site, serve
 from tiny_artifact import tiny_artifact
 from webnn_compile.bundle import write_bundle
-from webnn_compile.cache import FOLDER_VARIABLE
+from webnn_compile.system.cache import FOLDER_VARIABLE
 
 
 @pytest.fixture(scope="session", autouse=True)

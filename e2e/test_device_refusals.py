@@ -13,7 +13,7 @@ from harness import outcome
 from playwright.sync_api import Page
 from server import Site, serve
 from webnn_compile.bundle import Artifact, DeviceArtifact
-from webnn_compile.device_program import DeviceProgram, Launch
+from webnn_compile.program.device_program import DeviceProgram, Launch
 
 
 def instead(program: DeviceProgram, *, more: bool = False) -> Artifact:

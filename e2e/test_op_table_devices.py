@@ -19,15 +19,15 @@ from harness import open_page
 from op_table import Case, check, feeds, make_model, reference
 from playwright.sync_api import Browser, Page, Playwright
 from server import Site, serve
-from webnn_compile.build_device import BACKENDS, build_device
+from webnn_compile.build.build_device import BACKENDS, build_device
+from webnn_compile.build.options import Options
+from webnn_compile.build.work import Work
 from webnn_compile.bundle import Artifact, render_bundle
-from webnn_compile.cache import open_cache
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.options import Options
-from webnn_compile.pipeline import lower_model
-from webnn_compile.weights import Weights
-from webnn_compile.work import Work
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.weights import Weights
+from webnn_compile.system.cache import open_cache
 
 FAMILIES = sorted(p.stem for p in (ROOT / "tests" / "op_cases").glob("*.py") if not p.stem.startswith("_"))
 TOLERANCE = 1e-4

@@ -6,7 +6,7 @@ import os
 
 import pytest
 from hypothesis import settings
-from webnn_compile.cache import FOLDER_VARIABLE
+from webnn_compile.system.cache import FOLDER_VARIABLE
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")

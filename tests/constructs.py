@@ -13,7 +13,7 @@ from webnn_compile.ir.construct import maximum, minimum, select
 from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Buffer, Const, Expr, For, Kernel, Load, LoopKind, Seq, Stmt, Store, Var
 from webnn_compile.ir.simplify import simplify_stmt
-from webnn_compile.pipeline import lower_kernel
+from webnn_compile.pipeline.compile_for import lower_kernel
 from webnn_compile.schedule.steps import (
     fuse,
     outline,

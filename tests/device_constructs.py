@@ -34,7 +34,7 @@ from webnn_compile.ir.nodes import (
 )
 from webnn_compile.ir.simplify import simplify
 from webnn_compile.passes.store_halves import store_halves
-from webnn_compile.pipeline import lower_model
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import sink, spread, tag
 from webnn_compile.target import GpuTarget

@@ -11,13 +11,13 @@ import numpy as np
 import onnx
 import pytest
 from onnx_models import model, node, random
-from webnn_compile.build import Report, build
+from webnn_compile.build.build import Report, build
+from webnn_compile.build.options import Options, stages
+from webnn_compile.cli.report import PLAIN_WIDTH, print_report, size
 from webnn_compile.errors import InputError
 from webnn_compile.graph.passes import GRAPH_PASSES
 from webnn_compile.ir.printer import print_kernel
-from webnn_compile.options import Options, stages
-from webnn_compile.pipeline import LOWERING_PASSES
-from webnn_compile.report import PLAIN_WIDTH, print_report, size
+from webnn_compile.pipeline.compile_for import LOWERING_PASSES
 
 SHAPES = {"x": (1, 3, 6, 6)}
 

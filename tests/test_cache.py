@@ -18,24 +18,25 @@ import webnn_compile
 from click.testing import CliRunner
 from nests import sum_of_rows
 from onnx_models import model, node, random
-from webnn_compile import cache as cache_module
-from webnn_compile.build import Report, build
-from webnn_compile.cache import FOLDER_VARIABLE, Cache, compiler_sources, key_of, open_cache
-from webnn_compile.cached_backend import CachedBackend
-from webnn_compile.cli import main
-from webnn_compile.device_pipeline import compile_for_device
-from webnn_compile.device_program import DeviceBackend, Placement
+from webnn_compile.build.build import Report, build
+from webnn_compile.build.options import Options
+from webnn_compile.cli.command import main
+from webnn_compile.device.cached_backend import CachedBackend
+from webnn_compile.device.device_pipeline import compile_for_device
 from webnn_compile.dtypes import F32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.ir.construct import maximum
 from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Buffer, For, Kernel, Load, Store, Var
-from webnn_compile.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
-from webnn_compile.options import Options
-from webnn_compile.pipeline import compile_for, lower_model
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.weights import Weights
+from webnn_compile.program.device_program import DeviceBackend, Placement
+from webnn_compile.system import cache as cache_module
+from webnn_compile.system.cache import FOLDER_VARIABLE, Cache, compiler_sources, key_of, open_cache
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, WEBGPU
-from webnn_compile.weights import Weights
 from webnn_compile.wgsl.backend import WebGpu
 
 
@@ -81,8 +82,8 @@ def test_the_same_bytes_with_and_without(folder: Path, tmp_path: Path) -> None:
 def test_a_warm_build_lowers_no_kernel(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bundle(tmp_path, "cold")
     refuse: Callable[..., None] = lambda *_: pytest.fail("a kernel is lowered")  # noqa: E731
-    monkeypatch.setattr("webnn_compile.pipeline.schedule_cpu", refuse)
-    monkeypatch.setattr("webnn_compile.pipeline.lower_kernel", refuse)
+    monkeypatch.setattr("webnn_compile.pipeline.compile_for.schedule_cpu", refuse)
+    monkeypatch.setattr("webnn_compile.pipeline.compile_for.lower_kernel", refuse)
     monkeypatch.setattr("webnn_compile.wasm.emit._emit", refuse)
     monkeypatch.setattr("webnn_compile.wgsl.backend.lower", refuse)
     monkeypatch.setattr("webnn_compile.glsl.backend.lower_fragment", refuse)

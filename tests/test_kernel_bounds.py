@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 from op_table import Case, all_cases, feeds, make_model
-from webnn_compile.device_pipeline import choice_for
+from webnn_compile.build.options import graph_passes
+from webnn_compile.device.device_pipeline import choice_for
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.native.jit import host_target
-from webnn_compile.options import graph_passes
-from webnn_compile.pipeline import CPU_LAYOUTS, lower_model
+from webnn_compile.pipeline.compile_for import CPU_LAYOUTS
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.schedule.schedule_cpu import schedule_cpu
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, WEBGPU

@@ -11,8 +11,8 @@ import webnn_compile
 from drivers import need_driver
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError
-from webnn_compile.limits import ELEMENTS
-from webnn_compile.recursion import FRAMES
+from webnn_compile.system.limits import ELEMENTS
+from webnn_compile.system.recursion import FRAMES
 
 LONG, WIDE = 10_000, 5_000
 

@@ -17,10 +17,10 @@ import webnn_compile
 from drivers import need_driver
 from onnx import numpy_helper
 from onnx_models import assert_close
-from webnn_compile.build import Report, build
+from webnn_compile.build.build import Report, build
+from webnn_compile.build.options import Options
 from webnn_compile.bundle.write_bundle import SHARD_BYTES
-from webnn_compile.options import Options
-from webnn_compile.weights import fits_half
+from webnn_compile.pipeline.weights import fits_half
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -10,18 +10,19 @@ import numpy as np
 import onnx.parser
 import pytest
 from kernel_checks import random_array
+from webnn_compile.device.host_program import host_model
+from webnn_compile.device.place_on_host import Division, Segment, owner_of, place_on_host
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.host_program import host_model
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.layout import LayoutPolicy
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline import Lowered, compile_for, lower_model
-from webnn_compile.place_on_host import Division, Segment, owner_of, place_on_host
-from webnn_compile.program import segment_entry
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.program.program import segment_entry
 from webnn_compile.tensor import Tensor
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from webnn_compile.plan_memory import ALIGNMENT, Plan, Request, lower_bound, plan_memory
+from webnn_compile.program.plan_memory import ALIGNMENT, Plan, Request, lower_bound, plan_memory
 
 GREEDY_LOSS = 1.5
 """Largest peak seen over the optimum, in small random cases."""

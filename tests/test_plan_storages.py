@@ -6,7 +6,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from webnn_compile.plan_storages import Need, plan_storages
+from webnn_compile.program.plan_storages import Need, plan_storages
 
 
 @pytest.mark.parametrize("seed", range(20))

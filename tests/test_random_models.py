@@ -13,7 +13,8 @@ from webnn_compile.ir.nodes import Kernel
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline import compile_for, lower_model
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN
 
 

@@ -12,10 +12,10 @@ import pytest
 import webnn_compile
 from onnx import TensorProto
 from onnx_models import model, node, random
+from webnn_compile.build.verify import TOLERANCE, Reference, Runnable, largest_error, random_input
 from webnn_compile.dtypes import BOOL, F16, F32, I64
 from webnn_compile.errors import InputError
-from webnn_compile.program import TensorSpec
-from webnn_compile.verify import TOLERANCE, Reference, Runnable, largest_error, random_input
+from webnn_compile.program.program import TensorSpec
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from webnn_compile.dtypes import F16, F32, I64
 from webnn_compile.ir.layout import Layout
+from webnn_compile.pipeline.weights import ALIGNMENT, Weights
 from webnn_compile.tensor import Tensor, constant
-from webnn_compile.weights import ALIGNMENT, Weights
 
 GENERATOR = np.random.default_rng(5)
 WHOLE = GENERATOR.integers(-9, 9, (30, 11)).astype(np.float32)

@@ -1,6 +1,6 @@
 """The bundle on disk: the only place that knows its format."""
 
-from ..program import TensorSpec
+from ..program.program import TensorSpec
 from .artifact import Artifact, DeviceArtifact, HostArtifact, KernelInfo, WasmArtifact
 from .place_memory import MemoryLayout, place_memory
 from .write_bundle import WrittenFile, check_free, render_bundle, write_bundle

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..device_program import DeviceProgram
-from ..program import TensorSpec
+from ..program.device_program import DeviceProgram
+from ..program.program import TensorSpec
 
 VARIANTS = ("relaxed", "plain")
 """Of the module: with relaxed SIMD, and with SIMD128 alone; the runtime takes the first that the browser validates."""

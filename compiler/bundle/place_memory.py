@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..program import check_wasm32
+from ..program.program import check_wasm32
 
 PAGE = 65536
 ALIGN = 64

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..device_program import Constant, DeviceKernel, DeviceProgram, HostCall, Launch, Storage
+from ..program.device_program import Constant, DeviceKernel, DeviceProgram, HostCall, Launch, Storage
 from .artifact import KernelInfo
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from ..program import TensorSpec
+from ..program.program import TensorSpec
 from .artifact import Artifact, WasmArtifact
 from .files import MARKER, BundleFile
 from .merge_modules import COMMON

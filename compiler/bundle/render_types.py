@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..errors import InternalError
-from ..program import TensorSpec
+from ..program.program import TensorSpec
 from .artifact import Artifact
 
 _ARRAYS: dict[DType, str] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..cache import Cache
-from ..program import Program, Region, Slot, Step, segment_entry
-from ..recursion import deep_recursion
+from ..program.program import Program, Region, Slot, Step, segment_entry
+from ..system.cache import Cache
+from ..system.recursion import deep_recursion
 from .llvm_function import render_kernel
 from .llvm_module import LlvmModule
 

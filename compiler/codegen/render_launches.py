@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..cache import Cache
-from ..device_program import LOAD, DeviceProgram, Entry
-from ..program import segment_entry
+from ..program.device_program import LOAD, DeviceProgram, Entry
+from ..program.program import segment_entry
+from ..system.cache import Cache
 from .llvm_module import LlvmModule
 from .render_host import PREPARE, render_host
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from ..device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
 from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
 from ..ir.layout import LayoutPolicy, Stages
 from ..ir.nodes import Buffer, Kernel
 from ..passes.count_work import count_work
+from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
 from ..schedule.nest import Reduction, match_nest
 from ..schedule.rules.fragment_constants import order_constants
 from ..schedule.rules.transform import find_transform

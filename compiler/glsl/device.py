@@ -8,9 +8,9 @@ from ctypes import byref, c_uint
 
 import numpy as np
 
-from ..device_program import DeviceKernel, Placement, Storage
 from ..dtypes import F32, I32, U32, DType
 from ..errors import InternalError
+from ..program.device_program import DeviceKernel, Placement, Storage
 from .gles import (
     COLOR_ATTACHMENT0,
     FRAMEBUFFER,

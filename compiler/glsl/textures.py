@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ..device_program import Placement
 from ..ir.index import affine, flat_offset
 from ..ir.nodes import Buffer, Const, Expr, Kernel, Load, Stmt, Store
 from ..ir.rewrite import rewrite
+from ..program.device_program import Placement
 
 TEXEL = 4
 SIZE = 2048

@@ -12,9 +12,9 @@ from math import prod
 from ..dtypes import DType, from_numpy
 from ..errors import BoundsError, UnsupportedError
 from ..ir.reduction import Reduce
-from ..limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_elements
 from ..ops import OPERATORS
 from ..ops.call import Call
+from ..system.limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_elements
 from ..tensor import Tensor, constant, placeholder
 from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
 from .ir import Array, Attribute, Graph, Node, Value

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..dtypes import F32
-from ..halves import LEAST, round_to_half
+from ..tensor.halves import LEAST, round_to_half
 from .ir import Array, Graph
 
 ACCURACY = 2.0**-10

@@ -10,8 +10,8 @@ from functools import cache
 import llvmlite
 import llvmlite.binding as llvm
 
-from ..cache import Cache, key_of
 from ..errors import InternalError
+from ..system.cache import Cache, key_of
 from ..target import Target
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..cache import Cache
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, render_host
 from ..errors import InputError
-from ..limits import format_size, machine_memory
-from ..program import Program, check_inputs, read_tensor, write_tensor
+from ..program.program import Program, check_inputs, read_tensor, write_tensor
+from ..system.cache import Cache
+from ..system.limits import format_size, machine_memory
 from .jit import JitModule, header
 from .threads import define_parallel_for
 

@@ -9,8 +9,8 @@ from math import prod
 from ..ir.layout import Layout
 from ..ir.nodes import Load
 from ..ir.rewrite import loads
-from ..limits import check_elements
-from ..plan_memory import Request, plan_memory
+from ..program.plan_memory import Request, plan_memory
+from ..system.limits import check_elements
 from .fuse import Group
 from .program import TensorProgram
 from .tensor import Tensor

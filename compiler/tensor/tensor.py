@@ -19,7 +19,7 @@ from ..ir.index import range_of
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
 from ..ir.reduction import Reduce
 from ..ir.rewrite import loads
-from ..limits import check_rank
+from ..system.limits import check_rank
 
 
 @dataclass(frozen=True, eq=False, slots=True)

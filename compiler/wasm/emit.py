@@ -11,8 +11,8 @@ from functools import cache
 import llvmlite
 import llvmlite.binding as llvm
 
-from ..cache import Cache, key_of
 from ..errors import InternalError
+from ..system.cache import Cache, key_of
 
 TRIPLE = "wasm32-unknown-unknown"
 DATA_LAYOUT = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20"

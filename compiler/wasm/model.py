@@ -10,13 +10,13 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from ..cache import Cache
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import CLOCK, ENTRY, PREPARE, PROFILE, entries, render_host
 from ..codegen.render_launches import render_launches
-from ..device_program import DeviceProgram
-from ..program import Program, check_inputs, check_wasm32, read_tensor, write_tensor
+from ..program.device_program import DeviceProgram
+from ..program.program import Program, check_inputs, check_wasm32, read_tensor, write_tensor
+from ..system.cache import Cache
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
 from .emit import HEADER, emit_object
 from .execute import HostFunction, Number, WasmInstance

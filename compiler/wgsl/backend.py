@@ -6,7 +6,6 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import prod
 
-from ..device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
 from ..dtypes import F32
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
@@ -15,6 +14,7 @@ from ..ir.nodes import Barrier, Kernel
 from ..ir.rewrite import walk
 from ..passes.count_work import count_work
 from ..passes.store_halves import load_wide, store_halves
+from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
 from ..schedule.schedule_simt import schedule_simt
 from ..target import WEBGPU, WEBGPU_COSTS, GpuCosts, GpuTarget
 from .check_limits import check_limits

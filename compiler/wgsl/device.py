@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import wgpu
 
-from ..device_program import ENABLE_SUBGROUPS, DeviceKernel, Storage
 from ..errors import InputError
+from ..program.device_program import ENABLE_SUBGROUPS, DeviceKernel, Storage
 from ..target import WEBGPU
 
 Array = np.ndarray

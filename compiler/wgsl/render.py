@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..codegen.source import Writer
-from ..device_program import ENABLE_SUBGROUPS
 from ..dtypes import F16
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.nodes import Kernel, Load, Store, Var
 from ..ir.rewrite import walk
+from ..program.device_program import ENABLE_SUBGROUPS
 from .dialect import SCALARS, VECTORS, Wgsl, whole_vectors
 
 

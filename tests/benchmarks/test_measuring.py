@@ -16,7 +16,8 @@ from onnx_models import model, node, random
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.native.jit import JitModule, header, host_target
-from webnn_compile.pipeline import compile_for, lower_model
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN
 from webnn_compile.wasm import binary
 

@@ -9,7 +9,8 @@ from math import prod
 import wasmtime
 from tiny_artifact import HEAP_BASE, tiny_artifact, tiny_weights
 from webnn_compile.bundle import Artifact, DeviceArtifact, HostArtifact, TensorSpec
-from webnn_compile.device_program import (
+from webnn_compile.dtypes import DTYPES, F16, F32, I32, U32, DType
+from webnn_compile.program.device_program import (
     Constant,
     DeviceKernel,
     DeviceProgram,
@@ -21,7 +22,6 @@ from webnn_compile.device_program import (
     Port,
     Storage,
 )
-from webnn_compile.dtypes import DTYPES, F16, F32, I32, U32, DType
 
 SCALARS = {F32: "f32", I32: "i32", U32: "u32"}
 SAMPLERS = {F32: ("sampler2DArray", "vec4"), I32: ("isampler2DArray", "ivec4"), U32: ("usampler2DArray", "uvec4")}

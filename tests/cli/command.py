@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from click.testing import CliRunner, Result
 from onnx_models import model, node, random
-from webnn_compile.cli import main
+from webnn_compile.cli.command import main
 
 PROGRAM = Path(sys.executable).with_name("webnn-compile")
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "digits" / "resnet18_digits.onnx"

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.command import EXAMPLE, PROGRAM, SHAPE, contents, refused, run
-from webnn_compile.cli import INTERRUPTED, OUR_FAULT
+from webnn_compile.cli.command import INTERRUPTED, OUR_FAULT
 from webnn_compile.errors import InternalError
 from webnn_compile.wasm.model import WasmModel
 
@@ -40,7 +40,7 @@ def test_our_fault(error: Exception, message: str, path: Path, tmp_path: Path, m
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("webnn_compile.build.lower_tensors", fail)
+    monkeypatch.setattr("webnn_compile.build.build.lower_tensors", fail)
     result = run(path, "--out", tmp_path / "out", *SHAPE)
     refused(result, message, 70)
     assert OUR_FAULT in result.output
@@ -54,7 +54,7 @@ def test_too_little_memory(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("webnn_compile.build.lower_tensors", fail)
+    monkeypatch.setattr("webnn_compile.build.build.lower_tensors", fail)
     refused(run(path, "--out", tmp_path / "out", *SHAPE), r"this machine lacks the memory for this model")
 
 

@@ -30,8 +30,8 @@ from webnn_compile.ir.scalar_ops import BINARY, UNARY
 from webnn_compile.ir.verify import LOWERED_BINARY, LOWERED_UNARY
 from webnn_compile.native.model import NativeModel
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS
-from webnn_compile.pipeline import lower_kernel
-from webnn_compile.program import Program, Region, Slot, Step, TensorSpec
+from webnn_compile.pipeline.compile_for import lower_kernel
+from webnn_compile.program.program import Program, Region, Slot, Step, TensorSpec
 
 
 def run_natively(kernel: Kernel, arrays: list[Array]) -> list[Array]:

@@ -11,8 +11,9 @@ from webnn_compile.dtypes import F32
 from webnn_compile.ir.nodes import Origin
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline import Lowered, compile_for, lower_tensors
-from webnn_compile.program import Program, Region
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import Lowered, lower_tensors
+from webnn_compile.program.program import Program, Region
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
 from webnn_compile.tensor import Tensor, compute, constant, placeholder, reduce
 from webnn_compile.tensor.program import TensorProgram

@@ -8,10 +8,10 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-from webnn_compile.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places, Storage
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.layout import Layout, LayoutPolicy
 from webnn_compile.ir.nodes import Buffer, Kernel
+from webnn_compile.program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places, Storage
 from webnn_compile.schedule.steps import pack
 
 Array = np.ndarray[Any, np.dtype[Any]]

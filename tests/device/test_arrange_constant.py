@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 from glsl.test_fragments import texel_of
-from webnn_compile.arrange_constant import arrange, find_arrangement
-from webnn_compile.device_program import Placement
+from webnn_compile.device.arrange_constant import arrange, find_arrangement
 from webnn_compile.glsl.textures import place_image
 from webnn_compile.ir.layout import Block, Layout
+from webnn_compile.program.device_program import Placement
 
 SHAPES = [(12,), (8, 6), (16, 3, 2), (24, 5, 3, 3), (7, 4), (1, 9)]
 

@@ -11,7 +11,7 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx_models import model, node, random
-from webnn_compile.device_model import DeviceModel
+from webnn_compile.device.device_model import DeviceModel
 from webnn_compile.errors import InputError
 
 

@@ -8,16 +8,17 @@ import pytest
 from device.interpreted import InterpretedBackend, InterpretedDevice
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from random_models import random_model
-from webnn_compile.device_model import DeviceModel
-from webnn_compile.device_pipeline import compile_for_device
-from webnn_compile.device_program import DeviceProgram, Launch
+from webnn_compile.device.device_model import DeviceModel
+from webnn_compile.device.device_pipeline import compile_for_device
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.pipeline import compile_for, lower_tensors
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_tensors
+from webnn_compile.pipeline.weights import Weights
+from webnn_compile.program.device_program import DeviceProgram, Launch
 from webnn_compile.target import WASM_RELAXED
-from webnn_compile.weights import Weights
 
 
 def compiled(proto: onnx.ModelProto, *, beside_wasm: bool = False) -> tuple[DeviceModel, DeviceProgram]:

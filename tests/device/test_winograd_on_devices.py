@@ -12,19 +12,19 @@ import webnn_compile
 from convolutions import CASES, TOLERANCE, Case, always
 from drivers import need_driver
 from onnx_models import assert_close, model, node, onnxruntime_results, random
-from webnn_compile.build import build
+from webnn_compile.build.build import build
+from webnn_compile.build.options import Options
+from webnn_compile.cli.report import print_report
 from webnn_compile.compile_model import run_here
-from webnn_compile.device_pipeline import choice_for, compile_for_device
-from webnn_compile.device_program import DeviceBackend, DeviceProgram, Launch
+from webnn_compile.device.device_pipeline import choice_for, compile_for_device
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.options import Options
-from webnn_compile.pipeline import Lowered, lower_model
-from webnn_compile.report import print_report
+from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.pipeline.weights import Weights
+from webnn_compile.program.device_program import DeviceBackend, DeviceProgram, Launch
 from webnn_compile.tensor.use_winograd import Choice
 from webnn_compile.tensor.winograd_matrices import TILES, OutputTile
-from webnn_compile.weights import Weights
 from webnn_compile.wgsl import WebGpu
 
 BACKENDS: dict[str, DeviceBackend] = {"webgpu": WebGpu(), "webgl": WebGl()}

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
-from webnn_compile.limits import CompileMemory, format_size, machine_memory, parse_size
+from webnn_compile.system.limits import CompileMemory, format_size, machine_memory, parse_size
 from webnn_compile.tensor import evaluate
 
 
@@ -253,7 +253,7 @@ def test_sizes(text: str, size: int | None) -> None:
 def test_a_container_may_have_less_memory_than_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limit, other = tmp_path / "memory.max", tmp_path / "none"
     limit.write_text("1000\n")
-    monkeypatch.setattr("webnn_compile.limits._CGROUP_LIMITS", (str(other), str(limit)))
+    monkeypatch.setattr("webnn_compile.system.limits._CGROUP_LIMITS", (str(other), str(limit)))
     assert machine_memory() == 1000
     limit.write_text("max\n")
     assert machine_memory() > 2**30

@@ -19,7 +19,7 @@ from fuzz.case import KINDS  # noqa: E402
 from fuzz.check_case import check_case  # noqa: E402
 from fuzz.check_model import REFERENCE  # noqa: E402
 from fuzz.pool import Pool  # noqa: E402
-from webnn_compile.cache import FOLDER_VARIABLE  # noqa: E402
+from webnn_compile.system.cache import FOLDER_VARIABLE  # noqa: E402
 
 
 @click.command(context_settings={"show_default": True})

@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 
 from fuzz.prepare_folder import SECRET
-from webnn_compile.cli import main
+from webnn_compile.cli.command import main
 
 
 def check_bundle(path: Path) -> tuple[str, str] | None:

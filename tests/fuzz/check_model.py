@@ -24,7 +24,8 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.native.jit import host_target
-from webnn_compile.pipeline import compile_for, lower_model
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.tensor.choose_tile import choose_tile
 
 Phase = Callable[[str], None]

@@ -23,8 +23,8 @@ from fuzz.page_inputs import AFTER_DISPOSE, EITHER, RIGHT, WRONG
 from onnx_models import model, node, random
 from playwright.sync_api import Browser, sync_playwright
 from server import ISOLATION, Site, serve
-from webnn_compile.build import build
-from webnn_compile.options import Options
+from webnn_compile.build.build import build
+from webnn_compile.build.options import Options
 
 WEIGHTS = {"w": random((1024,), 1), "b": random((1024,), 2)}
 PATIENCE = 20_000

@@ -8,7 +8,7 @@ import numpy as np
 from fuzz.case import Array
 from webnn_compile.codegen.render_host import PREPARE
 from webnn_compile.native.model import NativeModel
-from webnn_compile.program import Program
+from webnn_compile.program.program import Program
 
 GUARD = 1 << 16
 """Bytes before and behind weights and arena, multiples of their alignment."""

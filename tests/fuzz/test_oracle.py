@@ -17,8 +17,9 @@ from onnx_models import model, node, random
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.native.jit import host_target
-from webnn_compile.pipeline import compile_for, lower_model
-from webnn_compile.program import Program, Region
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.program.program import Program, Region
 
 PROTO = model([node("Mul", ["x", "w"], ["y"])], {"x": [5, 16]}, ["y"], {"w": random((5, 16), 1)})
 X = {"x": random((5, 16))}

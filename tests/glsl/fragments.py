@@ -11,7 +11,6 @@ import onnx
 from convolutions import Case, always
 from onnx import TensorProto
 from onnx_models import model, node, random
-from webnn_compile.device_program import Placement
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.glsl.textures import place_flat, place_image
@@ -19,7 +18,8 @@ from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.passes.narrow_types import narrow_types
-from webnn_compile.pipeline import lower_tensors
+from webnn_compile.pipeline.lower_model import lower_tensors
+from webnn_compile.program.device_program import Placement
 from webnn_compile.schedule.rules.fragment_constants import order_constants
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from glsl.fragments import MODELS, Array, biggest, kernels, places_of
 from kernel_checks import assert_close, inputs_for, laid_out, poison, run_kernel, taken_out
-from webnn_compile.device_program import Placement
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import InternalError
 from webnn_compile.glsl.backend import WebGl, fragment_kernel
@@ -19,6 +18,7 @@ from webnn_compile.glsl.textures import place_flat, place_image
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.nodes import Buffer, Const, For, Kernel, LoopKind, Store, Var
 from webnn_compile.ir.verify import verify_kernel
+from webnn_compile.program.device_program import Placement
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "glsl"
 

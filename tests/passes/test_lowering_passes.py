@@ -15,7 +15,7 @@ from webnn_compile.ir.verify import LOWERED, verify_kernel
 from webnn_compile.passes.flatten_indices import flatten_indices
 from webnn_compile.passes.unroll_loops import unroll_loops
 from webnn_compile.passes.vectorize_loops import vectorize_loops
-from webnn_compile.pipeline import LOWERING_PASSES
+from webnn_compile.pipeline.compile_for import LOWERING_PASSES
 
 X, Y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
 V = Var("v", 4)

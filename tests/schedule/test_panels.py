@@ -10,7 +10,7 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import For, LoopKind, Outline, Stmt
 from webnn_compile.ir.rewrite import walk
-from webnn_compile.pipeline import lower_model
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.schedule.rules import panels
 from webnn_compile.schedule.rules.panels import FIRST_LEVEL, SECOND_LEVEL, panels_inside
 

@@ -14,7 +14,7 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import For, LoopKind, Outline
 from webnn_compile.ir.rewrite import walk
-from webnn_compile.pipeline import lower_model
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import Target
 
 WIDEST = Target("widest", lanes=16, registers=31, fused=True)

@@ -16,8 +16,9 @@ from webnn_compile.ir.nodes import For, Kernel
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline import Lowered, compile_for, lower_model
-from webnn_compile.program import Program
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.program.program import Program
 from webnn_compile.schedule.rules import contraction
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 from webnn_compile.tensor.choose_tile import choose_tile

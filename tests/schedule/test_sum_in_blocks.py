@@ -15,7 +15,7 @@ from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import Alloc, For, If, LoopKind, Stmt, Store
 from webnn_compile.ir.rewrite import rewrite, walk
 from webnn_compile.ir.simplify import simplify_stmt
-from webnn_compile.pipeline import lower_model
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import accumulate, preload, rfactor, sink, split, sum_in_blocks, tag
 from webnn_compile.target import WEBGPU, Target

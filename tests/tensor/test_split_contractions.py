@@ -9,7 +9,7 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx_models import assert_close, model, node, onnxruntime_results, random
-from webnn_compile.device_model import DeviceModel
+from webnn_compile.device.device_model import DeviceModel
 from webnn_compile.dtypes import F16, F32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph

@@ -11,18 +11,19 @@ import pytest
 import webnn_compile
 from convolutions import CASES, TOLERANCE, Case, always
 from onnx_models import assert_close, model, node, onnxruntime_results, random
-from webnn_compile.build import build
+from webnn_compile.build.build import build
+from webnn_compile.build.measure_layer import convolve, measure_layer
+from webnn_compile.build.options import Options
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.ir.verify import verify_kernel
-from webnn_compile.measure_layer import convolve, measure_layer
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
-from webnn_compile.options import Options
-from webnn_compile.pipeline import Lowered, compile_for, lower_model
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import Lowered, lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 from webnn_compile.tensor import join_bands
 from webnn_compile.tensor.choose_tile import choose_tile

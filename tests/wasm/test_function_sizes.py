@@ -13,7 +13,8 @@ from onnx_models import Array, model, node, onnxruntime_results, random
 from random_models import random_model
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.pipeline import compile_for, lower_model
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
 from webnn_compile.tensor.choose_tile import choose_tile
 from webnn_compile.wasm import binary

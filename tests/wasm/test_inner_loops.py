@@ -7,7 +7,8 @@ from constructs import CONSTRUCTS, render
 from onnx_models import model, node
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.pipeline import compile_for, lower_model
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_RELAXED
 from webnn_compile.wasm.emit import HEADER, emit_assembly
 from webnn_compile.wasm.model import render_module

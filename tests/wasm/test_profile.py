@@ -7,8 +7,9 @@ import pytest
 from onnx_models import model, node, random
 from webnn_compile.codegen.render_host import STEPS
 from webnn_compile.frontends.onnx import import_model
-from webnn_compile.pipeline import compile_for, lower_model
-from webnn_compile.program import read_tensor
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.program.program import read_tensor
 from webnn_compile.target import WASM_RELAXED
 from webnn_compile.wasm.model import WasmModel, build_module
 

@@ -10,7 +10,8 @@ from wasm.linking import memory_and_exports
 from webnn_compile.errors import InternalError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.pipeline import compile_for, lower_model
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN
 from webnn_compile.wasm.binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
 from webnn_compile.wasm.finalise import Linked

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from drivers import need_driver
 from kernel_checks import Array
-from webnn_compile.device_program import DeviceKernel, Param, Storage
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.nodes import Kernel
+from webnn_compile.program.device_program import DeviceKernel, Param, Storage
 from webnn_compile.wgsl import render
 
 

@@ -13,20 +13,20 @@ from nests import biased_product
 from onnx_models import model, node, random
 from run_wgsl import run_on_device
 from tint import assert_valid
-from webnn_compile.build_device import build_device
-from webnn_compile.cache import Cache
+from webnn_compile.build.build_device import build_device
+from webnn_compile.build.options import Options
+from webnn_compile.build.work import Work
 from webnn_compile.compile_model import run_here
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.options import Options
-from webnn_compile.pipeline import lower_model
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.weights import Weights
 from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.system.cache import Cache
 from webnn_compile.target import GpuTarget
-from webnn_compile.weights import Weights
 from webnn_compile.wgsl import WebGpu, render
 from webnn_compile.wgsl.lower import lower
-from webnn_compile.work import Work
 
 STAGED = GpuTarget("staged", busy=1, shared_tiles=True)
 

@@ -10,7 +10,7 @@ from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileE
 from ...graph.builder import Builder
 from ...graph.ir import Graph, Value
 from ...graph.names import Names
-from ...limits import is_too_large
+from ...system.limits import is_too_large
 from .check_node import check_node
 from .problems import Problems
 from .read_attributes import read_attributes

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import onnx
 
 from ...errors import InputError
-from ...limits import NODES
+from ...system.limits import NODES
 from .read_model import Source
 
 _DEPTH = 100

@@ -9,7 +9,7 @@ import onnx
 
 from ...errors import InputError
 from ...graph.ir import Graph
-from ...limits import CompileMemory
+from ...system.limits import CompileMemory
 from .build_graph import build_graph
 from .check_model import check_model
 from .check_names import check_names

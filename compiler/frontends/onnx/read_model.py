@@ -9,7 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from ...errors import InputError
-from ...limits import CompileMemory
+from ...system.limits import CompileMemory
 from .open_file import NotRegular, open_file
 
 

@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 from ...dtypes import DTYPES, DType
 from ...errors import InputError, UnsupportedError
 from ...graph.ir import Array
-from ...limits import RANK
+from ...system.limits import RANK
 from .open_file import NotRegular, open_file
 from .read_model import Source
 

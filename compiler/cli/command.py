@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from . import __version__
-from .errors import InputError, InternalError, WebnnCompileError
-from .limits import parse_size
-from .options import GPU_TILES, HOSTS, PRECISIONS, TARGETS, Options
+from .. import __version__
+from ..build.options import GPU_TILES, HOSTS, PRECISIONS, TARGETS, Options
+from ..errors import InputError, InternalError, WebnnCompileError
+from ..system.limits import parse_size
 from .progress import Progress
 
 OUR_FAULT = (
@@ -170,8 +170,8 @@ def main(
     The figures go to standard output, progress and errors to standard error. Exit code 2: a mistake in the model or
     the options; 70: a fault of webnn-compile.
     """
-    from .build import build
-    from .collector import collect_less_often
+    from ..build.build import build
+    from ..system.collector import collect_less_often
     from .report import print_report, write_report
 
     collect_less_often()

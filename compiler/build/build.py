@@ -4,59 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .build_device import BACKENDS, DeviceBuild, build_device
-from .build_wasm import WasmBuild, build_wasm, memory_bytes
-from .bundle import Artifact, DeviceArtifact, WasmArtifact, WrittenFile, check_free, write_bundle
-from .cache import Cache, open_cache
-from .compile_model import run_here
-from .device_pipeline import choice_for
-from .errors import InputError, InternalError
-from .frontends.onnx import import_model
-from .graph.lower_graph import lower_graph
-from .graph.passes import run_graph_passes
-from .limits import CompileMemory
+from ..bundle import Artifact, DeviceArtifact, WasmArtifact, check_free, write_bundle
+from ..compile_model import run_here
+from ..device.device_pipeline import choice_for
+from ..errors import InputError, InternalError
+from ..frontends.onnx import import_model
+from ..graph.lower_graph import lower_graph
+from ..graph.passes import run_graph_passes
+from ..pipeline.compile_for import compile_for
+from ..pipeline.lower_model import Lowered, lower_tensors
+from ..pipeline.weights import Weights
+from ..program.program import TensorSpec
+from ..system.cache import open_cache
+from ..system.limits import CompileMemory
+from ..system.printable import printable
+from ..system.recursion import deep_recursion
+from ..tensor import Tensor
+from ..tensor.choose_tile import choose_tile
+from ..tensor.use_winograd import Rewritten
+from .build_device import BACKENDS, build_device
+from .build_wasm import build_wasm, memory_bytes
 from .options import TARGETS, Options, graph_passes
-from .pipeline import Lowered, compile_for, lower_tensors
-from .program import TensorSpec
-from .recursion import deep_recursion
-from .report import printable
-from .tensor import Tensor
-from .tensor.choose_tile import choose_tile
-from .tensor.use_winograd import Rewritten
+from .report_data import Report
 from .verify import FAST_MATH_TOLERANCE, HALF_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
-from .weights import Weights
 from .work import Phase, Work
 
 if TYPE_CHECKING:
     from .measure_layer import LayerError
-
-
-@dataclass(slots=True)
-class Report:
-    """What was built: for the table at the end and for `--report`. `operators` counts the model's nodes by operator,
-    `seconds` are by phase; `weights` is the bytes of the bundle's constants, `memory` those of the wasm module's;
-    `uncompared` says why halves on WebGPU were not compared with the reference."""
-
-    model: str
-    precision: str
-    cache: Cache
-    seconds: dict[str, float]
-    operators: Counter[str] = field(default_factory=Counter)
-    graph_nodes: int = 0
-    inputs: tuple[TensorSpec, ...] = ()
-    outputs: tuple[TensorSpec, ...] = ()
-    weights: int = 0
-    memory: int = 0
-    wasm: WasmBuild | None = None
-    devices: list[DeviceBuild] = field(default_factory=list)
-    comparisons: list[Comparison] = field(default_factory=list)
-    uncompared: str | None = None
-    layers: list[LayerError] = field(default_factory=list)
-    files: list[WrittenFile] = field(default_factory=list)
 
 
 def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> Report:
@@ -127,8 +104,8 @@ def _measure(rewritten: list[Rewritten]) -> list[LayerError]:
 def _verify(model: Path, lowered: Lowered, report: Report, options: Options, weights: Weights) -> list[Comparison]:
     """Native and what is built for the CPU against onnxruntime, with halves what is built for WebGPU, too, where this
     machine can. InternalError where one is off, InputError with halves: no such bundle is written."""
-    from .native.jit import host_target
-    from .native.model import NativeModel
+    from ..native.jit import host_target
+    from ..native.model import NativeModel
 
     halves = options.precision == "f16"
     tolerance = HALF_TOLERANCE if halves else FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .dtypes import I64
-from .errors import CannotExpress
-from .ir.index import Range
-from .ir.nodes import Buffer, Kernel
-from .ir.value_ranges import INT32, limits
-from .passes.narrow_types import narrow_types, output_range
-from .pipeline import Lowered
+from ..dtypes import I64
+from ..errors import CannotExpress
+from ..ir.index import Range
+from ..ir.nodes import Buffer, Kernel
+from ..ir.value_ranges import INT32, limits
+from ..passes.narrow_types import narrow_types, output_range
+from ..pipeline.lower_model import Lowered
+from ..tensor import Tensor
 from .place_on_host import owner_of
-from .tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)

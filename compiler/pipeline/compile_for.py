@@ -1,18 +1,28 @@
-"""From a graph to programs: the straight line of the compiler, on one screen."""
+"""From naive kernels to the program for one processor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 from math import prod
 
-from .cache import Cache
-from .graph.ir import Graph
-from .graph.lower_graph import lower_graph
-from .ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
-from .ir.nodes import Kernel
-from .ir.simplify import simplify
+from ..ir.layout import Layout
+from ..ir.nodes import Kernel
+from ..ir.simplify import simplify
+from ..passes.flatten_indices import flatten_indices
+from ..passes.lower_float16 import lower_float16
+from ..passes.lower_math import lower_math
+from ..passes.unroll_loops import unroll_loops
+from ..passes.vectorize_loops import vectorize_loops
+from ..program.plan_memory import aligned
+from ..program.program import Program, Region, Slot, Step, TensorSpec
+from ..schedule.schedule_cpu import schedule_cpu
+from ..system.cache import Cache
+from ..system.recursion import deep_recursion
+from ..target import Target
+from ..tensor import Tensor
+from ..tensor.build_kernel import build_kernel
+from ..tensor.fuse import Group
 from .lazy_kernels import (
     LAYOUTS,
     Layouts,
@@ -22,29 +32,7 @@ from .lazy_kernels import (
     layouts_from_bytes,
     layouts_to_bytes,
 )
-from .passes.flatten_indices import flatten_indices
-from .passes.lower_float16 import lower_float16
-from .passes.lower_math import lower_math
-from .passes.unroll_loops import unroll_loops
-from .passes.vectorize_loops import vectorize_loops
-from .plan_memory import aligned
-from .program import Program, Region, Slot, Step, TensorSpec
-from .recursion import deep_recursion
-from .schedule.schedule_cpu import schedule_cpu
-from .target import Target
-from .tensor import Tensor
-from .tensor.add_relayouts import add_relayouts
-from .tensor.aliases import find_aliases
-from .tensor.build_kernel import build_kernel
-from .tensor.choose_layout import choose_layout, row_major
-from .tensor.fuse import Group, fuse
-from .tensor.join_bands import join_bands
-from .tensor.place_tensors import Stored, place_tensors
-from .tensor.program import TensorProgram
-from .tensor.split_contractions import split_contractions
-from .tensor.split_reads import split_reads
-from .tensor.split_reductions import split_reductions
-from .tensor.use_winograd import Choice, Rewritten, use_winograd
+from .lower_model import Lowered, Observer, ignore, kernel_name
 from .weights import Weights
 
 KernelPass = Callable[[Kernel], Kernel]
@@ -59,87 +47,6 @@ LOWERING_PASSES: tuple[KernelPass, ...] = (
 )
 """From a scheduled kernel to one that the LLVM renderer takes. Unrolled loops multiply what later passes see, so what
 can be done once for all their iterations comes before."""
-
-Observer = Callable[[str, "Graph | Kernel"], None]
-"""Told of each result: the name of the pass, and what it made."""
-
-
-def ignore(_: str, __: Graph | Kernel) -> None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """A model as naive kernels, before anything depends on a target. `kernels` belong to `groups` one by one.
-
-    `prepared` are the groups of what is computed at load: their kernels are built for the layouts that a target wants.
-    `rewritten` are the convolutions that Winograd's algorithm computes.
-    """
-
-    name: str
-    tensors: TensorProgram
-    groups: tuple[Group, ...]
-    kernels: tuple[Kernel, ...]
-    layouts: Mapping[Tensor, Layout]
-    aliases: Mapping[Tensor, Tensor]
-    stored: Stored
-    prepared: Mapping[Tensor, Group]
-    rewritten: tuple[Rewritten, ...] = ()
-
-
-@deep_recursion()
-def lower_model(
-    graph: Graph,
-    observe: Observer = ignore,
-    opt_level: int = 2,
-    policy: LayoutPolicy = CPU_LAYOUTS,
-    choose: Choice | None = None,
-) -> Lowered:
-    """Operators become tensors, tensors groups, groups naive kernels with a place for each result.
-
-    `policy` is what the family of targets wants of layouts. Below `opt_level` 2 every tensor lies row-major. `choose`
-    picks the convolutions to compute by Winograd's algorithm.
-    """
-    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy, choose)
-
-
-@deep_recursion()
-def lower_tensors(
-    name: str,
-    tensors: TensorProgram,
-    observe: Observer = ignore,
-    opt_level: int = 2,
-    policy: LayoutPolicy = CPU_LAYOUTS,
-    choose: Choice | None = None,
-) -> Lowered:
-    """Tensors become groups, groups naive kernels with a place for each result."""
-    rewritten: tuple[Rewritten, ...] = ()
-    if opt_level >= 2:
-        tensors = add_relayouts(tensors)
-        if choose is not None:
-            tensors, rewritten = use_winograd(tensors, choose, in_line=policy.windows is not None)
-    if policy.busy is not None:
-        tensors = split_contractions(tensors, policy.busy)
-    if policy.stages is not None:
-        tensors = split_reductions(tensors, policy.stages, policy.shared or policy.stages)
-    if policy.reads is not None:
-        tensors = split_reads(tensors, policy.reads)
-    fused = fuse(tensors, policy.reads)
-    groups = tuple(g for g in fused if not g.output.prepared)
-    prepared = {g.output: g for g in fused if g.output.prepared}
-    layouts = choose_layout(tensors, groups, policy) if opt_level >= 2 else row_major(tensors, groups)
-    fixed = {t for _, t in tensors.inputs}
-    aliases = find_aliases(groups, layouts, fixed)
-    if not policy.linear:
-        aliases = {t: o for t, o in aliases.items() if layouts[t].physical_shape == layouts[o].physical_shape}
-    groups = tuple(g for g in groups if g.output not in aliases)
-    kernels = tuple(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders) for g in groups)
-    if policy.windows is None:
-        groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts)
-    for k in kernels:
-        observe("build_kernel", k)
-    stored = place_tensors(tensors, groups, layouts, aliases)
-    return Lowered(name, tensors, groups, kernels, layouts, aliases, stored, prepared, rewritten)
 
 
 @deep_recursion()
@@ -190,11 +97,6 @@ def lower_kernel(kernel: Kernel, observe: Observer = ignore) -> Kernel:
         kernel = run(kernel)
         observe(run.__name__, kernel)
     return kernel
-
-
-def kernel_name(g: Group) -> str:
-    words = "_".join(dict.fromkeys(op.lower() for op in g.origin.ops)) or "copy"
-    return "".join(c if c.isalnum() else "_" for c in words)[:48]
 
 
 class _Launches:

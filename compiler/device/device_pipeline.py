@@ -6,9 +6,18 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from .arrange_constant import find_arrangement
-from .choose_halves import choose_halves
-from .device_program import (
+from ..dtypes import F16, DType
+from ..errors import CannotExpress
+from ..ir.construct import all_of
+from ..ir.layout import Layout
+from ..ir.nodes import Expr, For, Kernel, Load, Stmt, Store, Var
+from ..ir.printer import print_kernel
+from ..ir.simplify import simplify
+from ..passes.narrow_types import device_dtype, narrow_types
+from ..passes.store_halves import store_halves
+from ..pipeline.lower_model import Lowered, Observer, ignore, kernel_name
+from ..pipeline.weights import Weights
+from ..program.device_program import (
     CompiledKernel,
     Constant,
     DeviceBackend,
@@ -21,29 +30,20 @@ from .device_program import (
     Port,
     Storage,
 )
-from .dtypes import F16, DType
-from .errors import CannotExpress
+from ..program.plan_storages import Need, plan_storages
+from ..program.program import TensorSpec
+from ..system.recursion import deep_recursion
+from ..target import WASM_PLAIN, Target
+from ..tensor import Tensor
+from ..tensor.build_kernel import build_kernel
+from ..tensor.choose_device_tile import choose_device_tile
+from ..tensor.fuse import Group
+from ..tensor.use_winograd import Choice
+from .arrange_constant import find_arrangement
+from .choose_halves import choose_halves
 from .host_program import host_offsets, host_program
-from .ir.construct import all_of
-from .ir.layout import Layout
-from .ir.nodes import Expr, For, Kernel, Load, Stmt, Store, Var
-from .ir.printer import print_kernel
-from .ir.simplify import simplify
 from .narrow_model import constant_range, narrow_model
-from .passes.narrow_types import device_dtype, narrow_types
-from .passes.store_halves import store_halves
-from .pipeline import Lowered, Observer, ignore, kernel_name
 from .place_on_host import Division, Segment, owner_of, place_on_host
-from .plan_storages import Need, plan_storages
-from .program import TensorSpec
-from .recursion import deep_recursion
-from .target import WASM_PLAIN, Target
-from .tensor import Tensor
-from .tensor.build_kernel import build_kernel
-from .tensor.choose_device_tile import choose_device_tile
-from .tensor.fuse import Group
-from .tensor.use_winograd import Choice
-from .weights import Weights
 
 
 def choice_for(backend: DeviceBackend) -> Choice:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from .cache import Cache
-from .graph.ir import Graph
-from .graph.printer import print_graph
-from .ir.nodes import Kernel
-from .ir.printer import print_kernel
+from ..graph.ir import Graph
+from ..graph.printer import print_graph
+from ..ir.nodes import Kernel
+from ..ir.printer import print_kernel
+from ..system.cache import Cache
 from .options import Options
 
 Phase = Callable[[str], None]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .bundle import KernelInfo, WasmArtifact, place_memory
+from ..bundle import KernelInfo, WasmArtifact, place_memory
+from ..errors import InternalError
+from ..pipeline.compile_for import compile_for
+from ..pipeline.lower_model import Lowered
+from ..pipeline.weights import Weights
+from ..program.program import Program, check_wasm32
+from ..target import WASM_PLAIN, WASM_RELAXED, Target
+from ..wasm.model import WasmModel, build_module, render_module
 from .compile_ahead import compile_ahead
-from .errors import InternalError
-from .pipeline import Lowered, compile_for
-from .program import Program, check_wasm32
-from .target import WASM_PLAIN, WASM_RELAXED, Target
-from .wasm.model import WasmModel, build_module, render_module
-from .weights import Weights
 from .work import Work
 
 VARIANTS: tuple[tuple[str, Target], ...] = (("relaxed", WASM_RELAXED), ("plain", WASM_PLAIN))

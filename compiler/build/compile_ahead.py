@@ -10,16 +10,17 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
-from .cache import Cache
-from .codegen.llvm_function import render_kernel
-from .codegen.llvm_module import LlvmModule
-from .codegen.render_host import CODE
-from .collector import collect_less_often
-from .ir.nodes import Kernel
-from .lazy_kernels import LAYOUTS, describe, kernel_key, layouts_to_bytes
-from .pipeline import Lowered, compile_kernel
-from .recursion import deep_recursion
-from .target import Target
+from ..codegen.llvm_function import render_kernel
+from ..codegen.llvm_module import LlvmModule
+from ..codegen.render_host import CODE
+from ..ir.nodes import Kernel
+from ..pipeline.compile_for import compile_kernel
+from ..pipeline.lazy_kernels import LAYOUTS, describe, kernel_key, layouts_to_bytes
+from ..pipeline.lower_model import Lowered
+from ..system.cache import Cache
+from ..system.collector import collect_less_often
+from ..system.recursion import deep_recursion
+from ..target import Target
 
 FEWEST = 40
 """Kernels for which other processes are worth their start: that takes as long as ten to twenty kernels."""

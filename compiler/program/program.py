@@ -9,9 +9,9 @@ from math import prod
 
 import numpy as np
 
-from .dtypes import DType
-from .errors import InputError
-from .ir.nodes import Kernel
+from ..dtypes import DType
+from ..errors import InputError
+from ..ir.nodes import Kernel
 
 Array = np.ndarray
 

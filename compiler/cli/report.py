@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import sys
@@ -15,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cache import Cache
-from .device_program import HostCall, Launch
-from .errors import InputError
-from .program import TensorSpec
+from ..errors import InputError
+from ..program.device_program import HostCall, Launch
+from ..program.program import TensorSpec
+from ..system.cache import Cache
+from ..system.printable import printable
 
 if TYPE_CHECKING:
-    from .build import Report
-    from .build_device import DeviceBuild
-    from .build_wasm import WasmBuild
+    from ..build.build_device import DeviceBuild
+    from ..build.build_wasm import WasmBuild
+    from ..build.report_data import Report
 
 PLAIN_WIDTH = 100
 """Columns where the output is no terminal."""
@@ -191,11 +191,6 @@ def _wasm_data(made: WasmBuild, memory: int) -> dict[str, Any]:
             "memory": memory,
         },
     }
-
-
-def printable(path: str | Path) -> str:
-    """A path as text, also where its bytes are no text."""
-    return os.fsencode(path).decode(errors="replace")
 
 
 def size(n: int) -> str:

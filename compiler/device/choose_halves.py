@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from .dtypes import F32
-from .pipeline import Lowered
+from ..dtypes import F32
+from ..pipeline.lower_model import Lowered
+from ..tensor import Tensor
 from .place_on_host import Division, owner_of
-from .tensor import Tensor
 
 FEW = 4096
 """Elements up to which a value stays float32: to halve 16 KiB saves no time, and they may be sums of squares, means or

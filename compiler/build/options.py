@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .errors import InputError
-from .graph.convert_float16 import convert_float16
-from .graph.passes import GRAPH_PASSES, GraphPass
-from .graph.round_constants import round_constants
-from .pipeline import LOWERING_PASSES
-from .wasm.linkers import find_linker
+from ..errors import InputError
+from ..graph.convert_float16 import convert_float16
+from ..graph.passes import GRAPH_PASSES, GraphPass
+from ..graph.round_constants import round_constants
+from ..pipeline.compile_for import LOWERING_PASSES
+from ..wasm.linkers import find_linker
 
 TARGETS = ("webgpu", "webgl", "wasm")
 """In the order in which the runtime prefers them."""

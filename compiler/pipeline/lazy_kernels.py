@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple
 from typing import Any, overload
 
-from .cache import key_of
-from .ir.layout import Block, Layout
-from .ir.nodes import Kernel
-from .ir.printer import print_kernel
-from .recursion import deep_recursion
-from .target import Target
+from ..ir.layout import Block, Layout
+from ..ir.nodes import Kernel
+from ..ir.printer import print_kernel
+from ..system.cache import key_of
+from ..system.recursion import deep_recursion
+from ..target import Target
 
 
 class LazyKernels(Sequence[Kernel]):

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, Protocol
 
-from .dtypes import DType
-from .ir.layout import LayoutPolicy
-from .ir.nodes import Buffer, Kernel
+from ..dtypes import DType
+from ..ir.layout import LayoutPolicy
+from ..ir.nodes import Buffer, Kernel
+from ..target import GpuCosts
 from .program import Program, TensorSpec
-from .target import GpuCosts
 
 Access = Literal["read", "write"]
 Extents = tuple[int, int, int]

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
-from .pipeline import Lowered, Observer, compile_for, ignore
+from ..pipeline.compile_for import compile_for
+from ..pipeline.lower_model import Lowered, Observer, ignore
+from ..program.plan_memory import Request, plan_memory
+from ..program.program import Program
+from ..target import Target
+from ..tensor import Tensor
+from ..tensor.place_tensors import Stored
+from ..tensor.program import TensorProgram
 from .place_on_host import Division, owner_of
-from .plan_memory import Request, plan_memory
-from .program import Program
-from .target import Target
-from .tensor import Tensor
-from .tensor.place_tensors import Stored
-from .tensor.program import TensorProgram
 
 
 def host_program(model: Lowered, division: Division, cpu: Target, observe: Observer = ignore) -> Program | None:

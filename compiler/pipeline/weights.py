@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .dtypes import F16, F32, DType
-from .halves import LEAST, round_to_half
-from .ir.layout import Layout
-from .tensor import Tensor
+from ..dtypes import F16, F32, DType
+from ..ir.layout import Layout
+from ..tensor import Tensor
+from ..tensor.halves import LEAST, round_to_half
 
 Array = np.ndarray
 

@@ -11,8 +11,8 @@ from math import prod
 
 import numpy as np
 
-from .device_program import Digit, Placement
-from .ir.layout import Layout
+from ..ir.layout import Layout
+from ..program.device_program import Digit, Placement
 
 Array = np.ndarray
 

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
+from ..dtypes import BOOL, F16, I64, DType
+from ..errors import InputError, InternalError
+from ..program.device_program import DeviceProgram, HostCall, Launch, Port, Storage
+from ..program.program import TensorSpec, check_inputs, read_tensor, segment_entry, write_tensor
 from .arrange_constant import arrange
-from .device_program import DeviceProgram, HostCall, Launch, Port, Storage
-from .dtypes import BOOL, F16, I64, DType
-from .errors import InputError, InternalError
-from .program import TensorSpec, check_inputs, read_tensor, segment_entry, write_tensor
 
 Array = np.ndarray
 

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from .errors import InputError
-from .program import TensorSpec
+from ..errors import InputError
+from ..program.program import TensorSpec
 
 Array = np.ndarray
 

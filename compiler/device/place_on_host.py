@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from .ir.nodes import Expr, For, Node, Origin
-from .ir.rewrite import children
-from .pipeline import Lowered
-from .tensor import Tensor
+from ..ir.nodes import Expr, For, Node, Origin
+from ..ir.rewrite import children
+from ..pipeline.lower_model import Lowered
+from ..tensor import Tensor
 
 SMALL = 1 << 14
 """Iterations of a kernel, and elements that it reads, up to which it may run on the host to save a crossing."""

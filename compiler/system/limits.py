@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import prod
 from pathlib import Path
 
-from .errors import InputError
+from ..errors import InputError
 
 NODES = 250_000
 """Nodes of a model once its functions are inlined. Large language models have 50,000, and take minutes to compile."""

@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .ir.nodes import Origin
-from .native.jit import host_target
-from .native.model import NativeModel
-from .pipeline import compile_for, lower_tensors
-from .tensor import Tensor
-from .tensor.match_convolution import Convolution, match_convolution
-from .tensor.program import TensorProgram
-from .tensor.use_winograd import Rewritten
-from .tensor.winograd_matrices import OutputTile
+from ..ir.nodes import Origin
+from ..native.jit import host_target
+from ..native.model import NativeModel
+from ..pipeline.compile_for import compile_for
+from ..pipeline.lower_model import lower_tensors
+from ..tensor import Tensor
+from ..tensor.match_convolution import Convolution, match_convolution
+from ..tensor.program import TensorProgram
+from ..tensor.use_winograd import Rewritten
+from ..tensor.winograd_matrices import OutputTile
 
 Array = np.ndarray
 

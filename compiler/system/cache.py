@@ -203,7 +203,7 @@ def key_of(*parts: object) -> str:
 def compiler_sources() -> str:
     """A hash of the compiler's own source files: another version of any of them finds no entry of this one."""
     digest = sha256()
-    root = Path(__file__).parent
+    root = Path(__file__).parent.parent
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

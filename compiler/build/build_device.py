@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .bundle import DeviceArtifact, HostArtifact
-from .cached_backend import CachedBackend
-from .device_pipeline import compile_for_device
-from .device_program import DeviceBackend, DeviceProgram, HostCall
-from .errors import InputError
-from .glsl.backend import WebGl
+from ..bundle import DeviceArtifact, HostArtifact
+from ..device.cached_backend import CachedBackend
+from ..device.device_pipeline import compile_for_device
+from ..errors import InputError
+from ..glsl.backend import WebGl
+from ..pipeline.lower_model import Lowered
+from ..pipeline.weights import Weights
+from ..program.device_program import DeviceBackend, DeviceProgram, HostCall
+from ..target import WEBGPU
+from ..wasm.model import build_launcher
+from ..wgsl.backend import WebGpu
 from .options import Options
-from .pipeline import Lowered
-from .target import WEBGPU
-from .wasm.model import build_launcher
-from .weights import Weights
-from .wgsl.backend import WebGpu
 from .work import Work
 
 BACKENDS: dict[str, DeviceBackend] = {"webgpu": WebGpu(), "webgl": WebGl()}

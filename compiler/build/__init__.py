@@ -1,0 +1,1 @@
+"""A model file in, a bundle out."""

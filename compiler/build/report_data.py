@@ -1,0 +1,41 @@
+"""What a build has made, as data: for the table of the command line and for `--report`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..bundle import WrittenFile
+from ..program.program import TensorSpec
+from ..system.cache import Cache
+from .build_device import DeviceBuild
+from .build_wasm import WasmBuild
+from .verify import Comparison
+
+if TYPE_CHECKING:
+    from .measure_layer import LayerError
+
+
+@dataclass(slots=True)
+class Report:
+    """What was built: for the table at the end and for `--report`. `operators` counts the model's nodes by operator,
+    `seconds` are by phase; `weights` is the bytes of the bundle's constants, `memory` those of the wasm module's;
+    `uncompared` says why halves on WebGPU were not compared with the reference."""
+
+    model: str
+    precision: str
+    cache: Cache
+    seconds: dict[str, float]
+    operators: Counter[str] = field(default_factory=Counter)
+    graph_nodes: int = 0
+    inputs: tuple[TensorSpec, ...] = ()
+    outputs: tuple[TensorSpec, ...] = ()
+    weights: int = 0
+    memory: int = 0
+    wasm: WasmBuild | None = None
+    devices: list[DeviceBuild] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
+    uncompared: str | None = None
+    layers: list[LayerError] = field(default_factory=list)
+    files: list[WrittenFile] = field(default_factory=list)

@@ -1,0 +1,1 @@
+"""The line from a graph to a program."""
