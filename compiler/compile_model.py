@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .build.options import PRECISIONS, graph_passes
+from .build.run_here import run_here
 from .errors import InputError
 from .frontends.onnx import import_model
 from .graph.passes import run_graph_passes
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .device.device_model import DeviceModel
     from .graph.ir import Graph
     from .native.model import NativeModel
-    from .program.device_program import DeviceProgram
     from .wasm.model import WasmModel
 
 TARGETS = ("native", "wasm", "wasm-relaxed", "webgpu", "webgl")
@@ -96,23 +95,3 @@ def _on_device(graph: Graph, target: str, known: Cache, *, fast_math: bool, halv
     program = compile_for_device(lowered, backend, weights, cpu=host_target(), halves=halves)
     known.trim()
     return run_here(program, weights.blob())
-
-
-def run_here(program: DeviceProgram, weights: bytes) -> DeviceModel:
-    """A device program on this machine's GPU, or what stands for one. Raises InputError where there is none, or one
-    that lacks what the program needs."""
-    from .device.device_model import Device, DeviceModel
-    from .native.model import NativeModel
-
-    device: Device
-    if program.backend == "webgl":
-        from .glsl.device import GlesDevice
-
-        device = GlesDevice(program.kernels)
-    else:
-        if importlib.util.find_spec("wgpu") is None:
-            raise InputError("target webgpu needs the package wgpu: pip install 'webnn-compile[webgpu]'")
-        from .wgsl.device import WgpuDevice
-
-        device = WgpuDevice(program.kernels)
-    return DeviceModel(program, weights, device, None if program.host is None else NativeModel(program.host))

@@ -329,7 +329,7 @@ def test_the_key_depends_on_everything(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_changed_source_file_changes_the_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("cache.py", "other.py"):
         (tmp_path / name).write_text("")
-    monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "cache.py"))
+    monkeypatch.setattr(cache_module, "__file__", str(tmp_path / "system" / "cache.py"))
     versions = []
     for text in ("a = 1", "a = 2", ""):
         (tmp_path / "other.py").write_text(text)
@@ -349,8 +349,8 @@ def test_parts_of_a_key_do_not_run_together() -> None:
 BUILD = """
 import sys
 from pathlib import Path
-from webnn_compile.build import build
-from webnn_compile.options import Options
+from webnn_compile.build.build import build
+from webnn_compile.build.options import Options
 build(Path(sys.argv[1]), Path(sys.argv[2]), Options(), lambda _: None, lambda _: None)
 """
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..bundle import Artifact, DeviceArtifact, WasmArtifact, check_free, write_bundle
-from ..compile_model import run_here
 from ..device.device_pipeline import choice_for
 from ..errors import InputError, InternalError
 from ..frontends.onnx import import_model
@@ -29,6 +28,7 @@ from .build_device import BACKENDS, build_device
 from .build_wasm import build_wasm, memory_bytes
 from .options import TARGETS, Options, graph_passes
 from .report_data import Report
+from .run_here import run_here
 from .verify import FAST_MATH_TOLERANCE, HALF_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
 from .work import Phase, Work
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from .. import __version__
 from ..build.options import GPU_TILES, HOSTS, PRECISIONS, TARGETS, Options
 from ..errors import InputError, InternalError, WebnnCompileError
 from ..system.limits import parse_size
@@ -141,7 +140,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     help="Memory that compiling may take, by estimate. By default three quarters of this machine's.",
 )
 @click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
-@click.version_option(__version__)
+@click.version_option(package_name="webnn-compile")
 def main(
     model: Path,
     out: Path,

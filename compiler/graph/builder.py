@@ -117,7 +117,8 @@ def define(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
             f"{node.op} (node {node.name!r}): this operator is not supported; replace it in the model"
         )
     try:
-        result = fn(Call(node, tuple(None if v is None else tensors[v] for v in node.inputs)))
+        inputs = tuple(None if v is None else tensors[v] for v in node.inputs)
+        result = fn(Call(node.op, node.name, node.opset, node.attributes, inputs, len(node.outputs)))
     except BoundsError as error:
         raise UnsupportedError(
             f"{node.op} (node {node.name!r}): the shapes of its inputs do not fit together: {error}; check them, or "

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
+
+import numpy as np
 
 from ..errors import UnsupportedError
 from ..tensor import Tensor
 
-if TYPE_CHECKING:
-    from ..graph.ir import Array, Node
-
+Array = np.ndarray
 T = TypeVar("T")
 
 _LONGEST_REASON = 1000
@@ -20,18 +20,15 @@ _LONGEST_REASON = 1000
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One use of an operator: its node (attributes, opset) and its input tensors (None where absent)."""
+    """One use of an operator: `name` is the node's, `opset` the version of the operator's domain, `inputs` are tensors
+    (None where absent), `outputs` the number of results that the node names."""
 
-    node: Node
+    op: str
+    name: str
+    opset: int
+    attributes: Mapping[str, object]
     inputs: tuple[Tensor | None, ...]
-
-    @property
-    def opset(self) -> int:
-        return self.node.opset
-
-    @property
-    def name(self) -> str:
-        return self.node.name
+    outputs: int
 
     def has(self, index: int) -> bool:
         """Whether input `index` is there."""
@@ -66,7 +63,7 @@ class Call:
 
     def attribute(self, name: str, default: T) -> T:
         """An attribute, or `default`; the result has the default's type (strings are decoded)."""
-        value = self.node.attributes.get(name)
+        value = self.attributes.get(name)
         if value is None:
             return default
         if isinstance(value, bytes):
@@ -121,4 +118,4 @@ class Call:
     def unsupported(self, reason: str, advice: str) -> UnsupportedError:
         if len(reason) > _LONGEST_REASON:  # a list of as many axes as a tensor has elements
             reason = f"{reason[:_LONGEST_REASON]}..."
-        return UnsupportedError(f"{self.node.op} (node {self.node.name!r}): {reason}; {advice}")
+        return UnsupportedError(f"{self.op} (node {self.name!r}): {reason}; {advice}")

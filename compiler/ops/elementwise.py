@@ -91,8 +91,8 @@ def _clip(call: Call) -> Tensor:
     low: ExprLike | None
     high: ExprLike | None
     if call.opset < 11:
-        low = call.attribute("min", -math.inf) if "min" in call.node.attributes else None
-        high = call.attribute("max", math.inf) if "max" in call.node.attributes else None
+        low = call.attribute("min", -math.inf) if "min" in call.attributes else None
+        high = call.attribute("max", math.inf) if "max" in call.attributes else None
     else:
         low, high = scalar_element(call, 1, "min"), scalar_element(call, 2, "max")
 

@@ -28,7 +28,7 @@ def _eye_like(call: Call) -> Tensor:
     if t.rank != 2:
         raise call.unsupported(f"its input has rank {t.rank}, not 2", "the model is invalid")
     k = diagonal_within(call.attribute("k", 0), t.shape)
-    dtype = onnx_dtype(call, "dtype", 0) if "dtype" in call.node.attributes else t.dtype
+    dtype = onnx_dtype(call, "dtype", 0) if "dtype" in call.attributes else t.dtype
     return compute(call.name, t.shape, (), lambda y, x: (x - y).eq(k).cast(dtype))
 
 

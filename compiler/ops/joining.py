@@ -63,7 +63,7 @@ def _split(call: Call) -> tuple[Tensor, ...]:
     extent = t.shape[axis]
     sizes = call.ints(1, "split") if call.opset >= 13 else call.attribute("split", None)
     if sizes is None:
-        count = call.attribute("num_outputs", len(call.node.outputs))
+        count = call.attribute("num_outputs", call.outputs)
         chunk = -(-extent // count)
         sizes = tuple(max(0, min(chunk, extent - i * chunk)) for i in range(count))
     if sum(sizes) != extent or any(s < 0 for s in sizes):

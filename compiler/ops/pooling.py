@@ -23,7 +23,7 @@ def max_pool(call: Call) -> Tensor | tuple[Tensor, ...]:
     windows = _windows(call, x)
     least = lowest(x.dtype)
     best = _pool(call.name, "max", x, windows, lambda index, guard: x.read(index, guard, otherwise=least))
-    return best if len(call.node.outputs) < 2 else (best, _max_index(call, x, windows, best))
+    return best if call.outputs < 2 else (best, _max_index(call, x, windows, best))
 
 
 def _max_index(call: Call, x: Tensor, windows: Sequence[Window], best: Tensor) -> Tensor:
@@ -92,8 +92,10 @@ def _outer(vectors: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def lp_pool(call: Call) -> Tensor:
-    """ONNX LpPool: the p-norm of each window, p >= 1; padding counts as zero."""
+    """ONNX LpPool: the p-norm of each window, p >= 1; padding counts as zero. Raises UnsupportedError for other p."""
     x, p = call.input(0), float(call.attribute("p", 2))
+    if p < 1:
+        raise call.unsupported(f"p={p:g} is less than 1, so padding would not count as zero", "the model is invalid")
     total = _pool(
         f"{call.name}.sum", "sum", x, _windows(call, x), lambda index, guard: norm_term(x.read(index, guard), p)
     )

@@ -14,8 +14,8 @@ from drivers import need_driver
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.build.build import build
 from webnn_compile.build.options import Options
+from webnn_compile.build.run_here import run_here
 from webnn_compile.cli.report import print_report
-from webnn_compile.compile_model import run_here
 from webnn_compile.device.device_pipeline import choice_for, compile_for_device
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from webnn_compile.dtypes import F32, I64
-from webnn_compile.graph.ir import Node
 from webnn_compile.ir.index import affine
 from webnn_compile.ir.nodes import Binary, Const, Load, Select, Unary
 from webnn_compile.ir.rewrite import loads, walk
@@ -25,8 +24,7 @@ def _ints(*values: int) -> Tensor:
 
 
 def _apply(op: str, *inputs: Tensor, attributes: Mapping[str, Any] | None = None) -> Tensor:
-    node = Node(op, "node", (), (None,), attributes or {}, 21)
-    result = OPERATORS[op](Call(node, inputs))
+    result = OPERATORS[op](Call(op, "node", 21, attributes or {}, inputs, 1))
     assert isinstance(result, Tensor)
     assert result.body is not None
     return result

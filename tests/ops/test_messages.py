@@ -21,6 +21,8 @@ def _i(*values: int) -> np.ndarray:
 ALL = frozenset({1, 2, 3, 4})
 
 BAD = {
+    "p=-1 is less than 1": Case("", "LpPool", (_f(1, 2, 2, 2),), {"kernel_shape": [4, 3], "p": -1}),
+    "its input has rank 1, less than 2": Case("", "Trilu", (_f(3),)),
     "do not broadcast": Case("", "Add", (_f(2, 3), _f(4))),
     "the slope of shape [2, 3]": Case("", "PRelu", (_f(3), _f(2, 3))),
     "axis 3 does not exist in a tensor of rank 2": Case("", "Concat", (_f(2, 3), _f(2, 3)), {"axis": 3}),

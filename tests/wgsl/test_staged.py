@@ -15,8 +15,8 @@ from run_wgsl import run_on_device
 from tint import assert_valid
 from webnn_compile.build.build_device import build_device
 from webnn_compile.build.options import Options
+from webnn_compile.build.run_here import run_here
 from webnn_compile.build.work import Work
-from webnn_compile.compile_model import run_here
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes

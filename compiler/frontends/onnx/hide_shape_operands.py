@@ -27,11 +27,11 @@ def hide_shape_operands(model: onnx.ModelProto, source: Source) -> Hidden:
     """Replaces those operands in the graph of `model` whose values are not in it by new inputs without a shape.
 
     What inference then lacks is the rank of results without a known shape.
-    Raises InputError for a Split into another number of outputs than it has, which inference would list, too.
+    Raises InputError for attributes by which inference fails otherwise than by an error: `_check_attributes`.
     """
     graph = model.graph
     nodes = list(all_nodes(graph.node))
-    _check_splits(nodes, source)
+    _check_attributes(nodes, source)
     # Constants of the main graph only: a name may have another meaning in a branch.
     short = {t.name for t in graph.initializer if prod(t.dims) <= KEPT_ELEMENTS}
     short.update(n.output[0] for n in graph.node if n.op_type == "Constant" and not n.domain and _is_short(n))
@@ -69,14 +69,20 @@ def show_shape_operands(model: onnx.ModelProto, hidden: Hidden) -> None:
     model.graph.input.extend(kept)
 
 
-def _check_splits(nodes: Iterable[onnx.NodeProto], source: Source) -> None:
+def _check_attributes(nodes: Iterable[onnx.NodeProto], source: Source) -> None:
+    """Inference makes as many outputs as Split says, and divides by the square of DepthToSpace's block (onnx 1.22)."""
     for node in nodes:
-        count = next((a.i for a in node.attribute if a.name == "num_outputs"), len(node.output))
+        values = {a.name: a.i for a in node.attribute}
+        count, block = values.get("num_outputs", len(node.output)), values.get("blocksize", 1)
         if node.op_type == "Split" and not node.domain and count != len(node.output):
-            raise InputError(
-                f"{source.name} is not a valid ONNX model: Split (node {node.name!r}) has {len(node.output)} outputs, "
-                f"and its attribute num_outputs is {count}; export it again"
-            )
+            wrong = f"has {len(node.output)} outputs, and its attribute num_outputs is {count}"
+        elif node.op_type == "DepthToSpace" and not node.domain and not 0 < block < 2**31:
+            wrong = f"has the attribute blocksize={block}"
+        else:
+            continue
+        raise InputError(
+            f"{source.name} is not a valid ONNX model: {node.op_type} (node {node.name!r}) {wrong}; export it again"
+        )
 
 
 def _is_short(node: onnx.NodeProto) -> bool:
