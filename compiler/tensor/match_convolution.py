@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..dtypes import F32
+from ..ir.contraction import find_contraction
 from ..ir.index import affine
-from ..ir.nodes import Binary, Load
+from ..ir.nodes import Load
 from ..ir.reduction import Reduce
 from .choose_layout import guard_is_bounds
 from .tensor import Tensor
@@ -27,12 +28,13 @@ def match_convolution(t: Tensor) -> Convolution | None:
     reduce = t.body
     if not isinstance(reduce, Reduce) or reduce.op != "sum" or reduce.init.value or t.dtype != F32 or t.rank != 4:
         return None
-    value = reduce.value
-    if not isinstance(value, Binary) or value.op != "*" or len(reduce.axes) != 3:
+    contraction = find_contraction(t.axes, reduce.axes, reduce.value)
+    if contraction is None or len(reduce.axes) != 3:
         return None
     constants = {r.buffer: r for r in t.reads if r.data is not None}
     computed = {r.buffer: r for r in t.reads if not r.is_constant}
-    for a, b in ((value.a, value.b), (value.b, value.a)):
+    for c in contraction.orientations:
+        a, b = c.a, c.b
         if isinstance(a, Load) and isinstance(b, Load) and a.buffer in computed and b.buffer in constants:
             return _match(t, reduce, a, b, computed[a.buffer], constants[b.buffer])
     return None

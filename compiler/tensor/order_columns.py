@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..ir.contraction import find_contraction
 from ..ir.index import affine
 from ..ir.layout import Layout
-from ..ir.nodes import Binary, Load, Var
+from ..ir.nodes import Load, Var
 from ..ir.rewrite import free_vars, loads
 from .fuse import Group
 from .tensor import Tensor
@@ -25,18 +26,19 @@ def order_columns(
     readers = Counter(t for g in groups for t in g.reads)
     turned: dict[Tensor, Layout] = {}
     for g in groups:
-        if g.reduce is None or g.reduce.op != "sum" or not isinstance(g.reduce.value, Binary):
+        if g.reduce is None or g.reduce.op != "sum" or not g.axes:
             continue
-        column = g.axes[layouts[g.output].order[-1]] if g.axes else None
+        contraction = find_contraction(g.axes, g.reduce.axes, g.reduce.value)
+        column = g.axes[layouts[g.output].order[-1]]
         by_buffer = {t.buffer: t for t in g.reads}
-        for b, a in ((g.reduce.value.b, g.reduce.value.a), (g.reduce.value.a, g.reduce.value.b)):
-            if column is None or not isinstance(b, Load) or b.guard is not None or g.reduce.value.op != "*":
+        for c in contraction.orientations if contraction is not None else ():
+            if not isinstance(c.b, Load) or c.b.guard is not None or column not in c.columns:
                 continue
-            t = by_buffer[b.buffer]
+            t = by_buffer[c.b.buffer]
             movable = t not in fixed and not t.is_constant and readers[t] == 1 and layouts[t].is_row_major
-            alone = all(x.buffer is not b.buffer for x in (*loads(a), *loads(g.body)))
-            place = _place_of(column, b)
-            if movable and alone and place is not None and not any(column in free_vars(x) for x in loads(a)):
+            alone = all(x.buffer is not c.b.buffer for x in (*loads(c.a), *loads(g.body)))
+            place = _place_of(column, c.b)
+            if movable and alone and place is not None:
                 order = (*(d for d in range(t.rank) if d != place), place)
                 turned[t] = replace(layouts[t], order=order)
     return turned

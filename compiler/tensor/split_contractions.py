@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..dtypes import F32
-from ..ir.nodes import Binary, Buffer, Const, Expr, Load, Var
+from ..ir.contraction import find_contraction
+from ..ir.nodes import Buffer, Const, Expr, Load, Var
 from ..ir.reduction import Reduce
-from ..ir.rewrite import free_vars, loads, substitute
+from ..ir.rewrite import loads, substitute
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
@@ -28,8 +29,9 @@ LEAST = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Contraction:
-    """`column` moves the constant operand alone, `rows` the other alone; `over` moves both and is added up."""
+class Product:
+    """A contraction with a constant: `column` moves the constant alone, `rows` the other operand alone; `over` moves
+    both and is added up."""
 
     column: Var
     rows: tuple[Var, ...]
@@ -45,7 +47,7 @@ def split_contractions(program: TensorProgram, busy: int) -> TensorProgram:
     images: set[Buffer] = set()
 
     def parts(t: Tensor) -> list[Tensor]:
-        found = match_contraction(t)
+        found = match_product(t)
         count = count_parts(t, found, busy) if found is not None else 1
         if found is None or count == 1:
             return [t]
@@ -59,27 +61,26 @@ def split_contractions(program: TensorProgram, busy: int) -> TensorProgram:
     return replace(made, channels_last=made.channels_last | images) if images else made
 
 
-def match_contraction(t: Tensor) -> Contraction | None:
+def match_product(t: Tensor) -> Product | None:
     """The product with a constant that `t` is: of a matrix, or a convolution of one image and one group."""
     body = t.body
     if t.prepared or t.dtype != F32 or not isinstance(body, Reduce) or body.op != "sum" or body.init.value:
         return None
-    value = body.value
-    if not isinstance(value, Binary) or value.op != "*" or (t.rank > 2 and t.shape[0] != 1):
+    contraction = find_contraction(t.axes, body.axes, body.value)
+    if contraction is None or (t.rank > 2 and t.shape[0] != 1):
         return None
     constants = {r.buffer for r in t.reads if r.is_constant}
-    for a, b in ((value.a, value.b), (value.b, value.a)):
-        if isinstance(b, Load) and b.buffer in constants and b.guard is None:
-            of_a, of_b = {v for x in loads(a) for v in free_vars(x)}, free_vars(b)
-            columns = [v for v in t.axes if v in of_b and v.extent > 1]
-            over = [v for v in body.axes if v in of_a and v in of_b]
-            if len(columns) == 1 and columns[0] not in of_a and over and not constants & {x.buffer for x in loads(a)}:
-                rows = tuple(v for v in t.axes if v in of_a and v not in of_b)
-                return Contraction(columns[0], rows, max(over, key=lambda v: v.extent))
+    for c in contraction.orientations:
+        if not isinstance(c.b, Load) or c.b.buffer not in constants or c.b.guard is not None:
+            continue
+        columns = [v for v in c.columns if v.extent > 1]
+        batched = any(v.extent > 1 for v in c.batch)
+        if len(columns) == 1 and not batched and c.over and not constants & {x.buffer for x in loads(c.a)}:
+            return Product(columns[0], c.rows, max(c.over, key=lambda v: v.extent))
     return None
 
 
-def count_parts(t: Tensor, found: Contraction, busy: int) -> int:
+def count_parts(t: Tensor, found: Product, busy: int) -> int:
     """In how many equal parts the products are added up; in multiples of four, if that can be."""
     assert isinstance(t.body, Reduce)
     along = max((v.extent for v in found.rows), default=1)

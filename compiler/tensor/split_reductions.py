@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from ..ir.contraction import find_contraction
 from ..ir.layout import Stages
 from ..ir.nodes import Binary, Const, Expr, Load, Node, Select, Var
 from ..ir.reduction import Reduce
@@ -25,11 +26,10 @@ def split_reductions(program: TensorProgram, alone: Stages, shared: Stages) -> T
 
 def _is_product(t: Tensor) -> bool:
     """Whether it is a sum of products in which results share an operand."""
-    match t.body:
-        case Reduce("sum", _, Binary("*", a, b)):
-            moved = [{v for x in loads(e) for v in free_vars(x)} & set(t.axes) for e in (a, b)]
-            return bool(moved[0] ^ moved[1])
-    return False
+    if not isinstance(t.body, Reduce) or t.body.op != "sum":
+        return False
+    found = find_contraction(t.axes, t.body.axes, t.body.value)
+    return found is not None and bool(found.rows or found.columns)
 
 
 def _stages(t: Tensor, stages: Stages) -> list[Tensor]:

@@ -1,0 +1,53 @@
+"""The one analysis of contractions: which axes move which operand of a summed product, in tensors and in loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .nodes import Binary, Expr, Var
+from .rewrite import free_vars, loads
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """The sum of a * b over the reduction axes. Of the parallel axes, `rows` move `a` alone, `columns` `b` alone and
+    `batch` both; `over` are the reduction axes that move both. All in the order of the axes."""
+
+    a: Expr
+    b: Expr
+    rows: tuple[Var, ...]
+    columns: tuple[Var, ...]
+    batch: tuple[Var, ...]
+    over: tuple[Var, ...]
+
+    @property
+    def transposed(self) -> Contraction:
+        """The same contraction with its operands exchanged."""
+        return Contraction(self.b, self.a, self.columns, self.rows, self.batch, self.over)
+
+    @property
+    def orientations(self) -> Iterator[Contraction]:
+        """Both ways to name the operands, as written first."""
+        yield self
+        yield self.transposed
+
+
+def find_contraction(axes: Sequence[Var], over: Sequence[Var], value: Expr) -> Contraction | None:
+    """The contraction that a sum of `value` over the axes `over` is, for each element of `axes`; None where `value` is no
+    product. An operand is moved by an axis that the indices or the guard of one of its loads mention."""
+    if not isinstance(value, Binary) or value.op != "*":
+        return None
+    of_a, of_b = _moving(value.a), _moving(value.b)
+    return Contraction(
+        value.a,
+        value.b,
+        rows=tuple(v for v in axes if v in of_a and v not in of_b),
+        columns=tuple(v for v in axes if v in of_b and v not in of_a),
+        batch=tuple(v for v in axes if v in of_a and v in of_b),
+        over=tuple(v for v in over if v in of_a and v in of_b),
+    )
+
+
+def _moving(operand: Expr) -> frozenset[Var]:
+    return frozenset().union(*(free_vars(x) for x in loads(operand)))
