@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 from webnn_compile.codegen.render_host import segment_entry
+from webnn_compile.costs import CPU_COSTS
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline.compile_for import compile_for
@@ -22,7 +23,7 @@ from .cases import Case
 
 def lower(case: Case, *, fast_math: bool) -> Lowered:
     """The case's naive kernels; `fast_math` allows Winograd's algorithm."""
-    return lower_model(case.graph(), choose=choose_tile if fast_math else None)
+    return lower_model(case.graph(), choose=choose_tile(CPU_COSTS) if fast_math else None)
 
 
 def compile_natively(case: Case, threads: int, *, fast_math: bool) -> NativeModel:

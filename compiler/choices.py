@@ -37,6 +37,9 @@ class First:
         return options[0]
 
 
+DEFAULT: Choices = First()
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What was chosen, among what."""
@@ -47,7 +50,8 @@ class Decision:
 
 @dataclass(slots=True)
 class Record:
-    """Takes options at random; `decisions` lists them by name, in the order in which they were made."""
+    """Takes options at random; `decisions` lists them by name, in the order in which they were made, but for those that
+    had a single option."""
 
     random: Random
     decisions: dict[str, Decision] = field(default_factory=dict)
@@ -55,6 +59,8 @@ class Record:
     def choose(self, name: str, options: Sequence[T]) -> T:
         if name in self.decisions or not options or len(set(options)) < len(options):
             raise InternalError(f"choices: {name} is decided twice, or its options {list(options)} are not a set")
+        if len(options) == 1:
+            return options[0]
         chosen = self.random.choice(options)
         self.decisions[name] = Decision(tuple(options), chosen)
         return chosen
@@ -93,6 +99,11 @@ class Scope:
 
     def choose(self, name: str, options: Sequence[T]) -> T:
         return self.choices.choose(f"{self.part}.{name}", options)
+
+
+def part_of(choices: Choices, number: int, parts: Sequence[object]) -> Choices:
+    """The decisions of one of several `parts` in sequence; a single one needs no name."""
+    return Scope(choices, f"part{number}") if len(parts) > 1 else choices
 
 
 def ordered(preferred: T, others: Sequence[T]) -> list[T]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .build.options import PRECISIONS, graph_passes
 from .build.run_here import run_here
+from .costs import CPU_COSTS
 from .errors import InputError
 from .frontends.onnx import import_model
 from .graph.passes import run_graph_passes
@@ -62,7 +63,7 @@ def compile(
     if target in ("webgpu", "webgl"):
         halves = precision == "f16" and target == "webgpu"
         return _on_device(graph, target, known, fast_math=fast_math, halves=halves)
-    lowered = lower_model(graph, choose=choose_tile if fast_math else None)
+    lowered = lower_model(graph, choose=choose_tile(CPU_COSTS) if fast_math else None)
     if target == "native":
         from .native.jit import host_target
         from .native.model import NativeModel

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .costs import CPU_COSTS, CpuCosts
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -16,11 +18,17 @@ class Target:
     registers: int
     fused: bool
     steps: int = 1
+    costs: CpuCosts = CPU_COSTS
 
     def tile_rows(self, vectors: int) -> int:
         """Rows of a register tile `vectors` wide: accumulators, one row of B and one element of A must fit."""
         free = self.registers - vectors - (1 if self.fused else 2)
         return max(1, free // vectors)
+
+    @property
+    def widest_tile(self) -> int:
+        """Vectors in a row of a register tile of which one row fits."""
+        return (self.registers - (1 if self.fused else 2)) // 2
 
 
 # V8 and SpiderMonkey leave 15 of x86-64's 16 vector registers; what is legal here also fits Arm's 32. A step of a 6 x 8
@@ -33,9 +41,9 @@ WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True, steps=4
 @dataclass(frozen=True, slots=True)
 class GpuTarget:
     """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
-    `workgroups` how many there may be in one dimension; `busy` the number of invocations below which the hardware
-    idles: tiles shrink before it is undercut. `long_reduction`: elements from which on a result that is one of few is
-    worth a workgroup; from `longest_shared` on another launch takes less time than its invocations, and from
+    `workgroups` how many there may be in one dimension; `minimum_occupancy` the number of invocations below which the
+    hardware idles: tiles shrink before that is undercut. `long_reduction`: elements from which on a result that is one
+    of few is worth a workgroup; from `longest_shared` on another launch takes less time than its invocations, and from
     `longest_alone` on than one that works alone.
     `shared_tiles`: operands of large products are staged in shared memory (`rules/simt_staged` says when that pays)."""
 
@@ -45,7 +53,7 @@ class GpuTarget:
     invocations: int = 256
     binding_bytes: int = 134217728
     workgroups: int = 65535
-    busy: int = 2048
+    minimum_occupancy: int = 2048
     long_reduction: int = 128
     longest_shared: int = 65536
     longest_alone: int = 2048
@@ -58,25 +66,3 @@ class GpuTarget:
 # traffic counts, the whole network takes a fifth longer for it. A workgroup of 256 reads 65536 elements as 64 vectors
 # in each invocation, some of them at a time: 5 to 10 microseconds, as long as a launch.
 WEBGPU = GpuTarget("webgpu")
-
-
-@dataclass(frozen=True, slots=True)
-class GpuCosts:
-    """What work on a GPU takes beside arithmetic, in the time of multiply-adds: a `load` of four elements that lie in a
-    cache, a `byte` that comes from memory or goes there, a `launch`, the compilation of a `shader`. A product computes
-    tiles of up to `rows` positions by `vectors` of four columns."""
-
-    rows: int
-    vectors: int
-    load: float
-    byte: float
-    launch: float
-    shader: float
-
-
-# GPUs from a phone's to a desktop's do 4 to 7 multiply-adds, as many as code of browsers reaches, in the time that
-# memory takes for a byte (Adreno 650: 0.2 T/s at 44 GB/s; Iris Xe: 0.3 at 60; M1: 0.5 at 68; RTX 3060: 2.5 at 360). A
-# dispatch takes 5 to 10 microseconds of a slower one's, a draw with its targets twice as long. A texel of four floats
-# is fetched at a quarter of the rate of usual ones. A shader takes browser and driver about 30 ms, no matter the GPU.
-WEBGPU_COSTS = GpuCosts(rows=8, vectors=2, load=8, byte=5, launch=2e6, shader=8e9)
-WEBGL_COSTS = GpuCosts(rows=8, vectors=1, load=10, byte=5, launch=4e6, shader=8e9)

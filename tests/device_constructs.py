@@ -41,7 +41,7 @@ from webnn_compile.target import GpuTarget
 from webnn_compile.tensor.winograd_matrices import OutputTile
 from webnn_compile.wgsl.backend import WebGpu
 
-ROOMY = GpuTarget("roomy", busy=1)
+ROOMY = GpuTarget("roomy", minimum_occupancy=1)
 
 
 def vectors() -> Kernel:

@@ -30,6 +30,11 @@ WIDE = Target("wide", lanes=8, registers=15, fused=True)
 TARGETS = (NARROW, WIDE)
 
 
+def with_costs(target: Target, **changes: Any) -> Target:
+    """The target with other sizes of caches, thresholds or rates."""
+    return replace(target, costs=replace(target.costs, **changes))
+
+
 def random_array(generator: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
     """Normal floats, integers of -3 to 3 (0 to 3 where unsigned), bools."""
     if dtype.is_float:

@@ -127,7 +127,7 @@ def test_a_shader_is_known_by_its_target_and_textures(folder: Path) -> None:
     i, j = Var("i", 8), Var("j", 8)
     kernel = Kernel("relu", (x, y), For(i, For(j, Store(y, (i, j), maximum(Load(x, (i, j)), 0.0)))))
     known = Cache(folder)
-    for target in (WEBGPU, replace(WEBGPU, busy=1)):
+    for target in (WEBGPU, replace(WEBGPU, minimum_occupancy=1)):
         CachedBackend(WebGpu(target), known).compile_kernel(kernel, (None, None))
     flat, row = Placement(16, 1, 1), Placement(4, 4, 1)
     made = [CachedBackend(WebGl(), known).compile_kernel(kernel, (p, p)) for p in (flat, row)]

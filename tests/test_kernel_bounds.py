@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from op_table import Case, all_cases, feeds, make_model
 from webnn_compile.build.options import graph_passes
+from webnn_compile.costs import CPU_COSTS
 from webnn_compile.device.device_pipeline import choice_for
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
@@ -27,7 +28,7 @@ def verify(case: Case) -> int:
     """The number of kernels."""
     shapes = {name: a.shape for name, a in feeds(case).items()}
     graph = run_graph_passes(import_model(make_model(case), shapes), graph_passes())
-    on_cpu = lower_model(graph, choose=choose_tile, policy=CPU_LAYOUTS)
+    on_cpu = lower_model(graph, choose=choose_tile(CPU_COSTS), policy=CPU_LAYOUTS)
     on_gpu = lower_model(graph, choose=choice_for(WebGpu()), policy=WebGpu().layouts)
     for kernel in lower_model(graph, choose=choice_for(WebGl()), policy=WebGl().layouts).kernels:
         verify_kernel(kernel, "build_kernel")  # scheduled, it reads texels, beyond which a fetch is defined

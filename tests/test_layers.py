@@ -11,16 +11,18 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 COMPILER = ROOT / "compiler"
 
-BASE = {"errors", "dtypes", "target", "system"}
+BASE = {"errors", "dtypes", "costs", "target", "choices", "system"}
 CORE = BASE | {"ir", "program"}
 BACKENDS = {"wasm", "native", "glsl", "wgsl"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "dtypes": set(),
-    "target": set(),
+    "target": {"costs"},
+    "costs": set(),
+    "choices": {"errors"},
     "system": {"errors"},
     "ir": {"errors", "dtypes"},
-    "program": {"errors", "dtypes", "target", "ir"},
+    "program": {"errors", "dtypes", "costs", "target", "ir"},
     "tensor": CORE,
     "ops": BASE | {"ir", "tensor"},
     "graph": BASE | {"ir", "tensor", "ops"},

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..bundle import Artifact, DeviceArtifact, WasmArtifact, check_free, write_bundle
+from ..costs import CPU_COSTS
 from ..device.device_pipeline import choice_for
 from ..errors import InputError, InternalError
 from ..frontends.onnx import import_model
@@ -56,7 +57,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         report.graph_nodes = len(graph.nodes)
         with deep_recursion():
             tensors = lower_graph(graph)
-        choose = choose_tile if options.fast_math else None
+        choose = choose_tile(CPU_COSTS) if options.fast_math else None
         # Other targets may need it too: to verify, and for the specifications of inputs and outputs.
         lowered = lower_tensors(graph.name, tensors, work.observe, options.opt_level, choose=choose)
     rewritten = list(lowered.rewritten)

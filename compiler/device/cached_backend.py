@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, replace
 
+from ..costs import GpuCosts
 from ..dtypes import DTYPES
 from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Kernel
 from ..pipeline.lazy_kernels import describe, layouts_from_bytes, layouts_to_bytes
 from ..program.device_program import CompiledKernel, DeviceBackend, DeviceKernel, Param, Placement, Places
 from ..system.cache import Cache, key_of
-from ..target import GpuCosts
 
 SHADER = "shader"
 """The kind of cache entry that holds a kernel's source text and what its parameters became."""

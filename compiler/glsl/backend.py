@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from ..costs import WEBGL_COSTS, GpuCosts
 from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
 from ..ir.layout import LayoutPolicy, Stages
@@ -15,7 +16,6 @@ from ..schedule.nest import Reduction, match_nest
 from ..schedule.rules.fragment_constants import order_constants
 from ..schedule.rules.transform import find_transform
 from ..schedule.schedule_fragment import schedule_fragment
-from ..target import WEBGL_COSTS, GpuCosts
 from .lower import lower_fragment
 from .render import render
 from .textures import TILE, grow, place_flat, place_image, use_textures
@@ -31,7 +31,7 @@ SERIAL = 2048
 """Elements that one fragment reduces where few do: longer loops leave a GPU idle, and may be taken for a hang."""
 
 REDUCERS = 1024
-"""Fragments that keep a GPU busy, where each reduces for itself."""
+"""Fragments that keep a GPU occupancy, where each reduces for itself."""
 
 POLICY = LayoutPolicy(
     borders=False, fill_borders=False, linear=False, reads=UNITS, stages=Stages(SERIAL, REDUCERS), windows=(0, 2, 1, 3)

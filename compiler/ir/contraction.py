@@ -34,8 +34,8 @@ class Contraction:
 
 
 def find_contraction(axes: Sequence[Var], over: Sequence[Var], value: Expr) -> Contraction | None:
-    """The contraction that a sum of `value` over the axes `over` is, for each element of `axes`; None where `value` is no
-    product. An operand is moved by an axis that the indices or the guard of one of its loads mention."""
+    """The contraction that a sum of `value` over the axes `over` is, for each element of `axes`; None where `value` is
+    no product. An operand is moved by an axis that the indices or the guard of one of its loads mention."""
     if not isinstance(value, Binary) or value.op != "*":
         return None
     of_a, of_b = _moving(value.a), _moving(value.b)

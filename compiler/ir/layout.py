@@ -24,11 +24,11 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Reductions of more than `most` elements are made in stages where there are fewer results than `busy`, which keep
-    the device so."""
+    """Reductions of more than `most` elements are made in stages where there are fewer results than `occupancy`,
+    the number of invocations that keep a device occupied."""
 
     most: int
-    busy: int
+    occupancy: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class LayoutPolicy:
     `fill_borders`: a kernel writes the border of its result each time (elsewhere it is zero from the start and stays
     so); `linear`: memory is one line of elements, so that a tensor may lie in another's memory in another shape;
     `reads`: how many tensors a kernel may read; `stages`: which reductions are made in stages (None for none), and
-    `shared` which of those that several invocations share, all but products; `busy`: how many tiles of a product keep
-    the device busy, else it is made in parts.
+    `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
+    are made in parts.
     """
 
     windows: tuple[int, ...] | None = None
@@ -53,7 +53,7 @@ class LayoutPolicy:
     reads: int | None = None
     stages: Stages | None = None
     shared: Stages | None = None
-    busy: int | None = None
+    occupancy: int | None = None
 
 
 CPU_LAYOUTS = LayoutPolicy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ..costs import CPU_COSTS, CpuCosts
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
 from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
@@ -58,13 +59,14 @@ def lower_model(
     opt_level: int = 2,
     policy: LayoutPolicy = CPU_LAYOUTS,
     choose: Choice | None = None,
+    costs: CpuCosts = CPU_COSTS,
 ) -> Lowered:
     """Operators become tensors, tensors groups, groups naive kernels with a place for each result.
 
     `policy` is what the family of targets wants of layouts. Below `opt_level` 2 every tensor lies row-major. `choose`
     picks the convolutions to compute by Winograd's algorithm.
     """
-    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy, choose)
+    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy, choose, costs)
 
 
 @deep_recursion()
@@ -75,6 +77,7 @@ def lower_tensors(
     opt_level: int = 2,
     policy: LayoutPolicy = CPU_LAYOUTS,
     choose: Choice | None = None,
+    costs: CpuCosts = CPU_COSTS,
 ) -> Lowered:
     """Tensors become groups, groups naive kernels with a place for each result."""
     rewritten: tuple[Rewritten, ...] = ()
@@ -82,8 +85,8 @@ def lower_tensors(
         tensors = add_relayouts(tensors)
         if choose is not None:
             tensors, rewritten = use_winograd(tensors, choose, in_line=policy.windows is not None)
-    if policy.busy is not None:
-        tensors = split_contractions(tensors, policy.busy)
+    if policy.occupancy is not None:
+        tensors = split_contractions(tensors, policy.occupancy)
     if policy.stages is not None:
         tensors = split_reductions(tensors, policy.stages, policy.shared or policy.stages)
     if policy.reads is not None:
@@ -91,7 +94,7 @@ def lower_tensors(
     fused = fuse(tensors, policy.reads)
     groups = tuple(g for g in fused if not g.output.prepared)
     prepared = {g.output: g for g in fused if g.output.prepared}
-    layouts = choose_layout(tensors, groups, policy) if opt_level >= 2 else row_major(tensors, groups)
+    layouts = choose_layout(tensors, groups, policy, costs) if opt_level >= 2 else row_major(tensors, groups)
     fixed = {t for _, t in tensors.inputs}
     aliases = find_aliases(groups, layouts, fixed)
     if not policy.linear:
@@ -99,7 +102,7 @@ def lower_tensors(
     groups = tuple(g for g in groups if g.output not in aliases)
     kernels = tuple(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders) for g in groups)
     if policy.windows is None:
-        groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts)
+        groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts, costs)
     for k in kernels:
         observe("build_kernel", k)
     stored = place_tensors(tensors, groups, layouts, aliases)

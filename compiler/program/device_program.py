@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, Protocol
 
+from ..costs import GpuCosts
 from ..dtypes import DType
 from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Buffer, Kernel
-from ..target import GpuCosts
 from .program import Program, TensorSpec
 
 Access = Literal["read", "write"]

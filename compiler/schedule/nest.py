@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..errors import ScheduleError
 from ..ir.nodes import Alloc, Binary, Buffer, Expr, For, Seq, Stmt, Store, Var
+from ..ir.printer import print_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +59,11 @@ def match_nest(stmt: Stmt) -> Nest | None:
             if isinstance(middle, Store) and middle.buffer is acc and isinstance(middle.value, Binary):
                 return Reduction(tuple(loops), acc, start, tuple(over), middle, store)
     return None
+
+
+def match_reduction(stmt: Stmt) -> Reduction:
+    """The reduction that `stmt` is. Raises ScheduleError for another nest."""
+    nest = match_nest(stmt)
+    if not isinstance(nest, Reduction):
+        raise ScheduleError(f"a reduction is expected, not\n{print_node(stmt)}")
+    return nest

@@ -19,10 +19,10 @@ from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopK
 from ..ir.rewrite import free_vars, rewrite, substitute, walk
 from ..ir.simplify import simplify_stmt
 from .nest import Reduction, match_nest
-from .rules.contraction import find_roles
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
 from .rules.long_sums import block_products, block_sums
+from .rules.roles import find_roles
 from .rules.transform import find_transform
 from .steps import hoist_guards, sink
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil, prod
 
+from ..costs import GpuCosts
 from ..dtypes import F32
-from ..target import GpuCosts
 from .match_convolution import Convolution
 from .tensor import Tensor
 from .use_winograd import Choice
@@ -24,12 +24,6 @@ from .winograd_matrices import TILES, OutputTile
 
 LANES = 4
 TAPS = 3
-GAIN = 0.8
-"""What an estimate must be below, relative to the direct convolution's."""
-SHADERS = 4
-"""More to compile: of windows, filters and products, and results with a residual or without."""
-RUNS = 100
-"""After which that is earned back."""
 
 
 def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[tuple[int, ...]], bool]) -> Choice:
@@ -50,7 +44,8 @@ def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[
         if best is None:
             return None
         direct, by_tiles = _direct(t, conv, costs), _by_tiles(t, conv, best, costs)
-        pays = by_tiles < GAIN * direct and alike * RUNS * (direct - by_tiles) > SHADERS * costs.shader
+        saved = alike * costs.amortised_runs * (direct - by_tiles)
+        pays = by_tiles < costs.winograd_gain * direct and saved > costs.winograd_shaders * costs.shader
         return best if pays else None
 
     return choose

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..costs import CPU_COSTS, CpuCosts
 from ..dtypes import F32
 from ..ir.bounds import conjuncts, nonnegative
 from ..ir.index import affine, range_of
@@ -62,7 +63,10 @@ def _mentions(e: Expr, v: Var) -> bool:
 
 
 def choose_layout(
-    program: TensorProgram, groups: tuple[Group, ...], policy: LayoutPolicy = CPU_LAYOUTS
+    program: TensorProgram,
+    groups: tuple[Group, ...],
+    policy: LayoutPolicy = CPU_LAYOUTS,
+    costs: CpuCosts = CPU_COSTS,
 ) -> dict[Tensor, Layout]:
     """The layout of every graph input and group output; constants lie row-major until a schedule packs them."""
     fixed = {t for _, t in (*program.inputs, *program.outputs)}
@@ -86,15 +90,15 @@ def choose_layout(
         if t.rank >= 3 and t.dtype == F32:
             align = CHANNEL_ALIGN if policy.few_channels or t.shape[1] >= CHANNEL_ALIGN else 1
             layouts[t] = Layout.channels_last(t.shape, align=align, pad=borders.get(t))
-    layouts.update((t, _windows(t, policy)) for t in layouts if t.buffer in program.planes)
+    layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.planes)
     layouts.update(order_columns(groups, layouts, fixed))
     return layouts
 
 
-def _windows(t: Tensor, policy: LayoutPolicy) -> Layout:
+def _windows(t: Tensor, policy: LayoutPolicy, costs: CpuCosts) -> Layout:
     """Of the tensors that are written in many planes at once."""
     if policy.windows is None:
-        return spread_planes(t.shape, t.dtype)
+        return spread_planes(t.shape, t.dtype, costs)
     return replace(Layout.row_major(t.shape), order=policy.windows)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..costs import CpuCosts
 from ..ir.layout import Layout
 from ..ir.nodes import Buffer, Const, Expr, For, Kernel, Load, Node, Seq, Stmt, Store, Var
 from ..ir.rewrite import free_vars, loads, rewrite, substitute, walk
@@ -19,15 +20,6 @@ from .spread_planes import spread_planes
 from .tensor import Tensor
 from .use_winograd import Rewritten
 
-BAND = 2**19
-"""Bytes of windows and products: half of a usual second-level cache."""
-KEPT = 2**20
-"""Bytes of filters of which most stay there from band to band. Larger ones are read again for each, from farther away:
-then bands are twice as large as they."""
-LARGEST = 2**23
-"""Bytes of a band: memory that a model takes."""
-FEWEST = 12
-"""Tiles in a band: two register tiles."""
 TILE_ROW = 3
 """The dimension of windows and products that counts rows of tiles: [i, j, n, row, column, channel]."""
 
@@ -42,6 +34,7 @@ def join_bands(
     groups: tuple[Group, ...],
     kernels: tuple[Kernel, ...],
     layouts: Mapping[Tensor, Layout],
+    costs: CpuCosts,
 ) -> Kernels:
     """Groups, their kernels and the layouts, with the three kernels of each layer joined where that pays."""
     placed = dict(layouts)
@@ -51,23 +44,24 @@ def join_bands(
         first = next(g for g in of if g.output is windows)
         second = next(g for g in of if g.output is products)
         last = next(g for g in of if g.anchor is result.buffer)
-        rows = _rows(windows, filters, products)
+        rows = _rows(windows, filters, products, costs)
         if rows < windows.shape[TILE_ROW]:
             chain = (first, second, last)
-            group, kernel, scratch = _join(chain, [of[g] for g in chain], layer.tile[0], rows)
+            group, kernel, scratch = _join(chain, [of[g] for g in chain], layer.tile[0], rows, costs)
             placed.update(scratch)
             of = {group if g is last else g: kernel if g is last else k for g, k in of.items()}
             del of[first], of[second]
     return tuple(of), tuple(of.values()), placed
 
 
-def _rows(windows: Tensor, filters: Tensor, products: Tensor) -> int:
+def _rows(windows: Tensor, filters: Tensor, products: Tensor, costs: CpuCosts) -> int:
     """Rows of tiles in a band: all of them where they are small enough together; else bands of about equal size."""
     rows, columns = windows.shape[TILE_ROW : TILE_ROW + 2]
     tiles = windows.shape[2] * columns
     row = (_bytes(windows) + _bytes(products)) // rows
-    size = BAND if _bytes(filters) <= KEPT else min(2 * _bytes(filters), LARGEST)
-    most = max(size // row, -(-FEWEST // tiles), 1)
+    kept = _bytes(filters) <= costs.kept_filters
+    size = costs.band if kept else min(2 * _bytes(filters), costs.largest_band)
+    most = max(size // row, -(-costs.fewest_tiles // tiles), 1)
     return -(-rows // -(-rows // most))
 
 
@@ -84,14 +78,18 @@ class _Band:
     lines: int
 
 
-def _join(groups: Chain, kernels: Sequence[Kernel], m: int, rows: int) -> tuple[Group, Kernel, dict[Tensor, Layout]]:
+def _join(
+    groups: Chain, kernels: Sequence[Kernel], m: int, rows: int, costs: CpuCosts
+) -> tuple[Group, Kernel, dict[Tensor, Layout]]:
     windows, products, result = groups
     layouts: dict[Tensor, Layout] = {}
     scratch: dict[Tensor, Tensor] = {}
     for t in (windows.output, products.output):
         part = Tensor(Buffer(t.name, (*t.shape[:TILE_ROW], rows, *t.shape[TILE_ROW + 1 :]), t.dtype))
         scratch[t] = part
-        layouts[part] = spread_planes(part.shape, t.dtype) if t is windows.output else Layout.row_major(part.shape)
+        layouts[part] = (
+            spread_planes(part.shape, t.dtype, costs) if t is windows.output else Layout.row_major(part.shape)
+        )
     own = {t: layouts[part].buffer(t.name, t.dtype) for t, part in scratch.items()}
     reads: dict[Tensor, Buffer] = {}
     new: dict[Buffer, Buffer] = {}

@@ -1,7 +1,7 @@
 """Long products with few results are made in parts on a GPU, which are added up after (split-K).
 
 A tile of 8 positions by 4 columns takes 8 loads of A and 4 of B for 32 multiply-adds of vectors; one of a single
-position takes 5 for 4. Where a product has few results, tiles must shrink to keep the device busy, or invocations be
+position takes 5 for 4. Where a product has few results, tiles must shrink to keep it occupied, or invocations be
 few: ResNet18's 7 x 7 layers have 896 of 7 x 4 results each, its classifier 250 of 1 x 4, which add up 4608 and 512
 products one after the other. Cut into parts, each part has its invocations. What that costs: every part of a result
 is written and read once, 8 bytes for thousands of operations, and one more launch.
@@ -38,17 +38,17 @@ class Product:
     over: Var
 
 
-def split_contractions(program: TensorProgram, busy: int) -> TensorProgram:
+def split_contractions(program: TensorProgram, occupancy: int) -> TensorProgram:
     """y[i, j] = sum of a[i, k] w[k, j], k < 512
     ->  t[p, i, j] = sum of a[i, 64 p + k] w[64 p + k, j], k < 64;   y[i, j] = sum of t[p, i, j], p < 8
 
-    Of products with a constant that have fewer tiles than `busy` invocations. Sums are reassociated.
+    Of products with a constant that have fewer tiles than `occupancy` invocations. Sums are reassociated.
     """
     images: set[Buffer] = set()
 
     def parts(t: Tensor) -> list[Tensor]:
         found = match_product(t)
-        count = count_parts(t, found, busy) if found is not None else 1
+        count = count_parts(t, found, occupancy) if found is not None else 1
         if found is None or count == 1:
             return [t]
         partial = _partial(t, found.over, count)
@@ -80,13 +80,13 @@ def match_product(t: Tensor) -> Product | None:
     return None
 
 
-def count_parts(t: Tensor, found: Product, busy: int) -> int:
+def count_parts(t: Tensor, found: Product, occupancy: int) -> int:
     """In how many equal parts the products are added up; in multiples of four, if that can be."""
     assert isinstance(t.body, Reduce)
     along = max((v.extent for v in found.rows), default=1)
     invocations = prod(t.shape) // (min(ROWS, along) * COLUMNS)
     extent = found.over.extent
-    most = min(busy // max(1, invocations), prod(v.extent for v in t.body.axes) // LEAST)
+    most = min(occupancy // max(1, invocations), prod(v.extent for v in t.body.axes) // LEAST)
     fitting = [n for n in range(2, most + 1) if extent % n == 0]
     return max([n for n in fitting if extent // n % COLUMNS == 0] or fitting or [1])
 

@@ -7,9 +7,9 @@ from math import prod
 
 from ..ir.contraction import find_contraction
 from ..ir.layout import Stages
-from ..ir.nodes import Binary, Const, Expr, Load, Node, Select, Var
+from ..ir.nodes import Const, Expr, Load, Node, Select, Var
 from ..ir.reduction import Reduce
-from ..ir.rewrite import free_vars, loads, rewrite_top_down, substitute
+from ..ir.rewrite import loads, rewrite_top_down, substitute
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
@@ -19,7 +19,7 @@ def split_reductions(program: TensorProgram, alone: Stages, shared: Stages) -> T
     """y = sum of x[r], r < 9000   ->   t[i] = sum of x[9 * i + r], r < 9; y = sum of t[i], i < 1000
 
     Of products `alone` says which, since an invocation makes a tile of results, of others `shared`. Parts are as many
-    as keep the device busy, or more where they would still be too long. Sums are reassociated.
+    as minimum occupancy takes, or more where they would still be too long. Sums are reassociated.
     """
     return replace_tensors(program, lambda t: _stages(t, alone if _is_product(t) else shared))
 
@@ -39,10 +39,10 @@ def _stages(t: Tensor, stages: Stages) -> list[Tensor]:
     results = prod(t.shape)
     elements = prod(v.extent for v in t.body.axes)
     longest = max(t.body.axes, key=lambda v: v.extent, default=None)
-    if longest is None or not 0 < results < stages.busy or elements <= stages.most:
+    if longest is None or not 0 < results < stages.occupancy or elements <= stages.most:
         return [t]
     long = min(-(-elements // stages.most), stages.most)
-    parts = _parts(longest.extent, max(-(-stages.busy // results), long))
+    parts = _parts(longest.extent, max(-(-stages.occupancy // results), long))
     if parts < 2:
         return [t]
     partial = _partial(t, t.body, longest, parts)

@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import prod
 
+from ..costs import WEBGPU_COSTS, GpuCosts
 from ..dtypes import F32
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
@@ -16,7 +17,7 @@ from ..passes.count_work import count_work
 from ..passes.store_halves import load_wide, store_halves
 from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
 from ..schedule.schedule_simt import schedule_simt
-from ..target import WEBGPU, WEBGPU_COSTS, GpuCosts, GpuTarget
+from ..target import WEBGPU, GpuTarget
 from .check_limits import check_limits
 from .fit_grid import fit_grid
 from .lower import SUBGROUP_PASSES, WGSL_PASSES, Pass, lower
@@ -27,16 +28,16 @@ POLICY = LayoutPolicy(
     few_channels=True,
     fill_borders=False,
     reads=WEBGPU.storage_buffers - 1,
-    stages=Stages(WEBGPU.longest_alone, WEBGPU.busy),
-    shared=Stages(WEBGPU.longest_shared, WEBGPU.busy // WEBGPU.invocations),
-    busy=WEBGPU.busy,
+    stages=Stages(WEBGPU.longest_alone, WEBGPU.minimum_occupancy),
+    shared=Stages(WEBGPU.longest_shared, WEBGPU.minimum_occupancy // WEBGPU.invocations),
+    occupancy=WEBGPU.minimum_occupancy,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class WebGpu:
     """Values lie in buffers, in linear order; a border of zeros is there from the start and never written. Where fewer
-    results are wanted than keep a GPU busy, workgroups share reductions, and long ones are made in stages."""
+    results are wanted than keep a GPU occupancy, workgroups share reductions, and long ones are made in stages."""
 
     target: GpuTarget = WEBGPU
     name: str = "webgpu"

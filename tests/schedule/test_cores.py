@@ -7,12 +7,18 @@ from dataclasses import replace
 import pytest
 from kernel_checks import assert_same
 from nests import Nest, matrix_product, pointwise
+from webnn_compile.choices import DEFAULT
+from webnn_compile.costs import CPU_COSTS
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.nodes import Alloc, For, LoopKind, Seq, Stmt
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.verify import verify_kernel
-from webnn_compile.schedule.rules.cores import ENOUGH, schedule_cores
+from webnn_compile.schedule.rules.cores import schedule_cores
 from webnn_compile.schedule.steps import tag
+
+
+def share(stmt: Stmt) -> Stmt:
+    return schedule_cores(stmt, CPU_COSTS, DEFAULT)
 
 
 def core_loops(stmt: Stmt) -> list[str]:
@@ -33,20 +39,20 @@ def core_loops(stmt: Stmt) -> list[str]:
     ],
 )
 def test_outermost_loops_with_enough_iterations_and_work(nest: Nest, expected: list[str]) -> None:
-    assert core_loops(schedule_cores(nest.body)) == expected
+    assert core_loops(share(nest.body)) == expected
 
 
 def test_each_nest_for_itself() -> None:
     large, small = pointwise(50, 2000), pointwise(8, 8)
-    made = schedule_cores(Seq((small.body, large.body)))
+    made = share(Seq((small.body, large.body)))
     assert isinstance(made, Seq)
     assert made.stmts[0] is small.body
     assert core_loops(made.stmts[1]) == ["i 50"]
 
 
-@pytest.mark.parametrize("nest", [pointwise(ENOUGH // 4, 3, 1100), matrix_product(5, 9, 600)])
+@pytest.mark.parametrize("nest", [pointwise(CPU_COSTS.parallel_iterations // 4, 3, 1100), matrix_product(5, 9, 600)])
 def test_results_stay_the_same(nest: Nest) -> None:
-    after = replace(nest.kernel, body=schedule_cores(nest.body))
+    after = replace(nest.kernel, body=share(nest.body))
     assert core_loops(after.body)
     assert_same(nest.kernel, after, "schedule_cpu")
 
@@ -58,4 +64,4 @@ def test_a_core_loop_inside_another_statement_is_refused() -> None:
         with pytest.raises(InternalError, match="a loop for several cores is a reduction or stands inside another"):
             verify_kernel(replace(nest.kernel, body=body), "schedule_cpu")
     inner = next(n for n in walk(nest.body) if isinstance(n, Alloc))
-    assert not core_loops(schedule_cores(inner))
+    assert not core_loops(share(inner))

@@ -57,7 +57,7 @@ def test_reduction(extent: int, window: int, pad: int) -> None:
 
 
 def test_a_product_is_a_tile_of_rows_by_vectors() -> None:
-    lowered = check(matrix_product(64, 64, 4), GpuTarget("t", busy=1))
+    lowered = check(matrix_product(64, 64, 4), GpuTarget("t", minimum_occupancy=1))
     grid = find_grid(lowered)
     assert grid.workgroup_size == (8, 8, 1)
     assert grid.workgroups == (1, 1, 1)
@@ -68,8 +68,8 @@ def test_a_product_is_a_tile_of_rows_by_vectors() -> None:
 
 
 def test_tiles_shrink_until_the_device_is_busy() -> None:
-    def invocations(busy: int) -> int:
-        grid = find_grid(schedule_simt(matrix_product(64, 64, 8).kernel, GpuTarget("t", busy=busy)))
+    def invocations(occupancy: int) -> int:
+        grid = find_grid(schedule_simt(matrix_product(64, 64, 8).kernel, GpuTarget("t", minimum_occupancy=occupancy)))
         return int(np.prod(grid.workgroups) * np.prod(grid.workgroup_size))
 
     assert invocations(1) == 64
@@ -127,7 +127,7 @@ def test_blocks_stand_outside_threads() -> None:
 
 def test_products_through_shared_memory() -> None:
     nest = biased_product(66, 64, 4)
-    scheduled = schedule_simt(nest.kernel, GpuTarget("t", busy=1, shared_tiles=True))
+    scheduled = schedule_simt(nest.kernel, GpuTarget("t", minimum_occupancy=1, shared_tiles=True))
     assert_same(nest.kernel, scheduled, "schedule_simt", REASSOCIATED)
     assert find_grid(scheduled).workgroup_size == (8, 8, 1)
     assert find_grid(scheduled).workgroups == (2, 1, 1)
@@ -135,8 +135,9 @@ def test_products_through_shared_memory() -> None:
 
 
 def test_shared_memory_is_for_products_that_keep_a_device_busy() -> None:
-    def tiles(rows: int, columns: int, busy: int) -> int:
-        kernel = schedule_simt(matrix_product(rows, columns, 8).kernel, GpuTarget("t", busy=busy, shared_tiles=True))
+    def tiles(rows: int, columns: int, occupancy: int) -> int:
+        target = GpuTarget("t", minimum_occupancy=occupancy, shared_tiles=True)
+        kernel = schedule_simt(matrix_product(rows, columns, 8).kernel, target)
         return len(find_grid(kernel).shared)
 
     assert tiles(256, 128, 512) == 2
@@ -146,7 +147,7 @@ def test_shared_memory_is_for_products_that_keep_a_device_busy() -> None:
 
 def test_products_of_several_panels_are_in_vectors() -> None:
     """Columns beyond one panel: an invocation still reads whole vectors of the weights."""
-    lowered = schedule_simt(matrix_product(8, 256, 4).kernel, GpuTarget("t", busy=1))
+    lowered = schedule_simt(matrix_product(8, 256, 4).kernel, GpuTarget("t", minimum_occupancy=1))
     for run in WGSL_PASSES:
         lowered = run(lowered)
     weights = [x for x in loads(lowered.body) if x.buffer is lowered.params[1]]

@@ -74,8 +74,8 @@ def test_neighbours_read_neighbouring_vectors(length: int) -> None:
     ("rows", "length", "invocations"), [(1, 255, 16), (1, 256, 32), (1, 1030, 128), (40, 512, 32), (90, 256, 16)]
 )
 def test_workgroups_are_as_large_as_it_takes(rows: int, length: int, invocations: int) -> None:
-    """To keep 1280 invocations busy, with eight elements each at least."""
-    scheduled = check(sum_of_rows(rows, length), replace(WEBGPU, busy=1280))
+    """To keep 1280 invocations occupancy, with eight elements each at least."""
+    scheduled = check(sum_of_rows(rows, length), replace(WEBGPU, minimum_occupancy=1280))
     assert find_grid(scheduled).workgroup_size == (invocations, 1, 1)
 
 
@@ -107,9 +107,9 @@ def test_infinities_and_nan_are_what_they_were(op: str) -> None:
 
 
 def test_results_that_keep_the_device_busy_and_short_rows_need_no_workgroup() -> None:
-    for rows, length, target in ((4, 127, WEBGPU), (300, 128, replace(WEBGPU, busy=300))):
+    for rows, length, target in ((4, 127, WEBGPU), (300, 128, replace(WEBGPU, minimum_occupancy=300))):
         assert not meetings(schedule_simt(sum_of_rows(rows, length).kernel, target))
-    assert meetings(schedule_simt(sum_of_rows(299, 128).kernel, replace(WEBGPU, busy=300)))
+    assert meetings(schedule_simt(sum_of_rows(299, 128).kernel, replace(WEBGPU, minimum_occupancy=300)))
 
 
 def test_barriers() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import onnx
 import pytest
 from convolutions import Case, always
-from kernel_checks import NARROW, WIDE, check_model, stages_of
+from kernel_checks import NARROW, WIDE, check_model, stages_of, with_costs
 from onnx_models import assert_close, model, node, onnxruntime_results, random
+from webnn_compile.costs import CPU_COSTS
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.layout import Block
@@ -19,7 +20,6 @@ from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import Lowered, lower_model
 from webnn_compile.program.program import Program
-from webnn_compile.schedule.rules import contraction
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 from webnn_compile.tensor.choose_tile import choose_tile
 from webnn_compile.wasm.model import WasmModel, build_module
@@ -53,7 +53,7 @@ def run(program: Program, target: str, feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 def scheduled(proto: onnx.ModelProto) -> Kernel:
-    ((_, stages),) = stages_of(lower(proto), NARROW)
+    ((_, stages),) = stages_of(lower(proto), with_costs(NARROW, **SMALL))
     return dict(stages)["schedule_cpu"]
 
 
@@ -62,20 +62,16 @@ def blocks(kernel: Kernel) -> tuple[Block, ...]:
     return next(b.layout.blocks for b in kernel.params if b.constant and b.layout and len(b.layout.shape) > 1)
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Panels of 8 columns and 8 steps."""
-    monkeypatch.setattr(contraction, "PANEL", 256)
-    monkeypatch.setattr(contraction, "FEWEST_STEPS", 4)
-    monkeypatch.setattr(contraction, "STREAMED_BYTES", 0)
+SMALL = {"streamed_panel": 256, "fewest_steps": 4, "streamed_weights": 0}
+"""Panels of 8 columns and 8 steps."""
 
 
 @pytest.mark.parametrize("end", [[node("Identity", ["p"], ["y"])], BIAS], ids=["plain", "bias"])
 @pytest.mark.parametrize(("rows", "depth", "columns"), [(4, 24, 64), (5, 40, 72), (6, 16, 8)])
-def test_products_in_blocks(rows: int, depth: int, columns: int, end: list[onnx.NodeProto], small: None) -> None:
+def test_products_in_blocks(rows: int, depth: int, columns: int, end: list[onnx.NodeProto]) -> None:
     proto = product(rows, depth, columns, end)
     assert blocks(scheduled(proto)) == ((0, 8, 8), (1, 8, 8))
-    check_model(proto, [NARROW, WIDE], work=10**6)
+    check_model(proto, [with_costs(t, **SMALL) for t in (NARROW, WIDE)], work=10**6)
 
 
 OTHERS = {
@@ -90,10 +86,10 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_other_products_are_made_at_once(case: str, small: None) -> None:
+def test_other_products_are_made_at_once(case: str) -> None:
     kernel = scheduled(OTHERS[case])
     assert not any(b.layout and len(b.layout.blocks) > 1 for b in kernel.params)
-    check_model(OTHERS[case], [NARROW], work=10**6)
+    check_model(OTHERS[case], [with_costs(NARROW, **SMALL)], work=10**6)
 
 
 @pytest.mark.parametrize(("columns", "count"), [(2048, 2), (2040, 1)])
@@ -103,7 +99,7 @@ def test_weights_that_stay_in_a_cache_are_met_at_once(columns: int, count: int) 
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_residual_in_the_memory_of_the_result(target: str, small: None) -> None:
+def test_a_residual_in_the_memory_of_the_result(target: str) -> None:
     """It is read here last and its memory may become the result's, which must then hold no partial sums."""
     weights = {"u": random((64, 64), 1), "v": random((64, 512), 2) / 20, "w": random((512, 64), 3) / 20}
     nodes = [
@@ -115,7 +111,9 @@ def test_a_residual_in_the_memory_of_the_result(target: str, small: None) -> Non
     ]
     proto, feeds = model(nodes, {"x": [5, 64]}, ["y"], weights), {"x": random((5, 64), 9)}
     assert_close(
-        run(compile_for(lower(proto), TARGETS[target]), target, feeds), onnxruntime_results(proto, feeds), 1e-5
+        run(compile_for(lower(proto), with_costs(TARGETS[target], **SMALL)), target, feeds),
+        onnxruntime_results(proto, feeds),
+        1e-5,
     )
 
 
@@ -149,15 +147,14 @@ def test_filters_in_blocks(target: str) -> None:
     ("shape", "filters"), [((1, 512, 28, 8), 8), ((1, 320, 28, 8), 16), ((1, 512, 444, 4), 12)], ids=str
 )
 def test_bands_and_their_rest_read_the_same_filters(
-    shape: tuple[int, int, int, int], filters: int, target: str, monkeypatch: pytest.MonkeyPatch
+    shape: tuple[int, int, int, int], filters: int, target: str
 ) -> None:
     """The rest has tiles so few that alone it would want the filters in blocks, or in wider panels."""
-    monkeypatch.setattr(contraction, "STREAMED_BYTES", 0)
     case = Case(shape, filters)
-    lowered = lower_model(run_graph_passes(import_model(case.proto)), choose=choose_tile)
+    lowered = lower_model(run_graph_passes(import_model(case.proto)), choose=choose_tile(CPU_COSTS))
     assert any(g.scratch for g in lowered.groups)
     feeds = {"x": random(shape, 5)}
-    got = run(compile_for(lowered, TARGETS[target]), target, feeds)
+    got = run(compile_for(lowered, with_costs(TARGETS[target], streamed_weights=0)), target, feeds)
     assert_close(got, onnxruntime_results(case.proto, feeds), 1e-4)
 
 

@@ -14,6 +14,7 @@ from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.build.build import build
 from webnn_compile.build.measure_layer import convolve, measure_layer
 from webnn_compile.build.options import Options
+from webnn_compile.costs import CPU_COSTS
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.lower_graph import lower_graph
@@ -25,7 +26,6 @@ from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import Lowered, lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
-from webnn_compile.tensor import join_bands
 from webnn_compile.tensor.choose_tile import choose_tile
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.match_convolution import match_convolution
@@ -99,11 +99,10 @@ def test_every_target_computes_by_tiles(case: Case, tile: OutputTile, target: st
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("tile", TOLERANCE, ids=str)
 @pytest.mark.parametrize("case", [c for c in CASES if c.shape[2] > 6], ids=str)
-def test_in_bands(case: Case, tile: OutputTile, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_bands(case: Case, tile: OutputTile, target: str) -> None:
     """Small bands: of one row of tiles and of several, with a rest and without, with and without full tiles in it."""
-    monkeypatch.setattr(join_bands, "BAND", 5_000 if max(tile) == 2 else 10_000)
-    monkeypatch.setattr(join_bands, "FEWEST", 1)
-    lowered = lower(case.proto, always(tile))
+    costs = replace(CPU_COSTS, band=5_000 if max(tile) == 2 else 10_000, fewest_tiles=1)
+    lowered = lower(case.proto, always(tile), costs)
     banded = [g for g in lowered.groups if g.scratch]
     assert banded
     assert not {t for g in banded for t in g.reads} & {t for layer in lowered.rewritten for t in layer.tensors[0:3:2]}
@@ -192,14 +191,14 @@ def test_weights_that_are_computed_are_left_alone() -> None:
     ids=str,
 )
 def test_the_choice(case: Case, tile: OutputTile | None) -> None:
-    lowered = lower(case.proto, choose_tile)
+    lowered = lower(case.proto, choose_tile(CPU_COSTS))
     assert [layer.tile for layer in lowered.rewritten] == ([] if tile is None else [tile])
 
 
 def test_filters_of_another_size_are_computed_directly() -> None:
     nodes = [node("Conv", ["x", "w"], ["y"], pads=(2, 2, 2, 2), name="conv")]
     proto = model(nodes, {"x": [1, 64, 28, 28]}, ["y"], {"w": random((64, 64, 5, 5))})
-    assert lower(proto, choose_tile).rewritten == ()
+    assert lower(proto, choose_tile(CPU_COSTS)).rewritten == ()
 
 
 def test_without_fast_math_nothing_is_rewritten(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from webnn_compile.target import GpuTarget
 from webnn_compile.wgsl import WebGpu, render
 from webnn_compile.wgsl.lower import lower
 
-STAGED = GpuTarget("staged", busy=1, shared_tiles=True)
+STAGED = GpuTarget("staged", minimum_occupancy=1, shared_tiles=True)
 
 
 @pytest.mark.parametrize(("rows", "columns", "depth"), [(64, 64, 16), (70, 128, 20), (128, 64, 100)])

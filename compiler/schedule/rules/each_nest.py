@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ...choices import Choices, part_of
 from ...ir.nodes import For, Seq, Stmt
-from ..nest import match_nest
+from ..nest import Nest, match_nest
 
 
-def each_nest(stmt: Stmt, rule: Callable[[Stmt], Stmt]) -> Stmt:
+def each_nest(stmt: Stmt, rule: Callable[[Stmt, Nest, Choices], Stmt], choices: Choices) -> Stmt:
     """`rule` on each maximal sub-statement that is a nest; loops around several nests stay as they are."""
-    if match_nest(stmt) is not None:
-        return rule(stmt)
+    nest = match_nest(stmt)
+    if nest is not None:
+        return rule(stmt, nest, choices)
     match stmt:
         case Seq(stmts):
-            return Seq(tuple(each_nest(s, rule) for s in stmts))
+            parts = (each_nest(s, rule, part_of(choices, i, stmts)) for i, s in enumerate(stmts))
+            return Seq(tuple(parts))
         case For(_, body, _, _):
-            return replace(stmt, body=each_nest(body, rule))
+            return replace(stmt, body=each_nest(body, rule, choices))
     return stmt

@@ -10,8 +10,10 @@ each lane keeps a partial result.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
+from ...choices import Choices, ordered
 from ...dtypes import F32, I32
 from ...ir.nodes import LoopKind, Stmt, Var
 from ...ir.reduction import neutral
@@ -19,7 +21,7 @@ from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import accesses, vectorisable
-from ..nest import Reduction, match_nest
+from ..nest import Nest, Reduction
 from ..steps import (
     NARROWEST_VECTOR,
     outline,
@@ -38,57 +40,87 @@ from .merge_reduction import merge_reduction
 WINDOW_UNROLL = 16
 """Windows of up to this many elements are unrolled where their neighbours share nothing."""
 
+LARGEST_UNROLL = 64
+"""Elements of a window that a choice may unroll."""
+
 NEIGHBOURS = 4
 """Outputs along a row that are computed together; twice as many where they share loads."""
 
 
-def schedule_reduction(stmt: Stmt, target: Target) -> Stmt:
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """So many `neighbours` along a row are computed together, the innermost `unrolled` reduction loops written out;
+    `outlined`: all channels of a tile are one function."""
+
+    neighbours: int
+    unrolled: int
+    outlined: bool
+
+
+def schedule_reduction(stmt: Stmt, nest: Reduction, target: Target, choices: Choices) -> Stmt:
     stmt = partition(stmt, list(nest.loops[:-1]))
-    return each_nest(stmt, lambda s: _schedule(s, target))
+    return each_nest(stmt, lambda s, n, c: _schedule(s, n, target, c), choices)
 
 
-def _schedule(stmt: Stmt, target: Target) -> Stmt:
-    nest = match_nest(stmt)
+def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
+    """In vectors across neighbouring outputs, else along one reduction, else one element after the other."""
     if not isinstance(nest, Reduction):
         return stmt
+    merged, inner = merge_reduction(stmt)
+    ways = ["none"]
+    if inner.over and _is_contiguous(inner, inner.over[-1], target):
+        ways.insert(0, "along")
     if nest.loops and nest.loops[-1].extent >= NARROWEST_VECTOR and vectorisable(stmt, nest.loops[-1]):
-        return _lanes_across(stmt, nest, target)
-    return _lanes_along(stmt, target)
+        ways.insert(0, "across")
+    match choices.choose("lanes", ways):
+        case "across":
+            return _lanes_across(stmt, nest, _plan_window(nest, target, choices), target)
+        case "along":
+            zero = neutral(inner.op, inner.acc.dtype)
+            return simplify_stmt(outline(rfactor(merged, inner.over[-1], target.lanes, zero)))
+    return stmt
 
 
-def _lanes_across(stmt: Stmt, nest: Reduction, target: Target) -> Stmt:
+def _lanes_across(stmt: Stmt, nest: Reduction, plan: WindowPlan, target: Target) -> Stmt:
     """Lanes are neighbouring outputs."""
     lane_loop = nest.loops[-1]
     stmt, pairs = split(stmt, lane_loop, vector_segments(lane_loop.extent, target.lanes))
-    neighbours, unrolled = _tile(nest, target)
-    if neighbours > 1:
+    if plan.neighbours > 1:
         row = nest.loops[-2]
-        stmt, tiles = split(stmt, row, segments(row.extent, neighbours, balanced=True))
+        stmt, tiles = split(stmt, row, segments(row.extent, plan.neighbours, balanced=True))
         for _, inner in tiles:
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     for _, inner in pairs:
         stmt = vectorise(sink(stmt, inner), inner, target.lanes)
-    for v in unrolled:
+    for v in nest.over[len(nest.over) - plan.unrolled :]:
         stmt = tag(stmt, v, LoopKind.UNROLL)
+    return simplify_stmt(outline(stmt, around=tuple(outer for outer, _ in pairs) if plan.outlined else ()))
+
+
+def _plan_window(nest: Reduction, target: Target, choices: Choices) -> WindowPlan:
+    neighbours, unrolled = _window(nest, target)
+    short = _count(nest.over) <= WINDOW_UNROLL
+    if len(nest.loops) > 1:
+        sizes = [n for n in (1, 2, 4, 8) if n <= nest.loops[-2].extent and n < target.registers]
+        neighbours = choices.choose("neighbours", ordered(neighbours, sizes))
+    counts = [n for n in range(len(nest.over) + 1) if _count(nest.over[len(nest.over) - n :]) <= LARGEST_UNROLL]
+    unrolled = choices.choose("unrolled", ordered(unrolled, counts))
     # The channels of a tile go into its function, unless the function is long enough without.
-    short = _count(nest.over) <= WINDOW_UNROLL
-    return simplify_stmt(outline(stmt, around=tuple(outer for outer, _ in pairs) if short else ()))
+    return WindowPlan(neighbours, unrolled, choices.choose("outlined", [short, not short]))
 
 
-def _tile(nest: Reduction, target: Target) -> tuple[int, tuple[Var, ...]]:
-    """Neighbours that are computed together, and the reduction loops that are unrolled."""
-    short = _count(nest.over) <= WINDOW_UNROLL
+def _window(nest: Reduction, target: Target) -> tuple[int, int]:
+    """Neighbours that are best computed together, and how many reduction loops are unrolled."""
+    short, every = _count(nest.over) <= WINDOW_UNROLL, len(nest.over)
     if len(nest.loops) < 2:
-        return 1, nest.over if short else ()
+        return 1, every if short else 0
     if short and any(x.guard is not None for x in loads(nest.value)):
-        return NEIGHBOURS, nest.over
+        return NEIGHBOURS, every
     if nest.over and nest.over[-1].extent <= WINDOW_UNROLL and _overlaps(nest, nest.loops[-2]):
         weights = any(x.buffer.constant for x in loads(nest.value))
         beside = nest.over[-1].extent if weights else 0
-        return max(NEIGHBOURS, min(2 * NEIGHBOURS, target.registers - beside - 1)), nest.over[-1:]
-    return (NEIGHBOURS, nest.over) if short else (1, ())
+        return max(NEIGHBOURS, min(2 * NEIGHBOURS, target.registers - beside - 1)), 1
+    return (NEIGHBOURS, every) if short else (1, 0)
 
 
 def _overlaps(nest: Reduction, row: Var) -> bool:
@@ -101,22 +133,8 @@ def _count(loops: tuple[Var, ...]) -> int:
     return prod(v.extent for v in loops)
 
 
-def _contiguous_over(nest: Reduction, var: Var, target: Target) -> bool:
+def _is_contiguous(nest: Reduction, var: Var, target: Target) -> bool:
+    """Whether lanes can be neighbouring elements of one reduction: what it reads lies together along `var`."""
     if var.extent < 2 * target.lanes or nest.acc.dtype not in (F32, I32):
         return False
-    return vectorisable_value(nest, var)
-
-
-def vectorisable_value(nest: Reduction, var: Var) -> bool:
-    """Whether the reduced value can be computed for several `var` at once."""
     return vectorisable(nest.value, var) and any(a.step(var) == 1 for a in accesses(nest.value))
-
-
-def _lanes_along(stmt: Stmt, target: Target) -> Stmt:
-    """Lanes are neighbouring elements of one reduction, where those lie together."""
-    merged = merge_reduction(stmt)
-    nest = match_nest(merged)
-    assert isinstance(nest, Reduction)
-    if not nest.over or not _contiguous_over(nest, nest.over[-1], target):
-        return stmt
-    return simplify_stmt(outline(rfactor(merged, nest.over[-1], target.lanes, neutral(nest.op, nest.acc.dtype))))

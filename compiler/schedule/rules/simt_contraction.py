@@ -15,13 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ...choices import Choices, ordered
 from ...ir.nodes import Buffer, LoopKind, Stmt, Var
 from ...ir.simplify import simplify_stmt
 from ...target import GpuTarget
 from ..access import accesses
-from ..nest import Reduction, match_nest
+from ..nest import Reduction
 from ..steps import extend, overlap, pack, reorder, sink, split, spread, tag, vectorise
-from .contraction import Roles, find_roles, merge_rows, order_reduction, panels_of
+from .panel_layout import panels_of
+from .roles import Roles, merge_rows, order_reduction
 from .simt_pointwise import LANES, fuse_outer
 
 WORKGROUP = 64
@@ -39,66 +41,100 @@ LOAD_COST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
-    """`rows` positions by `groups` vectors of columns."""
+class SimtPlan:
+    """An invocation computes `rows` positions by `groups` vectors of columns; a workgroup has `width` invocations along
+    columns by up to `height` along rows. `over` is the order of the reduction loops; `taps`: kernel columns are written
+    out; `stride`: positions of A by which neighbouring rows of the tile are apart."""
 
     rows: int
     groups: int
+    width: int
+    height: int
+    over: tuple[Var, ...]
+    stride: int
+    taps: bool
 
 
-def simt_contraction(stmt: Stmt, target: GpuTarget) -> tuple[Stmt, dict[Buffer, Buffer]]:
+def simt_contraction(stmt: Stmt, target: GpuTarget, choices: Choices) -> tuple[Stmt, dict[Buffer, Buffer]]:
     """The tiled nest, and the constant that was packed with what takes its place."""
-    stmt = merge_rows(stmt)
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
-    roles = find_roles(nest)
-    assert roles is not None
+    stmt, nest, roles = merge_rows(stmt)
+    return _tile(stmt, nest, roles, plan_simt(nest, roles, target, choices))
+
+
+def plan_simt(nest: Reduction, roles: Roles, target: GpuTarget, choices: Choices) -> SimtPlan:
     over = order_reduction(nest, roles)
-    tile = choose_tile(nest, roles, over, target)
-    groups = -(-roles.column.extent // LANES)
-    across = -(-groups // tile.groups)
-    width = _width(across, WORKGROUP // min(WORKGROUP // WIDTH, _lines(nest, roles, tile)))
+    stride = _stride(nest, roles)
+    rows, groups = choices.choose("tile", _tiles(nest, roles, over, stride, target))
+    across = -(-roles.column.extent // (LANES * groups))
+    lines = (1 if roles.row is None else -(-roles.row.extent // rows)) * _count(_others(nest, roles))
+    widths = _widths(across, WORKGROUP // min(WORKGROUP // WIDTH, lines))
+    width = choices.choose("width", ordered(widths[0], [*widths, *_powers(min(across, WORKGROUP))]))
+    height = WORKGROUP // width
+    heights = [n for n in _powers(target.invocations // width) if n <= lines]
+    if len(nest.loops) > 1:
+        height = choices.choose("height", ordered(height, heights))
+    taps = False
+    if len(over) > 1:
+        loads = _positions(rows, over[-2].extent, stride) + groups * min(LANES, over[-1].extent) * over[-2].extent
+        few = loads <= FETCHES
+        taps = choices.choose("taps", [few, not few] if loads <= 4 * FETCHES else [False])
+    return SimtPlan(rows, groups, width, height, tuple(over), stride, taps)
+
+
+def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: SimtPlan) -> tuple[Stmt, dict[Buffer, Buffer]]:
+    """Applies `plan`."""
     packed: dict[Buffer, Buffer] = {}
     if roles.b.buffer.constant:
-        layout = panels_of(roles.b, roles.column, over, LANES * tile.groups * width)
+        layout = panels_of(roles.b, roles.column, list(plan.over), LANES * plan.groups * plan.width)
         stmt, packed[roles.b.buffer] = pack(stmt, roles.b.buffer, layout)
         stmt = simplify_stmt(stmt)
-    stmt = _order(stmt, nest, roles, over)
+    stmt = _order(stmt, nest, roles, list(plan.over))
     padded = [b for old, b in packed.items() if b.layout is not None and b.layout.blocks]
-    stmt, column = _tile_columns(stmt, roles.column, tile.groups, padded)
-    if roles.row is not None and tile.rows > 1:
-        stmt, (_, inner) = overlap(stmt, roles.row, tile.rows)
+    stmt, column = _tile_columns(stmt, roles.column, plan.groups, padded)
+    if roles.row is not None and plan.rows > 1:
+        stmt, (_, inner) = overlap(stmt, roles.row, plan.rows)
         stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
-    stmt = _unroll_reduction(stmt, nest, over, tile, _stride(nest, roles))
-    threads = [width]
+    stmt = _unroll_reduction(stmt, plan)
+    threads = [plan.width]
     if len(nest.loops) > 1:
         stmt, line = fuse_outer(stmt, len(nest.loops) - 1)
-        threads.insert(0, min(WORKGROUP // width, line.extent))
+        threads.insert(0, min(plan.height, line.extent))
     # Only in the grid is it plain that an invocation's columns lie in one panel: so lanes come last.
     return simplify_stmt(_sink_columns(spread(stmt, threads), column)), packed
 
 
-def choose_tile(nest: Reduction, roles: Roles, over: list[Var], target: GpuTarget) -> Tile:
-    """The tile for which all invocations cost least together, in products of vectors; `busy` are paid anyway."""
+def _tiles(nest: Reduction, roles: Roles, over: list[Var], stride: int, target: GpuTarget) -> list[tuple[int, int]]:
+    """Tiles (rows, groups) by what all invocations cost together, in products of vectors, the least first. Those of
+    fewer invocations than keep the device occupied cost as much as these."""
     rows = roles.row.extent if roles.row is not None else 1
     groups = -(-roles.column.extent // LANES)
-    others = 1
-    for v in nest.loops:
-        if v not in (roles.row, roles.column):
-            others *= v.extent
+    others = _count(_others(nest, roles))
     taps = over[-2].extent if len(over) > 1 else 1
-    stride = _stride(nest, roles)
 
-    def cost(t: Tile) -> float:
-        tiles = -(-rows // t.rows) * -(-groups // t.groups) * others
-        positions = _positions(t.rows, taps, stride)
-        each = t.rows * t.groups * LANES * taps + LOAD_COST * (positions + t.groups * LANES * taps)
-        if t.rows * t.groups + min(positions, 4 * t.rows) > REGISTERS:
+    def cost(tile: tuple[int, int]) -> float:
+        r, g = tile
+        tiles = -(-rows // r) * -(-groups // g) * others
+        positions = _positions(r, taps, stride)
+        each = r * g * LANES * taps + LOAD_COST * (positions + g * LANES * taps)
+        if r * g + min(positions, 4 * r) > REGISTERS:
             each *= 2
-        return max(tiles, target.busy) * each
+        return max(tiles, target.minimum_occupancy) * each
 
-    sizes = [Tile(r, g) for g in (2, 1) for r in range(min(8, rows), 0, -1) if g <= groups]
-    return min(sizes, key=cost)
+    sizes = [(r, g) for g in (2, 1) for r in range(min(8, rows), 0, -1) if g <= groups]
+    return sorted(sizes, key=cost)
+
+
+def _others(nest: Reduction, roles: Roles) -> list[Var]:
+    return [v for v in nest.loops if v not in (roles.row, roles.column)]
+
+
+def _count(loops: list[Var]) -> int:
+    return prod(v.extent for v in loops)
+
+
+def _powers(most: int) -> list[int]:
+    """Powers of two up to `most`."""
+    return [1 << n for n in range(most.bit_length())]
 
 
 def _positions(rows: int, taps: int, stride: int) -> int:
@@ -118,21 +154,14 @@ def _stride(nest: Reduction, roles: Roles) -> int:
     return 1
 
 
-def _lines(nest: Reduction, roles: Roles, tile: Tile) -> int:
-    """Tiles one above the other."""
-    rows = 1 if roles.row is None else -(-roles.row.extent // tile.rows)
-    return rows * prod(v.extent for v in nest.loops if v not in (roles.row, roles.column))
-
-
-def _width(across: int, most: int) -> int:
-    """Invocations along columns: as many as leave the fewest without work."""
-    return min(range(min(most, across), 0, -1), key=lambda w: -(-across // w) * w - w / 16)
+def _widths(across: int, most: int) -> list[int]:
+    """Invocations along columns, those first that leave the fewest without work."""
+    return sorted(range(min(most, across), 0, -1), key=lambda w: -(-across // w) * w - w / 16)
 
 
 def _order(stmt: Stmt, nest: Reduction, roles: Roles, over: list[Var]) -> Stmt:
     """Parallel loops: rows, then columns; reduction loops: kernel rows, channels, kernel columns."""
-    rest = [v for v in nest.loops if v not in (roles.row, roles.column)]
-    order = [*rest, *([] if roles.row is None else [roles.row]), roles.column]
+    order = [*_others(nest, roles), *([] if roles.row is None else [roles.row]), roles.column]
     if len(order) > 1:
         stmt = reorder(stmt, order)
     inner = [*over[:-2], *reversed(over[-2:])]
@@ -155,17 +184,13 @@ def _sink_columns(stmt: Stmt, column: tuple[Var, Var]) -> Stmt:
     return vectorise(sink(stmt, lane), lane, LANES)
 
 
-def _unroll_reduction(stmt: Stmt, nest: Reduction, over: list[Var], tile: Tile, stride: int) -> Stmt:
-    """Four channels are written out, and kernel columns, as far as that keeps to FETCHES."""
-    if not over:
+def _unroll_reduction(stmt: Stmt, plan: SimtPlan) -> Stmt:
+    """Four channels are written out, and kernel columns where the plan says so."""
+    if not plan.over:
         return stmt
-    channel = over[-1]
+    channel = plan.over[-1]
     whole, rest = divmod(channel.extent, LANES)
     stmt, parts = split(stmt, channel, [(n, s) for n, s in ((whole, LANES), (1, rest)) if n and s])
     for _, inner in parts:
         stmt = tag(stmt, inner, LoopKind.UNROLL)
-    if len(over) > 1:
-        taps = over[-2].extent
-        if _positions(tile.rows, taps, stride) + tile.groups * min(LANES, channel.extent) * taps <= FETCHES:
-            stmt = tag(stmt, over[-2], LoopKind.UNROLL)
-    return stmt
+    return tag(stmt, plan.over[-2], LoopKind.UNROLL) if plan.taps else stmt

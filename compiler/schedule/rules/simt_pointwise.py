@@ -6,41 +6,38 @@ leave lanes empty. Neighbouring invocations take neighbouring vectors, so a wave
 
 from __future__ import annotations
 
+from ...choices import Choices, ordered
 from ...ir.nodes import For, Stmt, Var
 from ...ir.simplify import simplify_stmt
-from ..access import contiguous, vectorisable
-from ..nest import match_nest
+from ...target import GpuTarget
+from ..access import vectorisable
+from ..nest import Nest
 from ..steps import fuse, split, spread, vectorise
+from .pointwise import merge_loops
 
 WORKGROUP = 64
 LANES = 4
 
 
-def simt_pointwise(stmt: Stmt) -> Stmt:
+def simt_pointwise(stmt: Stmt, nest: Nest, target: GpuTarget, choices: Choices) -> Stmt:
     """The nest over BLOCK and THREAD loops; a nest without loops stays as it is."""
-    stmt = merge(stmt)
-    nest = match_nest(stmt)
-    if nest is None or not nest.loops:
+    stmt, merged = merge_loops(stmt, nest)
+    if merged is None or not merged.loops:
         return stmt
-    inner = nest.loops[-1]
-    if inner.extent % LANES == 0 and vectorisable(stmt, inner):
+    inner = merged.loops[-1]
+    if inner.extent % LANES == 0 and vectorisable(stmt, inner) and choices.choose("vectors", [True, False]):
         stmt, ((_, lane),) = split(stmt, inner, [(inner.extent // LANES, LANES)])
         stmt = vectorise(stmt, lane, LANES)
-    return spread_flat(stmt, len(nest.loops))
+    return spread_flat(stmt, len(merged.loops), choose_workgroup(target, choices))
 
 
-def merge(stmt: Stmt) -> Stmt:
-    """Fuses neighbouring loops, from the inside out, where every access allows it without a division."""
-    nest = match_nest(stmt)
-    assert nest is not None
-    loops = list(nest.loops)
-    while len(loops) > 1 and contiguous(stmt, *loops[-2:]):
-        stmt, fused = fuse(stmt, *loops[-2:])
-        loops[-2:] = [fused]
-    return simplify_stmt(stmt)
+def choose_workgroup(target: GpuTarget, choices: Choices) -> int:
+    """Invocations of a workgroup that stand in one line."""
+    sizes = [n for n in (32, 64, 128, 256) if n <= target.invocations]
+    return choices.choose("workgroup", ordered(WORKGROUP, sizes))
 
 
-def spread_flat(stmt: Stmt, loops: int, workgroup: int = WORKGROUP) -> Stmt:
+def spread_flat(stmt: Stmt, loops: int, workgroup: int) -> Stmt:
     """The outermost `loops` loops as one line of invocations."""
     stmt, line = fuse_outer(stmt, loops)
     return simplify_stmt(spread(stmt, [min(workgroup, line.extent)]))

@@ -7,64 +7,69 @@ reduced is, an invocation adds up vectors.
 
 from __future__ import annotations
 
+from math import prod
+
+from ...choices import Choices, ordered
 from ...ir.nodes import LoopKind, Stmt
 from ...ir.reduction import neutral
 from ...ir.simplify import simplify_stmt
+from ...target import GpuTarget
 from ..access import accesses, vectorisable
-from ..nest import Reduction, match_nest
+from ..nest import Reduction
 from ..steps import rfactor, sink, split, tag, vectorise
 from .merge_reduction import merge_reduction
-from .simt_pointwise import LANES, spread_flat
+from .simt_pointwise import LANES, choose_workgroup, spread_flat
 
 WINDOW_UNROLL = 25
 """Windows of up to this many elements are unrolled."""
+
+LARGEST_UNROLL = 64
+"""Elements of a window that a choice may unroll."""
 
 NEIGHBOURS = (4, 3, 2)
 """Outputs along a row that one invocation may compute: each tap is then used up to four times."""
 
 
-def simt_reduction(stmt: Stmt, busy: int) -> Stmt:
-    """`busy` invocations are wanted; tiles along rows shrink before they are undercut."""
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
+def simt_reduction(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) -> Stmt:
+    """Tiles along rows shrink before fewer invocations are left than keep the device occupied."""
+    merged, inner = merge_reduction(stmt)
+    ways = ["none"]
+    if _is_contiguous(inner):
+        ways.insert(0, "along")
+    if nest.loops and nest.loops[-1].extent % LANES == 0 and vectorisable(stmt, nest.loops[-1]):
+        ways.insert(0, "across")
+    match choices.choose("lanes", ways):
+        case "across":
+            stmt = _across(stmt, nest, target, choices)
+        case "along":
+            stmt = rfactor(merged, inner.over[-1], LANES, neutral(inner.op, inner.acc.dtype))
     if not nest.loops:
-        return simplify_stmt(_along(stmt))
-    loops = len(nest.loops)
-    lane = nest.loops[-1]
-    if lane.extent % LANES == 0 and vectorisable(stmt, lane):
-        stmt = _across(stmt, nest, busy)
-        return spread_flat(stmt, loops)
-    return spread_flat(_along(stmt), loops)
+        return simplify_stmt(stmt)
+    return spread_flat(stmt, len(nest.loops), choose_workgroup(target, choices))
 
 
-def _across(stmt: Stmt, nest: Reduction, busy: int) -> Stmt:
+def _across(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) -> Stmt:
     """Lanes are neighbouring outputs."""
-    window = 1
-    for v in nest.over:
-        window *= v.extent
+    window, outputs = prod(v.extent for v in nest.over), prod(v.extent for v in nest.loops)
     stmt, ((_, lane),) = split(stmt, nest.loops[-1], [(nest.loops[-1].extent // LANES, LANES)])
-    outputs = 1
-    for v in nest.loops:
-        outputs *= v.extent
-    if window <= WINDOW_UNROLL:
-        if len(nest.loops) > 1 and window > 1:
-            row = nest.loops[-2]
-            size = next((n for n in NEIGHBOURS if row.extent % n == 0 and outputs // LANES // n >= busy), 1)
-            if size > 1:
-                stmt, ((_, inner),) = split(stmt, row, [(row.extent // size, size)])
-                stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
+    if len(nest.loops) > 1 and 1 < window <= LARGEST_UNROLL:
+        row = nest.loops[-2]
+        sizes = [n for n in NEIGHBOURS if row.extent % n == 0]
+        occupied = (n for n in sizes if outputs // LANES // n >= target.minimum_occupancy)
+        preferred = next(occupied, 1) if window <= WINDOW_UNROLL else 1
+        size = choices.choose("neighbours", ordered(preferred, [1, *sizes]))
+        if size > 1:
+            stmt, ((_, inner),) = split(stmt, row, [(row.extent // size, size)])
+            stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
+    short = window <= WINDOW_UNROLL
+    if choices.choose("unrolled", [short, not short] if window <= LARGEST_UNROLL else [False]):
         for v in nest.over:
             stmt = tag(stmt, v, LoopKind.UNROLL)
     return vectorise(sink(stmt, lane), lane, LANES)
 
 
-def _along(stmt: Stmt) -> Stmt:
-    """Lanes are neighbouring elements of one reduction, where those lie together."""
-    merged = merge_reduction(stmt)
-    nest = match_nest(merged)
-    assert isinstance(nest, Reduction)
+def _is_contiguous(nest: Reduction) -> bool:
+    """Whether lanes can be neighbouring elements of one reduction: what it reads lies together."""
     if not nest.over or nest.over[-1].extent < 2 * LANES or not vectorisable(nest.value, nest.over[-1]):
-        return stmt
-    if not any(a.step(nest.over[-1]) == 1 for a in accesses(nest.value)):
-        return stmt
-    return rfactor(merged, nest.over[-1], LANES, neutral(nest.op, nest.acc.dtype))
+        return False
+    return any(a.step(nest.over[-1]) == 1 for a in accesses(nest.value))

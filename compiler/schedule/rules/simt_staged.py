@@ -18,6 +18,9 @@ A convolution is a product, too: its rows are output positions, its steps kernel
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import prod
+
 from ...ir.construct import all_of
 from ...ir.nodes import (
     Alloc,
@@ -37,9 +40,10 @@ from ...ir.nodes import (
 )
 from ...ir.rewrite import free_vars, rewrite, substitute
 from ...ir.simplify import simplify_stmt
-from ..nest import Reduction, match_nest
+from ..nest import Reduction, match_reduction
 from ..steps import fuse, pack, reorder, split
-from .contraction import Roles, find_roles, order_reduction, panels_of
+from .panel_layout import panels_of
+from .roles import Roles, find_roles, order_reduction
 
 ROWS, COLUMNS, STEPS = 64, 64, 16
 SIDE = 8
@@ -48,46 +52,57 @@ LANES = 4
 VECTORS = STEPS // LANES
 
 
-def simt_staged(stmt: Stmt, busy: int) -> tuple[Stmt, dict[Buffer, Buffer]] | None:
-    """The staged nest and the constant that was packed; None where tiles would be mostly empty or fewer than `busy`
-    invocations, B is no constant, or vectors of A do not lie together."""
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
+@dataclass(frozen=True, slots=True)
+class StagedPlan:
+    """A product that tiles of workgroups can compute: the loops of its rows and of its steps, in order, and how many
+    invocations its tiles have."""
+
+    roles: Roles
+    rows: tuple[Var, ...]
+    over: tuple[Var, ...]
+    invocations: int
+
+
+def find_staged(nest: Reduction) -> StagedPlan | None:
+    """None where tiles would be mostly empty, B is no constant, or vectors of A do not lie together."""
     roles = find_roles(nest)
     if roles is None or roles.row is None or not roles.b.buffer.constant or not nest.over:
         return None
     over = order_reduction(nest, roles)
-    rows = [v for v in nest.loops if v is not roles.column]
-    count = 1
-    for v in rows:
-        count *= v.extent
+    rows = tuple(v for v in nest.loops if v is not roles.column)
+    count = prod(v.extent for v in rows)
     if free_vars(roles.b) & set(rows):  # groups, each with weights of its own
         return None
     if roles.column.extent % COLUMNS or count < ROWS or over[-1].extent % LANES:
         return None
-    if -(-count // ROWS) * (roles.column.extent // COLUMNS) * SIDE * SIDE < busy:
+    if not panels_of(roles.b, roles.column, over, COLUMNS).blocks:
         return None
-    layout = panels_of(roles.b, roles.column, over, COLUMNS)
-    if not layout.blocks:
-        return None
+    workgroups = -(-count // ROWS) * (roles.column.extent // COLUMNS)
+    return StagedPlan(roles, rows, tuple(over), workgroups * SIDE * SIDE)
+
+
+def simt_staged(stmt: Stmt, plan: StagedPlan) -> tuple[Stmt, dict[Buffer, Buffer]] | None:
+    """The staged nest and the constant that was packed; None where loops of another extent than 1 remain beside the
+    rows, columns and steps."""
+    roles, rows, over = plan.roles, plan.rows, plan.over
+    layout = panels_of(roles.b, roles.column, list(over), COLUMNS)
     stmt, packed = pack(stmt, roles.b.buffer, layout)
     stmt = reorder(stmt, [*rows, roles.column])
     if len(over) > 1:
-        stmt = reorder(stmt, over)
+        stmt = reorder(stmt, list(over))
     stmt, ((vectors, lane),) = split(stmt, over[-1], [(over[-1].extent // LANES, LANES)])
     for group in (rows, [*over[:-1], vectors]):
         line = group[0]
         for v in group[1:]:
             stmt, line = fuse(stmt, line, v)
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
+    nest = match_reduction(stmt)
     value = nest.value
-    assert isinstance(value, Binary)
-    b, other = (value.a, value.b) if _loads_from(value.a, packed) else (value.b, value.a)
-    assert isinstance(b, Load)
-    if len(nest.loops) != 2 or nest.over[1:] != (lane,):
+    if not isinstance(value, Binary) or len(nest.loops) != 2 or nest.over[1:] != (lane,):
         return None
-    staged = Roles(roles.column, nest.loops[0], b, other)
+    b, other = (value.a, value.b) if _loads_from(value.a, packed) else (value.b, value.a)
+    if not isinstance(b, Load):
+        return None
+    staged = Roles(roles.column, nest.loops[0], b, other, ())
     return simplify_stmt(_Staged(nest, staged).body()), {roles.b.buffer: packed}
 
 

@@ -11,23 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...choices import Choices
 from ...ir.construct import all_of
 from ...ir.nodes import Const, Expr, For, Stmt, Var
+from ...target import GpuTarget
 from ..linear_map import Lines
-from ..nest import Reduction, match_nest
-from .simt_pointwise import LANES, spread_flat
-from .transform import Axis, Part, Tile, find_transform
+from ..nest import Reduction
+from .simt_pointwise import LANES, choose_workgroup, spread_flat
+from .transform import Axis, Part, Tile, Transform
 
 HELD = 16
 """Vectors of four that a tile may take: half of the 128 registers at which half of the waves of a GPU fit."""
 
 
-def simt_transform(stmt: Stmt) -> Stmt:
+def simt_transform(nest: Reduction, t: Transform, target: GpuTarget, choices: Choices) -> Stmt:
     """for i < 6: for j < 6: for t: for c: sum over a, b   ->   for t, c in a grid: all i, j of one tile and channel"""
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
-    t = find_transform(nest)
-    assert t is not None
     rows, columns = (
         Part(Var(f"{a.out.name}o", -(-a.out.extent // len(a.matrix))), len(a.matrix), 0) for a in (t.rows, t.columns)
     )
@@ -38,14 +36,15 @@ def simt_transform(stmt: Stmt) -> Stmt:
     lane = nest.loops[-1]
     env: dict[Var, Expr] = {}
     inner = None
-    if max(elements, rows.size * columns.size) <= HELD and lane.extent % LANES == 0 and tile.fills_lanes(lane):
+    held = max(elements, rows.size * columns.size) <= HELD
+    if held and lane.extent % LANES == 0 and tile.fills_lanes(lane) and choices.choose("vectors", [True, False]):
         outer, inner = Var(f"{lane.name}o", lane.extent // LANES), Var(f"{lane.name}i", LANES)
         env[lane] = outer * LANES + inner
         loops[-1] = outer
     body = _tile(tile, env, inner)
     for v in reversed(loops):
         body = For(v, body)
-    return spread_flat(body, len(loops))
+    return spread_flat(body, len(loops), choose_workgroup(target, choices))
 
 
 def _tile(tile: Tile, env: dict[Var, Expr], lane: Var | None) -> Stmt:

@@ -1,14 +1,14 @@
 """Reductions with few results on a GPU: a workgroup for each result, or for four that lie together.
 
 One invocation for each of 128 rows of 256 elements would read 64 vectors one after the other, with a stride that
-touches a line of the cache for each: 128 busy invocations where thousands are wanted, and a wave's load is 32 or 64
+touches a line of the cache for each: 128 invocations where thousands are wanted, and a wave's load is 32 or 64
 lines of memory instead of a few. Here 16 to 256 invocations share a row, neighbours next to each other, in vectors
 where those lie whole: 2048 invocations of four loads each, every byte once and in order. What that costs is their
 total, a few hundred cycles with one barrier or two (`passes/reduce_by_tree`, `passes/reduce_by_subgroups`), about as
 long as one load from memory takes. So it pays from eight elements an invocation on (`GpuTarget.long_reduction`), where
-otherwise the device would idle (`GpuTarget.busy`); with results enough every invocation has one for itself.
+otherwise the device would idle (`GpuTarget.minimum_occupancy`); with results enough every invocation has its own.
 
-Workgroups are as large as it takes to keep the device busy, and no larger: half-empty waves cost nothing where waves
+Workgroups are as large as minimum occupancy takes, and no larger: half-empty waves cost nothing where waves
 are few, and 16 invocations need one barrier. Software adapters switch stacks at barriers: for them every invocation is
 more work, and bert's normalisations take 3 to 4 times as long as without sharing (a twentieth more of the model), with
 64 invocations for every row 5 to 16 times (half of the model more).
@@ -21,13 +21,15 @@ from __future__ import annotations
 
 from math import prod
 
+from ...choices import Choices, ordered
 from ...ir.all_reduce import AllReduce, Among
 from ...ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, If, Load, LoopKind, Scope, Seq, Stmt, Store, Var
 from ...ir.reduction import neutral
 from ...ir.rewrite import rewrite, substitute
 from ...ir.simplify import simplify_stmt
+from ...target import GpuTarget
 from ..access import accesses, vectorisable
-from ..nest import Reduction, match_nest
+from ..nest import Reduction, match_reduction
 from ..steps import fuse, split
 
 SMALLEST, LARGEST = 16, 256
@@ -39,25 +41,22 @@ EACH = 8
 LANES = 4
 
 
-def simt_workgroup(stmt: Stmt, busy: int) -> Stmt:
+def simt_workgroup(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) -> Stmt:
     """for i: local acc; acc = a; for k reduce: acc = acc + x[i, k]; y[i] = f(acc)
     ->  for i block: for t < 64 thread:
             local acc; acc = 0; for ko reduce: acc = acc + x[i, 64*ko + t]; acc = + of workgroup(acc);
             if t < 1: y[i] = f(a + acc)
-
-    `busy` invocations are wanted.
     """
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
     along = any(a.step(nest.over[-1]) == 1 for a in accesses(nest.value))
     results: Var | None = None
     if not along and nest.loops and nest.loops[-1].extent % LANES == 0 and vectorisable(stmt, nest.loops[-1]):
         stmt, ((_, results),) = split(stmt, nest.loops[-1], [(nest.loops[-1].extent // LANES, LANES)])
     stmt, over = _fused(stmt, results)
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
+    nest = match_reduction(stmt)
     outer = [v for v in nest.loops if v is not results]
-    count = _invocations(prod(v.extent for v in outer), over.extent, busy)
+    preferred = _invocations(prod(v.extent for v in outer), over.extent, target.minimum_occupancy)
+    sizes = [n for n in (16, 32, 64, 128, 256) if n <= target.invocations]
+    count = choices.choose("invocations", ordered(preferred, sizes))
     body = _Workgroup(nest, over, results, count).body()
     for v in reversed(outer):
         body = For(v, body, LoopKind.BLOCK)
@@ -66,22 +65,20 @@ def simt_workgroup(stmt: Stmt, busy: int) -> Stmt:
 
 def _fused(stmt: Stmt, results: Var | None) -> tuple[Stmt, Var]:
     """All parallel loops but `results` as one, and all reduction loops."""
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
+    nest = match_reduction(stmt)
     outer = [v for v in nest.loops if v is not results]
     for line in (outer, [*nest.over]):
         while len(line) > 1:
             stmt, fused = fuse(stmt, *line[:2])
             line[:2] = [fused]
-    nest = match_nest(simplify_stmt(stmt))
-    assert isinstance(nest, Reduction)
-    return simplify_stmt(stmt), nest.over[0]
+    stmt = simplify_stmt(stmt)
+    return stmt, match_reduction(stmt).over[0]
 
 
-def _invocations(workgroups: int, elements: int, busy: int) -> int:
+def _invocations(workgroups: int, elements: int, occupancy: int) -> int:
     """Of each workgroup: a power of two."""
     count = SMALLEST
-    while count < LARGEST and count * workgroups < busy and 2 * count * EACH <= elements:
+    while count < LARGEST and count * workgroups < occupancy and 2 * count * EACH <= elements:
         count *= 2
     return count
 

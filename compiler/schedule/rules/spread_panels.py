@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
+from ...costs import CpuCosts
 from ...dtypes import DType
-from ...ir.cache_sets import WAYS, nearest
 from ...ir.layout import Layout
 
 
-def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType) -> Layout:
+def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType, costs: CpuCosts) -> Layout:
     """`layout`, in panels, of `matrices` one after the other; where they would otherwise lie a large power of two
     apart, its panels are a little longer in their axis `row`, or a panel more."""
     *inner, (blocked, width, _) = layout.blocks
@@ -22,7 +22,7 @@ def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType) -> Layo
     def distance(made: Layout) -> int:
         return prod(made.physical_shape) * dtype.bytes // matrices
 
-    if matrices <= WAYS:
+    if matrices <= costs.ways:
         return layout
 
     def longer() -> Iterator[Layout]:
@@ -35,4 +35,4 @@ def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType) -> Layo
                 roomy = (*(b._replace(room=b.size + rows) for b in inner), layout.blocks[-1])
                 yield replace(layout, align=tuple(align), blocks=roomy)
 
-    return min((layout, *longer()), key=lambda x: nearest(distance(x)))
+    return min((layout, *longer()), key=lambda x: costs.set_distance(distance(x)))

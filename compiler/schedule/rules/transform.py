@@ -38,7 +38,7 @@ from ...ir.simplify import simplify_expr, simplify_stmt
 from ...target import Target
 from ..access import Access, vectorisable
 from ..linear_map import Lines
-from ..nest import Reduction, match_nest
+from ..nest import Reduction
 from ..steps import NARROWEST_VECTOR, segments, vector_segments
 
 Array = np.ndarray
@@ -138,16 +138,8 @@ def _values(e: Expr, env: dict[Var, Array]) -> Array:
     raise ScheduleError(f"transform: the matrix holds {type(e).__name__}, where only selections are understood")
 
 
-def is_transform(nest: Reduction) -> bool:
-    return find_transform(nest) is not None
-
-
-def schedule_transform(stmt: Stmt, target: Target) -> Stmt:
-    """The nest `find_transform` knows, unrolled over each tile; channels innermost, in vectors."""
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
-    t = find_transform(nest)
-    assert t is not None
+def schedule_transform(nest: Reduction, t: Transform, target: Target) -> Stmt:
+    """The transform `t` that a nest is, unrolled over each tile; channels innermost, in vectors."""
     loops = [v for v in nest.loops if v not in (t.rows.out, t.columns.out)]
     made: list[Stmt] = []
     for parts in product(t.rows.parts, t.columns.parts):

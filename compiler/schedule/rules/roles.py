@@ -1,0 +1,88 @@
+"""Which loops of a contraction take which part in a register tile, and the loops that are merged before tiling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ...dtypes import F32
+from ...errors import ScheduleError
+from ...ir.contraction import find_contraction
+from ...ir.index import flat_offset
+from ...ir.nodes import Expr, Load, Stmt, Store, Var
+from ...ir.rewrite import free_vars
+from ...ir.simplify import simplify_stmt
+from ..access import Access, accesses, contiguous
+from ..nest import Reduction, match_reduction
+from ..steps import fuse
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which loop runs over columns, which over rows (None for a single row); the operand `b` that columns move, and the
+    other. `batch` are the loops that move both: each of their iterations is a product of its own."""
+
+    column: Var
+    row: Var | None
+    b: Load
+    a: Expr
+    batch: tuple[Var, ...]
+
+
+def find_roles(nest: Reduction) -> Roles | None:
+    """The roles of a sum of products, None where the nest has no column loop that can be a vector."""
+    found = find_contraction(nest.loops, nest.over, nest.value)
+    if found is None or nest.op != "+" or nest.acc.dtype != F32:
+        return None
+    best: tuple[tuple[bool, ...], Roles] | None = None
+    for c in found.orientations:
+        if not isinstance(c.b, Load) or c.b.guard is not None:
+            continue
+        for column in c.columns:
+            step = _step(c.b, column)
+            if step is None or not (step == 1 or c.b.buffer.constant):
+                continue
+            row = max(c.rows, key=lambda v: (min(v.extent, 8), nest.loops.index(v)), default=None)
+            score = (_step(nest.store, column) == 1, c.b.buffer.constant, step == 1)
+            if best is None or score > best[0]:
+                best = (score, Roles(column, row, c.b, c.a, c.batch))
+    return best[1] if best else None
+
+
+def roles_of(nest: Reduction) -> Roles:
+    """Like `find_roles`, where there are some. Raises ScheduleError for another nest."""
+    roles = find_roles(nest)
+    if roles is None:
+        raise ScheduleError("contraction: the nest is no sum of products with a column loop")
+    return roles
+
+
+def _step(access: Load | Store, var: Var) -> int | None:
+    return Access(access, flat_offset(access.buffer.shape, access.indices)).step(var)
+
+
+def row_count(nest: Reduction, roles: Roles) -> int:
+    """The rows of one product."""
+    return prod(v.extent for v in nest.loops if v is not roles.column and v not in free_vars(roles.b))
+
+
+def merge_rows(stmt: Stmt) -> tuple[Stmt, Reduction, Roles]:
+    """Fuses row loops that walk through memory as one (1x1 convolutions, batches of matrix rows)."""
+    nest = match_reduction(stmt)
+    roles = roles_of(nest)
+    taken = free_vars(roles.b) | {roles.column}
+    for outer, inner in zip(nest.loops, nest.loops[1:], strict=False):
+        if not {outer, inner} & taken and contiguous(stmt, outer, inner):
+            stmt, _ = fuse(stmt, outer, inner)
+            return merge_rows(simplify_stmt(stmt))
+    return stmt, nest, roles
+
+
+def order_reduction(nest: Reduction, roles: Roles) -> list[Var]:
+    """Reduction loops so that A is read with falling strides: kernel rows, kernel columns, channels."""
+
+    def stride(v: Var) -> int:
+        steps = [abs(s) for a in accesses(roles.a) if (s := a.step(v)) is not None]
+        return max(steps, default=0)
+
+    return sorted(nest.over, key=lambda v: -stride(v))

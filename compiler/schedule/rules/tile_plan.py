@@ -1,0 +1,190 @@
+"""The decisions of a contraction's schedule on a CPU: a register tile of rows x columns, and the loops around it.
+
+Rows are output positions (each an element of A, broadcast), columns output channels (vectors of B). A step of K of a
+tile of 6 x 8 makes 12 multiply-adds for 8 loads; smaller tiles are bound by loads or by the latency of an addition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+from math import prod
+
+from ...choices import Choices, ordered
+from ...dtypes import F32
+from ...ir.layout import Layout
+from ...ir.nodes import Var
+from ...ir.rewrite import free_vars, loads
+from ...target import Target
+from ..nest import Reduction
+from ..steps import stores_sum
+from .panel_layout import panels_of
+from .panels import panels_inside
+from .roles import Roles, order_reduction, row_count
+from .spread_panels import spread_panels
+
+FLAT_ROWS = 64
+"""Rows of narrow images that are tiled together, at most: each tile of them is code of its own."""
+
+STEPS = 4
+"""Steps of a block of K are a multiple of this where possible: targets may join that many in an iteration."""
+
+MOST_BLOCKS = 8
+"""Blocks of K that are offered; more only where the heuristic asks for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """K-blocking: so many `steps` of K at once, over panels of B of `width` columns."""
+
+    steps: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class TilePlan:
+    """A register tile has `rows` rows and `width` columns. `lines` lines of an image share tiles of rows; `line` is the
+    loop over them, None where there is none. `over` is the order of the reduction loops, of the innermost of which up
+    to `steps` steps are one iteration. `layout` is that of B if it is a constant. `inside`: panels of B inside the loop
+    over rows; `outlined`: all panels of a block are one function. `staged`: sums go through memory before a heavy
+    epilogue."""
+
+    rows: int
+    width: int
+    lines: int
+    line: Var | None
+    over: tuple[Var, ...]
+    steps: int
+    layout: Layout | None
+    inside: int
+    outlined: bool
+    staged: bool
+
+
+def choose_blocks(nest: Reduction, roles: Roles, target: Target, choices: Choices) -> Blocks | None:
+    """The blocks of a long sum over constant weights, None where it is made at once. By default those of weights that
+    come from memory, which few rows meet: through all steps of K they would drive A out of the first-level cache."""
+    (over, *others), columns, costs = nest.over, roles.column.extent, target.costs
+    width = 2 * target.lanes
+    if others or not roles.b.buffer.constant or columns % width or not stores_sum(nest):
+        return None
+    fitting = [n for n in range(2, MOST_BLOCKS + 1) if over.extent % n == 0 and over.extent // n >= costs.fewest_steps]
+    preferred = 1
+    if row_count(nest, roles) in costs.streamed_rows and roles.b.buffer.size * F32.bytes >= costs.streamed_weights:
+        least = -(-over.extent * width * F32.bytes // costs.streamed_panel)
+        preferred = next((n for n in range(least, 2 * least) if over.extent % (n * STEPS) == 0), 1)
+        preferred = 1 if over.extent // preferred < costs.fewest_steps else preferred
+    count = choices.choose("blocks", ordered(preferred, [1, *fitting]))
+    return None if count == 1 else Blocks(over.extent // count, width)
+
+
+def blocks_of(layout: Layout, nest: Reduction) -> Blocks | None:
+    """Those in which a constant lies already."""
+    if len(layout.blocks) < 2 or not stores_sum(nest):
+        return None
+    rows, columns = layout.blocks
+    return Blocks(rows.size, columns.size)
+
+
+def plan_tile(
+    nest: Reduction,
+    roles: Roles,
+    target: Target,
+    choices: Choices,
+    known: Layout | None,
+    blocks: Blocks | None = None,
+    matrices: int = 1,
+) -> TilePlan:
+    """The plan of a nest, or of what sums up one of `blocks` of one of so many `matrices`.
+
+    `known` is the layout of B if another nest has decided it: then the tile is as wide as its panels.
+    """
+    line = _line_loop(nest, roles)
+    lines = _choose_lines(line, roles, target, choices)
+    rows = lines * (roles.row.extent if roles.row is not None else 1)
+    if blocks is not None:
+        width = blocks.width
+    elif known is not None and known.blocks:
+        width = known.blocks[-1].size
+    else:
+        width = _choose_vectors(rows, roles, target, choices) * target.lanes
+    over = _choose_order(nest, roles, choices)
+    most = min(target.tile_rows(width // target.lanes), rows)
+    tile_rows = choices.choose("rows", list(range(most, 0, -1)))
+    inside = 1 if blocks is not None else _choose_inside(nest, roles, width, tile_rows, target, choices)
+    short = inside > 1 and prod(v.extent for v in over) <= target.costs.short_reduction
+    layout = known
+    if roles.b.buffer.constant and layout is None:
+        layout = _layout(roles, over, width, blocks, matrices, target)
+    return TilePlan(
+        tile_rows,
+        width,
+        lines,
+        line,
+        tuple(over),
+        steps=choices.choose("steps", list(range(target.steps, 0, -1))),
+        layout=layout if roles.b.buffer.constant else None,
+        inside=inside,
+        outlined=choices.choose("outlined", [short, not short]) if inside > 1 else False,
+        staged=choices.choose("staged", [True, False]),
+    )
+
+
+def _line_loop(nest: Reduction, roles: Roles) -> Var | None:
+    """The loop that will stand around the rows, if it moves A alone, too: the lines of an image."""
+    others = [v for v in nest.loops if v not in (roles.column, roles.row)]
+    if not others or roles.row is None or others[-1] in free_vars(roles.b):
+        return None
+    return others[-1] if any(others[-1] in free_vars(x) for x in loads(roles.a)) else None
+
+
+def _choose_lines(line: Var | None, roles: Roles, target: Target, choices: Choices) -> int:
+    """How many lines of a narrow image share tiles, so that fewer of them are narrower than the registers allow."""
+    if line is None or roles.row is None:
+        return 1
+    width, tile_rows = roles.row.extent, target.tile_rows(min(2, -(-roles.column.extent // target.lanes)))
+
+    def tiles(lines: int) -> int:
+        whole, rest = divmod(line.extent, lines)
+        return whole * -(-lines * width // tile_rows) + -(-rest * width // tile_rows)
+
+    fitting = range(1, max(1, min(line.extent, FLAT_ROWS // width)) + 1)
+    best = min(fitting, key=tiles)
+    return choices.choose("lines", ordered(best if tiles(best) <= 0.95 * tiles(1) else 1, fitting))
+
+
+def _choose_vectors(rows: int, roles: Roles, target: Target, choices: Choices) -> int:
+    """Tile width in vectors: with few rows it takes more columns to hide the latency of additions."""
+    available = -(-roles.column.extent // target.lanes)
+    preferred = max(1, min({1: 10, 2: 4, 3: 3}.get(rows, 2), available))
+    return choices.choose("vectors", ordered(preferred, range(1, min(available, target.widest_tile) + 1)))
+
+
+def _choose_order(nest: Reduction, roles: Roles, choices: Choices) -> list[Var]:
+    """The reduction loops, by default with falling strides of A."""
+    preferred = tuple(nest.over.index(v) for v in order_reduction(nest, roles))
+    others = permutations(range(len(nest.over))) if len(nest.over) <= 3 else ()
+    return [nest.over[i] for i in choices.choose("order", ordered(preferred, list(others)))]
+
+
+def _choose_inside(nest: Reduction, roles: Roles, width: int, tile_rows: int, target: Target, choices: Choices) -> int:
+    products = prod(v.extent for v in roles.batch)
+    a = sum(x.buffer.size for x in loads(roles.a)) * F32.bytes // products
+    b = roles.b.buffer.size * F32.bytes // products
+    panels = -(-roles.column.extent // width)
+    preferred = panels_inside(a, b, -(-row_count(nest, roles) // tile_rows), panels, target.costs)
+    powers = [1 << n for n in range(panels.bit_length()) if 1 << n < panels]
+    return choices.choose("inside", ordered(preferred, [1, *powers, panels]))
+
+
+def _layout(roles: Roles, over: list[Var], width: int, blocks: Blocks | None, matrices: int, target: Target) -> Layout:
+    """Panels, those of many matrices so that they do not share cache sets."""
+    layout = panels_of(roles.b, roles.column, over, width, None if blocks is None else over[0])
+    old = roles.b.buffer.layout
+    if not layout.blocks or len(over) > 1 or old is None:
+        return layout
+    row = next((a for a, i in enumerate(old.logical(roles.b.indices)) if over[0] in free_vars(i)), None)
+    if row is None:
+        return layout
+    count = matrices * prod(v.extent for v in roles.batch)
+    return spread_panels(layout, count, row, roles.b.buffer.dtype, target.costs)
