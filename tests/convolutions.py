@@ -66,4 +66,4 @@ CASES = (
 
 
 def always(tile: OutputTile) -> Choice:
-    return lambda t, conv, alike: tile
+    return lambda t, conv, alike: [tile]

@@ -42,7 +42,7 @@ def measure_layer(layer: Rewritten) -> LayerError:
     data = np.random.default_rng(0).standard_normal(x.shape).astype(np.float32)
     exact = convolve(data, found, conv.shape)
     errors = []
-    for choose in (lambda *_: layer.tile, None):
+    for choose in (lambda *_: [layer.tile], None):
         lowered = lower_tensors(conv.name, program, choose=choose)
         result = NativeModel(compile_for(lowered, host_target())).run({"x": data})["y"]
         errors.append(float(np.abs(result - exact).max() / max(np.abs(exact).max(), 1e-30)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ..choices import DEFAULT, Choices
 from ..costs import CPU_COSTS, CpuCosts
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
@@ -60,13 +61,14 @@ def lower_model(
     policy: LayoutPolicy = CPU_LAYOUTS,
     choose: Choice | None = None,
     costs: CpuCosts = CPU_COSTS,
+    choices: Choices = DEFAULT,
 ) -> Lowered:
     """Operators become tensors, tensors groups, groups naive kernels with a place for each result.
 
     `policy` is what the family of targets wants of layouts. Below `opt_level` 2 every tensor lies row-major. `choose`
     picks the convolutions to compute by Winograd's algorithm.
     """
-    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy, choose, costs)
+    return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy, choose, costs, choices)
 
 
 @deep_recursion()
@@ -78,17 +80,19 @@ def lower_tensors(
     policy: LayoutPolicy = CPU_LAYOUTS,
     choose: Choice | None = None,
     costs: CpuCosts = CPU_COSTS,
+    choices: Choices = DEFAULT,
 ) -> Lowered:
-    """Tensors become groups, groups naive kernels with a place for each result."""
+    """Tensors become groups, groups naive kernels with a place for each result. `choices` are those for layers,
+    in scopes that the names of tensors give: `winograd`, `band`, `split_k`, `stages`."""
     rewritten: tuple[Rewritten, ...] = ()
     if opt_level >= 2:
         tensors = add_relayouts(tensors)
         if choose is not None:
-            tensors, rewritten = use_winograd(tensors, choose, in_line=policy.windows is not None)
+            tensors, rewritten = use_winograd(tensors, choose, choices, in_line=policy.windows is not None)
     if policy.occupancy is not None:
-        tensors = split_contractions(tensors, policy.occupancy)
+        tensors = split_contractions(tensors, policy.occupancy, choices)
     if policy.stages is not None:
-        tensors = split_reductions(tensors, policy.stages, policy.shared or policy.stages)
+        tensors = split_reductions(tensors, policy.stages, policy.shared or policy.stages, choices)
     if policy.reads is not None:
         tensors = split_reads(tensors, policy.reads)
     fused = fuse(tensors, policy.reads)
@@ -102,7 +106,7 @@ def lower_tensors(
     groups = tuple(g for g in groups if g.output not in aliases)
     kernels = tuple(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders) for g in groups)
     if policy.windows is None:
-        groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts, costs)
+        groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts, costs, choices)
     for k in kernels:
         observe("build_kernel", k)
     stored = place_tensors(tensors, groups, layouts, aliases)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
+from ..choices import DEFAULT, Choices
 from ..errors import InternalError
 from ..ir.index import affine, flat_offset, range_of
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
@@ -41,7 +42,7 @@ of 0 means a line of elements, of one dimension, rounded up to texels.
 """
 
 
-def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1) -> Kernel:
+def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1, choices: Choices = DEFAULT) -> Kernel:
     """A naive kernel becomes loops over a grid of fragments, around a tile; parameters are those of `places`.
 
     The rows of an image are computed in `bands` side by side.
@@ -56,7 +57,7 @@ def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1) -> Kernel:
     grid, tiles, place = _image(out, tile, bands) if tile else _line(store.buffer)
     at = _invert(store, loops, place, kernel)
     inner = _grow(substitute(inner, at), kernel, places, place)
-    inner = _transform(kernel, inner, at, tiles) or _tiled(inner, tiles)
+    inner = _transform(kernel, inner, at, tiles) or _tiled(inner, tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
     if not tile:
         inner, grid = _in_rows(inner, grid[0])
@@ -75,9 +76,10 @@ def _transform(kernel: Kernel, inner: Stmt, at: dict[Var, Expr], tiles: list[Var
     return schedule_fragment_transform(body, found, at, tiles)
 
 
-def _tiled(inner: Stmt, tiles: list[Var]) -> Stmt:
-    if isinstance(match_nest(inner), Reduction):
-        inner = schedule_fragment_reduction(inner, tiles)
+def _tiled(inner: Stmt, tiles: list[Var], choices: Choices) -> Stmt:
+    nest = match_nest(inner)
+    if isinstance(nest, Reduction):
+        inner = schedule_fragment_reduction(inner, nest, tiles, choices)
     for v in reversed(tiles):
         inner = For(v, inner)
     for v in tiles:

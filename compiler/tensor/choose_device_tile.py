@@ -7,14 +7,15 @@ of them the filters' bytes decide (of 512 x 512 channels at 7 x 7 pixels they ta
 convolution to compute).
 
 A page waits for every shader before its first result. Convolutions of the same shapes share theirs, so it is what all
-of them save together that must earn back the time to compile them.
+of them save together that must amortise the time to compile them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil, prod
 
+from ..choices import ordered
 from ..costs import GpuCosts
 from ..dtypes import F32
 from .match_convolution import Convolution
@@ -27,26 +28,26 @@ TAPS = 3
 
 
 def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[tuple[int, ...]], bool]) -> Choice:
-    """For each convolution the tiles of F(m x k, 3 x 3), None where the direct convolution is as good. `order`
-    is that of the windows' dimensions; `fits`: whether a device can hold a tensor of a physical shape."""
+    """For each convolution the tiles of F(m x k, 3 x 3), by what they cost; None first where the direct convolution is
+    as good. `order` is that of the windows' dimensions; `fits`: whether a device can hold a tensor of a physical
+    shape."""
 
-    def choose(t: Tensor, conv: Convolution, alike: int) -> OutputTile | None:
+    def choose(t: Tensor, conv: Convolution, alike: int) -> Sequence[OutputTile | None]:
         channels, filters = conv.x.shape[1], t.shape[1]
-        if conv.weights.shape[2:] != (TAPS, TAPS) or min(channels, filters) < 2 * LANES:
-            return None
+        if conv.weights.shape[2:] != (TAPS, TAPS):
+            return [None]
 
         def can_hold(tile: OutputTile) -> bool:
             windows, products = ((*_window(tile), _tiles(t, tile), c) for c in (channels, filters))
             return fits(tuple(windows[d] for d in order)) and fits(products)
 
-        fitting = [tile for tile in TILES if can_hold(tile)]
-        best = min(fitting, key=lambda tile: _by_tiles(t, conv, tile, costs), default=None)
-        if best is None:
-            return None
-        direct, by_tiles = _direct(t, conv, costs), _by_tiles(t, conv, best, costs)
+        tiles = sorted(filter(can_hold, TILES), key=lambda tile: _by_tiles(t, conv, tile, costs))
+        if not tiles or min(channels, filters) < 2 * LANES:
+            return [None, *tiles]
+        direct, by_tiles = _direct(t, conv, costs), _by_tiles(t, conv, tiles[0], costs)
         saved = alike * costs.amortised_runs * (direct - by_tiles)
         pays = by_tiles < costs.winograd_gain * direct and saved > costs.winograd_shaders * costs.shader
-        return best if pays else None
+        return ordered(tiles[0] if pays else None, [None, *tiles])
 
     return choose
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, prod
 
+from ..choices import ordered
 from ..costs import CpuCosts
 from ..dtypes import F32
 from .match_convolution import Convolution
@@ -16,13 +18,16 @@ LANES = 4
 
 
 def choose_tile(costs: CpuCosts) -> Choice:
-    """For each convolution the tiles of F(m x k, 3 x 3), None where the direct convolution is as good."""
+    """For each convolution the tiles of F(m x k, 3 x 3), by what they cost; None first where the direct convolution is
+    as good."""
 
-    def choose(t: Tensor, conv: Convolution, _alike: int) -> OutputTile | None:
-        if conv.weights.shape[2:] != (3, 3) or min(conv.weights.shape[:2]) < 2 * LANES:
-            return None
-        best = min(TILES, key=lambda tile: _by_tiles(t, conv, tile, costs))
-        return best if _by_tiles(t, conv, best, costs) < costs.winograd_gain * _direct(t, conv, costs) else None
+    def choose(t: Tensor, conv: Convolution, _alike: int) -> Sequence[OutputTile | None]:
+        if conv.weights.shape[2:] != (3, 3):
+            return [None]
+        tiles = sorted(TILES, key=lambda tile: _by_tiles(t, conv, tile, costs))
+        gains = _by_tiles(t, conv, tiles[0], costs) < costs.winograd_gain * _direct(t, conv, costs)
+        pays = gains and min(conv.weights.shape[:2]) >= 2 * LANES
+        return ordered(tiles[0] if pays else None, [None, *tiles])
 
     return choose
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..choices import DEFAULT, Choices, Scope, ordered
 from ..costs import CpuCosts
 from ..ir.layout import Layout
 from ..ir.nodes import Buffer, Const, Expr, For, Kernel, Load, Node, Seq, Stmt, Store, Var
@@ -35,6 +36,7 @@ def join_bands(
     kernels: tuple[Kernel, ...],
     layouts: Mapping[Tensor, Layout],
     costs: CpuCosts,
+    choices: Choices = DEFAULT,
 ) -> Kernels:
     """Groups, their kernels and the layouts, with the three kernels of each layer joined where that pays."""
     placed = dict(layouts)
@@ -44,7 +46,8 @@ def join_bands(
         first = next(g for g in of if g.output is windows)
         second = next(g for g in of if g.output is products)
         last = next(g for g in of if g.anchor is result.buffer)
-        rows = _rows(windows, filters, products, costs)
+        options = _rows(windows, filters, products, costs)
+        rows = Scope(choices, result.name).choose("band", options)
         if rows < windows.shape[TILE_ROW]:
             chain = (first, second, last)
             group, kernel, scratch = _join(chain, [of[g] for g in chain], layer.tile[0], rows, costs)
@@ -54,15 +57,17 @@ def join_bands(
     return tuple(of), tuple(of.values()), placed
 
 
-def _rows(windows: Tensor, filters: Tensor, products: Tensor, costs: CpuCosts) -> int:
-    """Rows of tiles in a band: all of them where they are small enough together; else bands of about equal size."""
+def _rows(windows: Tensor, filters: Tensor, products: Tensor, costs: CpuCosts) -> list[int]:
+    """Rows of tiles in a band, the preferred number first: all of them where they are small enough together; else bands
+    of about equal size."""
     rows, columns = windows.shape[TILE_ROW : TILE_ROW + 2]
     tiles = windows.shape[2] * columns
     row = (_bytes(windows) + _bytes(products)) // rows
     kept = _bytes(filters) <= costs.kept_filters
     size = costs.band if kept else min(2 * _bytes(filters), costs.largest_band)
     most = max(size // row, -(-costs.fewest_tiles // tiles), 1)
-    return -(-rows // -(-rows // most))
+    preferred = -(-rows // -(-rows // most))
+    return ordered(preferred, [rows, *(1 << n for n in range(rows.bit_length()) if 1 << n < rows)])
 
 
 def _bytes(t: Tensor) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from ..choices import DEFAULT, Choices, Scope, ordered
 from ..dtypes import F32
 from ..ir.contraction import find_contraction
 from ..ir.nodes import Buffer, Const, Expr, Load, Var
@@ -38,18 +39,21 @@ class Product:
     over: Var
 
 
-def split_contractions(program: TensorProgram, occupancy: int) -> TensorProgram:
+def split_contractions(program: TensorProgram, occupancy: int, choices: Choices = DEFAULT) -> TensorProgram:
     """y[i, j] = sum of a[i, k] w[k, j], k < 512
     ->  t[p, i, j] = sum of a[i, 64 p + k] w[64 p + k, j], k < 64;   y[i, j] = sum of t[p, i, j], p < 8
 
-    Of products with a constant that have fewer tiles than `occupancy` invocations. Sums are reassociated.
+    By default of products with a constant that have fewer tiles than `occupancy` invocations. Sums are reassociated.
+    The decision is `split_k` of the scope that the result names.
     """
     images: set[Buffer] = set()
 
     def parts(t: Tensor) -> list[Tensor]:
         found = match_product(t)
-        count = count_parts(t, found, occupancy) if found is not None else 1
-        if found is None or count == 1:
+        if found is None:
+            return [t]
+        count = Scope(choices, t.name).choose("split_k", count_parts(t, found, occupancy))
+        if count == 1:
             return [t]
         partial = _partial(t, found.over, count)
         whole = _whole(t, partial, count)
@@ -80,15 +84,19 @@ def match_product(t: Tensor) -> Product | None:
     return None
 
 
-def count_parts(t: Tensor, found: Product, occupancy: int) -> int:
-    """In how many equal parts the products are added up; in multiples of four, if that can be."""
+def count_parts(t: Tensor, found: Product, occupancy: int) -> list[int]:
+    """In how many equal parts the products can be added up, the preferred number first: as many as keep the device
+    occupied, in multiples of four elements, if that can be."""
     assert isinstance(t.body, Reduce)
     along = max((v.extent for v in found.rows), default=1)
     invocations = prod(t.shape) // (min(ROWS, along) * COLUMNS)
     extent = found.over.extent
-    most = min(occupancy // max(1, invocations), prod(v.extent for v in t.body.axes) // LEAST)
-    fitting = [n for n in range(2, most + 1) if extent % n == 0]
-    return max([n for n in fitting if extent // n % COLUMNS == 0] or fitting or [1])
+    longest = prod(v.extent for v in t.body.axes) // LEAST
+    most = min(occupancy // max(1, invocations), longest)
+    fitting = [n for n in range(2, longest + 1) if extent % n == 0]
+    occupied = [n for n in fitting if n <= most]
+    preferred = max([n for n in occupied if extent // n % COLUMNS == 0] or occupied or [1])
+    return ordered(preferred, [1, *fitting])
 
 
 def _partial(t: Tensor, over: Var, parts: int) -> Tensor:

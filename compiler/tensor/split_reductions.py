@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from ..choices import DEFAULT, Choices, Scope, ordered
 from ..ir.contraction import find_contraction
 from ..ir.layout import Stages
 from ..ir.nodes import Const, Expr, Load, Node, Select, Var
@@ -14,14 +15,20 @@ from .program import TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
 
+FEWEST = 128
+"""Elements of a reduction that a choice may make in stages."""
 
-def split_reductions(program: TensorProgram, alone: Stages, shared: Stages) -> TensorProgram:
+
+def split_reductions(
+    program: TensorProgram, alone: Stages, shared: Stages, choices: Choices = DEFAULT
+) -> TensorProgram:
     """y = sum of x[r], r < 9000   ->   t[i] = sum of x[9 * i + r], r < 9; y = sum of t[i], i < 1000
 
     Of products `alone` says which, since an invocation makes a tile of results, of others `shared`. Parts are as many
-    as minimum occupancy takes, or more where they would still be too long. Sums are reassociated.
+    as minimum occupancy takes, or more where they would still be too long. Sums are reassociated. The
+    decision is `stages` of the scope that the result names.
     """
-    return replace_tensors(program, lambda t: _stages(t, alone if _is_product(t) else shared))
+    return replace_tensors(program, lambda t: _stages(t, alone if _is_product(t) else shared, choices))
 
 
 def _is_product(t: Tensor) -> bool:
@@ -32,24 +39,30 @@ def _is_product(t: Tensor) -> bool:
     return found is not None and bool(found.rows or found.columns)
 
 
-def _stages(t: Tensor, stages: Stages) -> list[Tensor]:
+def _stages(t: Tensor, stages: Stages, choices: Choices) -> list[Tensor]:
     """`t` alone, or what it is made from in stages and then itself."""
-    if not isinstance(t.body, Reduce) or t.prepared:
+    longest = max(t.body.axes, key=lambda v: v.extent, default=None) if isinstance(t.body, Reduce) else None
+    if longest is None or not isinstance(t.body, Reduce) or t.prepared or not prod(t.shape):
         return [t]
-    results = prod(t.shape)
-    elements = prod(v.extent for v in t.body.axes)
-    longest = max(t.body.axes, key=lambda v: v.extent, default=None)
-    if longest is None or not 0 < results < stages.occupancy or elements <= stages.most:
-        return [t]
-    long = min(-(-elements // stages.most), stages.most)
-    parts = _parts(longest.extent, max(-(-stages.occupancy // results), long))
+    parts = Scope(choices, t.name).choose("stages", _options(t, t.body, longest.extent, stages))
     if parts < 2:
         return [t]
     partial = _partial(t, t.body, longest, parts)
     part = Var("part", parts)
     whole = Reduce(t.body.op, (part,), Load(partial.buffer, (*t.axes, part)), t.body.init)
-    first = _stages(partial, stages)
+    first = _stages(partial, stages, choices)
     return [*first, replace(t, body=whole, reads=(first[-1],))]
+
+
+def _options(t: Tensor, whole: Reduce, extent: int, stages: Stages) -> list[int]:
+    """Parts that the longest loop can be cut into, the preferred number first."""
+    results, elements = prod(t.shape), prod(v.extent for v in whole.axes)
+    preferred = 1
+    if results < stages.occupancy and elements > stages.most:
+        long = min(-(-elements // stages.most), stages.most)
+        preferred = max(1, _parts(extent, max(-(-stages.occupancy // results), long)))
+    powers = [1 << n for n in range(2, (extent // 4).bit_length())] if elements >= FEWEST else []
+    return ordered(preferred, [1, *powers])
 
 
 def _parts(extent: int, wanted: int) -> int:

@@ -14,11 +14,12 @@ Where that suits the target better, n, th and tw are one dimension, which counts
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..choices import DEFAULT, Choices, Scope
 from ..dtypes import F32
 from ..ir.nodes import Const, Expr, Origin, Select
 from ..ir.simplify import simplify_expr
@@ -29,8 +30,9 @@ from .tensor import Tensor, compute, reduce
 from .winograd_matrices import OutputTile, winograd
 
 Array = np.ndarray
-Choice = Callable[[Tensor, Convolution, int], OutputTile | None]
-"""The output tiles by which a convolution, one of so many of its shapes, is to be computed; None: as it is."""
+Choice = Callable[[Tensor, Convolution, int], Sequence[OutputTile | None]]
+"""The output tiles by which a convolution, one of so many of its shapes, can be computed, the preferred ones first;
+None: as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +45,20 @@ class Rewritten:
 
 
 def use_winograd(
-    program: TensorProgram, choose: Choice, *, in_line: bool = False
+    program: TensorProgram, choose: Choice, choices: Choices = DEFAULT, *, in_line: bool = False
 ) -> tuple[TensorProgram, tuple[Rewritten, ...]]:
     """The program with the convolutions that `choose` picks computed by tiles, and what was rewritten. `in_line`: one
-    dimension counts the tiles."""
+    dimension counts the tiles. The decision is `winograd` of the scope that the result names."""
     rewritten: list[Rewritten] = []
     channels_last, planes = set(program.channels_last), set(program.planes)
     alike = Counter(_shapes(t, c) for t in program.tensors if (c := match_convolution(t)) is not None)
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
         found = match_convolution(t)
-        tile = None if found is None else choose(t, found, alike[_shapes(t, found)])
-        if found is None or tile is None:
+        if found is None:
+            return (t,)
+        tile = Scope(choices, t.name).choose("winograd", choose(t, found, alike[_shapes(t, found)]))
+        if tile is None:
             return (t,)
         made = by_tiles(t, found, tile, in_line=in_line)
         rewritten.append(Rewritten(tile, t, made))

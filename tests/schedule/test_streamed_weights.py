@@ -110,11 +110,8 @@ def test_a_residual_in_the_memory_of_the_result(target: str) -> None:
         node("Add", ["p", "r"], ["y"]),
     ]
     proto, feeds = model(nodes, {"x": [5, 64]}, ["y"], weights), {"x": random((5, 64), 9)}
-    assert_close(
-        run(compile_for(lower(proto), with_costs(TARGETS[target], **SMALL)), target, feeds),
-        onnxruntime_results(proto, feeds),
-        1e-5,
-    )
+    got = run(compile_for(lower(proto), with_costs(TARGETS[target], **SMALL)), target, feeds)
+    assert_close(got, onnxruntime_results(proto, feeds), 1e-5)
 
 
 def test_columns_are_cut_for_cores(small: None) -> None:

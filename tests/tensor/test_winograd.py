@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.build.build import build
 from webnn_compile.build.measure_layer import convolve, measure_layer
 from webnn_compile.build.options import Options
-from webnn_compile.costs import CPU_COSTS
+from webnn_compile.costs import CPU_COSTS, CpuCosts
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.lower_graph import lower_graph
@@ -41,8 +42,8 @@ def verify(stage: str, result: Graph | Kernel) -> None:
         verify_kernel(result, stage)
 
 
-def lower(proto: onnx.ModelProto, choose: Choice | None) -> Lowered:
-    return lower_model(run_graph_passes(import_model(proto)), verify, choose=choose)
+def lower(proto: onnx.ModelProto, choose: Choice | None, costs: CpuCosts = CPU_COSTS) -> Lowered:
+    return lower_model(run_graph_passes(import_model(proto)), verify, choose=choose, costs=costs)
 
 
 def run(lowered: Lowered, target: str, feeds: dict[str, Any]) -> dict[str, Any]:

@@ -13,55 +13,74 @@ from math import prod
 
 import numpy as np
 
+from ...choices import Choices, ordered
 from ...dtypes import I32
 from ...ir.index import affine
 from ...ir.nodes import Binary, Cast, Const, Expr, Load, LoopKind, Scope, Select, Stmt, Var
 from ...ir.rewrite import free_vars, loads
 from ...ir.scalar_ops import apply_binary
 from ...ir.simplify import simplify_stmt
-from ..nest import Reduction, match_nest
+from ..nest import Reduction
 from ..steps import reorder, segments, split, tag
 
 TEXEL = 4
 FETCHES = 48
 """Texels fetched in one round at most, where a loop could be kept instead."""
 
+MOST_FETCHES = 96
+"""Those that a choice may have."""
+
 Array = np.ndarray
 
 
-def schedule_fragment_reduction(stmt: Stmt, tiles: Sequence[Var]) -> Stmt:
+def schedule_fragment_reduction(stmt: Stmt, nest: Reduction, tiles: Sequence[Var], choices: Choices) -> Stmt:
     """The reduction without its parallel loops; `tiles` are those that will be written out inside."""
-    nest = match_nest(stmt)
-    assert isinstance(nest, Reduction)
     if not nest.over:
         return stmt
-    run = _along_texels(nest)
-    sites = [x for x in loads(nest.value) if x.buffer.scope is Scope.GLOBAL]
-    together = {v: v.extent for v in tiles}
-    if run is not None:
-        together[run] = min(TEXEL, run.extent)
-    free = [v for v in nest.over if v is not run]
-    while short := [v for v in free if v.extent <= FETCHES]:
-        best = min(short, key=lambda v: fetches(sites, {**together, v: v.extent}) / v.extent)
-        if fetches(sites, {**together, best: best.extent}) > FETCHES:
-            break
-        together[best] = best.extent
-        free.remove(best)
-    written = [v for v in nest.over if v in together and v is not run]
-    order = [*free, *([run] if run is not None else []), *written]
+    runs = _along_texels(nest)
+    run = choices.choose("run", [None if v is None else nest.over.index(v) for v in runs])
+    along = None if run is None else nest.over[run]
+    written = _written_out(nest, along, tiles, choices)
+    free = [v for v in nest.over if v not in written and v is not along]
+    order = [*free, *([along] if along is not None else []), *(v for v in nest.over if v in written)]
     if len(order) > 1:
         stmt = reorder(stmt, order)
     for v in written:
         stmt = tag(stmt, v, LoopKind.UNROLL)
-    if run is not None:
-        stmt, parts = split(stmt, run, segments(run.extent, TEXEL))
+    if along is not None:
+        stmt, parts = split(stmt, along, segments(along.extent, TEXEL))
         for _, inner in parts:
             stmt = tag(stmt, inner, LoopKind.UNROLL)
     return simplify_stmt(stmt)
 
 
-def _along_texels(nest: Reduction) -> Var | None:
-    """The loop that runs along the last axis of most operands; else one that runs along the pixels of a tile."""
+def _written_out(nest: Reduction, along: Var | None, tiles: Sequence[Var], choices: Choices) -> list[Var]:
+    """The loops that are written out: in each round the one that adds the fewest fetches for its iterations, by default
+    as long as fetches stay few."""
+    sites = [x for x in loads(nest.value) if x.buffer.scope is Scope.GLOBAL]
+    written_out = {v: v.extent for v in tiles}
+    if along is not None:
+        written_out[along] = min(TEXEL, along.extent)
+    free = [v for v in nest.over if v is not along and v.extent <= FETCHES]
+    candidates: list[tuple[Var, int]] = []
+    while free:
+        best = min(free, key=lambda v: fetches(sites, {**written_out, v: v.extent}) / v.extent)
+        written_out[best] = best.extent
+        fetched = fetches(sites, written_out)
+        candidates.append((best, fetched))
+        free.remove(best)
+        if fetched > MOST_FETCHES:
+            break
+    counts = [n for n, (_, fetched) in enumerate(candidates, 1) if fetched <= MOST_FETCHES]
+    few = next((n for n, (_, fetched) in enumerate(candidates) if fetched > FETCHES), len(candidates))
+    count = choices.choose("written", ordered(few, [0, *counts]))
+    return [v for v, _ in candidates[:count]]
+
+
+def _along_texels(nest: Reduction) -> list[Var | None]:
+    """Loops that may go in steps of a texel, the preferred one first: the one that runs along the last axis of most
+    operands; else one that runs along the pixels of a tile; else none."""
+    found: dict[Var | None, None] = {}
     for axis in (-1, -2):
         score = dict.fromkeys(nest.over, 0)
         for x in loads(nest.value):
@@ -71,8 +90,8 @@ def _along_texels(nest: Reduction) -> Var | None:
                     score[v] += form.coefficient(v) == 1
         best = max(nest.over, key=lambda v: (score[v], v.extent))
         if score[best] and (axis == -1 or best.extent >= 2 * TEXEL):
-            return best
-    return None
+            found[best] = None
+    return [*found, None]
 
 
 def fetches(sites: Sequence[Load], together: Mapping[Var, int]) -> int:
