@@ -31,7 +31,7 @@ SERIAL = 2048
 """Elements that one fragment reduces where few do: longer loops leave a GPU idle, and may be taken for a hang."""
 
 REDUCERS = 1024
-"""Fragments that keep a GPU occupancy, where each reduces for itself."""
+"""Fragments that keep a GPU occupied, where each reduces for itself."""
 
 POLICY = LayoutPolicy(
     borders=False, fill_borders=False, linear=False, reads=UNITS, stages=Stages(SERIAL, REDUCERS), windows=(0, 2, 1, 3)

@@ -37,7 +37,7 @@ POLICY = LayoutPolicy(
 @dataclass(frozen=True, slots=True)
 class WebGpu:
     """Values lie in buffers, in linear order; a border of zeros is there from the start and never written. Where fewer
-    results are wanted than keep a GPU occupancy, workgroups share reductions, and long ones are made in stages."""
+    results are wanted than keep a GPU occupied, workgroups share reductions, and long ones are made in stages."""
 
     target: GpuTarget = WEBGPU
     name: str = "webgpu"
