@@ -69,10 +69,10 @@ def measure_heap(page: Page) -> Callable[[], int]:
 def run_in_worker(page: Page, options: dict[str, Any], inputs: dict[str, list[float]]) -> dict[str, Any]:
     """{outputs, info, workers} of a model that a worker of the page's own loads; `workers` are those started there.
 
-    Skips where that starts one in Firefox, which may hang: runtime-js/start_threads.js.
+    Skips where that starts one in Firefox, which may hang: runtime-js/worker/start_threads.js.
     """
     if browser_name(page) == "firefox" and (options.get("worker") or options.get("threads", 1) != 1):
-        pytest.skip("Firefox may hang where a worker starts a worker: runtime-js/start_threads.js")
+        pytest.skip("Firefox may hang where a worker starts a worker: runtime-js/worker/start_threads.js")
     answer: dict[str, Any] = page.evaluate(
         """([options, inputs]) => new Promise((resolve, reject) => {
           const outer = new Worker('./outer_worker.js', { type: 'module' });

@@ -49,7 +49,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("rows")
     shutil.copytree(PAGES, made, dirs_exist_ok=True)
-    shutil.copy(ROOT / "runtime-js" / "dtypes.js", made)
+    shutil.copy(ROOT / "runtime-js" / "values" / "dtypes.js", made)
     (made / "rows").mkdir()
     return made
 

@@ -1,4 +1,4 @@
 // The backends of this bundle: the compiler leaves out the lines of those that it was not asked for.
-export { startWasm as wasm } from './start_wasm.js';
-export { startWebgl as webgl } from './start_webgl.js';
-export { startWebgpu as webgpu } from './start_webgpu.js';
+export { startWasm as wasm } from './wasm/start_wasm.js';
+export { startWebgl as webgl } from './webgl/start_webgl.js';
+export { startWebgpu as webgpu } from './webgpu/start_webgpu.js';

@@ -3,19 +3,19 @@ import * as backends from './backends.js';
 import { DeviceLostError, UnsupportedError } from './errors.js';
 
 /** @typedef {import('./model.js').Progress} Progress */
-/** @typedef {import('./load.js').Part} Part */
+/** @typedef {import('./load/load.js').Part} Part */
 /** @typedef {import('./model.js').RunOptions} RunOptions */
 /** @typedef {import('./model.js').KernelTime} KernelTime */
 /**
  * @typedef {object} Plan What a session is started from; plain data but for `startThreads`, `signal`, `device` and `heard`.
  * @property {Part[]} parts in order of preference
- * @property {(import('./fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
- * @property {readonly import('./start_wasm.js').TensorSpec[]} inputs
- * @property {readonly import('./start_wasm.js').TensorSpec[]} outputs
+ * @property {(import('./fetch/fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
+ * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} inputs
+ * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} outputs
  * @property {number | 'auto'} threads
  * @property {boolean} warmup
- * @property {import('./features.js').Variant[]} variants of wasm that the browser has
- * @property {import('./start_threads.js').StartThreads} startThreads where that is allowed
+ * @property {import('./wasm/features.js').Variant[]} variants of wasm that the browser has
+ * @property {import('./worker/start_threads.js').StartThreads} startThreads where that is allowed
  * @property {number} timeout ms of silence
  * @property {AbortSignal | undefined} [signal] ends the start
  * @property {GPUDevice} [device] the caller's own

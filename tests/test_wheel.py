@@ -49,8 +49,9 @@ def test_wheel_holds_one_package_and_the_runtime(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"webnn_compile"}
     python = {file.relative_to(ROOT / "compiler").as_posix() for file in (ROOT / "compiler").rglob("*.py")}
-    scripts = {f"runtime_js/{file.name}" for file in (ROOT / "runtime-js").glob("*.js")}
-    assert scripts, "runtime-js is empty"
+    runtime = [file for file in (ROOT / "runtime-js").rglob("*.*") if "__pycache__" not in file.parts]
+    scripts = {f"runtime_js/{file.relative_to(ROOT / 'runtime-js').as_posix()}" for file in runtime}
+    assert "runtime_js/load/load.js" in scripts
     assert {f"webnn_compile/{name}" for name in python | scripts} <= set(names)
 
 

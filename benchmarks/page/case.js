@@ -1,5 +1,5 @@
 // The inputs of a case and the outputs that are expected of it, from the files that the harness wrote.
-import { typedArray } from '../../runtime-js/dtypes.js';
+import { typedArray } from '../../runtime-js/values/dtypes.js';
 
 export async function fetchBytes(url) {
   const response = await fetch(url);

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from ..errors import InternalError
 from .files import STABLE_NAMES, BundleFile, hashed_file
 
 _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
+_FOLDERS = re.compile(r"""(?<=['"])(?:\.\.?/)+(?:[a-z_]+/)*(?=[a-z_]+\.(?:js|css|svg)['"])""")
 _BACKEND = re.compile(r"^export \{ \w+ as (\w+) \} from .*\n", re.MULTILINE)
 _COMMENT = r"/\*\*(?:(?!\*/).)*\*/"
 _TYPES = re.compile(rf"^[ \t]*{_COMMENT}[ \t]*\n|{_COMMENT} ?", re.MULTILINE | re.DOTALL)
 
 
 def read_runtime() -> dict[str, str]:
-    """The runtime's source files by name."""
+    """The runtime's source files by name, without their folders, which a bundle lacks: references are "./name.js"."""
     folder = files("webnn_compile.runtime_js")
     sources = {
-        path.name: path.read_text(encoding="utf-8").replace("\r\n", "\n")
-        for path in folder.iterdir()
+        path.name: _FOLDERS.sub("./", path.read_text(encoding="utf-8").replace("\r\n", "\n"))
+        for path in _files_below(folder)
         if path.name.endswith((".js", ".css", ".svg", ".html", ".d.ts"))
     }
     if "load.js" not in sources:
         raise InternalError(f"the JavaScript runtime is not in {folder}: install webnn-compile again")
     return sources
+
+
+def _files_below(folder: Traversable) -> Iterator[Traversable]:
+    for path in folder.iterdir():
+        if path.is_dir():
+            yield from _files_below(path)
+        else:
+            yield path
 
 
 def keep_backends(sources: Mapping[str, str], backends: Collection[str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { arrange } from '../../runtime-js/arrange.js';
+import { arrange } from '../../runtime-js/device/arrange.js';
 
 /** @type {(source: number[], length: number, digits: any[], limits: number[]) => number[]} */
 function arranged(source, length, digits, limits) {

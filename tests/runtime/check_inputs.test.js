@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import vm from 'node:vm';
-import { checkInputs } from '../../runtime-js/check_inputs.js';
+import { checkInputs } from '../../runtime-js/values/check_inputs.js';
 
 const specs = [
   { name: 'image', dtype: 'uint8', shape: [2, 2] },

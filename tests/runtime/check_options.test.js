@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkOptions, checkRunOptions } from '../../runtime-js/check_options.js';
+import { checkOptions, checkRunOptions } from '../../runtime-js/load/check_options.js';
 
 /** @type {any[]} */
 const values = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromHalf, narrow, toHalf, widen, widenHalves, words } from '../../runtime-js/convert.js';
+import { fromHalf, narrow, toHalf, widen, widenHalves, words } from '../../runtime-js/values/convert.js';
 
 /** Through a device's words and back. */
 const roundTrip = (dtype, device, array) => {

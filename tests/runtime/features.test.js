@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnsupportedError } from '../../runtime-js/errors.js';
-import { listVariants, pickVariant } from '../../runtime-js/features.js';
+import { listVariants, pickVariant } from '../../runtime-js/wasm/features.js';
 
 test('the probe for plain SIMD is a valid module', () => {
   assert.ok(listVariants().includes('plain'));

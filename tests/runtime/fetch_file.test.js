@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { DownloadError, IntegrityError } from '../../runtime-js/errors.js';
-import { fetchFile } from '../../runtime-js/fetch_file.js';
+import { fetchFile } from '../../runtime-js/fetch/fetch_file.js';
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 const url = (bytes, type = 'application/octet-stream') =>

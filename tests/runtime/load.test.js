@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { load } from '../../runtime-js/load.js';
+import { load } from '../../runtime-js/load/load.js';
 
 test('a manifest of another format is refused', async () => {
   await assert.rejects(load({ abi: 99 }), {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { createControl, parallelFor } from '../../runtime-js/pool.js';
+import { createControl, parallelFor } from '../../runtime-js/wasm/pool.js';
 import { FAULTY, makeChunk } from './pool_thread.js';
 
 const most = 300;

@@ -1,6 +1,6 @@
 // A thread for pool.test.js, and what stands there for a compiled loop's body.
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { serve } from '../../runtime-js/pool.js';
+import { serve } from '../../runtime-js/wasm/pool.js';
 
 export const FAULTY = -1;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
-import { queueRuns } from '../../runtime-js/queue_runs.js';
+import { queueRuns } from '../../runtime-js/load/queue_runs.js';
 
 /** A queue, and a session whose runs the test ends. */
 function setUp() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isSoftware, requireHardware } from '../../runtime-js/require_hardware.js';
+import { isSoftware, requireHardware } from '../../runtime-js/device/require_hardware.js';
 
 const CPUS = [
   'google swiftshader (fallback)',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { splitOutputs } from '../../runtime-js/split_outputs.js';
+import { splitOutputs } from '../../runtime-js/webgl/split_outputs.js';
 
 const source = `#version 300 es
 layout(location = 0) out vec4 o0;

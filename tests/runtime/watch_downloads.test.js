@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
-import { fetchFile } from '../../runtime-js/fetch_file.js';
-import { watchDownloads } from '../../runtime-js/watch_downloads.js';
+import { fetchFile } from '../../runtime-js/fetch/fetch_file.js';
+import { watchDownloads } from '../../runtime-js/fetch/watch_downloads.js';
 import { createClock } from './clock.js';
 
 const TIMEOUT = 8000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { watchSilence } from '../../runtime-js/watch_silence.js';
+import { watchSilence } from '../../runtime-js/fetch/watch_silence.js';
 import { createClock } from './clock.js';
 
 test('silence is reported once, and counted from the last sign', () => {

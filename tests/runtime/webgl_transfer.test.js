@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rectangles, wholeRows } from '../../runtime-js/webgl_transfer.js';
+import { rectangles, wholeRows } from '../../runtime-js/webgl/webgl_transfer.js';
 
 test('a part of one row, whole rows, layers', () => {
   assert.deepEqual(rectangles(0), []);

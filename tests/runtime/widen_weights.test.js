@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toHalf } from '../../runtime-js/convert.js';
-import { fillWeights, piecesOf } from '../../runtime-js/widen_weights.js';
+import { toHalf } from '../../runtime-js/values/convert.js';
+import { fillWeights, piecesOf } from '../../runtime-js/wasm/widen_weights.js';
 
 const HALVES = [
   [64, 128],

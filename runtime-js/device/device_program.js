@@ -1,0 +1,154 @@
+// A device program as it lies in the bundle, and what is the same for every GPU API: constants, buffers, segments.
+
+import { fetchFile, fetchJson } from '../fetch/fetch_file.js';
+import { widen, words } from '../values/convert.js';
+import { elementOf } from '../values/dtypes.js';
+import { arrange } from './arrange.js';
+
+/** @typedef {import('../values/convert.js').Words} Words */
+/** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
+/** @typedef {import('../model.js').Progress} Progress */
+/**
+ * @typedef {object} DevicePart
+ * @property {'webgpu' | 'webgl'} backend
+ * @property {FileSpec} program
+ * @property {import('./start_host.js').HostPart} [host]
+ */
+/** @typedef {import('../start_first.js').Plan & DevicePart} DevicePlan */
+/**
+ * @typedef {object} Kernel
+ * @property {string} name
+ * @property {string} source
+ * @property {string} [subgroups] the same for devices that have these
+ * @property {string} access a letter for each parameter, r or w
+ * @property {[number, number, number]} grid workgroups, or width, height and layers of the texels that a draw covers
+ * @property {number} flops
+ * @property {number} bytes
+ */
+/** @typedef {{ bytes: number, dtype: string, texture?: [number, number, number], prepareOnly?: true }} Storage */
+/** @typedef {{ name: string, storage: number, dtype: string, length: number }} Value */
+/**
+ * @typedef {object} Constant
+ * @property {number} value
+ * @property {number} offset
+ * @property {number} bytes
+ * @property {string} dtype
+ * @property {import('./arrange.js').Digit[]} [digits] the order in which it fills its storage
+ * @property {number[]} [limits]
+ */
+/** @typedef {{ kernel: number, name: string, arguments: number[], nodes: string[], ops: string[] }} Launch */
+/** @typedef {{ value: number, offset: number }} Place bytes into the host's arena */
+/** @typedef {{ reads: Place[], writes: Place[], name: string, nodes: string[], ops: string[] }} HostCall */
+/**
+ * @typedef {object} Program What compiler/device_program.py describes.
+ * @property {string[]} features that it cannot do without
+ * @property {Kernel[]} kernels
+ * @property {Storage[]} storages
+ * @property {Value[]} values
+ * @property {Constant[]} constants
+ * @property {Launch[]} launches
+ * @property {HostCall[]} calls
+ * @property {Record<string, number[]>} [order] the launches of each entry, where no host knows them
+ * @property {number[]} inputs values, -1 for what the device does not hold
+ * @property {number[]} outputs likewise
+ * @property {{ inputs: number[], outputs: number[] }} [host] where those lie in the host's arena, in bytes; -1 for nowhere
+ */
+/**
+ * @typedef {object} Device A GPU with a program's storages on it, zeroed. What fails because it is lost throws DeviceLostError.
+ * @property {string} adapter
+ * @property {Record<string, number>} limits those that the program has need of
+ * @property {string[]} features of WebGPU, those that its shaders make use of
+ * @property {GPUDevice} [own]
+ * @property {(onKernel: () => void) => Promise<unknown>} compile all kernels, and make all launches ready
+ * @property {(value: number, data: Words) => void} write
+ * @property {(value: number, source: any, picture: import('../values/check_inputs.js').Picture) => void} draw an image into an input
+ * @property {(value: number, source: GPUBuffer) => void} copy
+ * @property {(play: Play, reads: number[]) => Segment} segment
+ * @property {(value: number) => GPUBuffer} take a new buffer with the value
+ * @property {(launches: number[]) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order
+ * @property {(storage: number) => void} release
+ * @property {() => void} dispose
+ */
+/** @typedef {(launch: (number: number) => void) => void} Play Says what is launched, by number, one after the other. */
+/** @typedef {(download?: boolean) => Promise<Words[]>} Segment Launches in order, then the values read, as arrays of their own. */
+/** @typedef {(program: Promise<Program>, plan: DevicePlan) => Promise<Device>} Open */
+
+/**
+ * @param {DevicePlan} plan
+ * @param {import('../fetch/watch_downloads.js').Downloads} downloads
+ * @returns {Promise<Program>}
+ */
+export const fetchProgram = ({ program }, downloads) => fetchJson(program, downloads);
+
+/**
+ * All weights, in one piece.
+ * @param {DevicePlan} plan
+ * @param {(progress: Progress) => void} onProgress
+ * @param {import('../fetch/watch_downloads.js').Downloads} downloads
+ */
+export async function fetchWeights({ weights }, onProgress, downloads) {
+  const total = weights.reduce((sum, { bytes }) => sum + bytes, 0);
+  const all = new Uint8Array(total);
+  let loaded = 0;
+  const onBytes = (/** @type {number} */ bytes) => {
+    loaded += bytes;
+    onProgress({ phase: 'weights', loaded, total });
+  };
+  const place = (/** @type {{ offset: number, bytes: number }} */ { offset, bytes }) =>
+    all.subarray(offset, offset + bytes);
+  await Promise.all(weights.map((shard) => fetchFile(shard, place(shard), onBytes, downloads)));
+  return all;
+}
+
+/**
+ * @param {Device} device
+ * @param {Program} program
+ * @param {Uint8Array<ArrayBuffer>} weights
+ */
+export function uploadConstants(device, program, weights) {
+  for (const { value, offset, bytes, dtype, digits, limits } of program.constants) {
+    const view = weights.subarray(offset, offset + bytes);
+    const type = storageOf(program, value).dtype;
+    const length = bytes / elementOf(dtype).bytes;
+    let elements = dtype === type ? words(type, even(length), weights.buffer, offset) : words(type, length);
+    if (dtype !== type) widen(dtype, view, elements, valueAt(program, value).name);
+    if (digits) {
+      const shipped = elements;
+      elements = words(type, even(digits.reduce((size, [extent]) => size * extent, 1)));
+      arrange(shipped, elements, digits, limits ?? []);
+    }
+    device.write(value, elements);
+  }
+}
+
+/** Elements that fill whole words of 4 bytes: the file has room behind every constant, storages have, too. */
+const even = (/** @type {number} */ length) => length + (length % 2);
+
+/**
+ * Words for a value.
+ * @param {Program} program
+ * @param {number} index
+ * @returns {Words}
+ */
+export const wordsFor = (program, index) => words(storageOf(program, index).dtype, valueAt(program, index).length);
+
+/** @type {(program: Program, index: number) => Storage} */
+const storageOf = (program, index) => /** @type {Storage} */ (program.storages[valueAt(program, index).storage]);
+
+/** @type {(program: Program, index: number) => Value} */
+export const valueAt = (program, index) => /** @type {Value} */ (program.values[index]);
+
+/**
+ * A kernel, or what one launch of it computes, for an error.
+ * @param {Program} program
+ * @param {number} kernel
+ * @param {Launch} [launch]
+ */
+export function describe({ kernels, launches }, kernel, launch = undefined) {
+  const nodes = new Set(
+    (launch ? [launch] : launches.filter((one) => one.kernel === kernel)).flatMap((one) => one.nodes),
+  );
+  const list = [...nodes];
+  const some = list.slice(0, 4).join(', ') + (list.length > 4 ? ', ...' : '');
+  return `kernel ${launch?.name ?? kernels[kernel]?.name} (${list.length ? `nodes: ${some}` : 'of no node'})`;
+}

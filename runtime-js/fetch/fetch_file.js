@@ -1,0 +1,101 @@
+// Downloads one file of the bundle straight into memory and checks that it is what the compiler wrote.
+import { DownloadError, IntegrityError } from '../errors.js';
+import { watchDownloads } from './watch_downloads.js';
+
+/** @typedef {{ url: string, bytes: number, sha256: string }} FileSpec */
+
+/** True where files can be hashed: browsers have crypto.subtle on https and localhost only. */
+export const canHash = () => globalThis.crypto?.subtle !== undefined;
+
+/**
+ * Fills `target` (exactly `spec.bytes` long) with the file.
+ * @param {FileSpec} spec
+ * @param {Uint8Array} target
+ * @param {(bytes: number) => void} onBytes called with the size of each piece as it arrives
+ * @param {import('./watch_downloads.js').Downloads} [downloads] those of the same load
+ * @throws {DownloadError | IntegrityError}
+ */
+export async function fetchFile({ url, bytes, sha256 }, target, onBytes, downloads = watchDownloads()) {
+  const { got, head, type } = await downloads.receive(url, async (signal, heard) => {
+    const response = await fetch(url, { signal }).catch((error) => {
+      throw new DownloadError('network', `could not fetch ${url}: ${error.message}`);
+    });
+    heard();
+    if (!response.ok)
+      throw new DownloadError('http', `the server answered ${response.status} for ${url}: is the whole bundle there?`);
+    const onPiece = (/** @type {number} */ size) => {
+      heard();
+      onBytes(size);
+    };
+    return { ...(await readInto(response, target, onPiece, url)), type: response.headers.get('content-type') };
+  });
+  if (isHtml(head, type)) {
+    throw new DownloadError('html', `the server sent HTML for ${url}: is the file there, and is it served as it is?`);
+  }
+  if (got !== bytes) {
+    const much = got > bytes ? 'more' : got;
+    throw new IntegrityError(
+      'length',
+      `${url} is not the file that was compiled: expected ${bytes} bytes, got ${much}`,
+    );
+  }
+  if (canHash() && hex(await crypto.subtle.digest('SHA-256', unshared(target))) !== sha256) {
+    throw new IntegrityError('altered', `${url} is not the file that was compiled: its sha256 is not ${sha256}`);
+  }
+}
+
+/**
+ * A file of JSON.
+ * @param {FileSpec} spec
+ * @param {import('./watch_downloads.js').Downloads} downloads
+ */
+export async function fetchJson(spec, downloads) {
+  const bytes = new Uint8Array(spec.bytes);
+  await fetchFile(spec, bytes, () => {}, downloads);
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+/**
+ * Stops reading once there is more than fits.
+ * @param {Response} response
+ * @param {Uint8Array} target
+ * @param {(bytes: number) => void} onBytes
+ * @param {string} url
+ */
+async function readInto(response, target, onBytes, url) {
+  const reader = response.body?.getReader();
+  const head = new Uint8Array(64);
+  let got = 0;
+  while (reader && got <= target.length) {
+    const { done, value } = await reader.read().catch((error) => {
+      throw new DownloadError('network', `the download of ${url} broke off after ${got} bytes: ${error.message}`);
+    });
+    if (done) break;
+    if (got < head.length) head.set(value.subarray(0, head.length - got), got);
+    target.set(value.subarray(0, target.length - got), got);
+    got += value.length;
+    onBytes(value.length);
+  }
+  if (got > target.length) await reader?.cancel();
+  return { got, head };
+}
+
+/**
+ * A server that answers every unknown path with its start page says 200 OK.
+ * @param {Uint8Array} head
+ * @param {string | null} type
+ */
+function isHtml(head, type) {
+  const text = new TextDecoder().decode(head).trimStart().toLowerCase();
+  return /^<(!doctype html|html)/.test(text) || (text.startsWith('<') && !!type?.includes('text/html'));
+}
+
+/**
+ * Shared memory is not hashed: a copy is.
+ * @param {Uint8Array} bytes
+ */
+const unshared = (bytes) =>
+  bytes.buffer instanceof ArrayBuffer ? /** @type {Uint8Array<ArrayBuffer>} */ (bytes) : bytes.slice();
+
+/** @param {ArrayBuffer} buffer */
+const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,0 +1,94 @@
+// The options of `load`, with their defaults, and those of `run`.
+
+import { UnsupportedError } from '../errors.js';
+import { tagOf } from '../values/dtypes.js';
+
+const names = ['backend', 'threads', 'worker', 'warmup', 'device', 'onProgress', 'signal', 'timeout'];
+const TIMEOUT = 30_000; // ms of silence: mobile networks come back after less
+
+/**
+ * @param {import('../model.js').LoadOptions} options
+ * @param {readonly string[]} backends those of this bundle
+ */
+export function checkOptions(options, backends) {
+  checkNames('load', options, names);
+  const { backend = 'auto', threads = 1, warmup = false, device, onProgress = () => {} } = options;
+  const { signal, timeout = TIMEOUT } = options;
+  // Who loads in a worker has left the page free already, and Firefox may hang there: start_threads.js says where.
+  const { worker = device === undefined && typeof document !== 'undefined' } = options;
+  if (!['auto', ...backends].includes(device ? 'webgpu' : backend)) {
+    const have = backends.join(', ');
+    throw new UnsupportedError(
+      'backend',
+      `this bundle has no backend "${printed(device ? 'webgpu' : backend)}"; it has: ${have}, or 'auto'`,
+    );
+  }
+  if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1)) {
+    throw new RangeError(`threads: expected 'auto' or a whole number from 1, got ${printed(threads)}`);
+  }
+  if (typeof worker !== 'boolean') throw new TypeError(`worker: expected true or false, got ${typeof worker}`);
+  if (typeof warmup !== 'boolean') throw new TypeError(`warmup: expected true or false, got ${typeof warmup}`);
+  if (device !== undefined && (tagOf(device) !== 'GPUDevice' || worker)) {
+    throw new TypeError('device: expected a GPUDevice, and no worker: a device stays where it was made');
+  }
+  if (typeof onProgress !== 'function')
+    throw new TypeError(`onProgress: expected a function, got ${typeof onProgress}`);
+  checkSignal(signal);
+  if (typeof timeout !== 'number' || !(timeout >= 0)) {
+    throw new RangeError(`timeout: expected milliseconds from 0, got ${printed(timeout)}`);
+  }
+  return { backend: device ? 'webgpu' : backend, threads, worker, warmup, device, onProgress, signal, timeout };
+}
+
+/**
+ * @param {import('../model.js').RunOptions} options
+ * @param {{ backend: string, worker: boolean }} info
+ */
+export function checkRunOptions(options, { backend, worker }) {
+  checkNames('run', options, ['output', 'signal']);
+  const { output = 'array', signal } = options;
+  checkSignal(signal);
+  if (output !== 'array' && output !== 'gpu-buffer') {
+    throw new TypeError(`output: expected 'array' or 'gpu-buffer', got ${printed(output)}`);
+  }
+  if (output === 'gpu-buffer' && (backend !== 'webgpu' || worker)) {
+    throw new TypeError(
+      `output 'gpu-buffer' needs the backend webgpu without a worker: load({ backend: 'webgpu', worker: false }); ` +
+        `this model runs on ${backend}${worker ? ' in a worker' : ''}`,
+    );
+  }
+}
+
+/** @param {import('../model.js').ProfileOptions} options */
+export function checkProfileOptions(options) {
+  checkNames('profile', options, ['signal']);
+  checkSignal(options.signal);
+}
+
+/**
+ * @param {string} caller
+ * @param {unknown} options
+ * @param {readonly string[]} known
+ */
+function checkNames(caller, options, known) {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`${caller} expects an object of options, got ${options === null ? 'null' : typeof options}`);
+  }
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name))
+      throw new TypeError(`${caller} has no option ${JSON.stringify(name)}; it has: ${known.join(', ')}`);
+  }
+}
+
+/** @param {unknown} signal */
+function checkSignal(signal) {
+  if (signal !== undefined && tagOf(signal) !== 'AbortSignal')
+    throw new TypeError(`signal: expected an AbortSignal, got ${signal === null ? 'null' : typeof signal}`);
+}
+
+/**
+ * Any value for a message: String throws where an object has no prototype, JSON.stringify at a BigInt.
+ * @param {unknown} value
+ */
+const printed = (value) =>
+  typeof value === 'function' ? 'a function' : Object(value) === value ? 'an object' : String(value);

@@ -1,0 +1,113 @@
+// `load`: from the manifest in model.js to a model that runs.
+
+import { RunError, UnsupportedError } from '../errors.js';
+import { canHash } from '../fetch/fetch_file.js';
+import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
+import { startFirst } from '../start_first.js';
+import { checkInputs } from '../values/check_inputs.js';
+import { listVariants } from '../wasm/features.js';
+import { startThreads } from '../worker/start_threads.js';
+import { startWorker } from '../worker/start_worker.js';
+import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
+import { queueRuns } from './queue_runs.js';
+
+const ABI = 3;
+
+/** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
+/** @typedef {import('../wasm/start_wasm.js').TensorSpec} TensorSpec */
+/**
+ * @typedef {object} Manifest What the compiler wrote into model.js.
+ * @property {number} abi
+ * @property {string} name
+ * @property {TensorSpec[]} inputs
+ * @property {TensorSpec[]} outputs
+ * @property {(FileSpec & { offset: number })[]} weights
+ * @property {Part[]} backends in order of preference
+ */
+/**
+ * @typedef {(import('../wasm/start_wasm.js').WasmPart | import('../device/device_program.js').DevicePart) & { kernels: number }} Part
+ * What one backend needs besides; `kernels` are the launches of a run.
+ */
+
+/**
+ * @param {Manifest} manifest
+ * @param {import('../model.js').LoadOptions} [options]
+ * @returns {Promise<import('../model.js').Model>}
+ */
+export async function load(manifest, options = {}) {
+  if (manifest.abi !== ABI) {
+    throw new UnsupportedError(
+      'abi',
+      `model.js has bundle format ${manifest.abi}, these runtime files have ${ABI}: compile again`,
+    );
+  }
+  const { inputs, outputs, weights } = manifest;
+  const { backend, threads, worker, warmup, device, onProgress, signal, timeout } = checkOptions(
+    options,
+    manifest.backends.map((part) => part.backend),
+  );
+  if (signal?.aborted) throw reasonOf(signal);
+  // A fault of the caller's own function is reported as such and spoils no load.
+  /** @param {import('../model.js').Progress} progress */
+  const notify = (progress) => {
+    try {
+      onProgress(progress);
+    } catch (error) {
+      reportError(error);
+    }
+  };
+  const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
+  const plan = { parts, weights, inputs, outputs, threads, warmup, timeout, variants: listVariants() };
+  const inWorker = worker && typeof Worker === 'function';
+  const starting = inWorker
+    ? startWorker(plan, notify, signal)
+    : startFirst({ ...plan, startThreads, device, signal }, notify);
+  /** @type {import('../start_first.js').Session | undefined} of a model that was disposed of nothing holds it any more */
+  let session = await unlessAborted(starting, signal ? [signal] : [], (late) => late.dispose());
+  const { facts } = session;
+  const weightBytes = weights.reduce((sum, shard) => sum + shard.bytes, 0);
+  const info = /** @type {import('../model.js').Info} */ ({
+    name: manifest.name,
+    ...facts,
+    worker: inWorker,
+    integrity: canHash()
+      ? 'sha256'
+      : 'length only: crypto.subtle is missing (the page is not served over https or localhost)',
+    weightBytes,
+    kernels: parts.find((part) => part.backend === facts.backend)?.kernels,
+    abi: ABI,
+  });
+  notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
+
+  const use = () => /** @type {import('../start_first.js').Session} */ (session);
+  const life = new AbortController();
+  const enqueue = queueRuns(life.signal);
+  const names = outputs.map((spec) => spec.name);
+  const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info);
+  return {
+    inputs: inputs.map(publish),
+    outputs: outputs.map(publish),
+    backend: info.backend,
+    get device() {
+      return session?.device?.();
+    },
+    info: () => structuredClone(info),
+    async run(values, options = {}) {
+      checkRunOptions(options, info);
+      const results = await enqueue(check(values), (inputs) => use().run(inputs, options), options.signal);
+      return /** @type {any} */ (Object.fromEntries(results.map((result, i) => [names[i], result])));
+    },
+    async profile(values, options = {}) {
+      checkProfileOptions(options);
+      return enqueue(check(values), (inputs) => use().profile(inputs), options.signal);
+    },
+    async dispose() {
+      life.abort(new RunError('disposed', 'the model was disposed of'));
+      session?.dispose();
+      session = undefined;
+    },
+  };
+}
+
+/** @param {TensorSpec} spec */
+const publish = ({ name, dtype, shape }) => Object.freeze({ name, dtype, shape: Object.freeze([...shape]) });

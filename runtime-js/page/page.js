@@ -1,0 +1,168 @@
+// The page that comes with a bundle: loads the model, runs it on made-up input, shows results and times.
+
+import { load } from '../model.js';
+import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
+
+/** @typedef {import('../model.js').TensorInfo} TensorInfo */
+/** @typedef {import('../model.js').TypedArray} TypedArray */
+
+/** @param {string} id */
+const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const progress = /** @type {HTMLProgressElement} */ (element('progress'));
+const button = /** @type {HTMLButtonElement} */ (element('run'));
+
+/**
+ * @param {string} id
+ * @param {(readonly [string, string])[]} rows
+ */
+function showTable(id, rows) {
+  const lines = rows.map(([head, text]) => {
+    const row = document.createElement('tr');
+    row.append(
+      Object.assign(document.createElement('th'), { textContent: head, scope: 'row' }),
+      Object.assign(document.createElement('td'), { textContent: text }),
+    );
+    return row;
+  });
+  element(id).replaceChildren(...lines);
+}
+
+/**
+ * @param {string} text
+ * @param {boolean} [failed]
+ */
+function showStatus(text, failed = false) {
+  element('status').textContent = text;
+  element('status').className = failed ? 'error' : '';
+}
+
+/** One value that is safe for any model: floats from [0, 1), integers 0 or 1 (an index must stay in range). */
+/** @type {Record<string, (u: number) => number | bigint>} */
+const draw = {
+  float16: (u) => 0x3800 + Math.floor(u * 0x400), // the bits of [0.5, 1)
+  float32: (u) => u,
+  float64: (u) => u,
+  int64: (u) => BigInt(Math.round(u)),
+  uint64: (u) => BigInt(Math.round(u)),
+};
+
+/**
+ * @param {TensorInfo} tensor
+ * @param {boolean} random
+ */
+function makeInput({ dtype, shape }, random) {
+  const array = typedArray(dtype, new ArrayBuffer(lengthOf(shape) * elementOf(dtype).bytes));
+  const value = draw[dtype] ?? Math.round;
+  for (let i = 0; random && i < array.length; i++) array[i] = value(Math.random());
+  return array;
+}
+
+/** @param {TensorInfo} tensor */
+const describe = ({ dtype, shape }) => `${dtype} [${shape.join(', ')}]`;
+
+/**
+ * @param {unknown} value
+ * @returns {string}
+ */
+function show(value) {
+  if (typeof value === 'number') return value.toLocaleString('en');
+  if (Array.isArray(value)) return value.map(show).join('\n') || 'none';
+  if (typeof value !== 'object' || value === null) return String(value);
+  const { backend, reason, ...rest } = /** @type {Record<string, unknown>} */ (value);
+  if (reason) return `${backend}: ${reason}`;
+  return Object.entries(rest)
+    .map(([key, one]) => `${key} ${show(one)}`)
+    .join('\n');
+}
+
+/** @param {number} ms */
+const time = (ms) => `${ms.toFixed(ms < 10 ? 2 : 1)} ms`;
+
+/**
+ * @param {string} dtype
+ * @param {TypedArray} array
+ */
+function summarise(dtype, array) {
+  const bits = dtype === 'float16' && 'Float16Array' in globalThis;
+  const numbers = bits ? new globalThis.Float16Array(/** @type {ArrayBuffer} */ (array.buffer)) : array;
+  const values = Array.from(/** @type {ArrayLike<number | bigint>} */ (numbers), Number);
+  const number = (/** @type {number} */ value) => String(Number(value.toPrecision(5)));
+  if (values.length === 0) return 'empty';
+  const largest = values.reduce((best, value, i) => (value > /** @type {number} */ (values[best]) ? i : best), 0);
+  const head = values.slice(0, 10).map(number).join(', ');
+  return `${head}${values.length > 10 ? ', …' : ''}\nlargest: ${number(values[largest] ?? Number.NaN)} at ${largest}`;
+}
+
+async function main() {
+  const began = performance.now();
+  const model = await load({
+    onProgress({ phase, loaded, total }) {
+      if (phase === 'weights') progress.value = loaded / total;
+    },
+  });
+  const loadTime = performance.now() - began;
+  const info = model.info();
+  progress.hidden = true;
+  element('model').hidden = false;
+  showTable(
+    'inputs',
+    model.inputs.map((tensor) => [tensor.name, describe(tensor)]),
+  );
+  showTable(
+    'outputs',
+    model.outputs.map((tensor) => [tensor.name, describe(tensor)]),
+  );
+  showTable('times', [['load', time(loadTime)]]);
+  showTable(
+    'info',
+    Object.entries(info).map(([key, value]) => [key, show(value)]),
+  );
+  showStatus(`Ready, on ${info.backend}.`);
+
+  async function run() {
+    const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
+    const runs = Math.max(1, /** @type {HTMLInputElement} */ (element('runs')).valueAsNumber || 1);
+    const inputs = Object.fromEntries(model.inputs.map((tensor) => [tensor.name, makeInput(tensor, random)]));
+    /** @type {Record<string, TypedArray>} */
+    let outputs = {};
+    /** @type {number[]} */
+    const times = [];
+    for (let i = 0; i < runs; i++) {
+      showStatus(`Run ${i + 1} of ${runs} …`);
+      const start = performance.now();
+      outputs = await model.run(inputs);
+      times.push(performance.now() - start);
+    }
+    showTable(
+      'outputs',
+      model.outputs.map((tensor) => [
+        tensor.name,
+        `${describe(tensor)}\n${summarise(tensor.dtype, /** @type {TypedArray} */ (outputs[tensor.name]))}`,
+      ]),
+    );
+    const sorted = [...times].sort((a, b) => a - b);
+    showTable('times', [
+      ['load', time(loadTime)],
+      ['first run', time(/** @type {number} */ (times[0]))],
+      [`median of ${runs}`, time(/** @type {number} */ (sorted[runs >> 1]))],
+      ['fastest', time(/** @type {number} */ (sorted[0]))],
+    ]);
+    showStatus(`Done, on ${info.backend}.`);
+  }
+
+  element('form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    run()
+      .catch(showFailure)
+      .finally(() => (button.disabled = false));
+  });
+}
+
+/** @param {Error} error */
+function showFailure(error) {
+  progress.hidden = true;
+  showStatus(`${error.name}: ${error.message}`, true);
+}
+
+main().catch(showFailure);

@@ -1,0 +1,240 @@
+// One compiled module with its memory: everything is allocated here, once; a run allocates only its results.
+
+import { trapped } from '../errors.js';
+import { fetchFile, fetchJson } from '../fetch/fetch_file.js';
+import { watchDownloads } from '../fetch/watch_downloads.js';
+import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
+import { countThreads, STACK_BYTES } from './count_threads.js';
+import { pickVariant } from './features.js';
+import { createControl, parallelFor } from './pool.js';
+import { compile, allocate as createMemory } from './wasm_module.js';
+import { fillWeights, piecesOf } from './widen_weights.js';
+
+/** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
+/** @typedef {FileSpec & { offset: number }} Shard `offset`: bytes into the weights */
+/** @typedef {import('../model.js').Progress} Progress */
+/** @typedef {import('../model.js').TypedArray} TypedArray */
+/** @typedef {import('../model.js').TensorInfo & { offset: number }} TensorSpec `offset`: bytes into the arena */
+/**
+ * @typedef {FileSpec & { shared?: number }} ModuleSpec `shared`: the byte that says whether its memory is shared
+ * @typedef {object} WasmPart
+ * @property {'wasm'} backend
+ * @property {Record<string, ModuleSpec>} modules by variant
+ * @property {number} preparedBytes of weights transformed at load
+ * @property {number} arenaBytes of tensors at their peak
+ * @property {FileSpec} steps what the steps of a run are
+ * @property {import('./widen_weights.js').Range[]} halves of the weights
+ * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
+ * @typedef {import('../start_first.js').Plan & WasmPart & { module: ModuleSpec }} WasmPlan
+ */
+/**
+ * @typedef {object} Exports `prepare` is called once, before the first run.
+ * @property {Entry} [prepare]
+ * @property {Entry} run
+ * @property {Entry} profile the same, and `clock` after each step
+ * @property {import('./pool.js').Chunk} chunk
+ * @property {WebAssembly.Global} __stack_pointer
+ * @typedef {(weights: number, arena: number) => void} Entry
+ */
+/** @typedef {import('../start_first.js').Session} Session */
+
+const PAGE = 65536;
+const SHARED_LIMITS = 3; // of a module's memory; 1 where it is not shared
+
+/**
+ * @param {import('../start_first.js').Plan & WasmPart} given
+ * @param {(progress: Progress) => void} onProgress
+ * @returns {Promise<Session>}
+ */
+export async function startWasm(given, onProgress) {
+  const variant = pickVariant(Object.keys(given.modules), given.variants);
+  const plan = { ...given, module: /** @type {ModuleSpec} */ (given.modules[variant]) };
+  const { memory, threads, reason } = allocate(plan);
+  const pool = threads > 1 ? plan.startThreads(threads - 1, plan.timeout) : undefined;
+  const { preparedBytes, arenaBytes } = plan;
+  const sizes = { preparedBytes, arenaBytes, memoryBytes: memory.buffer.byteLength };
+  const facts = { variant, precision: 'f32', threads, threadsReason: reason, ...sizes };
+  /** @type {number[]} when each step of a profiled run ended */
+  const times = [];
+  const clock = () => times.push(performance.now());
+  const start = async (/** @type {WebAssembly.Module} */ module) => {
+    /** @type {import('./pool.js').ParallelFor} */
+    let fork = (body, args, extent) => exports.chunk(body, args, 0, extent);
+    /** @type {import('./pool.js').ParallelFor} */
+    const parallel_for = (body, args, extent) => fork(body, args, extent);
+    const instance = await WebAssembly.instantiate(module, { env: { memory, parallel_for, clock } });
+    const exports = /** @type {Exports} */ (instance.exports);
+    if (!pool) return exports;
+    const control = createControl();
+    try {
+      await pool.join({ module, memory, control, stacks: plan.memory.pages * PAGE });
+      fork = parallelFor(control, threads, exports.chunk);
+    } catch (error) {
+      pool.dispose();
+      facts.threads = 1;
+      facts.threadsReason = `a worker did not start: ${/** @type {Error} */ (error).message}`;
+    }
+    return exports;
+  };
+  try {
+    const { exports, steps } = await download(plan, memory, start, onProgress);
+    const play = player(plan);
+    if (exports.prepare) play(exports.prepare);
+    // Inputs are zeros still, which are valid for every model.
+    if (plan.warmup) play(exports.run);
+    const { run, runInto } = runner(plan, memory, () => play(exports.run));
+    /** @type {Session['profile']} */
+    const profile = async (inputs) => {
+      times.length = 0;
+      const began = performance.now();
+      runner(plan, memory, () => play(exports.profile)).run(inputs);
+      const ends = [...times];
+      return (await steps).map((/** @type {import('../model.js').KernelTime} */ step, /** @type {number} */ i) => ({
+        ...step,
+        ms: /** @type {number} */ (ends[i]) - (ends[i - 1] ?? began),
+        clock: 'wall',
+      }));
+    };
+    return { facts, run, runInto, profile, dispose: () => pool?.dispose() };
+  } catch (error) {
+    pool?.dispose();
+    throw error;
+  }
+}
+
+/**
+ * What calls the entries of the module, and none any more after a trap, which leaves the stack pointer and the memory as
+ * they were in mid-run.
+ * @param {WasmPlan} plan
+ * @returns {(entry: Entry) => void}
+ */
+function player({ memory: { weights, arena } }) {
+  /** @type {Error | undefined} */
+  let broken;
+  return (entry) => {
+    if (broken) throw broken;
+    try {
+      entry(weights, arena);
+    } catch (error) {
+      broken = trapped(/** @type {Error} */ (error));
+      throw broken;
+    }
+  };
+}
+
+/**
+ * @param {WasmPlan} plan
+ * @param {WebAssembly.Memory} memory
+ * @param {() => void} compute
+ */
+function runner(plan, memory, compute) {
+  const place = (/** @type {TensorSpec} */ { offset, dtype, shape }) =>
+    new Uint8Array(memory.buffer, plan.memory.arena + offset, lengthOf(shape) * elementOf(dtype).bytes);
+  const inputs = plan.inputs.map(place);
+  const outputs = plan.outputs.map(place);
+  /** @param {import('../start_first.js').Input[]} values */
+  const call = (values) => {
+    plan.inputs.forEach(({ dtype }, i) => {
+      write(/** @type {Uint8Array} */ (inputs[i]), dtype, /** @type {ArrayBufferView} */ (values[i]));
+    });
+    compute();
+  };
+  return {
+    /** @param {import('../start_first.js').Input[]} values */
+    run(values) {
+      call(values);
+      // Copies, never of shared memory.
+      return plan.outputs.map(({ dtype }, i) =>
+        typedArray(dtype, /** @type {Uint8Array} */ (outputs[i]).slice().buffer),
+      );
+    },
+    /** @type {NonNullable<Session['runInto']>} */
+    runInto(values, results) {
+      call(values);
+      outputs.forEach((bytes, i) => {
+        results[i]?.set(bytes);
+      });
+    },
+  };
+}
+
+/**
+ * The memory, and how many threads it is for: shared memory may be refused where the other kind is not.
+ * @param {WasmPlan} plan
+ * @returns {{ memory: WebAssembly.Memory, threads: number, reason: string }}
+ */
+function allocate(plan) {
+  const { threads, reason } = countThreads(plan.threads, plan.module.shared !== undefined);
+  const pages = plan.memory.pages + ((threads - 1) * STACK_BYTES) / PAGE;
+  try {
+    return { memory: createMemory(pages, threads > 1), threads, reason };
+  } catch (error) {
+    if (threads === 1) throw error;
+    const { message } = /** @type {Error} */ (error);
+    return { ...allocate({ ...plan, threads: 1 }), reason: `no shared memory: ${message}` };
+  }
+}
+
+/**
+ * Code and weights at once; `start` runs while the weights arrive. When one file fails, the others are given up; but not
+ * for `steps`, a promise that is settled by then: it is `profile` alone that needs them, and reports why they are missing.
+ * @param {WasmPlan} plan
+ * @param {WebAssembly.Memory} memory
+ * @param {(module: WebAssembly.Module) => Promise<Exports>} start
+ * @param {(progress: Progress) => void} onProgress
+ */
+async function download(plan, memory, start, onProgress) {
+  const code = new Uint8Array(plan.module.bytes);
+  const { shared } = plan.module;
+  // Straight into memory where nothing is widened on the way.
+  const shards = plan.weights.map((shard) => {
+    const pieces = piecesOf(shard, plan.halves);
+    const [first] = pieces;
+    const straight = first && pieces.length === 1 && !first.half;
+    const at = plan.memory.weights + (first?.place ?? 0);
+    const file = straight ? new Uint8Array(memory.buffer, at, shard.bytes) : new Uint8Array(shard.bytes);
+    return { shard, file, pieces: straight ? [] : pieces };
+  });
+  const downloads = watchDownloads(plan);
+  /** @type {(phase: 'code' | 'weights', files: [FileSpec, Uint8Array][]) => Promise<unknown>} */
+  const fetchAll = (phase, files) => {
+    const total = files.reduce((sum, [{ bytes }]) => sum + bytes, 0);
+    let loaded = 0;
+    const onBytes = (/** @type {number} */ bytes) => {
+      loaded += bytes;
+      onProgress({ phase, loaded, total });
+    };
+    return Promise.all(files.map(([file, target]) => fetchFile(file, target, onBytes, downloads)));
+  };
+  try {
+    const steps = fetchJson(plan.steps, downloads);
+    const [exports] = await Promise.all([
+      fetchAll('code', [[plan.module, code]])
+        .then(() => {
+          if (shared !== undefined && !(memory.buffer instanceof ArrayBuffer)) code[shared] = SHARED_LIMITS;
+          return compile(code, plan.module.url);
+        })
+        .then(start),
+      fetchAll(
+        'weights',
+        shards.map(({ shard, file }) => [shard, file]),
+      ),
+      steps.catch(() => {}), // waited for all the same: a page may profile when it is offline
+    ]);
+    for (const { file, pieces } of shards) fillWeights(file, pieces, memory.buffer, plan.memory.weights);
+    return { exports, steps };
+  } finally {
+    downloads.end();
+  }
+}
+
+/**
+ * @param {Uint8Array} target
+ * @param {string} dtype
+ * @param {ArrayBufferView} value
+ */
+function write(target, dtype, { buffer, byteOffset, byteLength }) {
+  target.set(new Uint8Array(buffer, byteOffset, byteLength));
+  // Compiled code may rely on 0 or 1, as in NumPy.
+  if (dtype === 'bool') for (let i = 0; i < target.length; i++) if (target[i]) target[i] = 1;
+}

@@ -1,0 +1,30 @@
+// Memory and code of a WebAssembly module, with errors that say what to do.
+import { UnsupportedError } from '../errors.js';
+
+/**
+ * @param {number} pages of 64 KiB
+ * @param {boolean} [shared]
+ */
+export function allocate(pages, shared = false) {
+  try {
+    // A small maximum: some systems set all of it aside.
+    return new WebAssembly.Memory({ initial: pages, maximum: pages, shared });
+  } catch (error) {
+    const size = `${Math.ceil(pages / 16)} MiB`;
+    throw new UnsupportedError(
+      'memory',
+      `the browser did not give the ${size} of memory that the model needs: ${error}`,
+    );
+  }
+}
+
+/**
+ * @param {Uint8Array<ArrayBuffer>} code
+ * @param {string} url
+ * @param {string} [advice] what else would do
+ */
+export const compile = (code, url, advice = '') =>
+  WebAssembly.compile(code).catch((error) => {
+    const hint = `a Content-Security-Policy needs script-src 'wasm-unsafe-eval'${advice && `, ${advice}`}`;
+    throw new UnsupportedError('compile', `the browser refused to compile ${url} (${hint}): ${error.message}`);
+  });

@@ -1,0 +1,48 @@
+// Weights that are float16 in the file and float32 in memory, where their parts lie in the same order.
+import { widenHalves } from '../values/convert.js';
+
+/** @typedef {[offset: number, bytes: number]} Range of the file */
+/** @typedef {{ offset: number, bytes: number }} Shard */
+/** @typedef {{ half: boolean, from: number, to: number, place: number }} Piece bytes of the file; bytes into memory */
+
+/**
+ * The parts of a shard, by how they get into memory. `halves` do not overlap and are in order.
+ * @param {Shard} shard
+ * @param {Range[]} halves
+ */
+export function piecesOf({ offset, bytes }, halves) {
+  const end = offset + bytes;
+  /** @type {Piece[]} */
+  const pieces = [];
+  let at = offset;
+  let wider = 0; // bytes that memory has more than the file, up to here
+  const add = (/** @type {number} */ to, /** @type {boolean} */ half) => {
+    if (to > at) pieces.push({ half, from: at - offset, to: to - offset, place: at + wider });
+    at = Math.max(at, to);
+  };
+  for (const [from, size] of halves) {
+    if (from >= end) break;
+    add(Math.min(from, end), false);
+    wider += Math.min(Math.max(at - from, 0), size);
+    const start = at;
+    add(Math.min(from + size, end), true);
+    wider += at - start;
+  }
+  add(end, false);
+  return pieces;
+}
+
+/**
+ * @param {Uint8Array<ArrayBuffer>} file a shard
+ * @param {Piece[]} pieces
+ * @param {ArrayBufferLike} memory
+ * @param {number} base byte address of the weights
+ */
+export function fillWeights(file, pieces, memory, base) {
+  for (const { half, from, to, place } of pieces) {
+    if (half) {
+      const count = (to - from) / 2;
+      widenHalves(new Uint16Array(file.buffer, from, count), new Float32Array(memory, base + place, count));
+    } else new Uint8Array(memory, base + place, to - from).set(file.subarray(from, to));
+  }
+}

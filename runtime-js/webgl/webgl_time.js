@@ -1,0 +1,67 @@
+// The time of each launch on WebGL: by the device's clock where it has one, which few browsers give away.
+
+/** @typedef {import('./start_webgl.js').Prepared} Prepared */
+
+/**
+ * @param {WebGL2RenderingContext} gl
+ * @param {Prepared[][]} prepared of each launch
+ * @param {(prepared: Prepared[]) => void} draw
+ * @returns {ReturnType<import('../device/device_program.js').Device['time']>}
+ */
+export async function timeLaunches(gl, prepared, draw) {
+  const timer = gl.getExtension('EXT_disjoint_timer_query_webgl2');
+  const ms = timer && (await byDevice(gl, timer, prepared, draw));
+  return ms ? { ms, clock: 'gpu' } : { ms: byPage(gl, prepared, draw), clock: 'wall' };
+}
+
+/**
+ * Undefined where the clock was disturbed.
+ * @param {WebGL2RenderingContext} gl
+ * @param {any} timer
+ * @param {Prepared[][]} prepared of each launch
+ * @param {(prepared: Prepared[]) => void} draw
+ */
+async function byDevice(gl, timer, prepared, draw) {
+  gl.getParameter(timer.GPU_DISJOINT_EXT); // forgets what was before
+  const queries = prepared.map((one) => {
+    const query = gl.createQuery();
+    gl.beginQuery(timer.TIME_ELAPSED_EXT, query);
+    draw(one);
+    gl.endQuery(timer.TIME_ELAPSED_EXT);
+    return query;
+  });
+  const last = queries.at(-1);
+  while (last && !gl.getQueryParameter(last, gl.QUERY_RESULT_AVAILABLE) && !gl.isContextLost())
+    await new Promise((resolve) => setTimeout(resolve));
+  const ms = queries.map((query) => gl.getQueryParameter(query, gl.QUERY_RESULT) / 1e6);
+  for (const query of queries) gl.deleteQuery(query);
+  return gl.getParameter(timer.GPU_DISJOINT_EXT) ? undefined : ms;
+}
+
+/**
+ * @param {WebGL2RenderingContext} gl
+ * @param {Prepared[][]} prepared of each launch
+ * @param {(prepared: Prepared[]) => void} draw
+ */
+function byPage(gl, prepared, draw) {
+  /** @type {Record<number, Float32Array | Int32Array | Uint32Array>} */
+  const texel = {
+    [gl.FLOAT]: new Float32Array(4),
+    [gl.INT]: new Int32Array(4),
+    [gl.UNSIGNED_INT]: new Uint32Array(4),
+  };
+  // finish() is not waited for in browsers; a texel that is read back is.
+  const finish = () => {
+    const type = gl.getParameter(gl.IMPLEMENTATION_COLOR_READ_TYPE);
+    const format = gl.getParameter(gl.IMPLEMENTATION_COLOR_READ_FORMAT);
+    gl.readPixels(0, 0, 1, 1, format, type, texel[type] ?? null);
+  };
+  return prepared.map((one) => {
+    gl.bindFramebuffer(gl.FRAMEBUFFER, one[0]?.framebuffer ?? null);
+    finish();
+    const began = performance.now();
+    draw(one);
+    finish();
+    return performance.now() - began;
+  });
+}

@@ -1,0 +1,102 @@
+// The WebGPU device that a program needs: limits compared, and asked for only beyond what every adapter has.
+import { UnsupportedError } from '../errors.js';
+
+/** @typedef {import('../device/device_program.js').Program} Program */
+
+/** @type {Record<string, number>} What every adapter has; only what goes beyond is asked for. */
+const defaults = {
+  maxStorageBuffersPerShaderStage: 8,
+  maxStorageBufferBindingSize: 2 ** 27,
+  maxBufferSize: 2 ** 28,
+  maxComputeWorkgroupsPerDimension: 65535,
+};
+
+/**
+ * @param {Program} program
+ * @returns {Record<string, number>}
+ */
+function needsOf({ kernels, storages }) {
+  const most = Math.max(4, ...storages.map(({ bytes }) => bytes));
+  return {
+    maxStorageBuffersPerShaderStage: Math.max(1, ...kernels.map(({ access }) => access.length)),
+    maxStorageBufferBindingSize: most,
+    maxBufferSize: most,
+    maxComputeWorkgroupsPerDimension: Math.max(1, ...kernels.flatMap(({ grid }) => grid)),
+  };
+}
+
+export async function requestAdapter() {
+  const { gpu } = navigator;
+  if (!gpu) {
+    const why = globalThis.isSecureContext ? '' : ': the page is not served over https or localhost';
+    throw new UnsupportedError('backend', `this browser offers no WebGPU here${why}`);
+  }
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+  if (!adapter)
+    throw new UnsupportedError('backend', 'WebGPU finds no adapter: no GPU, or one that the browser blocks');
+  return adapter;
+}
+
+/**
+ * @param {Program} program
+ * @param {GPUAdapter | GPUDevice} adapter
+ */
+export async function getDevice(program, adapter) {
+  const needs = needsOf(program);
+  const limits = Object.entries(needs).map(([name, need]) => ({
+    name,
+    need,
+    have: Number(/** @type {any} */ (adapter.limits)[name]),
+  }));
+  for (const { name, need, have } of limits) {
+    if (need > have)
+      throw new UnsupportedError('limits', `the model needs ${name} ${need}, this WebGPU adapter has ${have}`);
+  }
+  for (const feature of program.features) {
+    if (!adapter.features.has(/** @type {GPUFeatureName} */ (feature)))
+      throw new UnsupportedError('limits', `the model needs the feature ${feature}, which this WebGPU adapter lacks`);
+  }
+  const wanted = program.kernels.some(({ subgroups }) => subgroups) ? ['subgroups'] : [];
+  const features = /** @type {GPUFeatureName[]} */ ([
+    ...program.features,
+    ...wanted.filter((feature) => adapter.features.has(feature)),
+  ]);
+  const facts = { features, limits: Object.fromEntries(limits.map(({ name, have }) => [name, have])) };
+  if ('queue' in adapter) return { device: adapter, ...facts, adapter: nameOf(adapter.adapterInfo) };
+  const timer = /** @type {GPUFeatureName[]} */ (adapter.features.has('timestamp-query') ? ['timestamp-query'] : []);
+  const over = limits.filter(({ name, need }) => need > /** @type {any} */ (defaults[name] ?? 0));
+  const device = await adapter
+    .requestDevice({
+      requiredFeatures: [...features, ...timer],
+      requiredLimits: Object.fromEntries(over.map(({ name, need }) => [name, need])),
+    })
+    .catch((error) => {
+      throw new UnsupportedError('backend', `WebGPU gives no device: ${error.message}`);
+    });
+  return { device, ...facts, adapter: nameOf(adapter.info) };
+}
+
+/** @param {GPUAdapterInfo | undefined} info */
+export const nameOf = (info) => {
+  const parts = [info?.vendor, info?.architecture, info?.device].filter(Boolean).join(' ');
+  return `${info?.description || parts || 'not named'}${info?.isFallbackAdapter ? ' (fallback)' : ''}`;
+};
+
+/**
+ * Waits for work of the device; quickly in Firefox, too.
+ * @param {GPUQueue} queue
+ * @param {Promise<unknown>} done
+ */
+export async function untilDone(queue, done) {
+  // Firefox looks whether something is done when something is submitted, else ten times a second.
+  let waiting = navigator.userAgent.includes('Firefox');
+  const stop = () => {
+    waiting = false;
+  };
+  done.then(stop, stop);
+  for (let ms = 0; waiting; ms = Math.min(ms + 1, 5)) {
+    queue.submit([]);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+  await done;
+}

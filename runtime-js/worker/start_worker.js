@@ -1,0 +1,172 @@
+// The page's side of the worker: a session whose runs are answered by messages. Nothing large is cloned: inputs are
+// copied into a buffer that goes to the worker and comes back, outputs are handed over.
+
+import { RunError, unpackError, WorkerError } from '../errors.js';
+import { reasonOf } from '../fetch/unless_aborted.js';
+import { seconds, watchSilence } from '../fetch/watch_silence.js';
+import { createWorker } from './create_worker.js';
+import { callAway, give, take as takeOutputs } from './mailbox.js';
+import { startThreads } from './start_threads.js';
+
+/** @typedef {Omit<import('../start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'heard' | 'hardware'>} PlainPlan */
+/** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
+
+/**
+ * @param {PlainPlan} plan
+ * @param {(progress: import('../model.js').Progress) => void} onProgress
+ * @param {AbortSignal} [signal] ends the start
+ * @returns {Promise<import('../start_first.js').Session>}
+ */
+export async function startWorker(plan, onProgress, signal = undefined) {
+  const worker = create();
+  /** @type {Map<number, Waiting>} the runs without an answer */
+  const waiting = new Map();
+  let runs = 0;
+  /** @type {import('./start_threads.js').ThreadPool | undefined} */
+  let pool;
+  /** @type {ArrayBuffer | undefined} kept from the last run */
+  let spare;
+  /** @type {import('./mailbox.js').Mailbox | undefined} */
+  let mailbox;
+  /** @type {Error | undefined} */
+  let ended;
+
+  /** @param {Error} error */
+  const end = (error) => {
+    ended ??= error;
+    worker.terminate();
+    pool?.dispose();
+    for (const { reject } of waiting.values()) reject(ended);
+    waiting.clear();
+  };
+
+  /** @param {number} run */
+  const take = (run) => {
+    const call = /** @type {Waiting} */ (waiting.get(run));
+    waiting.delete(run);
+    return call;
+  };
+
+  /** @type {import('../start_first.js').Session['facts']} */
+  const facts = await new Promise((resolve, reject) => {
+    /** @param {Error} error */
+    const fail = (error) => {
+      release();
+      end(error);
+      reject(error); // without effect once started
+    };
+    const release = () => {
+      watch.stop();
+      signal?.removeEventListener('abort', abort);
+    };
+    let started = false;
+    const late = () => fail(noStart({ message: `no message within ${seconds(plan.timeout)}` }));
+    const watch = watchSilence(plan.timeout, late);
+    const abort = () => fail(reasonOf(/** @type {AbortSignal} */ (signal)));
+    signal?.addEventListener('abort', abort);
+    /** @param {MessageEvent<import('./worker.js').Reply>} event */
+    worker.onmessage = ({ data }) => {
+      watch.stop(); // from now on the worker itself watches
+      if ('alive' in data) return;
+      if ('progress' in data) onProgress(data.progress);
+      else if ('results' in data) {
+        spare = data.bytes;
+        take(data.run).resolve(data.results);
+      } else if ('threads' in data) {
+        pool?.dispose();
+        pool = data.threads && !ended ? startThreads(data.threads, plan.timeout) : undefined;
+      } else if ('join' in data) {
+        pool?.join(data.join).then(
+          () => worker.postMessage({ joined: {} }),
+          ({ message }) => worker.postMessage({ joined: { failed: message } }),
+        );
+      } else if ('started' in data) {
+        started = true;
+        release();
+        mailbox = data.mailbox;
+        resolve(data.started);
+      } else if (data.run === undefined) fail(unpackError(data.failed));
+      else take(data.run).reject(unpackError(data.failed));
+    };
+    worker.onmessageerror = () => fail(new WorkerError('crash', 'a message from the worker could not be read'));
+    worker.onerror = (event) => {
+      event.preventDefault();
+      fail(
+        started ? new WorkerError('crash', `the worker died: ${event.message}; load the model again`) : noStart(event),
+      );
+    };
+    worker.postMessage({ start: plan });
+  });
+
+  /** @type {(inputs: import('../start_first.js').Input[], profile: boolean) => Promise<any[]>} */
+  const post = (inputs, profile) =>
+    new Promise((resolve, reject) => {
+      if (ended) throw ended;
+      const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
+      spare = undefined;
+      const images = inputs.map((input) => (ArrayBuffer.isView(input) ? null : input));
+      if (mailbox) callAway(mailbox);
+      worker.postMessage({ run: runs, profile, bytes, images }, [bytes]);
+      waiting.set(runs++, { resolve, reject });
+    });
+  /**
+   * A run while no other is under way, which the worker may take without a message.
+   * @type {(inputs: import('../start_first.js').Input[]) => Promise<any[]> | undefined}
+   */
+  const hand = (inputs) => {
+    if (!mailbox || waiting.size || ended) return undefined;
+    const box = mailbox;
+    const run = runs;
+    const done = give(box, run, /** @type {ArrayBufferView[]} */ (inputs));
+    return (
+      done &&
+      new Promise((resolve, reject) => {
+        waiting.set(runs++, { resolve, reject });
+        done.then(() => {
+          if (waiting.has(run)) take(run).resolve(takeOutputs(box, plan.outputs));
+        });
+      })
+    );
+  };
+  return {
+    facts,
+    run: (inputs) => hand(inputs) ?? post(inputs, false),
+    profile: (inputs) => post(inputs, true),
+    dispose: () => end(new RunError('disposed', 'the model was disposed of')),
+  };
+}
+
+function create() {
+  try {
+    // Bundlers know this expression, word for word, and take the worker's script along.
+    return createWorker(() => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }), './worker.js');
+  } catch (error) {
+    throw noStart(/** @type {Error} */ (error));
+  }
+}
+
+/** @param {{ message: string }} cause browsers give no message where the script itself is refused */
+function noStart({ message }) {
+  const why = message ? ` (${message})` : '';
+  const hint = "does a Content-Security-Policy allow it (worker-src 'self')? Or load with { worker: false }";
+  return new WorkerError(
+    'start',
+    `the worker did not start${why}: is its script beside model.js, on the page's own origin? ${hint}`,
+  );
+}
+
+/**
+ * All arrays one after the other, in `spare` where they fit.
+ * @param {ArrayBufferView[]} arrays
+ * @param {ArrayBuffer | undefined} spare
+ */
+function pack(arrays, spare) {
+  const size = arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const target = new Uint8Array(spare && spare.byteLength >= size ? spare : new ArrayBuffer(size));
+  let end = 0;
+  for (const { buffer, byteOffset, byteLength } of arrays) {
+    target.set(new Uint8Array(buffer, byteOffset, byteLength), end);
+    end += byteLength;
+  }
+  return target.buffer;
+}

@@ -1,0 +1,29 @@
+// A thread of the pool: an instance of the module on the shared memory, with a stack of its own.
+import { serve } from '../wasm/pool.js';
+
+/**
+ * @typedef {object} ThreadStart
+ * @property {WebAssembly.Module} module
+ * @property {WebAssembly.Memory} memory
+ * @property {Int32Array} control
+ * @property {number} stack byte address of its upper end
+ */
+
+/** @param {MessageEvent<ThreadStart>} event */
+globalThis.onmessage = ({ data: { module, memory, control, stack } }) => {
+  /** @type {import('../wasm/start_wasm.js').Exports} */
+  let exports;
+  try {
+    /** @type {import('../wasm/pool.js').ParallelFor} */
+    const parallel_for = (body, args, extent) => exports.chunk(body, args, 0, extent);
+    const clock = () => {}; // for the thread that calls `profile`
+    const instance = new WebAssembly.Instance(module, { env: { memory, parallel_for, clock } });
+    exports = /** @type {import('../wasm/start_wasm.js').Exports} */ (instance.exports);
+    exports.__stack_pointer.value = stack;
+  } catch (error) {
+    globalThis.postMessage({ failed: String(error) });
+    return;
+  }
+  globalThis.postMessage({ ready: true });
+  serve(control, exports.chunk);
+};

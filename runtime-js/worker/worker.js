@@ -1,0 +1,137 @@
+// The dedicated worker: one session, messages answered in the order in which they came.
+
+import { packError, WorkerError } from '../errors.js';
+import { seconds, watchSilence } from '../fetch/watch_silence.js';
+import { startFirst } from '../start_first.js';
+import { elementOf, lengthOf } from '../values/dtypes.js';
+import { canShare, createMailbox, listen } from './mailbox.js';
+
+/** @typedef {import('../start_first.js').Session} Session */
+/** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
+/**
+ * @typedef {{ run: number, profile: boolean, bytes: ArrayBuffer, images: Images }} Run `bytes`: all arrays, one after
+ * the other
+ * @typedef {{ start: import('./start_worker.js').PlainPlan } | { joined: { failed?: string } } | Run} Request
+ */
+/**
+ * @typedef {{ threads: number } | { join: import('./start_threads.js').PoolStart }} ToPool no threads: they end
+ * @typedef {{ alive: true } | ToPool
+ *   | { progress: import('../model.js').Progress }
+ *   | { started: Session['facts'], mailbox?: import('./mailbox.js').Mailbox }
+ *   | { failed: import('../errors.js').PlainError, run?: number }
+ *   | { run: number, results: unknown[], bytes: ArrayBuffer }} Reply `bytes` goes back
+ */
+
+/** @type {Session} */
+let session;
+/** @type {number[]} bytes of each input */
+let sizes;
+/** @type {import('./mailbox.js').Mailbox | undefined} */
+let mailbox;
+let answered = 0;
+
+/** @type {(reply: Reply, transfer?: ArrayBuffer[]) => void} */
+const reply = (message, transfer = []) => globalThis.postMessage(message, { transfer });
+
+/** @type {(answer: { failed?: string }) => void} */
+let joined;
+
+/** @type {(heard: () => void) => import('./start_threads.js').StartThreads} */
+const threadStarter = (heard) => (count) => {
+  reply({ threads: count });
+  return {
+    join: (start) =>
+      new Promise((resolve, reject) => {
+        joined = ({ failed }) => {
+          heard();
+          if (failed === undefined) resolve();
+          else reject(new Error(failed));
+        };
+        heard();
+        reply({ join: start });
+      }),
+    dispose: () => reply({ threads: 0 }),
+  };
+};
+
+/** More silence than downloads and threads may have, whose own errors say more. */
+const LENIENCE = 1.25;
+
+/**
+ * What a GPU's driver never answers is reported. The watch runs here, where its ticks wait while this thread computes: a
+ * long warm-up is no silence.
+ * @param {import('./start_worker.js').PlainPlan} plan
+ */
+async function start(plan) {
+  const { heard, stop } = watchSilence(plan.timeout * LENIENCE, () => {
+    const hint = 'load with a longer { timeout } or another { backend }';
+    const message = `the worker started no session: nothing happened there for ${seconds(plan.timeout)}; ${hint}`;
+    reply({ failed: packError(new WorkerError('start', message)) });
+  });
+  /** @param {import('../model.js').Progress} progress */
+  const notify = (progress) => {
+    heard();
+    reply({ progress });
+  };
+  try {
+    session = await startFirst({ ...plan, startThreads: threadStarter(heard), heard }, notify).finally(stop);
+    sizes = plan.inputs.map(({ dtype, shape }) => lengthOf(shape) * elementOf(dtype).bytes);
+    if (session.runInto && canShare()) mailbox = createMailbox(plan.inputs, plan.outputs);
+    reply({ started: session.facts, mailbox });
+  } catch (error) {
+    reply({ failed: packError(error) });
+    return;
+  }
+  wait();
+}
+
+/** @param {Run} request */
+async function answer({ run, profile, bytes, images }) {
+  try {
+    let end = 0;
+    const inputs = sizes.map((size, i) => {
+      const image = images[i];
+      if (image) return image;
+      end += size;
+      return new Uint8Array(bytes, end - size, size);
+    });
+    // A run that is over at once is answered at once.
+    const pending = profile ? session.profile(inputs) : session.run(inputs);
+    const results = pending instanceof Promise ? await pending : pending;
+    const buffers = results.flatMap((result) =>
+      'buffer' in result ? [/** @type {ArrayBuffer} */ (result.buffer)] : [],
+    );
+    reply({ run, results, bytes }, [...buffers, bytes]);
+  } catch (error) {
+    reply({ run, failed: packError(error) });
+  } finally {
+    for (const image of images) image?.close();
+    answered++;
+  }
+  wait();
+}
+
+function wait() {
+  if (mailbox) listen(mailbox, answered, serve);
+}
+
+/** @param {number} run */
+function serve(run) {
+  const { inputs, outputs } = /** @type {import('./mailbox.js').Mailbox} */ (mailbox);
+  try {
+    /** @type {NonNullable<Session['runInto']>} */ (session.runInto)(inputs, outputs);
+    return true;
+  } catch (error) {
+    reply({ run, failed: packError(error) });
+    return false;
+  }
+}
+
+/** @param {MessageEvent<Request>} event */
+globalThis.onmessage = ({ data }) => {
+  if ('start' in data) start(data.start);
+  else if ('joined' in data) joined(data.joined);
+  else answer(data);
+};
+
+reply({ alive: true });
