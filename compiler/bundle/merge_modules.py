@@ -18,8 +18,9 @@ ROOTS = ("load.js", "worker.js", "thread.js", "page.js")
 _IMPORT = re.compile(r"^import (?:\{([^}]*)\}|\* as (\w+)) from '\./(\w+\.js)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 _EXPORT_FROM = re.compile(r"^export \{ (\w+) as (\w+) \} from '\./(\w+\.js)';\n", re.MULTILINE)
-_COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
-_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
+# Behind code only with no quote up to the end of the line: so it is in no string.
+_COMMENT = re.compile(r"""^[ \t]*//.*\n|(?<=[;,{}()\]]) // [^'"`\n]*$""", re.MULTILINE)
+_INDENTATION = re.compile(r"^\s+", re.MULTILINE)
 _OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
@@ -38,9 +39,9 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     """Sources of fewer modules that do the same: COMMON, and ROOTS, each with the modules that it alone imports. Files
     that are no modules, or that nothing imports, stay as they are.
 
-    A module becomes a function that runs once, so names in different modules do not meet. Lines of comments and
-    indentation are left out: strings of several lines are shaders, which need neither. InternalError for an import or
-    export in a form that this does not know.
+    A module becomes a function that runs once, so names in different modules do not meet. Comments, indentation and
+    empty lines are left out: strings of several lines are shaders, which need none of them. InternalError for an
+    import or export in a form that this does not know.
     """
     modules = {name: _parse(name, text) for name, text in sources.items() if name.endswith(".js")}
     needs = {root: _needs(root, modules) for root in ROOTS if root in modules}

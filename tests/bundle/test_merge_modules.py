@@ -65,6 +65,18 @@ def test_merged_modules_do_what_they_did(merged: Path) -> None:
     assert node(merged, "import './thread.mjs';\nconsole.log(globalThis.thread);") == "errors"
 
 
+def test_comments_indentation_and_empty_lines_are_left_out() -> None:
+    text = "// First.\n\nexport const load = () => {\n  // Inner.\n  return 1; // one\n};\n"
+    text += "const url = 'http://a'; // it's kept\nconst odd = '; // kept';\n"
+    assert merge_modules(SOURCES | {"load.js": text})["load.js"].splitlines()[1:6] == [
+        "const load = () => {",
+        "return 1;",
+        "};",
+        "const url = 'http://a'; // it's kept",
+        "const odd = '; // kept';",
+    ]
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run modules")
 def test_the_entry_keeps_its_place(merged: Path) -> None:
     (merged / "model.mjs").write_text("export const load = 7;\n")
