@@ -135,6 +135,13 @@ export const wordsFor = (program, index) => words(storageOf(program, index).dtyp
 /** @type {(program: Program, index: number) => Storage} */
 const storageOf = (program, index) => /** @type {Storage} */ (program.storages[valueAt(program, index).storage]);
 
+/**
+ * @template T
+ * @param {readonly T[]} list
+ * @param {number} i an index that the list has
+ */
+export const at = (list, i) => /** @type {T} */ (list[i]);
+
 /** @type {(program: Program, index: number) => Value} */
 export const valueAt = (program, index) => /** @type {Value} */ (program.values[index]);
 

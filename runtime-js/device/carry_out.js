@@ -1,0 +1,94 @@
+// A run on a device that has its inputs: segments of launches, calls of the host in between, outputs; or the time of each.
+import { UnsupportedError } from '../errors.js';
+import { narrow } from '../values/convert.js';
+import { lengthOf, typedArray } from '../values/dtypes.js';
+import { at, valueAt } from './device_program.js';
+
+/** @typedef {import('../model.js').TensorInfo} TensorInfo */
+/** @typedef {import('../model.js').KernelTime} KernelTime */
+/** @typedef {import('../start_first.js').Output} Output */
+/** @typedef {import('../values/convert.js').Words} Words */
+/** @typedef {import('./build_device.js').Built} Built */
+/** @typedef {import('./device_program.js').Segment} Segment */
+
+/**
+ * @param {Built} now
+ * @param {boolean} download else outputs stay on the device
+ * @returns {Promise<Output[]>}
+ */
+export async function carryOut(now, download) {
+  const { segments } = now;
+  const last = segments.length - 1;
+  for (let i = 0; i < last; i++) await cross(now, i, at(segments, i));
+  const arrays = await at(segments, last)(download);
+  return download ? outputsOf(now, arrays) : buffersOf(now);
+}
+
+/**
+ * Carries out what comes before a call of the host, and gives the host what it reads.
+ * @param {Built} now
+ * @param {number} i which call
+ * @param {Segment} segment
+ */
+async function cross({ host, program }, i, segment) {
+  const arrays = await segment();
+  at(program.calls, i).reads.forEach(({ value, offset }, k) => {
+    host.put(offset, narrow(valueAt(program, value).dtype, at(arrays, k)));
+  });
+}
+
+/**
+ * From where they were computed.
+ * @param {Built} now
+ * @param {Words[]} arrays what the device has, in order
+ * @returns {Output[]}
+ */
+function outputsOf({ host, plan, program }, arrays) {
+  const left = arrays.values();
+  return program.outputs.map((value, i) => {
+    const { dtype, shape } = /** @type {TensorInfo} */ (plan.outputs[i]);
+    if (value >= 0) return narrow(dtype, /** @type {Words} */ (left.next().value));
+    const length = lengthOf(shape);
+    const bytes = new Uint8Array(host.take(at(program.host?.outputs ?? [], i), dtype, length));
+    return typedArray(dtype, bytes.buffer);
+  });
+}
+
+/** @param {Built} now */
+function buffersOf({ device, plan, program }) {
+  const missing = program.outputs.findIndex((value) => value < 0);
+  if (missing < 0) return program.outputs.map((value) => device.take(value));
+  const { name } = /** @type {TensorInfo} */ (plan.outputs[missing]);
+  throw new UnsupportedError(
+    'output',
+    `output ${JSON.stringify(name)} is computed on the host: run without { output }`,
+  );
+}
+
+/**
+ * The time of each launch and of each call of the host.
+ * @param {Built} now
+ */
+export async function profile(now) {
+  const { device, host, program, give, downloads } = now;
+  /** @type {KernelTime[]} */
+  const times = [];
+  for (let i = 0; i <= downloads.length; i++) {
+    /** @type {number[]} */
+    const order = [];
+    const began = performance.now();
+    if (i) await cross(now, i - 1, at(downloads, i - 1));
+    host.play(`run_${i}`, { launch: (number) => order.push(number), give });
+    if (i) {
+      const { name, nodes, ops } = at(program.calls, i - 1);
+      times.push({ name, nodes, ops, ms: performance.now() - began, clock: 'wall' });
+    }
+    const { ms, clock } = await device.time(order);
+    order.forEach((number, k) => {
+      const { kernel, name, nodes, ops } = at(program.launches, number);
+      const { flops, bytes } = at(program.kernels, kernel);
+      times.push({ name, nodes, ops, ms: at(ms, k), clock, flops, bytes });
+    });
+  }
+  return times;
+}
