@@ -50,11 +50,16 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     merged = {
         name: text for name, text in sources.items() if not any(name in (m.name for m in n) for n in needs.values())
     }
-    merged[COMMON] = _functions(common) + f"export {{ {', '.join(_variable(m.name) for m in common)} }};\n"
+    # model.js has the classes of errors from there.
+    public = {"errors.js"} & shared
     for root, own in needs.items():
         # Threads start late and the bundle's own page is no part of a model: these have copies of the little they need.
         outside = shared if root in ("load.js", "worker.js") else set()
-        merged[root] = _root(modules[root], [m for m in own if m.name not in outside], outside)
+        added = [m for m in own if m.name not in outside]
+        merged[root] = _root(modules[root], added, outside)
+        public.update(t for m in added for _, t in m.imports if t in outside)
+    names = ", ".join(_variable(m.name) for m in common if m.name in public)
+    merged[COMMON] = f"{_functions(common)}export {{ {names} }};\n"
     return merged
 
 
@@ -65,7 +70,8 @@ def exported_names(source: str) -> list[str]:
 
 def _parse(name: str, text: str) -> _Module:
     imports = tuple(
-        (space or "{" + members.replace(" as ", ": ") + "}", target) for members, space, target in _IMPORT.findall(text)
+        (space or f"{{{','.join(members.replace(' as ', ':').replace(',', ' ').split())}}}", target)
+        for members, space, target in _IMPORT.findall(text)
     )
     again = _EXPORT_FROM.findall(text)
     exports = [(made, made) for made in _EXPORT.findall(text)]
@@ -112,9 +118,9 @@ def _root(root: _Module, own: list[_Module], outside: Collection[str]) -> str:
 def _functions(modules: Iterable[_Module]) -> str:
     blocks = []
     for m in modules:
-        lines = [f"const {p} = {_variable(t)};" for p, t in m.imports if p and t not in STABLE_NAMES]
-        results = ", ".join(name if name == value else f"{name}: {value}" for name, value in m.exports)
-        inner = "\n".join((*lines, m.body, f"return {{ {results} }};"))
+        taken = ",".join(f"{p}={_variable(t)}" for p, t in m.imports if p and t not in STABLE_NAMES)
+        results = ",".join(name if name == value else f"{name}:{value}" for name, value in m.exports)
+        inner = "\n".join((*([f"const {taken};"] if taken else []), m.body, f"return {{{results}}};"))
         blocks.append(f"const {_variable(m.name)} = (() => {{\n{inner}\n}})();\n")
     return "".join(blocks)
 

@@ -1,6 +1,6 @@
 // The time of each launch on WebGL: by the device's clock where it has one, which few browsers give away.
 
-/** @typedef {import('./start_webgl.js').Prepared} Prepared */
+/** @typedef {import('./webgl_state.js').Prepared} Prepared */
 
 /**
  * @param {WebGL2RenderingContext} gl

@@ -2,7 +2,7 @@
 
 import { BufferUsage } from '../gpu_flags.js';
 
-/** @typedef {import('./start_webgpu.js').Prepared} Prepared */
+/** @typedef {import('./webgpu_state.js').Prepared} Prepared */
 
 const MOST = 2048; // launches in a query set, which holds 4096 times
 

@@ -1,0 +1,96 @@
+// Kernels become WebGL programs, and launches draws that are ready.
+import { at, describe } from '../device/device_program.js';
+import { UnsupportedError } from '../errors.js';
+import { splitOutputs } from './split_outputs.js';
+import { createFramebuffer, createTexture, linkLog, linkProgram } from './webgl_context.js';
+import { drawer } from './webgl_draw.js';
+import { checkLost, framebufferOf, mayBlock, settle, storageOf, textureOf, turn } from './webgl_state.js';
+
+/** @typedef {import('./webgl_state.js').State} State */
+/** @typedef {import('./webgl_state.js').Prepared} Prepared */
+
+/**
+ * @param {State} state
+ * @param {number} layers that one draw can write
+ * @param {() => void} onKernel
+ */
+export async function compileKernels(state, layers, onKernel) {
+  const { gl, program, undo } = state;
+  const parallel = gl.getExtension('KHR_parallel_shader_compile');
+  state.programs = program.kernels.map(({ source, grid }) =>
+    splitOutputs(source, grid[2], layers).map(({ source, ...part }) => {
+      const made = linkProgram(gl, source);
+      undo.add(() => gl.deleteProgram(made));
+      return { program: made, ...part };
+    }),
+  );
+  for (const [i, parts] of state.programs.entries()) {
+    for (const { program: made } of parts) {
+      while (parallel && !gl.getProgramParameter(made, parallel.COMPLETION_STATUS_KHR)) await turn(state);
+      const linked = gl.getProgramParameter(made, gl.LINK_STATUS);
+      checkLost(state);
+      if (!linked) throw new UnsupportedError('compile', `WebGL refuses ${describe(program, i)}: ${linkLog(gl, made)}`);
+      bindSamplers(gl, made, at(program.kernels, i).source);
+    }
+    onKernel();
+    if (!mayBlock) await turn(state);
+  }
+  state.prepared = program.launches.map((launch) => prepare(state, launch));
+  warmUp(state);
+  await settle(state);
+}
+
+/**
+ * Each sampler of a shader reads the unit that stands for its place among them.
+ * @param {WebGL2RenderingContext} gl
+ * @param {WebGLProgram} program
+ * @param {string} source
+ */
+function bindSamplers(gl, program, source) {
+  const names = [...source.matchAll(/\buniform\s+(?:\w+\s+)?[iu]?sampler2DArray\s+(\w+)/g)].map((match) => match[1]);
+  gl.useProgram(program);
+  names.forEach((name, unit) => {
+    gl.uniform1i(gl.getUniformLocation(program, /** @type {string} */ (name)), unit);
+  });
+}
+
+/**
+ * @param {State} state
+ * @param {import('../device/device_program.js').Launch} launch
+ * @returns {Prepared[]}
+ */
+function prepare(state, launch) {
+  const { access, grid } = at(state.program.kernels, launch.kernel);
+  const [target = 0] = launch.arguments.filter((_, i) => access[i] === 'w');
+  const textures = launch.arguments.filter((_, i) => access[i] === 'r').map((value) => textureOf(state, value));
+  const { dtype } = storageOf(state, target);
+  return at(state.programs, launch.kernel).map(({ program, first, count }) => {
+    const framebuffer = framebufferOf(state, target, first, count);
+    return { program, framebuffer, count, dtype, textures, grid, launch };
+  });
+}
+
+/**
+ * Drivers translate a shader when it is first drawn with, for just the formats of what it reads and writes: so one
+ * texel of each is drawn, and thrown away.
+ * @param {State} state
+ */
+function warmUp({ gl, program, prepared }) {
+  /** @type {Map<string, [WebGLTexture, WebGLFramebuffer]>} */
+  const targets = new Map();
+  const firsts = new Map(program.launches.map(({ kernel }, number) => [kernel, number]));
+  for (const one of [...firsts.values()].flatMap((number) => at(prepared, number))) {
+    const key = `${one.dtype},${one.count}`;
+    let target = targets.get(key);
+    if (!target) {
+      const texture = createTexture(gl, one.dtype, [1, 1, one.count]);
+      target = [texture, createFramebuffer(gl, texture, 0, one.count)];
+      targets.set(key, target);
+    }
+    drawer(gl)([{ ...one, framebuffer: target[1], grid: [1, 1, 1] }]);
+  }
+  for (const [texture, framebuffer] of targets.values()) {
+    gl.deleteFramebuffer(framebuffer);
+    gl.deleteTexture(texture);
+  }
+}

@@ -1,0 +1,149 @@
+// What a program has in the WebGL context: textures, framebuffers, shaders; and waiting for the GPU that they are on.
+import { at, valueAt } from '../device/device_program.js';
+import { DeviceLostError, UnsupportedError } from '../errors.js';
+import { createFramebuffer, createTexture } from './webgl_context.js';
+
+/** @typedef {import('../device/device_program.js').Program} Program */
+/** @typedef {import('../values/convert.js').Words} Words */
+/**
+ * @typedef {object} Prepared A launch, or as much of it as one draw can write.
+ * @property {WebGLProgram} program
+ * @property {WebGLFramebuffer} framebuffer
+ * @property {number} count of layers that it writes
+ * @property {string} dtype of what it writes
+ * @property {WebGLTexture[]} textures by unit
+ * @property {[number, number, number]} grid
+ * @property {import('../device/device_program.js').Launch} launch
+ */
+/**
+ * @typedef {object} State
+ * @property {WebGL2RenderingContext} gl
+ * @property {Program} program
+ * @property {Set<() => void>} undo what frees all this, last first; empty when it is freed
+ * @property {WebGLTexture[]} textures by storage
+ * @property {Map<string, WebGLFramebuffer>} framebuffers by storage, first layer and their number
+ * @property {Map<number, Words>} rows whole rows, for inputs that end within one
+ * @property {{ program: WebGLProgram, first: number, count: number }[][]} programs by kernel, for layers that one draw writes
+ * @property {Prepared[][]} prepared by number of the launch: one for every few layers that a draw writes
+ */
+
+// A worker may wait for the GPU; the page must not.
+export const mayBlock = typeof document === 'undefined';
+
+/** @type {(storage: import('../device/device_program.js').Storage) => [number, number, number]} */
+export const sizeOf = ({ texture }) => texture ?? [1, 1, 1];
+
+/**
+ * What the context can, of what the program needs.
+ * @param {State} state
+ * @returns {Record<string, number>}
+ */
+export function checkLimits({ gl, program: { kernels, storages } }) {
+  const sizes = storages.map(sizeOf);
+  const needs = [
+    ['MAX_TEXTURE_SIZE', Math.max(1, ...sizes.flatMap((size) => size.slice(0, 2)))],
+    ['MAX_ARRAY_TEXTURE_LAYERS', Math.max(1, ...sizes.map(([, , depth]) => depth))],
+    ['MAX_TEXTURE_IMAGE_UNITS', Math.max(1, ...kernels.map(({ access }) => access.length - 1))],
+  ].map(([name, need]) => ({
+    name,
+    need,
+    have: gl.getParameter(/** @type {any} */ (gl)[/** @type {string} */ (name)]),
+  }));
+  for (const { name, need, have } of needs) {
+    if (Number(need) > have)
+      throw new UnsupportedError('limits', `the model needs ${name} ${need}, WebGL has ${have} here`);
+  }
+  return Object.fromEntries(needs.map(({ name, have }) => [name, have]));
+}
+
+/** @param {State} state */
+export function createTextures(state) {
+  const { gl, program, undo } = state;
+  state.textures = program.storages.map((storage) => {
+    const texture = createTexture(gl, storage.dtype, sizeOf(storage));
+    undo.add(() => gl.deleteTexture(texture));
+    return texture;
+  });
+  const error = gl.getError();
+  checkLost(state);
+  if (error) throw new UnsupportedError('memory', `WebGL does not give the memory that the model needs (${error})`);
+}
+
+/** @param {State} state @param {number} value */
+export const storageOf = ({ program }, value) => at(program.storages, valueAt(program, value).storage);
+
+/** @param {State} state @param {number} value */
+export const textureOf = ({ program, textures }, value) => at(textures, valueAt(program, value).storage);
+
+/**
+ * Layers of a value's texture, to draw into or to read from.
+ * @param {State} state
+ * @param {number} value
+ * @param {number} first
+ * @param {number} count
+ */
+export function framebufferOf(state, value, first, count) {
+  const { gl, program, framebuffers, undo } = state;
+  const key = [valueAt(program, value).storage, first, count].join();
+  let framebuffer = framebuffers.get(key);
+  if (!framebuffer) {
+    const made = createFramebuffer(gl, textureOf(state, value), first, count);
+    undo.add(() => gl.deleteFramebuffer(made));
+    framebuffers.set(key, made);
+    framebuffer = made;
+  }
+  return framebuffer;
+}
+
+/** @param {State} state @param {number} storage */
+export function releaseStorage({ gl, textures, framebuffers }, storage) {
+  // A framebuffer would keep the texture that it draws into.
+  for (const [key, framebuffer] of framebuffers) {
+    if (!key.startsWith(`${storage},`)) continue;
+    gl.deleteFramebuffer(framebuffer);
+    framebuffers.delete(key);
+  }
+  gl.deleteTexture(textures[storage] ?? null);
+}
+
+/** @param {State} state */
+export function disposeState({ undo }) {
+  for (const action of [...undo].reverse()) action();
+  undo.clear();
+}
+
+/** @param {State} state */
+export function checkLost({ gl, undo }) {
+  if (gl.isContextLost()) throw new DeviceLostError('lost', 'the WebGL context was lost');
+  if (!undo.size) throw new DeviceLostError('lost', 'the model was disposed of');
+}
+
+/**
+ * Lets others have a turn, who may end the model: other models share the context, and would meet its errors.
+ * @param {State} state
+ */
+export async function turn(state, ms = 0) {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  checkLost(state);
+}
+
+/**
+ * Until the GPU has done all that was submitted.
+ * @param {State} state
+ */
+export async function settle(state) {
+  const { gl } = state;
+  checkLost(state); // a lost context may have no fence
+  const sync = /** @type {WebGLSync} */ (gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0));
+  gl.flush();
+  try {
+    for (let ms = 0; ; ms = Math.min(ms + 1, 4)) {
+      const status = gl.clientWaitSync(sync, 0, 0);
+      checkLost(state);
+      if (status === gl.ALREADY_SIGNALED || status === gl.CONDITION_SATISFIED) break;
+      await turn(state, ms);
+    }
+  } finally {
+    gl.deleteSync(sync);
+  }
+}

@@ -1,0 +1,102 @@
+// Kernels become WebGPU pipelines, and launches what a pass takes.
+import { at, describe } from '../device/device_program.js';
+import { UnsupportedError } from '../errors.js';
+import { COMPUTE } from '../gpu_flags.js';
+import { encode } from './webgpu_launch.js';
+import { bufferOf, checkLost, scoped, submit } from './webgpu_state.js';
+
+/** @typedef {import('../device/device_program.js').Launch} Launch */
+/** @typedef {import('./webgpu_state.js').State} State */
+
+/**
+ * @param {State} state
+ * @param {boolean} subgroups whether the device has them
+ * @param {() => void} onKernel
+ */
+export async function compileKernels(state, subgroups, onKernel) {
+  const { kernels, launches } = state.program;
+  await Promise.all(
+    kernels.map(async (_, i) => {
+      state.pipelines[i] = await createPipeline(state, subgroups, i);
+      onKernel();
+      warmUp(state, i);
+    }),
+  );
+  state.prepared = launches.map((launch) => prepare(state, launch));
+}
+
+/**
+ * @param {State} state
+ * @param {boolean} subgroups
+ * @param {number} kernel
+ */
+async function createPipeline(state, subgroups, kernel) {
+  const { device, program } = state;
+  const { name, source, subgroups: better, access } = at(program.kernels, kernel);
+  /** @type {GPUShaderModule | undefined} */
+  let module;
+  const { made, reported } = scoped(state, () => {
+    module = device.createShaderModule({ code: (subgroups && better) || source, label: name });
+    const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf(state, access)] });
+    return device.createComputePipelineAsync({ label: name, layout, compute: { module, entryPoint: 'main' } });
+  });
+  /** @type {Error | undefined} */
+  let thrown;
+  const pipeline = await made.catch((error) => {
+    thrown = error;
+  });
+  const message = (await reported) ?? thrown?.message;
+  checkLost(state);
+  if (message === undefined && pipeline) return pipeline;
+  const notes = (await module?.getCompilationInfo())?.messages ?? [];
+  const why = notes.map((note) => `line ${note.lineNum}: ${note.message}`).join('; ') || message;
+  throw new UnsupportedError('compile', `WebGPU refuses ${describe(program, kernel)}: ${why}`);
+}
+
+/**
+ * @param {State} state
+ * @param {string} access
+ */
+function layoutOf({ device, layouts }, access) {
+  let layout = layouts.get(access);
+  if (!layout) {
+    layout = device.createBindGroupLayout({
+      entries: [...access].map((letter, binding) => ({
+        binding,
+        visibility: COMPUTE,
+        buffer: { type: letter === 'w' ? 'storage' : 'read-only-storage' },
+      })),
+    });
+    layouts.set(access, layout);
+  }
+  return layout;
+}
+
+/**
+ * @param {State} state
+ * @param {Launch} launch
+ * @returns {import('./webgpu_state.js').Prepared}
+ */
+function prepare(state, launch) {
+  const { access, grid } = at(state.program.kernels, launch.kernel);
+  const group = state.device.createBindGroup({
+    layout: layoutOf(state, access),
+    entries: launch.arguments.map((value, binding) => ({ binding, resource: { buffer: bufferOf(state, value) } })),
+  });
+  return { pipeline: at(state.pipelines, launch.kernel), group, grid, launch };
+}
+
+/**
+ * Some drivers translate a shader when it is first dispatched: so one workgroup is, while weights and other pipelines
+ * are on their way. What it writes, a run writes again before it reads it.
+ * @param {State} state
+ * @param {number} kernel
+ */
+function warmUp(state, kernel) {
+  const launch = state.program.launches.find((launch) => launch.kernel === kernel);
+  if (!launch) return;
+  scoped(state, () => {
+    const one = { ...prepare(state, launch), grid: /** @type {[number, number, number]} */ ([1, 1, 1]) };
+    submit(state, (encoder) => encode(encoder, [one], (launch) => launch(0)));
+  });
+}
