@@ -11,18 +11,21 @@ import click
 from rich.console import Console
 from webnn_compile.cli.command import ShapeOption
 from webnn_compile.errors import WebnnCompileError
+from webnn_compile.options import TARGETS
 
+from . import bundles
 from .cases import DEFAULT as DEFAULT_CASES
 from .chart import draw_chart
 from .engines import DEFAULT as DEFAULT_ENGINES
 from .engines import ENGINES
-from .folders import HERE, WORK
+from .folders import HERE, ROOT, WORK
 from .kernels import profile_here
 from .measure import Job, measure_here
 from .readme import update_readme
 from .results import Results
 from .run import Settings, run
-from .tables import engine_grid, kernel_grid, print_grid
+from .tables import bundle_grid, engine_grid, kernel_grid, print_grid
+from .trees import find_tree
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -103,8 +106,12 @@ def show_command(file: Path, chart: Path | None, update_readme: bool) -> None:
     show(Results.read(file), chart, update_readme)
 
 
+def terminal() -> Console:
+    return Console(width=None if sys.stdout.isatty() else 160)
+
+
 def show(results: Results, chart: Path | None, update: bool) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = terminal()
     print_grid(engine_grid(results.measured), console)
     for profile in results.profiles:
         if "failed" in profile:
@@ -119,6 +126,39 @@ def show(results: Results, chart: Path | None, update: bool) -> None:
         draw_chart(results.measured, chart)
     if update:
         update_readme(results, HERE / "README.md", chart)
+
+
+@main.command("bundles")
+@click.argument("before")
+@click.argument("models", nargs=-1)
+@click.option("--after", default=str(ROOT), metavar="REVISION|FOLDER", help="The other tree; by default this one.")
+@click.option("--targets", metavar="LIST", default=",".join(TARGETS), show_default=True, help="As for webnn-compile.")
+@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="As for webnn-compile, for files.")
+@click.option("--rounds", type=click.IntRange(1), default=1, show_default=True, help="Compilations by each, in turns.")
+@click.option("--cache/--no-cache", default=False, help="Each tree has a cache, which a round before the first fills.")
+@click.option("--json", "out", type=FILE, help="Every file's name, every round's time and memory.")
+def bundles_command(
+    before: str,
+    models: tuple[str, ...],
+    after: str,
+    targets: str,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    rounds: int,
+    cache: bool,
+    out: Path | None,
+) -> None:
+    """Compile MODELS by the compiler of BEFORE, a git revision or a folder, and by this one, and compare the bundles.
+
+    Exit code 1: files of code or weights differ. MODELS are names of known models or ONNX files.
+    """
+    named = models or bundles.default_models()
+    settings = bundles.Settings(find_tree(before), find_tree(after), named, dict(shapes), targets, rounds, cache)
+    compared = bundles.compare_bundles(settings, lambda line: click.echo(line, err=True))
+    if out is not None:
+        bundles.write_comparisons(settings, compared, out)
+    print_grid(bundle_grid(compared), terminal())
+    if not all(c.same for c in compared):
+        sys.exit(1)
 
 
 @main.command("measure", hidden=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from .bundles import Comparison
 from .cases import shown
 from .engines import ENGINES
 from .summary import Key, Rounds, ratios, summarise
@@ -50,6 +52,32 @@ def engine_grid(measured: Mapping[Key, Rounds]) -> Grid:
         times = (f"{found.median:.2f}", f"{found.minimum:.2f}", compared, f"{found.first:.0f}")
         rows.append((*names, *times, f"{found.error:.0e}", busy))
     return Grid("Inference, milliseconds", head, tuple(rows), 3)
+
+
+def bundle_grid(compared: Sequence[Comparison]) -> Grid:
+    """One row for each model: files and bytes of both trees, medians of seconds and of the most memory."""
+    head = (
+        "model",
+        "files equal",
+        "different",
+        "only before",
+        "only after",
+        "bytes",
+        "seconds",
+        "ratio",
+        "MB",
+        "ratio",
+    )
+    rows = []
+    for c in compared:
+        files = (str(len(names)) for names in (c.equal, c.different, c.only_before, c.only_after))
+        sizes = f"{c.bytes_before:,} -> {c.bytes_after:,}"
+        seconds, peak = (
+            " -> ".join(f"{statistics.median(getattr(m, fact) for m in side):.1f}" for side in (c.before, c.after))
+            for fact in ("seconds", "peak_mb")
+        )
+        rows.append((c.model, *files, sizes, seconds, f"{c.ratio('seconds'):.2f}", peak, f"{c.ratio('peak_mb'):.2f}"))
+    return Grid("Bundles before and after", head, tuple(rows), 1)
 
 
 def kernel_grid(profile: Mapping[str, Any]) -> Grid:
