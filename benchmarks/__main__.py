@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from webnn_compile.build.options import TARGETS
 from webnn_compile.cli.command import ShapeOption
 from webnn_compile.errors import WebnnCompileError
-from webnn_compile.options import TARGETS
 
 from . import bundles
 from .cases import DEFAULT as DEFAULT_CASES

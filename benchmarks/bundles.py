@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from webnn_compile.cache import FOLDER_VARIABLE
+from webnn_compile.build.options import TARGETS
 from webnn_compile.errors import InputError
-from webnn_compile.options import TARGETS
+from webnn_compile.system.cache import FOLDER_VARIABLE
 
 from .cases import GENERATED, TRAINED, Case, Shapes, find_case
 from .folders import HERE, ROOT, SHARED, WORK
