@@ -1,4 +1,4 @@
-"""One browser per module, one page per test; a missing browser skips, and fails where CI=true."""
+"""Browsers and pages that tests share; a missing browser skips, and fails where CI=true."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsers import BrowserMissing, launch
+from browsers import BrowserMissing
 from compiled import PAGES
 from devices import DEVICES
 from digits import compile_digits
+from kernel_cache import use_cache_of_this_run
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from server import Site, serve
+from shared_pages import SharedPages
 from tiny_artifact import tiny_artifact
 from webnn_compile.bundle import write_bundle
-from webnn_compile.system.cache import FOLDER_VARIABLE
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The user's cache of compiled kernels is neither read nor written."""
-    os.environ[FOLDER_VARIABLE] = str(tmp_path_factory.mktemp("kernels"))
+def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    use_cache_of_this_run(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
@@ -31,12 +31,17 @@ def playwright() -> Iterator[Playwright]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def shared_pages(playwright: Playwright) -> Iterator[SharedPages]:
+    shared = SharedPages(playwright)
+    yield shared
+    shared.close()
+
+
 @pytest.fixture(scope="module", params=["chromium", "firefox"])
-def browser(playwright: Playwright, request: pytest.FixtureRequest) -> Iterator[Browser]:
+def browser(shared_pages: SharedPages, request: pytest.FixtureRequest) -> Browser:
     try:
-        opened = launch(playwright, request.param)
-        with opened as found:
-            yield found
+        return shared_pages.browser(request.param)
     except BrowserMissing as error:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error))
@@ -44,10 +49,16 @@ def browser(playwright: Playwright, request: pytest.FixtureRequest) -> Iterator[
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    opened = browser.new_page()
-    yield opened
-    opened.close()
+def page(shared_pages: SharedPages, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """That of the tests before. A new one for a test with the mark `fresh_page`, which counts what a browser holds or
+    leaves something to later documents; and after a test that failed, which may have blocked it."""
+    fresh = request.node.get_closest_marker("fresh_page") is not None
+    failed = request.session.testsfailed
+    if fresh:
+        shared_pages.drop(browser)
+    yield shared_pages.page(browser)
+    if fresh or request.session.testsfailed > failed:
+        shared_pages.drop(browser)
 
 
 @pytest.fixture(params=DEVICES)

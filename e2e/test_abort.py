@@ -162,6 +162,7 @@ def test_what_an_aborted_load_made_is_freed(page: Page, plain_site: Site, backen
     assert value(page, script, backend) == {"refused": "AbortError", "began": True, "left": 0, "open": 0}
 
 
+@pytest.mark.fresh_page
 def test_an_aborted_load_ends_its_workers(page: Page, tmp_path: Path) -> None:
     if browser_name(page) != "chromium":
         pytest.skip("only Chromium's protocol lists workers")

@@ -37,6 +37,7 @@ def site(
         yield served
 
 
+@pytest.mark.fresh_page
 def test_it_loads_and_reads_a_sample(page: Page, site: Site) -> None:
     page.add_init_script(f"({WATCH})()")
     page.goto(site.url)

@@ -208,6 +208,7 @@ def test_two_models_at_once(page: Page, site: Site, backend: str) -> None:
 
 
 @pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+@pytest.mark.fresh_page
 def test_five_hundred_runs_allocate_nothing_on_the_device(page: Page, site: Site, backend: str, worker: bool) -> None:
     open_bundle(page, site, "tiny", backend)
     page.evaluate(

@@ -75,6 +75,7 @@ def test_then_the_next_backend_is_taken(page: Page, site: Site, backend: str, wo
     assert "kernel multiply (nodes: Mul_0): " in passed["reason"]
 
 
+@pytest.mark.fresh_page
 def test_own_page_tells_what_was_passed_over(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "tiny", backend)
     pretend(page, always=True)

@@ -48,6 +48,7 @@ def test_headers_of_the_bundle_isolate_a_page(page: Page, folder: Path, name: st
         assert run(page, {"threads": 2})["info"]["threads"] == 2
 
 
+@pytest.mark.fresh_page
 def test_service_worker_isolates_a_page(page: Page, folder: Path) -> None:
     (folder / "isolate.js").write_bytes((folder / "bundle" / "isolate.js").read_bytes())
     with serve(folder) as site:
@@ -59,6 +60,7 @@ def test_service_worker_isolates_a_page(page: Page, folder: Path) -> None:
         assert page.evaluate("crossOriginIsolated") is True
 
 
+@pytest.mark.fresh_page
 def test_own_page_isolates_itself(page: Page, folder: Path) -> None:
     with serve(folder / "bundle") as site:
         page.goto(site.url)

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browsers import launch
 from compiled import PAGES, ROOT
 from device_artifacts import tiny_device_artifact
 from devices import DEVICES
 from harness import open_page
 from op_table import Case, check, feeds, make_model, reference
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, Page
 from server import Site, serve
+from shared_pages import SharedPages
 from webnn_compile.build.build_device import BACKENDS, build_device
 from webnn_compile.build.options import Options
 from webnn_compile.build.work import Work
@@ -34,9 +34,8 @@ TOLERANCE = 1e-4
 
 
 @pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    with launch(playwright, "chromium") as opened:
-        yield opened
+def browser(shared_pages: SharedPages) -> Browser:
+    return shared_pages.browser("chromium")
 
 
 @pytest.fixture(scope="module", params=DEVICES)

@@ -158,6 +158,7 @@ def test_two_models_do_not_disturb_each_other(page: Page, site: Site) -> None:
 
 
 @pytest.mark.parametrize("worker", [True, False])
+@pytest.mark.fresh_page
 def test_a_thousand_runs_leave_memory_flat(page: Page, site: Site, worker: bool) -> None:
     """The wasm memory cannot grow; the page's heap is measured where the browser tells it (Chromium)."""
     open_page(page, site)
@@ -187,6 +188,7 @@ def test_a_thousand_runs_leave_memory_flat(page: Page, site: Site, worker: bool)
     assert heap() - before < 100_000  # the outputs alone come to 4 MB
 
 
+@pytest.mark.fresh_page
 def test_who_holds_a_model_that_is_disposed_of_holds_no_memory(page: Page, site: Site) -> None:
     if browser_name(page) != "chromium":
         pytest.skip("only Chromium collects garbage when it is told to")

@@ -118,6 +118,7 @@ def test_concurrent_runs_and_models_do_not_mix(page: Page, isolated: Site) -> No
     assert outcome(page, script) == {"value": [True, False]}
 
 
+@pytest.mark.fresh_page
 def test_dispose_ends_every_worker(page: Page, isolated: Site) -> None:
     if browser_name(page) != "chromium":
         pytest.skip("only Chromium tells which workers there are")
@@ -156,6 +157,7 @@ def test_dispose_rejects_pending_runs(page: Page, isolated: Site) -> None:
     assert [(r["name"], r["code"]) for r in results] == [("RunError", "disposed")] * 3
 
 
+@pytest.mark.fresh_page
 def test_a_thousand_runs_leave_memory_flat(page: Page, isolated: Site) -> None:
     """The wasm memory cannot grow; the page's heap is measured where the browser tells it (Chromium)."""
     open_page(page, isolated)

@@ -111,6 +111,7 @@ def test_a_disturbed_clock_is_not_believed(page: Page, digits_site: Site) -> Non
     assert found["finished"] == 2 * found["kernels"]
 
 
+@pytest.mark.fresh_page
 def test_without_the_extension_every_launch_is_finished(page: Page, digits_site: Site) -> None:
     page.add_init_script("""
       const { getExtension } = WebGL2RenderingContext.prototype;

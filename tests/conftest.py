@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from hypothesis import settings
-from webnn_compile.system.cache import FOLDER_VARIABLE
+from kernel_cache import use_cache_of_this_run
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")
@@ -17,6 +15,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The user's cache of compiled kernels is neither read nor written."""
-    os.environ[FOLDER_VARIABLE] = str(tmp_path_factory.mktemp("kernels"))
+def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    use_cache_of_this_run(tmp_path_factory)
