@@ -67,9 +67,13 @@ def taken_out(buffer: Buffer, data: Array) -> Array:
     layout = layout_of(buffer)
     data = data.reshape(layout.physical_shape)
     logical = layout.unpack(data)
-    border = ~_rounding(layout) & ~layout.pack(np.ones(layout.shape, bool))
-    assert not data[border].any(), "the border is not zero"
+    assert not data[_border(layout)].any(), "the border is not zero"
     return logical
+
+
+def _border(layout: Layout) -> Array:
+    """Where physical elements are zeros around the logical ones."""
+    return np.asarray(~_rounding(layout) & ~layout.pack(np.ones(layout.shape, bool)))
 
 
 def _rounding(layout: Layout) -> Array:
@@ -81,12 +85,19 @@ def _rounding(layout: Layout) -> Array:
     return Layout(full, layout.order, ((0, 0),) * len(full), (1,) * len(full), layout.blocks).pack(beyond)
 
 
-def run_kernel(kernel: Kernel, inputs: Sequence[Array], subgroups: Subgroups = lambda i: i // 8) -> list[Array]:
-    """The outputs for `inputs`, all as logical arrays; outputs hold poison before."""
+def run_kernel(
+    kernel: Kernel, inputs: Sequence[Array], subgroups: Subgroups = lambda i: i // 8, *, zeroed: bool = False
+) -> list[Array]:
+    """The outputs for `inputs`, all as logical arrays; outputs hold poison before. `zeroed`: but for borders of zeros,
+    as in a device's memory."""
     count = len(kernel.params) - kernel.outputs
     arrays = [laid_out(b, a) for b, a in zip(kernel.params[:count], inputs, strict=True)]
     for b in kernel.params[count:]:
-        arrays.append(np.full(b.shape, poison(b.dtype), b.dtype.numpy))
+        data = np.full(b.shape, poison(b.dtype), b.dtype.numpy)
+        if zeroed:
+            layout = layout_of(b)
+            data.reshape(layout.physical_shape)[_border(layout)] = 0
+        arrays.append(data)
     interpret(kernel, arrays, subgroups)
     return [taken_out(b, a) for b, a in zip(kernel.params[count:], arrays[count:], strict=True)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from ..choices import DEFAULT, Choices
 from ..costs import WEBGL_COSTS, GpuCosts
 from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
@@ -12,6 +13,7 @@ from ..ir.layout import LayoutPolicy, Stages
 from ..ir.nodes import Buffer, Kernel
 from ..passes.count_work import count_work
 from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
+from ..schedule.by_choices import schedule_by
 from ..schedule.nest import Reduction, match_nest
 from ..schedule.rules.fragment_constants import order_constants
 from ..schedule.rules.transform import find_transform
@@ -60,7 +62,9 @@ class WebGl:
                     places[value] = image or place_flat(b.size)
         return places
 
-    def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
+    def compile_kernel(
+        self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
+    ) -> CompiledKernel:
         """The shader of a kernel. Constants lie as the reduction reads them, in images where that fits."""
         kernel = order_constants(naive)
         places = {
@@ -70,7 +74,7 @@ class WebGl:
         out = kernel.params[-1]
         made = DeviceKernel(
             naive.name,
-            render(lower_fragment(fragment_kernel(kernel, places))),
+            render(lower_fragment(fragment_kernel(kernel, places, choices))),
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
             (places[out].width, places[out].height, places[out].layers),
             count_work(naive),
@@ -79,11 +83,12 @@ class WebGl:
         return CompiledKernel(made, kernel.params, tuple(places[b] for b in kernel.params))
 
 
-def fragment_kernel(naive: Kernel, places: Mapping[Buffer, Placement]) -> Kernel:
+def fragment_kernel(naive: Kernel, places: Mapping[Buffer, Placement], choices: Choices = DEFAULT) -> Kernel:
     """A naive kernel as what one fragment does, over the textures in which its parameters lie."""
     grown = {b: grow(b, p) for b, p in places.items()}
     bands = places[naive.params[-1]].bands
-    scheduled = schedule_fragment(naive, {b: (grown[b], p.tile) for b, p in places.items()}, bands)
+    tiles = {b: (grown[b], p.tile) for b, p in places.items()}
+    scheduled = schedule_by(lambda c: schedule_fragment(naive, tiles, bands, c), choices, naive.name)
     return use_textures(scheduled, {grown[b]: p for b, p in places.items()})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from math import prod
 
+from ..choices import DEFAULT, Choices
 from ..ir.layout import Layout
 from ..ir.nodes import Kernel
 from ..ir.simplify import simplify
@@ -16,6 +17,7 @@ from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
 from ..program.plan_memory import aligned
 from ..program.program import Program, Region, Slot, Step, TensorSpec
+from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_cpu import schedule_cpu
 from ..system.cache import Cache
 from ..system.recursion import deep_recursion
@@ -37,6 +39,14 @@ from .weights import Weights
 
 KernelPass = Callable[[Kernel], Kernel]
 
+KernelChoices = Callable[[Kernel], Choices]
+"""The choices of each naive kernel."""
+
+
+def default_choices(_: Kernel) -> Choices:
+    return DEFAULT
+
+
 LOWERING_PASSES: tuple[KernelPass, ...] = (
     flatten_indices,
     vectorize_loops,
@@ -57,12 +67,14 @@ def compile_for(
     opt_level: int = 2,
     weights: Weights | None = None,
     known: Cache | None = None,
+    choices: KernelChoices = default_choices,
 ) -> Program:
     """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists steps.
 
-    Programs of one model for several targets may share `weights`. What `known` has of earlier builds is not done again.
+    `choices` are those of each naive kernel's schedule. Programs of one model for several targets may share `weights`.
+    What `known` has of earlier builds is not done again.
     """
-    launches = _Launches(model, target, weights or Weights(), observe, opt_level, known or Cache(None))
+    launches = _Launches(model, target, weights or Weights(), observe, opt_level, known or Cache(None), choices)
     steps = tuple(launches.step(g, k) for g, k in zip(model.groups, model.kernels, strict=True))
 
     def spec(name: str, t: Tensor) -> TensorSpec:
@@ -84,9 +96,13 @@ def compile_for(
     )
 
 
-def compile_kernel(naive: Kernel, target: Target, opt_level: int, observe: Observer = ignore) -> Kernel:
+def compile_kernel(
+    naive: Kernel, target: Target, opt_level: int, observe: Observer = ignore, choices: Choices = DEFAULT
+) -> Kernel:
     """Schedules (from `opt_level` 1 on) and lowers a naive kernel."""
-    scheduled = schedule_cpu(naive, target) if opt_level else naive
+    scheduled = naive
+    if opt_level:
+        scheduled = schedule_by(lambda c: schedule_cpu(naive, target, c), choices, naive.name)
     observe("schedule_cpu", scheduled)
     return lower_kernel(scheduled, observe)
 
@@ -103,10 +119,17 @@ class _Launches:
     """Kernels, each different from the others, and where the arguments of their launches lie."""
 
     def __init__(
-        self, model: Lowered, target: Target, weights: Weights, observe: Observer, opt_level: int, known: Cache
+        self,
+        model: Lowered,
+        target: Target,
+        weights: Weights,
+        observe: Observer,
+        opt_level: int,
+        known: Cache,
+        choices: KernelChoices,
     ) -> None:
         self._model, self._target, self._observe, self._opt_level = model, target, observe, opt_level
-        self._cache = known
+        self._cache, self._choices = known, choices
         self._shared: dict[str, int] = {}
         self._layouts: list[Layouts] = []
         self._placed: dict[tuple[Tensor, Layout], Slot] = {}
@@ -129,8 +152,9 @@ class _Launches:
         text = describe(naive)
         if text in self._shared:
             return self._shared[text]
-        key = kernel_key(text, self._target, self._opt_level)
-        make = cache(lambda: compile_kernel(naive, self._target, self._opt_level, self._observe))
+        choices = self._choices(naive)
+        key = kernel_key(text, self._target, self._opt_level, choices)
+        make = cache(lambda: compile_kernel(naive, self._target, self._opt_level, self._observe, choices))
         known = self._cache.get(LAYOUTS, key)
         if known is None:
             layouts: Layouts = tuple(b.layout for b in make().params)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple
 from typing import Any, overload
 
+from ..choices import DEFAULT, Choices, key_of_choices
 from ..ir.layout import Block, Layout
 from ..ir.nodes import Kernel
 from ..ir.printer import print_kernel
@@ -47,9 +48,9 @@ def describe(naive: Kernel) -> str:
     return f"{print_kernel(naive, named=False)}{layouts}"
 
 
-def kernel_key(description: str, target: Target, opt_level: int) -> str:
+def kernel_key(description: str, target: Target, opt_level: int, choices: Choices = DEFAULT) -> str:
     """The key of what becomes of the naive kernel of this description."""
-    return key_of(description, target, opt_level)
+    return key_of(description, target, opt_level, key_of_choices(choices))
 
 
 LAYOUTS = "layouts"

@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import prod
 
+from ..choices import DEFAULT, Choices
 from ..costs import WEBGPU_COSTS, GpuCosts
 from ..dtypes import F32
 from ..ir.all_reduce import AllReduce
@@ -16,6 +17,7 @@ from ..ir.rewrite import walk
 from ..passes.count_work import count_work
 from ..passes.store_halves import load_wide, store_halves
 from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
+from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_simt import schedule_simt
 from ..target import WEBGPU, GpuTarget
 from .check_limits import check_limits
@@ -50,9 +52,11 @@ class WebGpu:
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         return {}
 
-    def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
+    def compile_kernel(
+        self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
+    ) -> CompiledKernel:
         wide, halves = load_wide(naive)
-        scheduled = schedule_simt(wide, self.target)
+        scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c), choices, naive.name)
         scheduled = store_halves(scheduled, {scheduled.params[i] for i in halves})
         lowered = self._lower(scheduled, WGSL_PASSES)
         check_limits(lowered, self.target)

@@ -109,8 +109,7 @@ def plan_tile(
     else:
         width = _choose_vectors(rows, roles, target, choices) * target.lanes
     over = _choose_order(nest, roles, choices)
-    most = min(target.tile_rows(width // target.lanes), rows)
-    tile_rows = choices.choose("rows", list(range(most, 0, -1)))
+    tile_rows = _choose_rows(rows, target.tile_rows(width // target.lanes), choices)
     inside = 1 if blocks is not None else _choose_inside(nest, roles, width, tile_rows, target, choices)
     short = inside > 1 and prod(v.extent for v in over) <= target.costs.short_reduction
     layout = known
@@ -158,6 +157,13 @@ def _choose_vectors(rows: int, roles: Roles, target: Target, choices: Choices) -
     available = -(-roles.column.extent // target.lanes)
     preferred = max(1, min({1: 10, 2: 4, 3: 3}.get(rows, 2), available))
     return choices.choose("vectors", ordered(preferred, range(1, min(available, target.widest_tile) + 1)))
+
+
+def _choose_rows(rows: int, most: int, choices: Choices) -> int:
+    """Rows of a tile, by default as many as registers hold. Tiles are of about equal size, so of several sizes that
+    make as many tiles one is offered."""
+    by_count = {-(-rows // n): n for n in range(1, min(most, rows) + 1)}
+    return choices.choose("rows", sorted(by_count.values(), reverse=True))
 
 
 def _choose_order(nest: Reduction, roles: Roles, choices: Choices) -> list[Var]:
