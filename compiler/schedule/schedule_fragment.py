@@ -10,7 +10,7 @@ multiplication where one pixel takes 0.31.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from ..choices import DEFAULT, Choices
@@ -42,6 +42,17 @@ of 0 means a line of elements, of one dimension, rounded up to texels.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Element:
+    """The element of the result that an iteration of `grid` (x first) and of the `tiles` inside a fragment makes: its
+    indices in memory, where images and lines are rounded up, and in the result itself."""
+
+    grid: tuple[Var, ...]
+    tiles: tuple[Var, ...]
+    stored: tuple[Expr, ...]
+    indices: tuple[Expr, ...]
+
+
 def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1, choices: Choices = DEFAULT) -> Kernel:
     """A naive kernel becomes loops over a grid of fragments, around a tile; parameters are those of `places`.
 
@@ -54,11 +65,12 @@ def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1, choices: C
     loops, inner = _peel(kernel.body)
     store = _store(inner, kernel)
     out = grown[kernel.params[-1]]
-    grid, tiles, place = _image(out, tile, bands) if tile else _line(store.buffer)
-    at = _invert(store, loops, place, kernel)
-    inner = _grow(substitute(inner, at), kernel, places, place)
-    inner = _transform(kernel, inner, at, tiles) or _tiled(inner, tiles, choices)
+    element = _image(out, tile, bands) if tile else _line(store.buffer)
+    at = _invert(store, loops, element, kernel)
+    inner = _grow(substitute(inner, at), kernel, places, element)
+    inner = _transform(kernel, inner, at, element.tiles) or _tiled(inner, element.tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
+    grid = element.grid
     if not tile:
         inner, grid = _in_rows(inner, grid[0])
     for v in grid:
@@ -67,7 +79,7 @@ def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1, choices: C
     return replace(kernel, params=params, body=simplify_stmt(inner))
 
 
-def _transform(kernel: Kernel, inner: Stmt, at: dict[Var, Expr], tiles: list[Var]) -> Stmt | None:
+def _transform(kernel: Kernel, inner: Stmt, at: dict[Var, Expr], tiles: tuple[Var, ...]) -> Stmt | None:
     """`inner`, where it is the body of a linear transform that a fragment can share texels in."""
     nest, body = match_nest(kernel.body), match_nest(inner)
     found = find_transform(nest) if isinstance(nest, Reduction) else None
@@ -76,7 +88,7 @@ def _transform(kernel: Kernel, inner: Stmt, at: dict[Var, Expr], tiles: list[Var
     return schedule_fragment_transform(body, found, at, tiles)
 
 
-def _tiled(inner: Stmt, tiles: list[Var], choices: Choices) -> Stmt:
+def _tiled(inner: Stmt, tiles: tuple[Var, ...], choices: Choices) -> Stmt:
     nest = match_nest(inner)
     if isinstance(nest, Reduction):
         inner = schedule_fragment_reduction(inner, nest, tiles, choices)
@@ -116,27 +128,27 @@ def _store(inner: Stmt, kernel: Kernel) -> Store:
     return stores[0]
 
 
-def _image(out: Buffer, tile: int, bands: int) -> tuple[list[Var], list[Var], tuple[Expr, ...]]:
-    """Grid (x innermost, first), tile loops, and the element as indices of the result: all axes but the last two are
-    one dimension of the grid. Where that has one row, it is the groups of channels that stand in bands."""
+def _image(out: Buffer, tile: int, bands: int) -> Element:
+    """Of an image: all axes but the last two are one dimension of the grid. Where that has one row, it is the groups of
+    channels that stand in bands."""
     *outer, width, last = (1, *out.shape) if len(out.shape) == 1 else out.shape
     rows, groups = prod(outer), last // TEXEL
     x, y, z = Var("x", width // tile), Var("y", -(-rows // bands)), Var("z", groups if rows > 1 else groups // bands)
     band, pixel, lane = Var("band", bands), Var("pixel", tile), Var("lane", TEXEL)
     row, group = (band * y.extent + y, z) if rows > 1 else (y, band * z.extent + z)
     place = (*_unfold(row, tuple(outer)), x * tile + pixel, group * TEXEL + lane)
-    return [x, y, z, band], [pixel, lane], place[-len(out.shape) :]
+    indices = place[len(place) - len(out.shape) :]
+    return Element((x, y, z, band), (pixel, lane), indices, indices)
 
 
-def _line(old: Buffer) -> tuple[list[Var], list[Var], tuple[Expr, ...]]:
-    """The like for a line of elements, with one grid variable for all texels; the place is followed by indices in terms
-    of the result's own axes."""
+def _line(old: Buffer) -> Element:
+    """Of a line of elements, with one variable of the grid for all texels."""
     texel, lane = Var("texel", max(1, -(-old.size // TEXEL))), Var("lane", TEXEL)
-    element = texel * TEXEL + lane
-    return [texel], [lane], (element, *_unfold(element, old.shape))
+    at = texel * TEXEL + lane
+    return Element((texel,), (lane,), (at,), _unfold(at, old.shape))
 
 
-def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, list[Var]]:
+def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, tuple[Var, ...]]:
     """for texel < 3000: S(texel)   ->   for y < 2: for x < 2048: if 2048*y + x < 3000: S(2048*y + x)
 
     The statement, and the variables of its grid. Layers of a texture beyond the first are written out.
@@ -148,7 +160,7 @@ def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, list[Var]]:
     stmt = substitute(stmt, {texel: at})
     if layers * y.extent * x.extent > texel.extent:
         stmt = If(at < texel.extent, stmt)
-    return (For(layer, stmt, LoopKind.UNROLL) if layers > 1 else substitute(stmt, {layer: Const(0)})), [x, y]
+    return (For(layer, stmt, LoopKind.UNROLL) if layers > 1 else substitute(stmt, {layer: Const(0)})), (x, y)
 
 
 def _unfold(line: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
@@ -164,9 +176,9 @@ def _unfold(line: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-def _invert(store: Store, loops: list[Var], place: tuple[Expr, ...], kernel: Kernel) -> dict[Var, Expr]:
-    """The loop variables at the element of the result that lies at `place`."""
-    at = place[-len(store.indices) :] if store.indices else ()
+def _invert(store: Store, loops: list[Var], element: Element, kernel: Kernel) -> dict[Var, Expr]:
+    """The loop variables at `element` of the result."""
+    at = element.indices
     env: dict[Var, Expr] = {}
     for v in loops:
         for d, index in enumerate(store.indices):
@@ -181,15 +193,14 @@ def _invert(store: Store, loops: list[Var], place: tuple[Expr, ...], kernel: Ker
     return env
 
 
-def _grow(inner: Stmt, kernel: Kernel, places: Places, place: tuple[Expr, ...]) -> Stmt:
+def _grow(inner: Stmt, kernel: Kernel, places: Places, element: Element) -> Stmt:
     """Accesses to what takes the parameters' place."""
     inner = rewrite(inner, lambda n: _read(n, places) if isinstance(n, Load) else None)
     out = kernel.params[-1]
     new = places[out][0]
-    indices = place[: len(new.shape)]
 
     def rule(n: object) -> Stmt | None:
-        return Store(new, indices, n.value) if isinstance(n, Store) and n.buffer is out else None
+        return Store(new, element.stored, n.value) if isinstance(n, Store) and n.buffer is out else None
 
     return simplify_stmt(rewrite(inner, rule))
 
@@ -218,7 +229,7 @@ def _read(x: Load, places: Places) -> Expr | None:
     return Load(new, tuple(indices) if tile else (flat_offset(x.buffer.shape, tuple(indices)).to_expr(),), x.guard)
 
 
-def _tag(stmt: Stmt, tiles: list[Var]) -> Stmt:
+def _tag(stmt: Stmt, tiles: tuple[Var, ...]) -> Stmt:
     """Tiles are written out, the elements of a texel are a vector."""
 
     def rule(n: object) -> Stmt | None:
