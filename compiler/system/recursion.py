@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FRAMES = 5_000
-"""Python frames. An expression is as deep as fusion lets it grow (`tensor/fuse.DEPTH_LIMIT`) or as an operator makes it
-(`ops/broadcast.MOST_OPERANDS`), and a walk takes three or four frames a level: a model's size adds nothing."""
+"""Python frames. An expression is as deep as fusion lets it grow (`tensor/fuse/measure.DEPTH_LIMIT`) or as an operator
+makes it (`ops/broadcast.MOST_OPERANDS`), and a walk takes three or four frames a level: a model's size adds nothing."""
 
 
 @contextmanager

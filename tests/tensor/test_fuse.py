@@ -14,7 +14,7 @@ from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import Load, Unary
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.pipeline.lower_model import Lowered, lower_model
-from webnn_compile.tensor.fuse import BODY_LIMIT
+from webnn_compile.tensor.fuse.measure import BODY_LIMIT
 
 W33 = random((8, 8, 3, 3))
 B8 = random((8,))

@@ -1,0 +1,22 @@
+"""Which tensors share a kernel. A kernel computes one tensor, and has at most one reduction.
+
+Three steps, each from frozen data to frozen data: the epilogues of reductions (`find_epilogues`), the maps that are
+computed where they are read (`inline_maps`), and the kernels to be (`build_groups`).
+"""
+
+from __future__ import annotations
+
+from ..program import TensorProgram
+from .build_groups import Group, build_groups
+from .dataflow import find_dataflow
+from .find_epilogues import find_epilogues
+from .inline_maps import inline_maps
+
+__all__ = ["Group", "fuse"]
+
+
+def fuse(program: TensorProgram, most_reads: int | None = None) -> tuple[Group, ...]:
+    """The groups in an order of execution. None reads more than `most_reads` tensors if no tensor does."""
+    flow = find_dataflow(program, most_reads)
+    epilogues = find_epilogues(flow)
+    return build_groups(flow, epilogues, inline_maps(flow, epilogues))

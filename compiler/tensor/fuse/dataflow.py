@@ -1,0 +1,61 @@
+"""Which tensor reads which, as all steps of fusion see it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Set
+from dataclasses import dataclass
+from math import prod
+
+from ...ir.nodes import Buffer, Var
+from ..program import TensorProgram
+from ..tensor import Tensor
+from .measure import Tree, measure_tree
+
+
+@dataclass(frozen=True, slots=True)
+class Dataflow:
+    """`readers` of each tensor, and its place in the `order` of the program; `stored` tensors have memory whatever
+    reads them; `trees` measures each computed tensor's own body. A kernel reads at most `most_reads` tensors."""
+
+    program: TensorProgram
+    most_reads: int | None
+    readers: Mapping[Tensor, tuple[Tensor, ...]]
+    stored: frozenset[Tensor]
+    order: Mapping[Tensor, int]
+    trees: Mapping[Tensor, Tree]
+
+    def has_too_many_reads(self, members: Set[Tensor], inlined: Container[Buffer]) -> bool:
+        """Whether a kernel of `members`, and of the maps inlined into them, reads more tensors than a kernel may."""
+        if self.most_reads is None:
+            return False
+        found: set[Tensor] = set()
+        open_, seen = list(members), set(members)
+        while open_:
+            for r in open_.pop().reads:
+                if r.buffer in inlined and r not in seen:
+                    seen.add(r)
+                    open_.append(r)
+                elif r not in members and r.buffer not in inlined:
+                    found.add(r)
+        return len(found) > self.most_reads
+
+
+def find_dataflow(program: TensorProgram, most_reads: int | None) -> Dataflow:
+    """Who reads what in `program`."""
+    readers: dict[Tensor, list[Tensor]] = {}
+    for t in program.tensors:
+        for r in t.reads:
+            readers.setdefault(r, []).append(t)
+    return Dataflow(
+        program=program,
+        most_reads=most_reads,
+        readers={t: tuple(found) for t, found in readers.items()},
+        stored=program.stored.union((t for _, t in program.outputs), (t for t in program.tensors if t.prepared)),
+        order={t: i for i, t in enumerate(program.tensors)},
+        trees={t: measure_tree(t.body) for t in program.tensors if t.body is not None},
+    )
+
+
+def count(axes: tuple[Var, ...]) -> int:
+    """Iterations of loops over `axes`."""
+    return prod(a.extent for a in axes)

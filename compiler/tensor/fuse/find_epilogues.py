@@ -1,0 +1,108 @@
+"""The epilogue of a reduction: the element-wise maps that follow it (bias, activation, residual), each read at the very
+index that is computed.
+
+Where two reductions meet in a map, the one over more axes takes it, or else the longer: so a residual block's 1x1
+shortcut is computed by itself, and the convolution beside it (or its last step, a transform) is the same kernel as
+those of other blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+from ...ir.index import affine
+from ...ir.nodes import Buffer, Expr, Var
+from ...ir.reduction import Reduce
+from ...ir.rewrite import loads
+from ..tensor import Tensor
+from .dataflow import Dataflow, count
+from .measure import Measure
+
+EPILOGUE_LIMIT = 16
+"""Maps between a value and where all that reads it meets again; beyond, the search is given up."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Epilogue:
+    """The reduction `anchor`, the maps behind it that are inlined, with their measures, and the kernel's `output`: the
+    last map, or the anchor itself."""
+
+    anchor: Tensor
+    output: Tensor
+    inlined: tuple[Tensor, ...]
+    measures: Mapping[Buffer, Measure]
+
+    @property
+    def members(self) -> frozenset[Tensor]:
+        return frozenset((self.anchor, *self.inlined, self.output))
+
+
+def find_epilogues(flow: Dataflow) -> Mapping[Tensor, Epilogue]:
+    """The epilogue that a tensor belongs to, for every reduction and the maps that one takes in."""
+    found: dict[Tensor, Epilogue] = {}
+    reductions = [t for t in flow.program.tensors if t.is_reduction]
+    for anchor in sorted(reductions, key=lambda t: (*_extent(t), flow.order[t]), reverse=True):
+        epilogue: Epilogue | None = Epilogue(anchor, anchor, (), {})
+        while epilogue is not None:
+            longest, epilogue = epilogue, _extend(flow, epilogue, found)
+        found.update(dict.fromkeys(longest.members, longest))
+    return found
+
+
+def _extend(flow: Dataflow, epilogue: Epilogue, taken: Container[Tensor]) -> Epilogue | None:
+    """The epilogue up to the next map in which all that reads its output meets again (x * sigmoid(x)); None where there
+    is none, or where a kernel has no room for it. Maps that are `taken` belong to other reductions."""
+    if epilogue.output in flow.stored:
+        return None
+    path = _find_meeting(flow, epilogue.output, taken)
+    if path is None:
+        return None
+    between, meeting = path
+    more = between if epilogue.output is epilogue.anchor else (*between, epilogue.output)
+    measures = dict(epilogue.measures)
+    for t in more:
+        measures[t.buffer] = flow.trees[t].with_inlined(measures)
+    longer = Epilogue(epilogue.anchor, meeting, (*epilogue.inlined, *more), measures)
+    if flow.trees[meeting].with_inlined(measures).is_too_large or flow.has_too_many_reads(longer.members, measures):
+        return None
+    return longer
+
+
+def _find_meeting(flow: Dataflow, start: Tensor, taken: Container[Tensor]) -> tuple[tuple[Tensor, ...], Tensor] | None:
+    """The maps on every path from `start`, which read it and each other at no element but the one they compute, and
+    the map that all paths lead to; None where there is no such map."""
+    between: list[Tensor] = []
+    open_ = set(flow.readers.get(start, ()))
+    while open_:
+        t = min(open_, key=flow.order.__getitem__)
+        inside = [r for r in t.reads if r is start or r in between]
+        fits = not t.is_reduction and t.shape == start.shape and t not in taken
+        if not fits or not all(_reads_identity(t, r) for r in inside):
+            break
+        open_.remove(t)
+        if not open_:
+            return tuple(between), t
+        if t in flow.stored or len(between) == EPILOGUE_LIMIT:
+            break
+        between.append(t)
+        open_.update(flow.readers.get(t, ()))
+    return None
+
+
+def _reads_identity(user: Tensor, t: Tensor) -> bool:
+    """Whether `user` reads of `t` the element that it computes, and no other."""
+    assert user.body is not None
+    reads = [x for x in loads(user.body) if x.buffer is t.buffer]
+    return all(x.guard is None and _is_identity(x.indices, user.axes) for x in reads)
+
+
+def _is_identity(indices: tuple[Expr, ...], axes: tuple[Var, ...]) -> bool:
+    return len(indices) == len(axes) and all(affine(i) == affine(a) for i, a in zip(indices, axes, strict=True))
+
+
+def _extent(t: Tensor) -> tuple[int, int]:
+    """Over how many axes, and over how many elements, a reduction goes."""
+    assert isinstance(t.body, Reduce)
+    axes = t.body.axes
+    return sum(a.extent > 1 for a in axes), count(axes) if axes else 0

@@ -1,0 +1,168 @@
+"""A map is inlined into what reads it where that repeats no arithmetic, or where it only moves data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...ir.index import affine
+from ...ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Select, Unary, Var
+from ...ir.reduction import Reduce
+from ...ir.rewrite import children, loads, rewrite_top_down, substitute, walk
+from ...ir.simplify import simplify_expr
+from ..tensor import Tensor
+from .dataflow import Dataflow, count
+from .find_epilogues import Epilogue
+from .measure import Measure, measure_tree
+
+DIVISION_LIMIT = 8
+"""Divisions and remainders in one index beyond which it is not substituted further: a chain of reshapes and transposes
+that do not cancel doubles them at every link, and costs more than a copy."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Expanded:
+    """The `body` of a map over `axes` with all that is inlined into it, and the tensors that it then computes."""
+
+    axes: tuple[Var, ...]
+    body: Expr
+    computes: frozenset[Tensor]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Maps:
+    """`inlined` maps are computed where they are read; of those that are `kept`, each is a kernel's result."""
+
+    inlined: Mapping[Buffer, Expanded]
+    kept: Mapping[Tensor, Expanded]
+
+
+def inline_maps(flow: Dataflow, epilogues: Mapping[Tensor, Epilogue]) -> Maps:
+    """Decides for each map, in the program's order, so that of what it reads all is decided.
+
+    Bodies are simplified at every step: the indices of a chain of reshapes and transposes multiply, and would else
+    reach any size before something cancels.
+    """
+    measures: dict[Buffer, Measure] = {}
+    for epilogue in epilogues.values():
+        measures |= epilogue.measures
+    inlined: dict[Buffer, Expanded] = {}
+    kept: dict[Tensor, Expanded] = {}
+    for t in flow.program.tensors:
+        if t.is_reduction:
+            continue
+        assert t.body is not None
+        body, computes = expand(t.body, inlined)
+        expanded = Expanded(t.axes, simplify_expr(body), computes | {t})
+        if t not in epilogues and _may_inline(t, expanded.body, flow, epilogues, measures):
+            measures[t.buffer] = measure_tree(expanded.body).measure
+        if t.buffer in measures:
+            inlined[t.buffer] = expanded
+        else:
+            kept[t] = expanded
+    return Maps(inlined, kept)
+
+
+def expand(e: Expr, inlined: Mapping[Buffer, Expanded]) -> tuple[Expr, frozenset[Tensor]]:
+    """`e` with the bodies of `inlined` maps in place of their loads, and the tensors that these compute."""
+    computes: set[Tensor] = set()
+
+    def inline(e: Expr) -> Expr:
+        return rewrite_top_down(e, rule)
+
+    def rule(n: object) -> Expr | None:
+        if not isinstance(n, Load):
+            return None
+        indices = tuple(inline(i) for i in n.indices)
+        guard = None if n.guard is None else inline(n.guard)
+        found = inlined.get(n.buffer)
+        if found is None:
+            return Load(n.buffer, indices, guard)
+        computes.update(found.computes)
+        value = substitute(found.body, dict(zip(found.axes, indices, strict=True)))
+        return value if guard is None else _guarded(guard, value)
+
+    return inline(e), frozenset(computes)
+
+
+def _guarded(guard: Expr, value: Expr) -> Expr:
+    """`value` where `guard` holds, else zero; its loads touch memory only there."""
+    if isinstance(value, Load) and value.guard is None:
+        return Load(value.buffer, value.indices, guard)
+
+    def rule(n: object) -> Expr | None:
+        if isinstance(n, Load):
+            return Load(n.buffer, n.indices, guard if n.guard is None else n.guard & guard)
+        return None
+
+    inner = rewrite_top_down(value, rule)
+    zero = Const(0.0 if value.dtype.is_float else 0, value.dtype)
+    return Select(guard, inner, zero)
+
+
+def _may_inline(
+    t: Tensor, body: Expr, flow: Dataflow, epilogues: Mapping[Tensor, Epilogue], inlined: Mapping[Buffer, Measure]
+) -> bool:
+    """Whether the map `t`, whose expanded body is `body`, is computed where it is read, beside those `inlined`."""
+    users = flow.readers.get(t, ())
+    if t in flow.stored or not users:
+        return False
+    if any(_divisions(i) > DIVISION_LIMIT for x in loads(body) for i in x.indices):
+        return False
+    measure, cheap = measure_tree(body).measure, _is_movement(t.body)
+    for user in users:
+        if not _repeats_nothing(t, user, len(users), cheap=cheap):
+            return False
+        tree, now = flow.trees[user], flow.trees[user].with_inlined(inlined)
+        size, depth = now.size + measure.size * tree.reads[t.buffer], tree.measure.depth + measure.depth
+        if Measure(size, max(now.depth, depth)).is_too_large:
+            return False
+        epilogue = epilogues.get(user)
+        if flow.has_too_many_reads({t, user} if epilogue is None else {t, *epilogue.members}, inlined):
+            return False
+    return True
+
+
+def _repeats_nothing(t: Tensor, user: Tensor, users: int, *, cheap: bool) -> bool:
+    """Whether `user`, one of so many, computes no element of `t` that is computed elsewhere; data that is only moved
+    (`cheap`) may be so more often."""
+    assert user.body is not None
+    once = users == 1 and len({x.indices for x in loads(user.body) if x.buffer is t.buffer}) == 1
+    if isinstance(user.body, Reduce):
+        times = user.buffer.size * count(user.body.axes)
+        if times > max(t.buffer.size, 1):
+            return cheap and _is_affine_movement(t)
+        return cheap or once
+    return cheap or (once and user.buffer.size <= t.buffer.size)
+
+
+def _is_movement(body: Expr | None) -> bool:
+    """No arithmetic on elements: loads, selections by index, conversions, constants."""
+    match body:
+        case Load() | Const():
+            return True
+        case Cast(_, a):
+            return _is_movement(a)
+        case Select(cond, a, b):
+            return not any(True for _ in loads(cond)) and _is_movement(a) and _is_movement(b)
+        case Var() | Unary() | Binary():
+            return not any(True for _ in loads(body)) and sum(1 for _ in walk(body)) < 8
+    return False
+
+
+def _is_affine_movement(t: Tensor) -> bool:
+    """A plain load at an affine index: free to inline even where elements are read many times."""
+    return isinstance(t.body, Load) and t.body.guard is None and all(affine(i).variables_only for i in t.body.indices)
+
+
+def _divisions(index: Expr) -> int:
+    """How often an expression, as a tree, divides."""
+    done: dict[int, int] = {}
+
+    def go(n: Node) -> int:
+        if id(n) not in done:
+            here = isinstance(n, Binary) and n.op in ("//", "%")
+            done[id(n)] = here + sum(go(c) for c in children(n))
+        return done[id(n)]
+
+    return go(index)
