@@ -9,6 +9,7 @@ from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.lanes import Ramp, Splat
+from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import (
     Alloc,
     Binary,
@@ -147,6 +148,7 @@ FAULTS: dict[str, tuple[Callable[[], Stmt], str]] = {
     "dtypes of operands": (lambda: of(Binary("+", XI, Const(1))), "operands of + are float32 and int32"),
     "dtypes of arms": (lambda: of(Select(XI < 0.0, XI, Const(0))), "a selection by bool of float32 or int32"),
     "dtype of a condition": (lambda: of(Select(I, XI, XI)), "a selection by int32"),
+    "dtype of a branch": (lambda: For(I, If(I + 0, Store(Y, (I,), ONE))), "a condition is no scalar bool"),
     "dtype of a store": (lambda: of(Const(1)), "stores int32 to Buffer(y"),
     "dtype of a guard": (lambda: at(I, I), "a guard is no scalar bool"),
     "size of a bitcast": (lambda: of(Cast(F32, Bitcast(F64, Load(N, (I,))))), "int32 read as the bits of float64"),
@@ -189,6 +191,13 @@ def test_fault(fault: str) -> None:
 def test_parameters(params: tuple[Buffer, ...], outputs: int, message: str) -> None:
     with pytest.raises(InternalError, match=message):
         verify_kernel(Kernel("k", params, of(XI), outputs=outputs), "build_kernel")
+
+
+def test_a_parameter_has_the_shape_of_its_layout() -> None:
+    bordered = Layout((2, 4), (0, 1), ((0, 0), (1, 1)), (1, 1))
+    x = Buffer("x", (2, 4), F32, layout=bordered)
+    with pytest.raises(InternalError, match=r"is not of its layout's shape \[2, 6\]"):
+        verify_kernel(Kernel("k", (x, Y), of(ONE)), "build_kernel")
 
 
 def test_constants_are_not_written() -> None:

@@ -1,0 +1,49 @@
+"""Checks what every kernel must hold, and what each lowering pass promises: the pass that broke it is named, not the
+one that stumbles later.
+
+`statements` walks a kernel and binds names; `types`, `accesses` and `grid` check what stands at each node, `stages`
+what is gone after a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors import InternalError
+from ..nodes import Kernel, Scope
+from .place import Place
+from .stages import LOWERED, LOWERED_BINARY, LOWERED_UNARY, has_flat_indices, leftovers
+from .statements import check_statement
+
+__all__ = ["LOWERED", "LOWERED_BINARY", "LOWERED_UNARY", "verify_kernel"]
+
+
+def verify_kernel(kernel: Kernel, after: str) -> None:
+    """Raises InternalError that names the pass `after` and the kernel, unless
+
+    variables and buffers are bound, indices are int32 and as many as dimensions, every access is proved to stay in its
+    buffer, operands agree in dtype and lanes, constants fit their dtype, and outputs alone are written. After a pass of
+    LOWERED, what that pass and those before it do away with must be gone; of flat indices, which no longer show the
+    dimension that a condition is about, only those known to be out of range are rejected.
+    """
+    problem = next(_problems(kernel, after), None)
+    if problem is not None:
+        raise InternalError(f"after {after}: kernel {kernel.name}: {problem}; please report this with the model")
+
+
+def _problems(kernel: Kernel, after: str) -> Iterator[str]:
+    yield from _parameters(kernel)
+    written = frozenset(p for p in kernel.params[len(kernel.params) - kernel.outputs :] if not p.constant)
+    top = Place(frozenset(kernel.params), written, has_flat_indices(kernel, after))
+    yield from check_statement(kernel.body, top)
+    yield from leftovers(kernel, after)
+
+
+def _parameters(kernel: Kernel) -> Iterator[str]:
+    if len(set(kernel.params)) < len(kernel.params) or not 0 < kernel.outputs <= len(kernel.params):
+        yield f"it has {len(kernel.params)} parameters, {kernel.outputs} of them outputs"
+    for p in kernel.params:
+        if p.scope is not Scope.GLOBAL:
+            yield f"parameter {p!r} is local"
+        if p.layout is not None and p.layout.physical_shape != p.shape and len(p.shape) > 1:
+            yield f"parameter {p!r} is not of its layout's shape {list(p.layout.physical_shape)}"

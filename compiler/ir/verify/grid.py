@@ -1,0 +1,67 @@
+"""Kinds of loops: what may stand in them, and where they may stand; what invocations of a workgroup do together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...dtypes import F32
+from ..all_reduce import AllReduce, Among
+from ..nodes import Barrier, For, If, LoopKind, Node, Scope, Seq, Stmt, Store
+from .place import Place, shown, unique
+
+GRID = frozenset({LoopKind.BLOCK, LoopKind.THREAD})
+
+
+def check_loop(s: For, at: Place) -> Iterator[str]:
+    """Problems of the loop's kind: of what stands around it and in it."""
+    if s.kind in GRID and not (s.parallel and at.top):
+        yield f"a loop over the grid is a reduction or stands inside another statement: {shown(s)}"
+    if s.kind is LoopKind.CORE and not (s.parallel and at.outermost):
+        yield f"a loop for several cores is a reduction or stands inside another statement: {shown(s)}"
+    if s.kind is LoopKind.IN_ORDER and any(_is_out_of_order(n) for n in unique(s.body)):
+        yield f"a loop in order holds loops that stay, or locals that are not float32: {shown(s)}"
+    if s.kind is LoopKind.SERIAL and any(_is_total(n) for n in unique(s.body)):
+        yield f"a workgroup computes a total together in a loop: {shown(s)}"
+    if s.kind is LoopKind.VECTOR and not (s.parallel and _only_stores(s.body)):
+        yield f"a vector loop is a reduction or holds more than stores: {shown(s)}"
+
+
+def inside_loop(s: For, at: Place) -> Place:
+    """What holds in the body of the loop."""
+    return replace(
+        at,
+        variables=at.variables | {s.var},
+        reached=at.reached and s.var.extent > 0,
+        top=at.top and s.kind in GRID,
+        # The cores may share loops one after the other inside a loop that runs on one of them.
+        outermost=s.kind is LoopKind.SERIAL and not s.parallel and at.outermost,
+    )
+
+
+def check_condition(s: If) -> Iterator[str]:
+    """Barriers and what invocations compute together take all of them, hence stand under no condition."""
+    if any(isinstance(n, Barrier | AllReduce) for n in unique(s.body)):
+        yield f"invocations meet under a condition: {shown(s)}"
+
+
+def check_collective(s: Store, value: AllReduce) -> Iterator[str]:
+    """Problems of a store of what invocations compute together."""
+    if s.buffer.scope is not Scope.LOCAL:
+        yield f"what invocations compute together is stored where all of them store it: {shown(s)}"
+    if value.op not in (("+", "*") if value.among is Among.BEFORE else ("+", "*", "max", "min")):
+        yield f"invocations do not compute {value.op} together: {shown(s)}"
+
+
+def _is_out_of_order(n: Node) -> bool:
+    if isinstance(n, For):
+        return n.kind not in (LoopKind.UNROLL, LoopKind.VECTOR)
+    return isinstance(n, Store) and n.buffer.scope is not Scope.GLOBAL and n.buffer.dtype != F32
+
+
+def _is_total(n: Node) -> bool:
+    return isinstance(n, AllReduce) and n.among is Among.WORKGROUP
+
+
+def _only_stores(s: Stmt) -> bool:
+    return all(_only_stores(x) for x in s.stmts) if isinstance(s, Seq) else isinstance(s, Store)

@@ -1,0 +1,72 @@
+"""The grammar after each stage: what lowering passes do away with, in their order, and which indices stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ...dtypes import F16
+from ..nodes import COMPARISONS, Binary, Cast, For, Kernel, Load, LoopKind, Node, Store, Unary
+from .place import shown, unique
+
+LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})
+LOWERED_BINARY = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"}) | COMPARISONS
+"""The operations that a renderer has to know; lower_math puts everything else together from them."""
+
+
+def _an_access_by_several_indices(n: Node) -> bool:
+    return isinstance(n, Load | Store) and len(n.buffer.shape) != 1
+
+
+def _a_vector_loop(n: Node) -> bool:
+    return isinstance(n, For) and n.kind is LoopKind.VECTOR
+
+
+def _an_unroll_loop(n: Node) -> bool:
+    return isinstance(n, For) and n.kind is LoopKind.UNROLL
+
+
+def _a_function_without_an_instruction(n: Node) -> bool:
+    match n:
+        case Unary(op, _):
+            return op not in LOWERED_UNARY
+        case Binary(op, _, _):
+            return op not in LOWERED_BINARY
+    return False
+
+
+def _a_float16_conversion(n: Node) -> bool:
+    return isinstance(n, Cast) and F16 in (n.type, n.a.dtype)
+
+
+LOWERED: dict[str, Callable[[Node], bool]] = {
+    "flatten_indices": _an_access_by_several_indices,
+    "vectorize_loops": _a_vector_loop,
+    "unroll_loops": _an_unroll_loop,
+    "lower_math": _a_function_without_an_instruction,
+    "lower_float16": _a_float16_conversion,
+}
+"""By lowering pass, in their order: what is gone from then on."""
+
+TEXTURES = "use_textures"
+"""The pass after which indices are those of texels, beyond which a fetch is defined (WebGL 2, section 4.2)."""
+
+BEFORE_LOWERING = frozenset({"build_kernel", "schedule_cpu", "schedule_simt"})
+"""Stages whose kernels have an index for each dimension."""
+
+
+def leftovers(kernel: Kernel, after: str) -> Iterator[str]:
+    """What the pass `after` and those before it should have done away with."""
+    if after not in LOWERED:
+        return
+    banned = tuple(LOWERED.values())[: list(LOWERED).index(after) + 1]
+    for n in unique(kernel.body):
+        for rule in banned:
+            if rule(n):
+                yield f"{rule.__name__.strip('_').replace('_', ' ')} is left: {shown(n)}"
+
+
+def has_flat_indices(kernel: Kernel, after: str) -> bool:
+    """Whether indices are no longer those of dimensions, which one-dimensional buffers alone do not show."""
+    if after in LOWERED or after in BEFORE_LOWERING or after == TEXTURES:
+        return after not in BEFORE_LOWERING
+    return not any(isinstance(n, Load | Store) and len(n.indices) > 1 for n in unique(kernel.body))

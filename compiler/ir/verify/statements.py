@@ -1,0 +1,89 @@
+"""Walks the statements of a kernel: what is bound where, and what each statement and its expressions must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...dtypes import BOOL
+from ..all_reduce import AllReduce
+from ..lanes import lanes_of
+from ..nodes import Alloc, Expr, For, If, Load, Outline, Scope, Seq, Stmt, Store, Var
+from ..rewrite import children
+from .accesses import check_access
+from .grid import check_collective, check_condition, check_loop, inside_loop
+from .place import Place, shown
+from .types import check_guard, check_types
+
+
+def check_statement(s: Stmt, at: Place) -> Iterator[str]:
+    """Problems of the statement and of everything in it."""
+    match s:
+        case Seq(stmts):
+            for x in stmts:
+                yield from check_statement(x, replace(at, top=False))
+        case For(var, body, _, _):
+            if var in at.variables:
+                yield f"a loop over {var} stands inside a loop over {var}"
+            yield from check_loop(s, at)
+            yield from check_statement(body, inside_loop(s, at))
+        case Alloc(buffer, body):
+            if buffer.scope is Scope.GLOBAL or buffer in at.readable:
+                yield f"{buffer!r} is allocated but global, or allocated twice"
+            readable, writable = at.readable | {buffer}, at.writable | {buffer}
+            yield from check_statement(body, replace(at, readable=readable, writable=writable, outermost=False))
+        case Outline(body):
+            yield from check_statement(body, replace(at, outermost=False))
+        case If(cond, body):
+            if cond.dtype != BOOL or lanes_of(cond) != 1:
+                yield f"a condition is no scalar bool: {shown(cond)}"
+            yield from check_condition(s)
+            yield from _expression(cond, at, set())
+            yield from check_statement(body, replace(at, conditions=(*at.conditions, cond), outermost=False))
+        case Store():
+            yield from _store(s, at)
+
+
+def _store(s: Store, at: Place) -> Iterator[str]:
+    if s.buffer not in at.writable:
+        yield f"stores to {s.buffer!r}, which is no output and no local buffer"
+    if s.value.dtype != s.buffer.dtype:
+        yield f"stores {s.value.dtype} to {s.buffer!r}: {shown(s)}"
+    yield from check_access(s, at)
+    if lanes_of(s.value) != max((lanes_of(i) for i in s.indices), default=1):
+        yield f"the lanes of index and value differ: {shown(s)}"
+    seen: set[tuple[int, ...]] = set()
+    for e in (*s.indices, s.value.a if isinstance(s.value, AllReduce) else s.value):
+        yield from _expression(e, at, seen)
+    if isinstance(s.value, AllReduce):
+        yield from check_collective(s, s.value)
+
+
+def _expression(e: Expr, at: Place, seen: set[tuple[int, ...]]) -> Iterator[str]:
+    """Problems of `e` and everything below; nodes that were `seen` under the same conditions are not looked at."""
+    stack = [(e, at.conditions)]
+    while stack:
+        x, conditions = stack.pop()
+        key = id(x), *map(id, conditions)
+        if key in seen:
+            continue
+        seen.add(key)
+        yield from _node(x, replace(at, conditions=conditions))
+        if isinstance(x, Load) and x.guard is not None:
+            # Neither the load nor what its indices load happens where the guard is false.
+            stack.append((x.guard, conditions))
+            stack.extend((i, (*conditions, x.guard)) for i in x.indices)
+        else:
+            stack.extend((c, conditions) for c in children(x) if isinstance(c, Expr))
+
+
+def _node(e: Expr, at: Place) -> Iterator[str]:
+    yield from check_types(e)
+    match e:
+        case Var() if e not in at.variables:
+            yield f"variable {e} is used outside its loop"
+        case Load(buffer, _, _):
+            if buffer not in at.readable:
+                yield f"loads from {buffer!r}, which is no parameter and not allocated here"
+            yield from check_guard(e)
+            yield from check_access(e, at)
