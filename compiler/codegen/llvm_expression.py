@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..dtypes import I32, DType
+from ..ir.addresses import Items
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scope, Select, Store, Unary, Var
-from .addresses import Items
 from .llvm_module import LlvmModule
 from .llvm_types import literal, llvm_type, memory_type
 

@@ -7,6 +7,7 @@ constant, which is what a wasm load or an x86 operand can hold. What is decided 
 from __future__ import annotations
 
 from ..dtypes import F32
+from ..ir.addresses import Addresses, Items, affine_terms, lift
 from ..ir.index import Affine
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import (
@@ -27,7 +28,6 @@ from ..ir.nodes import (
     Var,
 )
 from ..ir.rewrite import free_vars, rewrite_top_down, substitute, walk
-from .addresses import Addresses, Items, affine_terms, lift
 from .llvm_expression import ExpressionWriter, Pointers
 from .llvm_module import LlvmModule
 from .llvm_types import llvm_type, memory_type

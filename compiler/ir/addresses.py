@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..ir.index import Affine, affine
-from ..ir.lanes import Ramp
-from ..ir.nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Scope, Seq, Store, Var
-from ..ir.rewrite import children, free_vars, loads, walk
+from .index import Affine, affine
+from .lanes import Ramp
+from .nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Scope, Seq, Store, Var
+from .rewrite import children, free_vars, loads, walk
 
 Items = frozenset[tuple[Expr, int]]
 """Atoms of an element offset with their coefficients."""
