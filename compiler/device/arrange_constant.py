@@ -5,6 +5,7 @@ A copy costs a page some milliseconds; a kernel for it would be compiled first, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -12,7 +13,7 @@ from math import prod
 import numpy as np
 
 from ..ir.layout import Layout
-from ..program.device_program import Digit, Placement
+from ..program.device_program import Digit, Subdimension
 
 Array = np.ndarray
 
@@ -26,16 +27,17 @@ class _Part:
     extent: int
 
 
-def find_arrangement(there: Layout, wanted: Layout, place: Placement | None) -> tuple[Digit, ...] | None:
-    """The digits, outermost first, by which elements in `there` are put in the linear order of `wanted` at `place`;
-    None where no strides say that (groups that straddle blocks, borders, blocks with room after them)."""
+def find_arrangement(
+    there: Layout, wanted: Layout, order: Sequence[Subdimension] | None = None
+) -> tuple[Digit, ...] | None:
+    """The digits, outermost first, by which elements in `there` are put in `order` of the physical shape of `wanted`,
+    by default its linear order; None where no strides say that (groups that straddle blocks, borders, blocks with room
+    after them)."""
     if any(lo or hi for layout in (there, wanted) for lo, hi in layout.pad):
         return None
     if any(b.room > b.size for layout in (there, wanted) for b in layout.blocks):
         return None
-    parts: list[_Part] | None = _parts(wanted)
-    if place is not None and place.tile:
-        parts = _image(parts or [], place.tile)
+    parts = _parts(wanted) if order is None else _reordered(_parts(wanted), order)
     if parts is None:
         return None
     digits: list[Digit] = []
@@ -57,21 +59,23 @@ def _parts(layout: Layout) -> list[_Part]:
     ]
 
 
-def _image(parts: list[_Part], tile: int) -> list[_Part] | None:
-    """Layer, all outer dimensions, groups of four channels, columns, channels: also the order of a tall image."""
-    nothing = _Part(-1, 0, 1)
-    *outer, w, c = [nothing, *parts] if len(parts) < 2 else parts
-    columns, pixels = _Part(w.axis, w.weight * tile, -(-w.extent // tile)), _Part(w.axis, w.weight, tile)
-    groups, lanes = _Part(c.axis, c.weight * 4, -(-c.extent // 4)), _Part(c.axis, c.weight, 4)
-    straddles = any(p.weight > 1 or (q.axis == p.axis and q is not p) for p in (w, c) for q in parts)
-    ragged = w.extent % tile or c.extent % 4
-    return None if straddles and ragged else [pixels, *outer, groups, columns, lanes]
+def _reordered(parts: list[_Part], order: Sequence[Subdimension]) -> list[_Part] | None:
+    """`parts`, one for each dimension, as `order` splits them. None where padding of a dimension that is split would
+    lie inside an axis."""
+    covered = {dim: prod(o.extent for o in order if o.dim == dim) for dim in range(len(parts))}
+    counts = Counter(o.dim for o in order)
+    split = [dim for dim in covered if counts[dim] > 1]
+    straddles = any(
+        parts[dim].weight > 1 or any(q.axis == parts[dim].axis and q is not parts[dim] for q in parts) for dim in split
+    )
+    ragged = any(covered[dim] != parts[dim].extent for dim in split)
+    if straddles and ragged:
+        return None
+    return [_Part(parts[o.dim].axis, parts[o.dim].weight * o.step, o.extent) for o in order]
 
 
 def _digits(part: _Part, there: Layout) -> list[Digit] | None:
     """A part by strides in `there`: two digits where it crosses the border of a block."""
-    if part.axis < 0:
-        return [Digit(part.extent, 0, -1, 0)]
     strides: dict[tuple[int, int], int] = {}
     size = 1
     for p in reversed(_parts(there)):

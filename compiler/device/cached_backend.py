@@ -11,7 +11,15 @@ from ..dtypes import DTYPES
 from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Kernel
 from ..pipeline.lazy_kernels import describe, layouts_from_bytes, layouts_to_bytes
-from ..program.device_program import CompiledKernel, DeviceBackend, DeviceKernel, Param, Placement, Places
+from ..program.device_program import (
+    CompiledKernel,
+    DeviceBackend,
+    DeviceKernel,
+    Param,
+    Placement,
+    Places,
+    Subdimension,
+)
 from ..system.cache import Cache, key_of
 
 SHADER = "shader"
@@ -43,6 +51,12 @@ class CachedBackend:
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         return self.backend.place(kernels, arguments, fixed)
+
+    def place_linear(self, elements: int) -> Placement | None:
+        return self.backend.place_linear(elements)
+
+    def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
+        return self.backend.memory_order(shape, place)
 
     def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
         key = key_of(describe(naive), self.backend, tuple(placements))

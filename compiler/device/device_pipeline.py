@@ -53,10 +53,6 @@ def choice_for(backend: DeviceBackend) -> Choice:
     return choose_device_tile(backend.costs, order, backend.fits)
 
 
-FLAT_WIDTH = 2048
-"""Texels in a row of a flat texture: the smallest MAX_TEXTURE_SIZE that WebGL 2 allows."""
-
-
 @deep_recursion()
 def compile_for_device(
     model: Lowered,
@@ -206,8 +202,8 @@ class _Compiler:
 
     def _place(self, t: Tensor) -> Placement | None:
         root = self._root(t)
-        if root >= 0 and root not in self._places and self._backend.name == "webgl":  # an input that nothing reads
-            return flat_placement(prod(t.shape))
+        if root >= 0 and root not in self._places:  # an input that nothing reads
+            return self._backend.place_linear(prod(t.shape))
         return self._places.get(root)
 
     def _place_values(self) -> None:
@@ -272,9 +268,10 @@ class _Compiler:
                 self._constants[key] = self._prepared(t, layout, place)
             else:
                 there, offset = self._weights.find(t, layout)
-                if there == layout and (place is None or not place.tile):
+                order = self._backend.memory_order(layout.physical_shape, place)
+                if there == layout and order is None:
                     self._constants[key] = self._upload(t, layout, offset, prepare_only=False)
-                elif (digits := find_arrangement(there, layout, place)) is not None:
+                elif (digits := find_arrangement(there, layout, order)) is not None:
                     value = self._new_value(t, layout.physical_shape, place, prepare_only=False)
                     shipped = self._weights.dtype(t)
                     size = prod(there.physical_shape) * shipped.bytes
@@ -286,7 +283,7 @@ class _Compiler:
 
     def _upload(self, t: Tensor, layout: Layout, offset: int, *, prepare_only: bool) -> int:
         shape = layout.physical_shape
-        place = flat_placement(prod(shape)) if self._backend.name == "webgl" else None
+        place = self._backend.place_linear(prod(shape))
         value = self._new_value(t, shape, place, prepare_only=prepare_only)
         shipped = self._weights.dtype(t)
         self._uploads.append(Constant(value, offset, prod(shape) * shipped.bytes, shipped))
@@ -344,13 +341,6 @@ def repack_kernel(t: Tensor, there: Layout, wanted: Layout) -> Kernel:
     return simplify(Kernel("repack", (source, target), body))
 
 
-def flat_placement(elements: int) -> Placement:
-    """The texture in which `elements` lie one after the other."""
-    texels = max(1, -(-elements // 4))
-    rows = -(-texels // FLAT_WIDTH)
-    return Placement(min(texels, FLAT_WIDTH), min(rows, FLAT_WIDTH), -(-rows // FLAT_WIDTH))
-
-
 def _layout(b: object) -> Layout:
     layout = getattr(b, "layout", None)
     assert isinstance(layout, Layout)
@@ -359,5 +349,5 @@ def _layout(b: object) -> Layout:
 
 def _bytes(shape: tuple[int, ...], element: DType, place: Placement | None) -> int:
     if place is not None:
-        return place.width * place.height * place.layers * 16
+        return place.bytes
     return max(16, -(-prod(shape) * element.bytes // 16) * 16)

@@ -12,7 +12,7 @@ from ..errors import CannotExpress
 from ..ir.layout import LayoutPolicy, Stages
 from ..ir.nodes import Buffer, Kernel
 from ..passes.count_work import count_work
-from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
+from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places, Subdimension
 from ..schedule.by_choices import schedule_by
 from ..schedule.nest import Reduction, match_nest
 from ..schedule.rules.fragment_constants import order_constants
@@ -20,7 +20,7 @@ from ..schedule.rules.transform import find_transform
 from ..schedule.schedule_fragment import schedule_fragment
 from .lower import lower_fragment
 from .render import render
-from .textures import TILE, grow, place_flat, place_image, use_textures
+from .textures import TILE, grow, place_flat, place_image, texel_order, use_textures
 
 UNITS = 16
 """Textures that a shader reads at most (MAX_TEXTURE_IMAGE_UNITS)."""
@@ -61,6 +61,13 @@ class WebGl:
                     image = None if value in fixed else place_image(b.shape, drawn=True, step=_step(kernel, b))
                     places[value] = image or place_flat(b.size)
         return places
+
+    def place_linear(self, elements: int) -> Placement | None:
+        return place_flat(elements)
+
+    def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
+        assert place is not None
+        return texel_order(shape, place)
 
     def compile_kernel(
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from ..errors import InternalError
 from ..ir.index import affine, flat_offset
 from ..ir.nodes import Buffer, Const, Expr, Kernel, Load, Stmt, Store
 from ..ir.rewrite import rewrite
-from ..program.device_program import Placement
+from ..program.device_program import Placement, Subdimension
 
 TEXEL = 4
 SIZE = 2048
@@ -124,6 +125,25 @@ def coordinates(place: Placement, shape: tuple[int, ...], indices: tuple[Expr, .
         group = row // place.height * groups + group
         row = row % place.height
     return _canonical(w % place.tile, row, group * columns + column, c % TEXEL)
+
+
+def texel_order(shape: tuple[int, ...], place: Placement) -> tuple[Subdimension, ...] | None:
+    """The order of an image's elements in memory, outermost first: layer, rows, groups of channels, columns, channels;
+    also that of a tall image. None for a line.
+
+    Of images without bands, which nothing draws.
+    """
+    if not place.tile:
+        return None
+    if place.bands > 1:
+        raise InternalError(f"texel_order: {place} stands in bands")
+    c = len(shape) - 1
+    groups, lanes = Subdimension(c, TEXEL, -(-shape[c] // TEXEL)), Subdimension(c, 1, TEXEL)
+    if not c:
+        return groups, lanes
+    layer, columns = Subdimension(c - 1, 1, place.tile), Subdimension(c - 1, place.tile, -(-shape[c - 1] // place.tile))
+    rows = (Subdimension(d, 1, n) for d, n in enumerate(shape[:-2]))
+    return layer, *rows, groups, columns, lanes
 
 
 def _canonical(*indices: Expr) -> tuple[Expr, ...]:

@@ -48,6 +48,20 @@ class Placement:
     tall: bool = False
     bands: int = 1
 
+    @property
+    def bytes(self) -> int:
+        """Of all texels: four components of 32 bits."""
+        return self.width * self.height * self.layers * 16
+
+
+@dataclass(frozen=True, slots=True)
+class Subdimension:
+    """Part of dimension `dim` of a physical shape: `extent` steps of `step` elements along it."""
+
+    dim: int
+    step: int
+    extent: int
+
 
 Places = Mapping[int, Placement | None]
 """By value: None where it lies in a buffer."""
@@ -257,6 +271,15 @@ class DeviceBackend(Protocol):
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         """Where each value lies, by its number: `arguments[i]` are the values of `kernels[i]`'s parameters, -1 for a
         constant. Values in `fixed` lie flat: they come from or go to memory outside."""
+        ...
+
+    def place_linear(self, elements: int) -> Placement | None:
+        """Where so many elements in linear order lie: in a buffer (None), or in this texture."""
+        ...
+
+    def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
+        """The order of the elements of a physical shape at `place`, outermost first; None where it is linear. The
+        extents of a dimension may cover more than it has: what lies beyond is padding."""
         ...
 
     def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:

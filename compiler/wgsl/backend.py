@@ -16,7 +16,7 @@ from ..ir.nodes import Barrier, Kernel
 from ..ir.rewrite import walk
 from ..passes.count_work import count_work
 from ..passes.store_halves import load_wide, store_halves
-from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places
+from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places, Subdimension
 from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_simt import schedule_simt
 from ..target import WEBGPU, GpuTarget
@@ -51,6 +51,12 @@ class WebGpu:
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         return {}
+
+    def place_linear(self, elements: int) -> Placement | None:
+        return None
+
+    def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
+        return None
 
     def compile_kernel(
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT

@@ -11,7 +11,15 @@ import numpy as np
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.layout import Layout, LayoutPolicy
 from webnn_compile.ir.nodes import Buffer, Kernel
-from webnn_compile.program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places, Storage
+from webnn_compile.program.device_program import (
+    CompiledKernel,
+    DeviceKernel,
+    Param,
+    Placement,
+    Places,
+    Storage,
+    Subdimension,
+)
 from webnn_compile.schedule.steps import pack
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -30,6 +38,12 @@ class InterpretedBackend:
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
         assert [len(k.params) for k in kernels] == [len(a) for a in arguments]
         return {}
+
+    def place_linear(self, elements: int) -> Placement | None:
+        return None
+
+    def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
+        return None
 
     def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
         kernel = naive
