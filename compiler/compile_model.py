@@ -83,7 +83,7 @@ def compile(
 
 def _on_device(graph: Graph, target: str, known: Cache, *, fast_math: bool, halves: bool) -> DeviceModel:
     from .device.cached_backend import CachedBackend
-    from .device.device_pipeline import choice_for, compile_for_device
+    from .device.compile_for_device import choice_for, compile_for_device
     from .glsl.backend import WebGl
     from .native.jit import host_target
     from .pipeline.weights import Weights

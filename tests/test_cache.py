@@ -22,7 +22,7 @@ from webnn_compile.build.build import Report, build
 from webnn_compile.build.options import Options
 from webnn_compile.cli.command import main
 from webnn_compile.device.cached_backend import CachedBackend
-from webnn_compile.device.device_pipeline import compile_for_device
+from webnn_compile.device.compile_for_device import compile_for_device
 from webnn_compile.dtypes import F32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl

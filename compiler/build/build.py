@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..bundle import Artifact, DeviceArtifact, WasmArtifact, check_free, write_bundle
 from ..costs import CPU_COSTS
-from ..device.device_pipeline import choice_for
+from ..device.compile_for_device import choice_for
 from ..errors import InputError, InternalError
 from ..frontends.onnx import import_model
 from ..graph.lower_graph import lower_graph

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..bundle import DeviceArtifact, HostArtifact
 from ..device.cached_backend import CachedBackend
-from ..device.device_pipeline import compile_for_device
+from ..device.compile_for_device import compile_for_device
 from ..errors import InputError
 from ..glsl.backend import WebGl
 from ..pipeline.lower_model import Lowered

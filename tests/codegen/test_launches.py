@@ -16,7 +16,7 @@ from wasm.linking import need
 from webnn_compile.bundle.render_device import render_device
 from webnn_compile.codegen.llvm_module import LlvmModule
 from webnn_compile.codegen.render_launches import render_launches
-from webnn_compile.device.device_pipeline import compile_for_device
+from webnn_compile.device.compile_for_device import compile_for_device
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_model

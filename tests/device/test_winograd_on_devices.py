@@ -16,7 +16,7 @@ from webnn_compile.build.build import build
 from webnn_compile.build.options import Options
 from webnn_compile.build.run_here import run_here
 from webnn_compile.cli.report import print_report
-from webnn_compile.device.device_pipeline import choice_for, compile_for_device
+from webnn_compile.device.compile_for_device import choice_for, compile_for_device
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes

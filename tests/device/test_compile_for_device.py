@@ -8,8 +8,8 @@ import pytest
 from device.interpreted import InterpretedBackend, InterpretedDevice
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from random_models import random_model
+from webnn_compile.device.compile_for_device import compile_for_device
 from webnn_compile.device.device_model import DeviceModel
-from webnn_compile.device.device_pipeline import compile_for_device
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
