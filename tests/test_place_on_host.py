@@ -11,7 +11,7 @@ import onnx.parser
 import pytest
 from kernel_checks import random_array
 from webnn_compile.device.host_program import host_model
-from webnn_compile.device.place_on_host import Division, Segment, owner_of, place_on_host
+from webnn_compile.device.place_on_host import Division, Segment, place_on_host
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.ir import Graph
@@ -22,6 +22,7 @@ from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.program.live_ranges import owner_of
 from webnn_compile.program.program import segment_entry
 from webnn_compile.tensor import Tensor
 

@@ -6,8 +6,9 @@ from math import prod
 
 from ..dtypes import F32
 from ..pipeline.lower_model import Lowered
+from ..program.live_ranges import owner_of
 from ..tensor import Tensor
-from .place_on_host import Division, owner_of
+from .place_on_host import Division
 
 FEW = 4096
 """Elements up to which a value stays float32: to halve 16 KiB saves no time, and they may be sums of squares, means or

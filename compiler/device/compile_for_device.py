@@ -30,6 +30,7 @@ from ..program.device_program import (
     Port,
     Storage,
 )
+from ..program.live_ranges import owner_of
 from ..program.plan_storages import Need, plan_storages
 from ..program.program import TensorSpec
 from ..system.recursion import deep_recursion
@@ -43,7 +44,7 @@ from .arrange_constant import find_arrangement
 from .choose_halves import choose_halves
 from .host_program import host_offsets, host_program
 from .narrow_model import constant_range, narrow_model
-from .place_on_host import Division, Segment, owner_of, place_on_host
+from .place_on_host import Division, Segment, place_on_host
 
 
 def choice_for(backend: DeviceBackend) -> Choice:

@@ -8,13 +8,14 @@ from math import prod
 
 from ..pipeline.compile_for import compile_for
 from ..pipeline.lower_model import Lowered, Observer, ignore
+from ..program.live_ranges import Access, LiveRange, live_ranges, owner_of
 from ..program.plan_memory import Request, plan_memory
 from ..program.program import Program
 from ..target import Target
 from ..tensor import Tensor
 from ..tensor.place_tensors import Stored
 from ..tensor.program import TensorProgram
-from .place_on_host import Division, owner_of
+from .place_on_host import Division, Segment
 
 
 def host_program(model: Lowered, division: Division, cpu: Target, observe: Observer = ignore) -> Program | None:
@@ -51,26 +52,31 @@ def host_model(model: Lowered, division: Division) -> Lowered:
 
 def _place(model: Lowered, division: Division) -> Stored:
     """Every tensor that the host holds, for as long as it does, counted in its steps."""
-    end = sum(len(s.groups) for s in division.segments)
     owner = {t: owner_of(t, model.aliases) for t in (*division.on_host, *model.aliases)}
     owner = {t: root for t, root in owner.items() if root in division.on_host}
-    first = dict.fromkeys(division.on_host, 0)
-    last = dict(first)
-    for s in division.segments:
-        first.update(dict.fromkeys(s.reads, s.first))
-        last.update(dict.fromkeys((*s.reads, *s.writes), s.last - 1))
-        for step, i in enumerate(s.groups, s.first):
-            g = model.groups[i]
-            first[g.output] = step
-            last[g.output] = max(last[g.output], step)
-            last.update({owner[t]: max(last[owner[t]], step) for t in g.reads if not t.is_constant})
-    last.update({owner[t]: end for _, t in model.tensors.outputs if t in owner})
+    steps = [a for s in division.segments for a in _accesses(model, s)]
+    inputs = tuple(t for _, t in model.tensors.inputs if t in owner)
+    outputs = tuple(t for _, t in model.tensors.outputs if t in owner)
+    ranges = live_ranges(steps, model.aliases, inputs, outputs)
     size: dict[Tensor, int] = {}
+    bordered: set[Tensor] = set()
     for t, root in owner.items():
         layout = model.layouts[t]
         size[root] = max(size.get(root, 0), prod(layout.physical_shape) * t.dtype.bytes)
         if any(lo or hi for lo, hi in layout.pad):
-            first[root], last[root] = 0, end
-    plan = plan_memory([Request(n, first[t], last[t]) for t, n in size.items()])
+            bordered.add(root)
+    whole = LiveRange(0, len(steps))
+    live = [whole if t in bordered else ranges[t] for t in size]
+    plan = plan_memory([Request(n, max(r.first, 0), max(r.last, 0)) for n, r in zip(size.values(), live, strict=True)])
     where = dict(zip(size, plan.offsets, strict=True))
     return Stored(owner, {t: where[root] for t, root in owner.items()}, plan.peak)
+
+
+def _accesses(model: Lowered, s: Segment) -> list[Access[Tensor]]:
+    """Those of a segment's steps. All that it reads comes from the device before its first step, and is there, like
+    all that it writes, until its last."""
+    groups = [model.groups[i] for i in s.groups]
+    found = [Access(tuple(t for t in g.reads if not t.is_constant), (g.output,)) for g in groups]
+    found[0] = replace(found[0], writes=(*s.reads, *found[0].writes))
+    found[-1] = replace(found[-1], reads=(*found[-1].reads, *s.reads, *s.writes))
+    return found

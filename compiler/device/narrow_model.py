@@ -12,8 +12,8 @@ from ..ir.nodes import Buffer, Kernel
 from ..ir.value_ranges import INT32, limits
 from ..passes.narrow_types import narrow_types, output_range
 from ..pipeline.lower_model import Lowered
+from ..program.live_ranges import owner_of
 from ..tensor import Tensor
-from .place_on_host import owner_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from math import prod
 from ..ir.nodes import Expr, For, Node, Origin
 from ..ir.rewrite import children
 from ..pipeline.lower_model import Lowered
+from ..program.live_ranges import owner_of
 from ..tensor import Tensor
 
 SMALL = 1 << 14
@@ -44,6 +45,11 @@ class Division:
     results: frozenset[Tensor]
 
     @property
+    def groups(self) -> tuple[int, ...]:
+        """Those for the device, in order."""
+        return tuple(s for s in self.steps if isinstance(s, int))
+
+    @property
     def segments(self) -> tuple[Segment, ...]:
         return tuple(s for s in self.steps if isinstance(s, Segment))
 
@@ -66,13 +72,6 @@ def place_on_host(model: Lowered, cannot: Mapping[int, str]) -> Division:
     reasons = _with_small_neighbours(model, links, cannot)
     candidates = [_divide(model, links, reasons, host_first) for host_first in (True, False)]
     return min(candidates, key=lambda d: (d.crossings, len(d.segments)))
-
-
-def owner_of(t: Tensor, aliases: Mapping[Tensor, Tensor]) -> Tensor:
-    """Whose memory `t` lies in: its own, if it is no alias."""
-    while t in aliases:
-        t = aliases[t]
-    return t
 
 
 class _Links:

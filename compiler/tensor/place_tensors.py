@@ -9,6 +9,7 @@ from math import prod
 from ..ir.layout import Layout
 from ..ir.nodes import Load
 from ..ir.rewrite import loads
+from ..program.live_ranges import Access, LiveRange, live_ranges, owner_of
 from ..program.plan_memory import Request, plan_memory
 from ..system.limits import check_elements
 from .fuse import Group
@@ -32,46 +33,47 @@ def place_tensors(
     aliases: Mapping[Tensor, Tensor],
 ) -> Stored:
     """Live ranges in steps, aliases and in-place results merged, then the memory plan."""
-    owner: dict[Tensor, Tensor] = {}
+    inputs, outputs = (tuple(t for _, t in ports) for ports in (tensors.inputs, tensors.outputs))
+    steps = [Access(tuple(t for t in g.reads if not t.is_constant), (g.output, *g.scratch)) for g in groups]
+    in_place = _find_in_place(groups, layouts, aliases, inputs, live_ranges(steps, aliases, inputs, outputs))
+    shared = {**aliases, **in_place}
+    ranges = live_ranges(steps, shared, inputs, outputs)
+    stored = (*inputs, *(g.output for g in groups), *(t for g in groups for t in g.scratch))
+    owner = {t: owner_of(t, shared) for t in (*stored, *shared)}
+    size: dict[Tensor, int] = {}
+    for t, root in owner.items():  # an alias may have its channels rounded up where its owner has not
+        size[root] = max(size.get(root, 0), _bytes(t, layouts))
+    # The page writes all inputs before the first step; one that nothing reads keeps its memory during that step.
+    plan = plan_memory([Request(n, max(ranges[t].first, 0), max(ranges[t].last, 0)) for t, n in size.items()])
+    where = dict(zip(size, plan.offsets, strict=True))
+    return Stored(owner, {t: where[root] for t, root in owner.items()}, plan.peak)
 
-    def find(t: Tensor) -> Tensor:
-        while t in owner:
-            t = owner[t]
-        return t
 
-    owner.update(aliases)
-    made = {g.output: i for i, g in enumerate(groups)}
-    outputs = {t for _, t in tensors.outputs}
-    inputs = {t for _, t in tensors.inputs}
-    end = len(groups)
-    last: dict[Tensor, int] = {}
-    for i, g in enumerate(groups):
-        for t in g.reads:
-            if not t.is_constant:
-                last[find(t)] = i
-    for t in outputs:
-        last[find(t)] = end
+def _find_in_place(
+    groups: tuple[Group, ...],
+    layouts: Mapping[Tensor, Layout],
+    aliases: Mapping[Tensor, Tensor],
+    inputs: tuple[Tensor, ...],
+    ranges: Mapping[Tensor, LiveRange],
+) -> dict[Tensor, Tensor]:
+    """The results that take the place of an operand which nothing reads later, and whose memory that is. `ranges` are
+    those of the tensors where only `aliases` share memory."""
+    found: dict[Tensor, Tensor] = {}
+    last = {t: r.last for t, r in ranges.items()}
+
+    def owner(t: Tensor) -> Tensor:
+        return owner_of(owner_of(t, aliases), found)
+
     for i, g in enumerate(groups):
         source = _overwritable(g, layouts)
-        if source is not None:
-            root = find(source)
-            alone = not any(find(t) is root for t in g.reads if t is not source)
-            if alone and root not in inputs and last[root] == i and root is not find(g.output):
-                owner[g.output] = root
-                last[root] = max(last[root], last.pop(g.output, i))
-    made.update((t, i) for i, g in enumerate(groups) for t in g.scratch)
-    roots = list(dict.fromkeys(find(t) for t in (*(t for _, t in tensors.inputs), *made)))
-    everything = {*roots, *owner}
-    size: dict[Tensor, int] = {}
-    for t in everything:  # an alias may have its channels rounded up where its owner has not
-        size[find(t)] = max(size.get(find(t), 0), _bytes(t, layouts))
-    requests = []
-    for t in roots:
-        first = 0 if t in inputs else made[t]
-        requests.append(Request(size[t], first, max(last.get(t, first), first)))
-    plan = plan_memory(requests)
-    where = dict(zip(roots, plan.offsets, strict=True))
-    return Stored({t: find(t) for t in everything}, {t: where[find(t)] for t in everything}, plan.peak)
+        if source is None:
+            continue
+        root = owner(source)
+        alone = not any(owner(t) is root for t in g.reads if t is not source)
+        if alone and root not in inputs and last[root] == i:
+            found[g.output] = root
+            last[root] = last[g.output]
+    return found
 
 
 def _overwritable(g: Group, layouts: Mapping[Tensor, Layout]) -> Tensor | None:
