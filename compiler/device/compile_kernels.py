@@ -1,0 +1,62 @@
+"""Compiles the kernels of a model for a device, each different one once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, MutableMapping
+from dataclasses import dataclass
+
+from ..errors import CannotExpress
+from ..ir.nodes import Kernel
+from ..ir.printer import print_kernel
+from ..pipeline.lower_model import Lowered
+from ..program.device_program import CompiledKernel, DeviceBackend, Placement
+from .place_on_host import Division
+from .place_textures import DeviceTensors
+from .storage_types import StorageTypes
+
+
+class DistinctKernels:
+    """Compiled kernels, numbered as they come. `compiled` keeps them from one attempt at a program to the next."""
+
+    def __init__(self, backend: DeviceBackend, compiled: MutableMapping[Hashable, CompiledKernel]) -> None:
+        self._backend, self._compiled = backend, compiled
+        self._numbers: dict[Hashable, int] = {}
+        self.kernels: list[CompiledKernel] = []
+
+    def number(self, naive: Kernel, placements: tuple[Placement | None, ...]) -> int:
+        """The number of the kernel. Raises CannotExpress, as the backend does."""
+        key = (print_kernel(naive, named=False), placements)
+        if key not in self._numbers:
+            if key not in self._compiled:
+                self._compiled[key] = self._backend.compile_kernel(naive, placements)
+            self._numbers[key] = len(self.kernels)
+            self.kernels.append(self._compiled[key])
+        return self._numbers[key]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGroups:
+    """By number of the group: the number of its kernel, or the reason why it cannot be compiled."""
+
+    numbers: Mapping[int, int]
+    refused: Mapping[int, str]
+
+
+def compile_kernels(
+    model: Lowered,
+    naive: Mapping[int, Kernel],
+    division: Division,
+    tensors: DeviceTensors,
+    types: StorageTypes,
+    kernels: DistinctKernels,
+) -> CompiledGroups:
+    """Those of the groups on the device, from their `naive` ones, into `kernels`."""
+    numbers: dict[int, int] = {}
+    refused: dict[int, str] = {}
+    for i in division.groups:
+        params = (*model.groups[i].reads, model.groups[i].output)
+        try:
+            numbers[i] = kernels.number(types.apply(naive[i], params), tuple(tensors.place(t) for t in params))
+        except CannotExpress as reason:
+            refused[i] = str(reason)
+    return CompiledGroups(numbers, refused)

@@ -1,0 +1,161 @@
+"""Constants on a device: uploaded, copied by strides, repacked or computed, in the layout that a kernel wants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from ..ir.layout import Layout
+from ..ir.nodes import Buffer
+from ..pipeline.lower_model import Lowered, kernel_name
+from ..program.device_program import (
+    CompiledKernel,
+    Constant,
+    DeviceBackend,
+    DeviceValue,
+    Digit,
+    Launch,
+    Placement,
+    Storage,
+)
+from ..tensor import Tensor
+from ..tensor.build_kernel import build_kernel
+from .arrange_constant import find_arrangement
+from .compile_kernels import DistinctKernels
+from .place_values import DeviceMemory, storage_bytes
+from .repack_kernel import repack_kernel
+from .storage_types import StorageTypes
+
+Wanted = tuple[Tensor, Layout, Placement | None]
+"""A constant as a kernel reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedConstants:
+    """`numbers` of values, which `memory` has beside those that it had; `uploads`, then launches to `prepare`, fill
+    them at load."""
+
+    numbers: Mapping[Wanted, int]
+    memory: DeviceMemory
+    uploads: tuple[Constant, ...]
+    prepare: tuple[Launch, ...]
+
+
+def place_constants(
+    model: Lowered,
+    launches: Mapping[int, CompiledKernel],
+    backend: DeviceBackend,
+    types: StorageTypes,
+    kernels: DistinctKernels,
+    memory: DeviceMemory,
+) -> PlacedConstants:
+    """What the `launches`, compiled kernels by number of their group, read of constants.
+
+    Constants are added to the bundle's weights unless they are there, kernels that prepare them to `kernels`. Storages
+    that only these read are marked.
+    """
+    made = _Constants(model, backend, types, kernels, memory)
+    read = set[int]()
+    for group, kernel in launches.items():
+        g = model.groups[group]
+        read.update(made.number(*w) for w in wanted_constants((*g.reads, g.output), kernel))
+    given = {made.values[c.value].storage for c in made.uploads}
+    kept = {made.values[v].storage for v in read}
+    storages = (replace(s, prepare_only=True) if i in given - kept else s for i, s in enumerate(made.storages))
+    extended = DeviceMemory(tuple(storages), tuple(made.values))
+    return PlacedConstants(made.numbers, extended, tuple(made.uploads), tuple(made.prepare))
+
+
+def wanted_constants(tensors: tuple[Tensor, ...], kernel: CompiledKernel) -> list[Wanted]:
+    """The constants among a kernel's arguments, in the layouts and places of its parameters."""
+    params = zip(tensors, kernel.params, kernel.placements, strict=True)
+    return [wanted(t, b, place) for t, b, place in params if t.is_constant]
+
+
+def wanted(t: Tensor, b: Buffer, place: Placement | None) -> Wanted:
+    """A constant as the parameter `b` at `place` has it."""
+    assert b.layout is not None
+    return t, b.layout, place
+
+
+class _Constants:
+    """Grows as constants are asked for; each (constant, layout, place) once."""
+
+    def __init__(
+        self,
+        model: Lowered,
+        backend: DeviceBackend,
+        types: StorageTypes,
+        kernels: DistinctKernels,
+        memory: DeviceMemory,
+    ) -> None:
+        self._model, self._backend, self._types, self._kernels = model, backend, types, kernels
+        self._shipped: dict[tuple[Tensor, Layout], int] = {}
+        self.numbers: dict[Wanted, int] = {}
+        self.storages: list[Storage] = list(memory.storages)
+        self.values: list[DeviceValue] = list(memory.values)
+        self.uploads: list[Constant] = []
+        self.prepare: list[Launch] = []
+
+    def number(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
+        """The value that holds constant `t` in `layout` at `place` after loading."""
+        key = (t, layout, place)
+        if key not in self.numbers:
+            self.numbers[key] = self._shipped_value(*key) if t.data is not None else self._computed_value(*key)
+        return self.numbers[key]
+
+    def _shipped_value(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
+        there, offset = self._types.weights.find(t, layout)
+        order = self._backend.memory_order(layout.physical_shape, place)
+        if there == layout and order is None:
+            return self._upload(t, there, offset)
+        digits = find_arrangement(there, layout, order)
+        if digits is None:
+            return self._repacked_value(t, there, offset, layout, place)
+        value = self._new_value(t, layout, place)
+        self._add_upload(value, t, there, offset, digits)
+        return value
+
+    def _repacked_value(self, t: Tensor, there: Layout, offset: int, layout: Layout, place: Placement | None) -> int:
+        """One upload serves every layout that is wanted of a constant."""
+        if (t, there) not in self._shipped:
+            self._shipped[t, there] = self._upload(t, there, offset)
+        source = self._shipped[t, there]
+        naive = self._types.apply(repack_kernel(t, there, layout), (t, t))
+        value = self._new_value(t, layout, place)
+        at = self._kernels.number(naive, (self.storages[self.values[source].storage].placement, place))
+        self.prepare.append(Launch(at, naive.name, (source, value)))
+        return value
+
+    def _computed_value(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
+        """A tensor computed at load from constants alone."""
+        group = self._model.prepared[t]
+        value = self._new_value(t, layout, place)
+        tensors = (*group.reads, t)
+        naive = self._types.apply(build_kernel(kernel_name(group), group, {t: layout}), tensors)
+        at = self._kernels.number(naive, (*(None for _ in group.reads), place))
+        *reads, _ = wanted_constants(tensors, self._kernels.kernels[at])
+        arguments = (*(self.number(*w) for w in reads), value)
+        self.prepare.append(Launch(at, naive.name, arguments, group.origin.nodes, group.origin.ops))
+        return value
+
+    def _upload(self, t: Tensor, layout: Layout, offset: int) -> int:
+        """A value as it lies in the weights."""
+        value = self._new_value(t, layout, self._backend.place_linear(prod(layout.physical_shape)))
+        self._add_upload(value, t, layout, offset)
+        return value
+
+    def _add_upload(
+        self, value: int, t: Tensor, there: Layout, offset: int, digits: tuple[Digit, ...] | None = None
+    ) -> None:
+        shipped = self._types.weights.dtype(t)
+        size = prod(there.physical_shape) * shipped.bytes
+        limits = t.shape if digits is not None else ()
+        self.uploads.append(Constant(value, offset, size, shipped, digits, limits))
+
+    def _new_value(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
+        shape, element = layout.physical_shape, self._types.of(t)
+        self.storages.append(Storage(storage_bytes(shape, element, place), element, place))
+        self.values.append(DeviceValue(t.name, len(self.storages) - 1, t.dtype, shape))
+        return len(self.values) - 1

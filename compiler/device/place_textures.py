@@ -1,0 +1,48 @@
+"""The tensors that a device holds: their numbers, whose memory each lies in, and in which texture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from ..ir.nodes import Kernel
+from ..pipeline.lower_model import Lowered
+from ..program.device_program import DeviceBackend, Placement
+from ..program.live_ranges import owner_of
+from ..tensor import Tensor
+from .place_on_host import Division
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTensors:
+    """`numbers` are those of the program's values: inputs, results of groups, aliases. Each tensor lies in the memory
+    of its owner, itself unless it is an alias; `places` are by owner."""
+
+    numbers: Mapping[Tensor, int]
+    owners: Mapping[Tensor, Tensor]
+    places: Mapping[Tensor, Placement | None]
+
+    def place(self, t: Tensor) -> Placement | None:
+        """None in a buffer, and for a constant: its place is for the kernel that reads it."""
+        return None if t.is_constant else self.places[self.owners[t]]
+
+
+def place_textures(
+    model: Lowered, kernels: Mapping[int, Kernel], division: Division, backend: DeviceBackend
+) -> DeviceTensors:
+    """Numbers the tensors on the device and has the backend place them; `kernels` are by number of their group."""
+    numbers: dict[Tensor, int] = {}
+    for t in (*(t for _, t in model.tensors.inputs), *(g.output for g in model.groups), *model.aliases):
+        if owner_of(t, model.aliases) in division.on_device:
+            numbers.setdefault(t, len(numbers))
+    owners = {t: owner_of(t, model.aliases) for t in numbers}
+    groups = [model.groups[i] for i in division.groups]
+    arguments = [[-1 if t.is_constant else numbers[owners[t]] for t in (*g.reads, g.output)] for g in groups]
+    ports = {owner_of(t, model.aliases) for _, t in (*model.tensors.inputs, *model.tensors.outputs)}
+    crossing = {t for s in division.segments for t in (*s.reads, *s.writes)}
+    fixed = {numbers[t] for t in ports | crossing if t in numbers}
+    chosen = backend.place([kernels[i] for i in division.groups], arguments, fixed)
+    # The backend has seen the arguments of kernels alone, not an input that nothing reads.
+    places = {t: chosen[n] if n in chosen else backend.place_linear(prod(t.shape)) for t, n in numbers.items()}
+    return DeviceTensors(numbers, owners, places)

@@ -1,0 +1,72 @@
+"""Device memory for all that a run computes: which storage each value lies in."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import prod
+
+from ..dtypes import DType
+from ..pipeline.lower_model import Lowered
+from ..program.device_program import DeviceValue, Placement, Storage
+from ..program.live_ranges import Access, live_ranges
+from ..program.plan_storages import Need, plan_storages
+from ..tensor import Tensor
+from .place_on_host import Division, Segment
+from .place_textures import DeviceTensors
+from .storage_types import StorageTypes
+
+COPIED = 16
+"""Bytes: what copies and bindings of buffers are multiples of."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """`values` by their number, in `storages`."""
+
+    storages: tuple[Storage, ...]
+    values: tuple[DeviceValue, ...]
+
+
+def place_values(model: Lowered, division: Division, tensors: DeviceTensors, types: StorageTypes) -> DeviceMemory:
+    """Storages shared over time by values that are not live together. An alias lies where its owner does."""
+    inputs, outputs = (
+        [t for _, t in ports if t in tensors.numbers] for ports in (model.tensors.inputs, model.tensors.outputs)
+    )
+    ranges = live_ranges([_access(model, s) for s in division.steps], model.aliases, inputs, outputs)
+    needs: dict[Tensor, Need] = {}
+    for t, owner in tensors.owners.items():
+        size = storage_bytes(model.layouts[t].physical_shape, types.of(t), tensors.places[owner])
+        if owner in needs:
+            size = max(size, needs[owner].size)
+        needs[owner] = Need(size, ranges[owner].first, ranges[owner].last, _kind(model, owner, tensors, types))
+    chosen, sizes = plan_storages(list(needs.values()))
+    where = dict(zip(needs, chosen, strict=True))
+    storages = []
+    for number, size in enumerate(sizes):
+        t = next(t for t in needs if where[t] == number)
+        storages.append(Storage(size, types.of(t), tensors.places[t]))
+    values = (
+        DeviceValue(t.name, where[owner], t.dtype, model.layouts[t].physical_shape)
+        for t, owner in tensors.owners.items()
+    )
+    return DeviceMemory(tuple(storages), tuple(values))
+
+
+def storage_bytes(shape: tuple[int, ...], element: DType, place: Placement | None) -> int:
+    """What a value of a physical shape takes at `place`, or in a buffer."""
+    return max(COPIED, -(-prod(shape) * element.bytes // COPIED) * COPIED) if place is None else place.bytes
+
+
+def _access(model: Lowered, step: int | Segment) -> Access[Tensor]:
+    if isinstance(step, Segment):
+        return Access(step.reads, step.writes)
+    group = model.groups[step]
+    return Access(tuple(t for t in group.reads if not t.is_constant), (group.output,))
+
+
+def _kind(model: Lowered, owner: Tensor, tensors: DeviceTensors, types: StorageTypes) -> Hashable:
+    """What may share a storage: a border of zeros is written once, at creation, so only equal layouts keep it."""
+    layout = model.layouts[owner]
+    border = layout if any(lo or hi for lo, hi in layout.pad) else None
+    return (border, tensors.places[owner], types.of(owner))

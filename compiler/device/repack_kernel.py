@@ -1,0 +1,30 @@
+"""The kernel that copies a constant from one layout to another."""
+
+from __future__ import annotations
+
+from ..ir.construct import all_of
+from ..ir.layout import Layout
+from ..ir.nodes import Expr, For, Kernel, Load, Stmt, Store, Var
+from ..ir.simplify import simplify
+from ..passes.narrow_types import narrow_types
+from ..tensor import Tensor
+from .narrow_model import constant_range
+
+
+def repack_kernel(t: Tensor, there: Layout, wanted: Layout) -> Kernel:
+    """For elements as devices have them; what padding and rounding up add is zero."""
+    source = there.buffer("shipped", t.dtype)
+    target = wanted.buffer("packed", t.dtype)
+    loops = tuple(Var(f"i{d}", n) for d, n in enumerate(target.shape))
+    logical = wanted.logical(loops)
+    inside = [
+        c
+        for axis, (i, n) in enumerate(zip(logical, wanted.shape, strict=True))
+        for c in ((i >= 0, i < n) if wanted.extent(axis) != n else ())
+    ]
+    value: Expr = Load(source, there.index(logical), all_of(*inside) if inside else None)
+    body: Stmt = Store(target, loops, value)
+    for v in reversed(loops):
+        body = For(v, body)
+    naive = simplify(Kernel("repack", (source, target), body))
+    return narrow_types(naive, {} if t.dtype.is_float else {naive.params[0]: constant_range(t)}).kernel
