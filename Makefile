@@ -1,4 +1,4 @@
-# make demo   the example in a page        make test   everything that is tested        make help   the rest
+# make demo   the example in a page    make check   the fast loop    make test   what CI runs    make help   the rest
 SHELL := /bin/bash
 PYTHON ?= python3
 PORT ?= 8000
@@ -8,20 +8,29 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# Two processes; the one that is done first takes tests of the other.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+
 DEMO := build/demo
 MODEL := examples/digits/resnet18_digits.onnx
 COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -name '*.ts' -o -name '*.html' -o -name '*.css')
 PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.svg) examples/digits/samples.json
 
-.PHONY: help demo test fuzz bench lint clean
+.PHONY: help demo check test test-all fuzz bench lint clean
 help: ## say what there is to make
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: $(DEMO)/page $(if $(HEADLESS),.venv/browsers) ## compile the example, serve its page (PORT=8000); HEADLESS=1: check it instead
 	$(BIN)/python demo-site/show.py $(DEMO) $(if $(HEADLESS),--headless,--port $(PORT))
 
-test: lint .venv/browsers ## install what tests need, lint, run all tests
-	$(BIN)/pytest -n 2 --dist loadfile
+check: lint ## the fast loop: lint, and the tests that a change most likely breaks (tests/effort.py)
+	$(PYTEST) --effort check
+
+test: lint .venv/browsers ## install what tests need, lint, run the tests that a change must pass, in browsers too
+	$(PYTEST)
+
+test-all: lint .venv/browsers ## the same with every row and every draw that CI samples
+	$(PYTEST) --effort all
 
 fuzz: .venv/browsers ## look for faults: MINUTES=10 KIND=bytes|protobuf|graphs|page SEED=1 CASES=1
 	$(BIN)/python tests/fuzz --minutes $(MINUTES) $(addprefix --kind ,$(KIND)) $(addprefix --seed ,$(SEED)) \

@@ -12,17 +12,11 @@ from browsers import BrowserMissing
 from compiled import PAGES
 from devices import DEVICES
 from digits import compile_digits
-from kernel_cache import use_cache_of_this_run
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from server import Site, serve
 from shared_pages import SharedPages
 from tiny_artifact import tiny_artifact
 from webnn_compile.bundle import write_bundle
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> None:
-    use_cache_of_this_run(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import onnx
 import pytest
+from effort import effort_of, row_runs
 from op_table import BACKENDS, Case, all_cases, check, feeds, make_model, reference
 from webnn_compile.errors import InputError
 from webnn_compile.ops import OPERATORS
@@ -14,8 +15,14 @@ from webnn_compile.ops import OPERATORS
 CASES = all_cases()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.function is test_operator:
+        effort = effort_of(metafunc.config)
+        rows = [(case, backend) for case in CASES for backend in BACKENDS if row_runs(case.id, backend, effort)]
+        metafunc.parametrize(("case", "backend"), rows, ids=[f"{case.id}-{backend}" for case, backend in rows])
+
+
+@pytest.mark.every_row
 def test_operator(case: Case, backend: str) -> None:
     model = make_model(case)
     onnx.checker.check_model(model)

@@ -1,8 +1,9 @@
-"""Options of the test run."""
+"""Options of the test run, for tests/ and e2e/."""
 
 from __future__ import annotations
 
 import pytest
+from effort import Effort, effort_of, leave_to_ci
 from hypothesis import settings
 from kernel_cache import use_cache_of_this_run
 
@@ -12,6 +13,13 @@ settings.load_profile("repeatable")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden/ anew; review the difference")
+    parser.addoption("--effort", choices=Effort.__args__, default="ci", help="how much runs: tests/effort.py")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if effort_of(config) == "check":
+        items[:], left = leave_to_ci(items)
+        config.hook.pytest_deselected(items=left)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,0 +1,69 @@
+"""How much runs: `pytest --effort check|ci|all`, where `ci`, the default, is what a change must pass. This is the one place
+that says what `make check` leaves to CI, and what CI leaves to `make test-all`.
+
+Selections go by names, so a test or a row is taken or left whatever stands before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, cast
+from zlib import crc32
+
+import pytest
+
+Effort = Literal["check", "ci", "all"]
+
+ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
+    "check": {"evaluate": 8, "native": 8, "wasm": 64, "wasm-relaxed": 64, "webgpu": 64, "webgl": 64},
+    "ci": {},
+    "all": {},
+}
+"""By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`."""
+
+FEW = 8
+"""Of a function with more parameter sets than this, `check` takes every so many."""
+
+LEFT_TO_CI = (
+    "e2e/",
+    "tests/benchmarks/",
+    "tests/cli/test_command_line.py::test_same_bytes_from_processes_with_different_hashes",
+    "tests/fuzz/",
+    "tests/test_examples.py",
+    "tests/test_kernel_bounds.py",
+    "tests/test_large_models.py",
+    "tests/test_wheel.py",
+)
+"""What `check` does not run: browsers, other programs, and tests that take many seconds each. Prefixes of node ids."""
+
+
+def every_nth_row(name: str, n: int) -> bool:
+    """Whether `name` is among the one in `n` that runs; all do where `n` is 1."""
+    return crc32(name.encode()) % n == 0
+
+
+def row_runs(row: str, backend: str, effort: Effort) -> bool:
+    """Whether the row of the operator table runs on the backend."""
+    return every_nth_row(row, ROWS_OF_BACKENDS[effort].get(backend, 1))
+
+
+def effort_of(config: pytest.Config) -> Effort:
+    return cast(Effort, config.getoption("effort"))
+
+
+def leave_to_ci(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Of all collected tests those of `check`, and the others. Rows of the operator table are chosen by now."""
+    sets: dict[str, int] = {}
+    for item in items:
+        sets[_function(item)] = sets.get(_function(item), 0) + 1
+    chosen: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        many = sets[_function(item)] > FEW and item.get_closest_marker("every_row") is None
+        runs = not item.nodeid.startswith(LEFT_TO_CI) and (not many or every_nth_row(item.nodeid, FEW))
+        (chosen if runs else left).append(item)
+    return chosen, left
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]

@@ -1,0 +1,67 @@
+"""The rules by which `pytest --effort` chooses tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import effort
+import pytest
+from effort import LEFT_TO_CI, ROWS_OF_BACKENDS, every_nth_row, leave_to_ci, row_runs
+from op_table import BACKENDS, all_cases
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = [case.id for case in all_cases()]
+
+
+@pytest.mark.parametrize("n", [1, 8, 64])
+def test_about_one_row_in_so_many_runs(n: int) -> None:
+    taken = [name for name in NAMES if every_nth_row(name, n)]
+    assert 0.6 * len(NAMES) / n < len(taken) < 1.6 * len(NAMES) / n
+
+
+def test_a_row_is_chosen_by_its_name_alone() -> None:
+    """The same in every process and on every machine."""
+    assert [every_nth_row(name, 8) for name in ("abs", "neg", "row 7", "row 9")] == [False, False, False, True]
+
+
+def test_a_new_backend_runs_every_eighth_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One entry is enough; everything runs on it with `make test-all`."""
+    changed: Mapping[effort.Effort, Mapping[str, int]] = {**ROWS_OF_BACKENDS, "ci": {"new": 8}}
+    monkeypatch.setattr(effort, "ROWS_OF_BACKENDS", changed)
+    assert [name for name in NAMES if row_runs(name, "new", "ci")] == [n for n in NAMES if every_nth_row(n, 8)]
+    assert all(row_runs(name, "new", "all") for name in NAMES)
+    assert all(row_runs(name, "native", "ci") for name in NAMES)
+
+
+def test_ci_runs_every_row_on_every_backend_that_there_is() -> None:
+    assert {**ROWS_OF_BACKENDS["ci"], **ROWS_OF_BACKENDS["all"]}.keys() & BACKENDS.keys() == set()
+    assert ROWS_OF_BACKENDS["check"].keys() == BACKENDS.keys()
+
+
+def test_what_check_leaves_out_exists() -> None:
+    for prefix in LEFT_TO_CI:
+        file, _, function = prefix.partition("::")
+        assert (ROOT / file).exists(), prefix
+        assert f"def {function}(" in (ROOT / file).read_text() if function else True, prefix
+
+
+class Item:
+    """What the choice reads of a test."""
+
+    def __init__(self, nodeid: str, mark: str = "") -> None:
+        self.nodeid = nodeid
+        self.get_closest_marker = {mark: mark}.get
+
+
+def test_check_takes_one_in_eight_of_many_parameter_sets() -> None:
+    few = [Item(f"tests/a.py::test_few[{i}]") for i in range(8)]
+    many = [Item(f"tests/a.py::test_many[{i}]") for i in range(80)]
+    chosen_before = [Item(f"tests/a.py::test_rows[{i}]", "every_row") for i in range(80)]
+    browsers = [Item("e2e/b.py::test_page")]
+    chosen, left = leave_to_ci([*few, *many, *chosen_before, *browsers])  # type: ignore[list-item]
+    assert {*few, *chosen_before} <= {*chosen}
+    assert {*browsers} <= {*left}
+    assert 4 <= len({*chosen} & {*many}) <= 16
+    assert {*chosen} & {*left} == set()
+    assert len(chosen) + len(left) == 169
