@@ -1,5 +1,6 @@
-"""How much runs: `pytest --effort check|ci|all`, where `ci`, the default, is what a change must pass. This is the one place
-that says what `make check` leaves to CI, and what CI leaves to `make test-all`.
+"""How much runs: `pytest --effort check|ci|all`, where `ci`, the default, is what a change must pass.
+
+This is the one place that says what `make check` leaves to CI, and what CI leaves to `make test-all`.
 
 Selections go by names, so a test or a row is taken or left whatever stands before it.
 """
