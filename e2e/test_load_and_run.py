@@ -36,7 +36,7 @@ def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
         "arenaBytes": 8192,
         "memoryBytes": 65536,
         "kernels": 1,
-        "abi": 3,
+        "abi": 4,
     }
 
 

@@ -121,7 +121,7 @@ def _functions(modules: Iterable[_Module]) -> str:
         taken = ",".join(f"{p}={_variable(t)}" for p, t in m.imports if p and t not in STABLE_NAMES)
         results = ",".join(name if name == value else f"{name}:{value}" for name, value in m.exports)
         inner = "\n".join((*([f"const {taken};"] if taken else []), m.body, f"return {{{results}}};"))
-        blocks.append(f"const {_variable(m.name)} = (() => {{\n{inner}\n}})();\n")
+        blocks.append(f"const {_variable(m.name)}=(()=>{{\n{inner}\n}})();\n")
     return "".join(blocks)
 
 

@@ -56,6 +56,8 @@ def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
     }
     if kernel.with_subgroups is not None:
         entry["subgroups"] = kernel.with_subgroups
+    if (d := kernel.declarations) is not None:
+        entry["declarations"] = {"samplers": list(d.samplers), "output": d.output}
     return entry
 
 

@@ -11,7 +11,7 @@ from .files import MARKER, BundleFile
 from .merge_modules import COMMON
 from .place_memory import MemoryLayout
 
-ABI = 3
+ABI = 4
 """The format of manifest, device programs and modules; load.js checks it."""
 
 

@@ -13,6 +13,7 @@ from ..ir.nodes import Kernel
 from ..pipeline.lazy_kernels import describe, layouts_from_bytes, layouts_to_bytes
 from ..program.device_program import (
     CompiledKernel,
+    Declarations,
     DeviceBackend,
     DeviceKernel,
     Param,
@@ -75,6 +76,7 @@ def kernel_to_bytes(made: CompiledKernel) -> bytes:
         {
             "source": k.source,
             "with_subgroups": k.with_subgroups,
+            "declarations": None if k.declarations is None else asdict(k.declarations),
             "access": [p.access for p in k.params],
             "seen": [p.dtype.name for p in k.params],
             "grid": k.grid,
@@ -97,5 +99,8 @@ def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
     )
     seen = tuple(Param(DTYPES[dtype], access) for dtype, access in zip(e["seen"], e["access"], strict=True))
     flops, size = e["work"]
-    kernel = DeviceKernel(naive.name, e["source"], seen, tuple(e["grid"]), flops, size, e["with_subgroups"])
+    d = e["declarations"]
+    declarations = None if d is None else Declarations(tuple(d["samplers"]), d["output"])
+    texts = e["with_subgroups"], declarations
+    kernel = DeviceKernel(naive.name, e["source"], seen, tuple(e["grid"]), flops, size, *texts)
     return CompiledKernel(kernel, params, tuple(None if p is None else Placement(**p) for p in e["placements"]))

@@ -19,7 +19,7 @@ from ..schedule.rules.fragment_constants import order_constants
 from ..schedule.rules.transform import find_transform
 from ..schedule.schedule_fragment import schedule_fragment
 from .lower import lower_fragment
-from .render import render
+from .render import declare, render
 from .textures import TILE, grow, place_flat, place_image, texel_order, use_textures
 
 UNITS = 16
@@ -79,13 +79,15 @@ class WebGl:
         }
         _check(kernel, places)
         out = kernel.params[-1]
+        lowered = lower_fragment(fragment_kernel(kernel, places, choices))
         made = DeviceKernel(
             naive.name,
-            render(lower_fragment(fragment_kernel(kernel, places, choices))),
+            render(lowered),
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
             (places[out].width, places[out].height, places[out].layers),
             count_work(naive),
             sum(b.size * b.dtype.bytes for b in kernel.params),
+            declarations=declare(lowered),
         )
         return CompiledKernel(made, kernel.params, tuple(places[b] for b in kernel.params))
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..dtypes import F32, I32, U32, DType
 from ..errors import InternalError
 from ..program.device_program import DeviceKernel, Placement, Storage
+from .compose import compose
 from .gles import (
     COLOR_ATTACHMENT0,
     FRAMEBUFFER,
@@ -126,7 +127,7 @@ class GlesDevice:
     def _program(self, kernel: int) -> int:
         if kernel not in self._programs:
             k = self._kernels[kernel]
-            program = self._programs[kernel] = self._gl.link(VERTEX, k.source)
+            program = self._programs[kernel] = self._gl.link(VERTEX, compose(k))
             self._made.programs.append(program)
             self._gl.glUseProgram(program)
             for unit in range(len(k.params) - 1):

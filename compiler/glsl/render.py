@@ -1,4 +1,4 @@
-"""A lowered kernel over textures as one fragment shader."""
+"""A lowered kernel over textures as one fragment shader: its declarations as fields, the rest as text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from ..ir.grid import find_grid
 from ..ir.index import affine
 from ..ir.nodes import Expr, Kernel, Scope, Store, Var
 from ..ir.rewrite import walk
+from ..program.device_program import Declarations
 from .dialect import HELPERS, SAMPLERS, VECTORS, Glsl
 
 
-def render(kernel: Kernel) -> str:
+def declare(kernel: Kernel) -> Declarations:
     """Uniforms `p0`, `p1`, ... are the textures read, in the order of parameters; output `o0`, `o1`, ... is layer 0, 1,
     ... of the texture written."""
+    *reads, out = kernel.params
+    return Declarations(tuple(SAMPLERS[b.dtype] for b in reads), VECTORS[out.dtype])
+
+
+def render(kernel: Kernel) -> str:
+    """What stands behind the declarations."""
     grid = find_grid(kernel)
     *reads, out = kernel.params
     layers = out.shape[0]
@@ -24,11 +31,7 @@ def render(kernel: Kernel) -> str:
     dialect = Glsl(names)
     body = Writer(dialect, variables).write(grid.body)
     place = own_texel(kernel)
-    head = ["#version 300 es", "precision highp float;", "precision highp int;"]
-    head += [f"precision highp {s};" for s in sorted({SAMPLERS[b.dtype] for b in reads})]
-    head += [f"uniform {SAMPLERS[b.dtype]} {names[b]};" for b in reads]
-    head += [f"layout(location = {i}) out {VECTORS[out.dtype]} o{i};" for i in range(layers)]
-    head += [HELPERS[name] for name in HELPERS if name in dialect.used]
+    head = [HELPERS[name] for name in HELPERS if name in dialect.used]
     lines = [*_decode("x", place.column, variables), *_decode("y", place.row, variables)]
     # What lies behind the end of a line of elements is stored, too: not left open.
     start = [f"  o{i} = {VECTORS[out.dtype]}(0);" for i in range(layers)]

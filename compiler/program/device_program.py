@@ -98,10 +98,21 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
+class Declarations:
+    """What stands ahead of a fragment shader's `source`, in the types of its language: uniforms p0, p1, ..., one of
+    `samplers` each, and outputs o0, o1, ... of the type `output`, one for each layer of the grid. A device that draws
+    into fewer layers at once declares the outputs of the others as variables."""
+
+    samplers: tuple[str, ...]
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceKernel:
-    """`source` is one shader with entry point `main`. `grid` is workgroups (WebGPU), or width, height and layers of
-    the texels that a draw covers (WebGL). `flops` and `bytes` of one launch are for reports and profiles.
-    `with_subgroups` is the same kernel for devices that have these, where it saves a barrier."""
+    """`source` is one shader with entry point `main`, without `declarations` where there are any. `grid` is workgroups
+    (WebGPU), or width, height and layers of the texels that a draw covers (WebGL). `flops` and `bytes` of one launch
+    are for reports and profiles. `with_subgroups` is the same kernel for devices that have these, where it saves a
+    barrier."""
 
     name: str
     source: str
@@ -110,6 +121,7 @@ class DeviceKernel:
     flops: int = 0
     bytes: int = 0
     with_subgroups: str | None = None
+    declarations: Declarations | None = None
 
     @property
     def features(self) -> frozenset[str]:

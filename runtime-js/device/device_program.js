@@ -18,13 +18,15 @@ import { arrange } from './arrange.js';
 /**
  * @typedef {object} Kernel
  * @property {string} name
- * @property {string} source
+ * @property {string} source of a fragment shader without its declarations
  * @property {string} [subgroups] the same for devices that have these
+ * @property {{ samplers: string[], output: string }} [declarations] of a fragment shader: types in its language
  * @property {string} access a letter for each parameter, r or w
  * @property {[number, number, number]} grid workgroups, or width, height and layers of the texels that a draw covers
  * @property {number} flops
  * @property {number} bytes
  */
+/** @typedef {Kernel & Required<Pick<Kernel, 'declarations'>>} FragmentKernel */
 /** @typedef {{ bytes: number, dtype: string, texture?: [number, number, number], prepareOnly?: true }} Storage */
 /** @typedef {{ name: string, storage: number, dtype: string, length: number }} Value */
 /**
@@ -133,7 +135,7 @@ const even = (/** @type {number} */ length) => length + (length % 2);
 export const wordsFor = (program, index) => words(storageOf(program, index).dtype, valueAt(program, index).length);
 
 /** @type {(program: Program, index: number) => Storage} */
-const storageOf = (program, index) => /** @type {Storage} */ (program.storages[valueAt(program, index).storage]);
+export const storageOf = (program, index) => at(program.storages, valueAt(program, index).storage);
 
 /**
  * @template T
@@ -143,7 +145,7 @@ const storageOf = (program, index) => /** @type {Storage} */ (program.storages[v
 export const at = (list, i) => /** @type {T} */ (list[i]);
 
 /** @type {(program: Program, index: number) => Value} */
-export const valueAt = (program, index) => /** @type {Value} */ (program.values[index]);
+export const valueAt = (program, index) => at(program.values, index);
 
 /**
  * A kernel, or what one launch of it computes, for an error.

@@ -24,7 +24,7 @@ export async function startDevice(open, plan, notify) {
   const files = watchDownloads(plan);
   const arriving = fetchProgram(plan, files);
   const starting = plan.host && startHost(plan.host, files);
-  for (const promise of [arriving, starting]) promise?.catch(() => {}); // it is `withDevice` that waits for them
+  for (const promise of [arriving, starting]) promise?.catch(() => {}); // withDevice waits for them
   /** @type {State} */
   const state = { open, plan, arriving, starting, notify, signal: plan.signal, ready: false, disposed: false };
   // What is left of a backend that cannot run is given up: the next one needs the bandwidth.

@@ -11,7 +11,7 @@ import { startWorker } from '../worker/start_worker.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
 import { queueRuns } from './queue_runs.js';
 
-const ABI = 3;
+const ABI = 4;
 
 /** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
 /** @typedef {import('../wasm/start_wasm.js').TensorSpec} TensorSpec */

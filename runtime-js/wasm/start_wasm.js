@@ -39,7 +39,7 @@ import { fillWeights, piecesOf } from './widen_weights.js';
 /** @typedef {import('../start_first.js').Session} Session */
 
 const PAGE = 65536;
-const SHARED_LIMITS = 3; // of a module's memory; 1 where it is not shared
+const SHARED_LIMITS = 3; // of the memory of a module; 1 where it is not shared
 
 /**
  * @param {import('../start_first.js').Plan & WasmPart} given

@@ -1,5 +1,5 @@
-// Devices that draw into fewer layers at once than a shader writes run it once for each few of them: what leads to the
-// others alone is dead code then, and its compiler drops it.
+// Devices that draw into fewer layers at once than a shader writes run it once for each few of them: outputs of the others
+// are variables, so what leads to these alone is dead code, and the driver's compiler drops it.
 
 /**
  * @typedef {object} Part
@@ -9,20 +9,24 @@
  */
 
 /**
- * @param {string} source a fragment shader with the outputs o0, o1, ... at locations 0, 1, ...
- * @param {number} count of outputs
+ * The whole shaders of a kernel.
+ * @param {Pick<import('../device/device_program.js').FragmentKernel, 'source' | 'declarations' | 'grid'>} kernel
  * @param {number} most outputs of one draw
  * @returns {Part[]}
  */
-export function splitOutputs(source, count, most) {
+export function splitOutputs({ source, declarations: { samplers, output }, grid: [, , layers] }, most) {
+  const head = ['#version 300 es', 'precision highp float;', 'precision highp int;'];
+  for (const sampler of [...new Set(samplers)].sort()) head.push(`precision highp ${sampler};`);
+  samplers.forEach((sampler, i) => {
+    head.push(`uniform ${sampler} p${i};`);
+  });
   const parts = [];
-  for (let first = 0; first < count; first += most) {
-    const end = Math.min(count, first + most);
-    const text = source.replace(/^layout\(location = (\d+)\) out (\w+ o\1;)$/gm, (_, location, variable) => {
-      const at = Number(location) - first;
-      return at >= 0 && at < most ? `layout(location = ${at}) out ${variable}` : variable;
-    });
-    parts.push({ source: count > most ? text : source, first, count: end - first });
+  for (let first = 0; first < layers; first += most) {
+    const end = Math.min(layers, first + most);
+    const lines = [...head];
+    for (let i = 0; i < layers; i++)
+      lines.push(`${i >= first && i < end ? `layout(location = ${i - first}) out ` : ''}${output} o${i};`);
+    parts.push({ source: [...lines, source].join('\n'), first, count: end - first });
   }
   return parts;
 }

@@ -1,5 +1,6 @@
 // Device programs on WebGL 2: a kernel is a fragment shader, a launch one triangle over the texels that it writes.
-import { at } from '../device/device_program.js';
+import { checkLimits } from '../device/check_limits.js';
+import { at, storageOf } from '../device/device_program.js';
 import { requireHardware } from '../device/require_hardware.js';
 import { startDevice } from '../device/start_device.js';
 import { compileKernels } from './webgl_compile.js';
@@ -38,9 +39,10 @@ async function open(arriving) {
     ...{ programs: [], prepared: [] },
   };
   try {
-    const limits = { ...states.checkLimits(state), MAX_DRAW_BUFFERS: layers };
+    const limitOf = (/** @type {string} */ name) => gl.getParameter(/** @type {any} */ (gl)[name]);
+    const limits = checkLimits(states.needsOf(program), limitOf, (have) => `WebGL has ${have} here`);
     states.createTextures(state);
-    return deviceOf(state, layers, { adapter, limits, features: [] });
+    return deviceOf(state, layers, { adapter, limits: { ...limits, MAX_DRAW_BUFFERS: layers }, features: [] });
   } catch (error) {
     states.disposeState(state);
     throw error;
@@ -86,7 +88,7 @@ function deviceOf(state, layers, facts) {
  */
 function write(state, value, data) {
   const { gl, program, rows } = state;
-  const storage = states.storageOf(state, value);
+  const storage = storageOf(program, value);
   const size = states.sizeOf(storage);
   const whole = wholeRows(storage.dtype, size, data, rows.get(value));
   if (whole !== data && program.inputs.includes(value)) rows.set(value, whole);

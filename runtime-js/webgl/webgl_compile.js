@@ -1,10 +1,10 @@
 // Kernels become WebGL programs, and launches draws that are ready.
-import { at, describe } from '../device/device_program.js';
+import { at, describe, storageOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { splitOutputs } from './split_outputs.js';
 import { createFramebuffer, createTexture, linkLog, linkProgram } from './webgl_context.js';
 import { drawer } from './webgl_draw.js';
-import { checkLost, framebufferOf, mayBlock, settle, storageOf, textureOf, turn } from './webgl_state.js';
+import { checkLost, framebufferOf, mayBlock, settle, textureOf, turn } from './webgl_state.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
 /** @typedef {import('./webgl_state.js').Prepared} Prepared */
@@ -17,8 +17,9 @@ import { checkLost, framebufferOf, mayBlock, settle, storageOf, textureOf, turn 
 export async function compileKernels(state, layers, onKernel) {
   const { gl, program, undo } = state;
   const parallel = gl.getExtension('KHR_parallel_shader_compile');
-  state.programs = program.kernels.map(({ source, grid }) =>
-    splitOutputs(source, grid[2], layers).map(({ source, ...part }) => {
+  const kernels = /** @type {import('../device/device_program.js').FragmentKernel[]} */ (program.kernels);
+  state.programs = kernels.map((kernel) =>
+    splitOutputs(kernel, layers).map(({ source, ...part }) => {
       const made = linkProgram(gl, source);
       undo.add(() => gl.deleteProgram(made));
       return { program: made, ...part };
@@ -30,7 +31,7 @@ export async function compileKernels(state, layers, onKernel) {
       const linked = gl.getProgramParameter(made, gl.LINK_STATUS);
       checkLost(state);
       if (!linked) throw new UnsupportedError('compile', `WebGL refuses ${describe(program, i)}: ${linkLog(gl, made)}`);
-      bindSamplers(gl, made, at(program.kernels, i).source);
+      bindSamplers(gl, made, at(kernels, i).declarations.samplers.length);
     }
     onKernel();
     if (!mayBlock) await turn(state);
@@ -41,17 +42,14 @@ export async function compileKernels(state, layers, onKernel) {
 }
 
 /**
- * Each sampler of a shader reads the unit that stands for its place among them.
+ * Each sampler of a shader reads the unit of its number.
  * @param {WebGL2RenderingContext} gl
  * @param {WebGLProgram} program
- * @param {string} source
+ * @param {number} count of samplers
  */
-function bindSamplers(gl, program, source) {
-  const names = [...source.matchAll(/\buniform\s+(?:\w+\s+)?[iu]?sampler2DArray\s+(\w+)/g)].map((match) => match[1]);
+function bindSamplers(gl, program, count) {
   gl.useProgram(program);
-  names.forEach((name, unit) => {
-    gl.uniform1i(gl.getUniformLocation(program, /** @type {string} */ (name)), unit);
-  });
+  for (let unit = 0; unit < count; unit++) gl.uniform1i(gl.getUniformLocation(program, `p${unit}`), unit);
 }
 
 /**
@@ -63,7 +61,7 @@ function prepare(state, launch) {
   const { access, grid } = at(state.program.kernels, launch.kernel);
   const [target = 0] = launch.arguments.filter((_, i) => access[i] === 'w');
   const textures = launch.arguments.filter((_, i) => access[i] === 'r').map((value) => textureOf(state, value));
-  const { dtype } = storageOf(state, target);
+  const { dtype } = storageOf(state.program, target);
   return at(state.programs, launch.kernel).map(({ program, first, count }) => {
     const framebuffer = framebufferOf(state, target, first, count);
     return { program, framebuffer, count, dtype, textures, grid, launch };

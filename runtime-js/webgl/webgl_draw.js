@@ -1,7 +1,7 @@
 // Draws launches, reads values back, and names the launch that fails.
-import { at, describe, valueAt } from '../device/device_program.js';
+import { at, describe, storageOf, valueAt } from '../device/device_program.js';
 import { RunError } from '../errors.js';
-import { checkLost, framebufferOf, mayBlock, settle, storageOf } from './webgl_state.js';
+import { checkLost, framebufferOf, mayBlock, settle } from './webgl_state.js';
 import { createReader } from './webgl_transfer.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
@@ -69,7 +69,7 @@ export function createSegment(state, play, reads) {
 /** @param {State} state @param {number} value */
 function readerOf(state, value) {
   const { gl, program, undo } = state;
-  const { dtype } = storageOf(state, value);
+  const { dtype } = storageOf(program, value);
   const { length } = valueAt(program, value);
   const reader = createReader(gl, dtype, length, (layer) => framebufferOf(state, value, layer, 1), !mayBlock);
   undo.add(reader.dispose);

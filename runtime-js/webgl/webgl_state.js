@@ -34,26 +34,16 @@ export const mayBlock = typeof document === 'undefined';
 export const sizeOf = ({ texture }) => texture ?? [1, 1, 1];
 
 /**
- * What the context can, of what the program needs.
- * @param {State} state
- * @returns {Record<string, number>}
+ * @param {Program} program
+ * @returns {Record<string, number>} the largest sizes, by name of the limit
  */
-export function checkLimits({ gl, program: { kernels, storages } }) {
+export function needsOf({ kernels, storages }) {
   const sizes = storages.map(sizeOf);
-  const needs = [
-    ['MAX_TEXTURE_SIZE', Math.max(1, ...sizes.flatMap((size) => size.slice(0, 2)))],
-    ['MAX_ARRAY_TEXTURE_LAYERS', Math.max(1, ...sizes.map(([, , depth]) => depth))],
-    ['MAX_TEXTURE_IMAGE_UNITS', Math.max(1, ...kernels.map(({ access }) => access.length - 1))],
-  ].map(([name, need]) => ({
-    name,
-    need,
-    have: gl.getParameter(/** @type {any} */ (gl)[/** @type {string} */ (name)]),
-  }));
-  for (const { name, need, have } of needs) {
-    if (Number(need) > have)
-      throw new UnsupportedError('limits', `the model needs ${name} ${need}, WebGL has ${have} here`);
-  }
-  return Object.fromEntries(needs.map(({ name, have }) => [name, have]));
+  return {
+    MAX_TEXTURE_SIZE: Math.max(1, ...sizes.flatMap((size) => size.slice(0, 2))),
+    MAX_ARRAY_TEXTURE_LAYERS: Math.max(1, ...sizes.map(([, , depth]) => depth)),
+    MAX_TEXTURE_IMAGE_UNITS: Math.max(1, ...kernels.map(({ access }) => access.length - 1)),
+  };
 }
 
 /** @param {State} state */
@@ -68,9 +58,6 @@ export function createTextures(state) {
   checkLost(state);
   if (error) throw new UnsupportedError('memory', `WebGL does not give the memory that the model needs (${error})`);
 }
-
-/** @param {State} state @param {number} value */
-export const storageOf = ({ program }, value) => at(program.storages, valueAt(program, value).storage);
 
 /** @param {State} state @param {number} value */
 export const textureOf = ({ program, textures }, value) => at(textures, valueAt(program, value).storage);

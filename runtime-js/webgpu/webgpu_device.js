@@ -1,4 +1,5 @@
 // The WebGPU device that a program needs: limits compared, and asked for only beyond what every adapter has.
+import { checkLimits } from '../device/check_limits.js';
 import { UnsupportedError } from '../errors.js';
 
 /** @typedef {import('../device/device_program.js').Program} Program */
@@ -43,15 +44,8 @@ export async function requestAdapter() {
  */
 export async function getDevice(program, adapter) {
   const needs = needsOf(program);
-  const limits = Object.entries(needs).map(([name, need]) => ({
-    name,
-    need,
-    have: Number(/** @type {any} */ (adapter.limits)[name]),
-  }));
-  for (const { name, need, have } of limits) {
-    if (need > have)
-      throw new UnsupportedError('limits', `the model needs ${name} ${need}, this WebGPU adapter has ${have}`);
-  }
+  const limitOf = (/** @type {string} */ name) => /** @type {any} */ (adapter.limits)[name];
+  const limits = checkLimits(needs, limitOf, (have) => `this WebGPU adapter has ${have}`);
   for (const feature of program.features) {
     if (!adapter.features.has(/** @type {GPUFeatureName} */ (feature)))
       throw new UnsupportedError('limits', `the model needs the feature ${feature}, which this WebGPU adapter lacks`);
@@ -61,14 +55,14 @@ export async function getDevice(program, adapter) {
     ...program.features,
     ...wanted.filter((feature) => adapter.features.has(feature)),
   ]);
-  const facts = { features, limits: Object.fromEntries(limits.map(({ name, have }) => [name, have])) };
+  const facts = { features, limits };
   if ('queue' in adapter) return { device: adapter, ...facts, adapter: nameOf(adapter.adapterInfo) };
   const timer = /** @type {GPUFeatureName[]} */ (adapter.features.has('timestamp-query') ? ['timestamp-query'] : []);
-  const over = limits.filter(({ name, need }) => need > /** @type {any} */ (defaults[name] ?? 0));
+  const over = Object.entries(needs).filter(([name, need]) => need > (defaults[name] ?? 0));
   const device = await adapter
     .requestDevice({
       requiredFeatures: [...features, ...timer],
-      requiredLimits: Object.fromEntries(over.map(({ name, need }) => [name, need])),
+      requiredLimits: Object.fromEntries(over),
     })
     .catch((error) => {
       throw new UnsupportedError('backend', `WebGPU gives no device: ${error.message}`);

@@ -1,5 +1,5 @@
 // Submits launches, reads values back, and names the launch that fails.
-import { at, describe, valueAt } from '../device/device_program.js';
+import { at, describe, storageOf, valueAt } from '../device/device_program.js';
 import { RunError } from '../errors.js';
 import { BufferUsage, READ } from '../gpu_flags.js';
 import { words } from '../values/convert.js';
@@ -46,10 +46,10 @@ export function createSegment(state, play, reads) {
   const { COPY_DST, MAP_READ } = BufferUsage;
   let size = 0;
   const places = reads.map((value) => {
-    const { length, storage } = valueAt(program, value);
+    const { length } = valueAt(program, value);
     const start = size;
     size += Math.ceil(length / 2) * 8; // what is mapped begins at a multiple of 8
-    return { buffer: bufferOf(state, value), start, bytes: 4 * length, dtype: at(program.storages, storage).dtype };
+    return { buffer: bufferOf(state, value), start, bytes: 4 * length, dtype: storageOf(program, value).dtype };
   });
   const staging = size ? createBuffer(state, size, MAP_READ | COPY_DST) : undefined;
   /** @param {Play} play @param {boolean} download */

@@ -43,7 +43,7 @@ export function startThreads(count, timeout) {
       reject(error);
     }
   });
-  failed.catch(() => {}); // it is `join` that tells
+  failed.catch(() => {}); // join reports it
   return {
     async join({ stacks, ...start }) {
       const ready = workers.map(

@@ -16,7 +16,7 @@ globalThis.onmessage = ({ data: { module, memory, control, stack } }) => {
   try {
     /** @type {import('../wasm/pool.js').ParallelFor} */
     const parallel_for = (body, args, extent) => exports.chunk(body, args, 0, extent);
-    const clock = () => {}; // for the thread that calls `profile`
+    const clock = () => {}; // for the thread that profiles
     const instance = new WebAssembly.Instance(module, { env: { memory, parallel_for, clock } });
     exports = /** @type {import('../wasm/start_wasm.js').Exports} */ (instance.exports);
     exports.__stack_pointer.value = stack;

@@ -12,6 +12,7 @@ from webnn_compile.bundle import Artifact, DeviceArtifact, HostArtifact, TensorS
 from webnn_compile.dtypes import DTYPES, F16, F32, I32, U32, DType
 from webnn_compile.program.device_program import (
     Constant,
+    Declarations,
     DeviceKernel,
     DeviceProgram,
     DeviceValue,
@@ -48,13 +49,11 @@ def pointwise(backend: str, name: str, expression: str, reads: int, length: int,
         return DeviceKernel(name, source, params, (-(-length // 64), 1, 1), flops=length, bytes=4 * length)
     sampler, vector = SAMPLERS[dtype]
     place = flat(length)
-    uniforms = "".join(f"uniform highp {sampler} p{i};\n" for i in range(reads))
     values = "".join(f"  {vector} a{i} = texelFetch(p{i}, at, 0);\n" for i in range(reads))
-    source = (
-        f"#version 300 es\nprecision highp float;\nprecision highp int;\n{uniforms}out {vector} r;\n"
-        f"void main() {{\n  ivec3 at = ivec3(gl_FragCoord.xy, 0);\n{values}  r = {expression};\n}}\n"
-    )
-    return DeviceKernel(name, source, params, (place.width, place.height, 1), flops=length, bytes=4 * length)
+    source = f"void main() {{\n  ivec3 at = ivec3(gl_FragCoord.xy, 0);\n{values}  o0 = {expression};\n}}\n"
+    grid = (place.width, place.height, 1)
+    declarations = Declarations((sampler,) * reads, vector)
+    return DeviceKernel(name, source, params, grid, length, 4 * length, declarations=declarations)
 
 
 def flat(length: int) -> Placement:
@@ -69,14 +68,7 @@ def storage(backend: str, length: int, dtype: DType = F32, prepare_only: bool = 
     return Storage(16 * place.width * place.height, dtype, place, prepare_only)
 
 
-INTO_IMAGE = """#version 300 es
-precision highp float;
-uniform highp sampler2DArray p0;
-uniform highp sampler2DArray p1;
-layout(location = 0) out vec4 o0;
-layout(location = 1) out vec4 o1;
-layout(location = 2) out vec4 o2;
-layout(location = 3) out vec4 o3;
+INTO_IMAGE = """\
 vec4 value(int w) {
   int t = int(gl_FragCoord.y) * 16 + 4 * int(gl_FragCoord.x) + w;
   ivec3 at = ivec3(t & 2047, t >> 11, 0);
@@ -84,16 +76,12 @@ vec4 value(int w) {
 }
 void main() { o0 = value(0); o1 = value(1); o2 = value(2); o3 = value(3); }
 """
-FROM_IMAGE = """#version 300 es
-precision highp float;
-uniform highp sampler2DArray p0;
-uniform highp sampler2DArray p1;
-layout(location = 0) out vec4 r;
+FROM_IMAGE = """\
 void main() {
   ivec2 at = ivec2(gl_FragCoord.xy);
   int t = at.y * 2048 + at.x;
   int w = t % 16;
-  r = max(texelFetch(p0, ivec3(w / 4, t / 16, w % 4), 0) + texelFetch(p1, ivec3(at, 0), 0), vec4(0.0));
+  o0 = max(texelFetch(p0, ivec3(w / 4, t / 16, w % 4), 0) + texelFetch(p1, ivec3(at, 0), 0), vec4(0.0));
 }
 """
 LENGTH = 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,17 +11,21 @@ import numpy as np
 import pytest
 from glsl.fragments import MODELS, Array, biggest, kernels, places_of
 from kernel_checks import assert_close, inputs_for, laid_out, poison, run_kernel, taken_out
+from webnn_compile.bundle.render_device import render_device
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import InternalError
 from webnn_compile.glsl.backend import WebGl, fragment_kernel
+from webnn_compile.glsl.compose import compose
 from webnn_compile.glsl.render import own_texel
 from webnn_compile.glsl.textures import place_flat, place_image
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.nodes import Buffer, Const, For, Kernel, LoopKind, Store, Var
 from webnn_compile.ir.verify import verify_kernel
-from webnn_compile.program.device_program import Placement
+from webnn_compile.program.device_program import DeviceProgram, Placement
 
-GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "glsl"
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "glsl"
+SPLIT_OUTPUTS = ROOT / "runtime-js" / "webgl" / "split_outputs.js"
 
 
 def texel_of(place: Placement, shape: tuple[int, ...], index: tuple[int, ...]) -> tuple[int, int, int, int]:
@@ -150,7 +155,7 @@ def test_fragments_compute_what_the_naive_kernel_does(name: str, images: bool) -
 def test_golden_shader(name: str, request: pytest.FixtureRequest) -> None:
     """After a change that is meant: pytest --update-golden, then read the difference like code."""
     kernel = biggest(name)
-    text = WebGl().compile_kernel(kernel, places_of(kernel, images=True)).kernel.source
+    text = compose(WebGl().compile_kernel(kernel, places_of(kernel, images=True)).kernel)
     file = GOLDEN / f"{name}.frag"
     if request.config.getoption("update_golden"):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -172,10 +177,30 @@ def test_the_reference_compiler_takes_every_shader(images: bool, tmp_path: Path)
         for i, kernel in enumerate(kernels(name)):
             made = WebGl().compile_kernel(kernel, places_of(kernel, images=images)).kernel
             files.append(tmp_path / f"{name}_{i}.frag")
-            files[-1].write_text(made.source)
+            files[-1].write_text(compose(made))
     result = subprocess.run(["glslangValidator", *map(str, files)], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
     assert len(files) > len(MODELS)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to compose shaders as the runtime does")
+def test_the_runtime_composes_the_same_text(tmp_path: Path) -> None:
+    made = [
+        WebGl().compile_kernel(kernel, places_of(kernel, images=True)).kernel
+        for name in MODELS
+        for kernel in kernels(name)
+    ]
+    program = DeviceProgram("webgl", "", tuple(made), (), (), (), (), (), (), ())
+    (tmp_path / "program.json").write_bytes(render_device(program, ordered=True))
+    (tmp_path / "main.mjs").write_text(
+        f"import {{ splitOutputs }} from {json.dumps(SPLIT_OUTPUTS.as_uri())};\n"
+        "import { readFileSync } from 'node:fs';\n"
+        "const { kernels } = JSON.parse(readFileSync(new URL('./program.json', import.meta.url)));\n"
+        "console.log(JSON.stringify(kernels.map((kernel) => splitOutputs(kernel, 8).map(({ source }) => source))));\n"
+    )
+    done = subprocess.run(["node", tmp_path / "main.mjs"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [[compose(kernel)] for kernel in made]
 
 
 def stores(*indices: object, loops: tuple[Var, ...]) -> Kernel:

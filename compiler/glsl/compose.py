@@ -1,0 +1,23 @@
+"""The text of a fragment shader that draws into all layers at once, as `webgl/split_outputs.js` composes it, too."""
+
+from __future__ import annotations
+
+from ..errors import InternalError
+from ..program.device_program import DeviceKernel
+
+
+def compose(kernel: DeviceKernel) -> str:
+    """The declarations of a kernel's shader, and its source."""
+    if (d := kernel.declarations) is None:
+        raise InternalError(f"kernel {kernel.name}: its shader has no declarations")
+    return "\n".join(
+        (
+            "#version 300 es",
+            "precision highp float;",
+            "precision highp int;",
+            *(f"precision highp {sampler};" for sampler in sorted(set(d.samplers))),
+            *(f"uniform {sampler} p{i};" for i, sampler in enumerate(d.samplers)),
+            *(f"layout(location = {i}) out {d.output} o{i};" for i in range(kernel.grid[2])),
+            kernel.source,
+        )
+    )
