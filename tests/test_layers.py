@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "choices": {"errors"},
     "system": {"errors"},
     "ir": {"errors", "dtypes"},
-    "program": {"errors", "dtypes", "costs", "target", "ir"},
+    "program": {"errors", "dtypes", "costs", "target", "choices", "ir"},
     "tensor": CORE,
     "ops": BASE | {"ir", "tensor"},
     "graph": BASE | {"ir", "tensor", "ops"},

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, replace
 
+from ..choices import DEFAULT, Choices, key_of_choices
 from ..costs import GpuCosts
 from ..dtypes import DTYPES
 from ..ir.layout import LayoutPolicy
@@ -59,12 +60,14 @@ class CachedBackend:
     def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
         return self.backend.memory_order(shape, place)
 
-    def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
-        key = key_of(describe(naive), self.backend, tuple(placements))
+    def compile_kernel(
+        self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
+    ) -> CompiledKernel:
+        key = key_of(describe(naive), self.backend, tuple(placements), key_of_choices(choices))
         data = self.known.get(SHADER, key)
         if data is not None:
             return kernel_from_bytes(data, naive)
-        made = self.backend.compile_kernel(naive, placements)
+        made = self.backend.compile_kernel(naive, placements, choices)
         self.known.put(SHADER, key, kernel_to_bytes(made))
         return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from ..pipeline.compile_for import KernelChoices, default_choices
 from ..pipeline.lower_model import Lowered, Observer, ignore
 from ..pipeline.weights import Weights
 from ..program.device_program import CompiledKernel, DeviceBackend, DeviceProgram, HostCall, Launch, Port
@@ -41,12 +42,14 @@ def compile_for_device(
     cpu: Target = WASM_PLAIN,
     *,
     halves: bool = False,
+    choices: KernelChoices = default_choices,
 ) -> DeviceProgram:
     """The program of `model`, which was lowered by the backend's layout policy. Constants are added to `weights`
     unless they are there; one that lies there in another layout is repacked on the device, once, at load.
 
     What the backend cannot say runs on the host, whose program is compiled for `cpu`, with weights of its own. With
-    `halves` values and constants lie as float16 where that is accurate enough.
+    `halves` values and constants lie as float16 where that is accurate enough. `choices` are those of each kernel's
+    schedule on the device.
     """
     narrow = narrow_model(model)
     cannot, compiled = dict(narrow.cannot), dict[Hashable, CompiledKernel]()
@@ -54,7 +57,7 @@ def compile_for_device(
         division = place_on_host(model, cannot)
         types = StorageTypes(weights, choose_halves(model, division) if halves else None)
         tensors = place_textures(model, narrow.kernels, division, backend)
-        kernels = DistinctKernels(backend, compiled)
+        kernels = DistinctKernels(backend, compiled, choices)
         groups = compile_kernels(model, narrow.kernels, division, tensors, types, kernels)
         if not groups.refused:
             break

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..errors import CannotExpress
 from ..ir.nodes import Kernel
 from ..ir.printer import print_kernel
+from ..pipeline.compile_for import KernelChoices, default_choices
 from ..pipeline.lower_model import Lowered
 from ..program.device_program import CompiledKernel, DeviceBackend, Placement
 from .place_on_host import Division
@@ -18,8 +19,13 @@ from .storage_types import StorageTypes
 class DistinctKernels:
     """Compiled kernels, numbered as they come. `compiled` keeps them from one attempt at a program to the next."""
 
-    def __init__(self, backend: DeviceBackend, compiled: MutableMapping[Hashable, CompiledKernel]) -> None:
-        self._backend, self._compiled = backend, compiled
+    def __init__(
+        self,
+        backend: DeviceBackend,
+        compiled: MutableMapping[Hashable, CompiledKernel],
+        choices: KernelChoices = default_choices,
+    ) -> None:
+        self._backend, self._compiled, self._choices = backend, compiled, choices
         self._numbers: dict[Hashable, int] = {}
         self.kernels: list[CompiledKernel] = []
 
@@ -28,7 +34,7 @@ class DistinctKernels:
         key = (print_kernel(naive, named=False), placements)
         if key not in self._numbers:
             if key not in self._compiled:
-                self._compiled[key] = self._backend.compile_kernel(naive, placements)
+                self._compiled[key] = self._backend.compile_kernel(naive, placements, self._choices(naive))
             self._numbers[key] = len(self.kernels)
             self.kernels.append(self._compiled[key])
         return self._numbers[key]

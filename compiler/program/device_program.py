@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, Protocol
 
+from ..choices import DEFAULT, Choices
 from ..costs import GpuCosts
 from ..dtypes import DType
 from ..ir.layout import LayoutPolicy
@@ -294,8 +295,11 @@ class DeviceBackend(Protocol):
         extents of a dimension may cover more than it has: what lies beyond is padding."""
         ...
 
-    def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
-        """`placements` are of the parameters; None for a constant: its place is for the backend to choose.
+    def compile_kernel(
+        self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
+    ) -> CompiledKernel:
+        """`placements` are of the parameters; None for a constant: its place is for the backend to choose. `choices`
+        are those of the schedule.
 
         Raises CannotExpress with the reason where the language cannot say what the kernel computes.
         """

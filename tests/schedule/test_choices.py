@@ -5,14 +5,14 @@ A combination that is not legal raises ScheduleError, and nothing else is ever r
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
 import onnx
 import pytest
 from drivers import need_driver
+from effort import Effort, effort_of
 from kernel_checks import NARROW, WIDE, assert_close, inputs_for, operations, run_kernel
 from onnx_models import assert_close as assert_results
 from onnx_models import onnxruntime_results, random
@@ -20,7 +20,7 @@ from random_kernels import KINDS
 from webnn_compile.build.run_here import run_here
 from webnn_compile.choices import DEFAULT, Choices, Record, Replay
 from webnn_compile.costs import CPU_COSTS
-from webnn_compile.device.device_pipeline import choice_for, compile_for_device
+from webnn_compile.device.compile_for_device import choice_for, compile_for_device
 from webnn_compile.errors import InternalError, ScheduleError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl, fragment_kernel
@@ -46,7 +46,8 @@ from webnn_compile.tensor.choose_tile import choose_tile
 from webnn_compile.wasm.model import WasmModel, build_module
 from webnn_compile.wgsl.backend import WebGpu
 
-COUNT = 2000 if os.environ.get("WEBNN_TEST_ALL") else 300
+COUNTS: Mapping[Effort, int] = {"check": 48, "ci": 300, "all": 2000}
+"""Triples of kernel, choices and target that are drawn."""
 WORK = 60_000
 """Operations that the interpreter is given at most."""
 TOLERANCE = 1e-4
@@ -69,7 +70,6 @@ INTERPRETED: dict[str, Scheduler] = {
 BACKENDS = {"webgpu": WebGpu, "webgl": WebGl}
 RUN = ("native", "wasm", "webgpu", "webgl")
 TARGETS = (*INTERPRETED, *RUN)
-CASES = [(list(KINDS)[seed % len(KINDS)], TARGETS[seed // len(KINDS) % len(TARGETS)], seed) for seed in range(COUNT)]
 
 
 def lowered_by_chance(proto: onnx.ModelProto, target: str, r: Random) -> Lowered:
@@ -116,11 +116,11 @@ class ByChance:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._backend, name)
 
-    def compile_kernel(self, naive: Kernel, placements: Any) -> Any:
+    def compile_kernel(self, naive: Kernel, placements: Any, choices: Choices = DEFAULT) -> Any:
         try:
             return self._backend.compile_kernel(naive, placements, Record(self._random))
         except ScheduleError:
-            return self._backend.compile_kernel(naive, placements)
+            return self._backend.compile_kernel(naive, placements, choices)
 
 
 def check_run(proto: onnx.ModelProto, target: str, r: Random) -> None:
@@ -160,7 +160,15 @@ def check(kind: str, target: str, seed: int) -> None:
         check_run(proto, target, r)
 
 
-@pytest.mark.parametrize(("kind", "target", "seed"), CASES, ids=lambda x: str(x))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.function is test_any_legal_choices_compute_the_same:
+        seeds = range(COUNTS[effort_of(metafunc.config)])
+        kinds = list(KINDS)
+        cases = [(kinds[s % len(kinds)], TARGETS[s // len(kinds) % len(TARGETS)], s) for s in seeds]
+        metafunc.parametrize(("kind", "target", "seed"), cases, ids=["-".join(map(str, c)) for c in cases])
+
+
+@pytest.mark.every_row
 def test_any_legal_choices_compute_the_same(kind: str, target: str, seed: int) -> None:
     check(kind, target, seed)
 
