@@ -15,6 +15,7 @@ from webnn_compile.errors import WebnnCompileError
 
 from . import bundles
 from .cases import DEFAULT as DEFAULT_CASES
+from .cases import find_case
 from .chart import draw_chart
 from .engines import DEFAULT as DEFAULT_ENGINES
 from .engines import ENGINES
@@ -24,6 +25,8 @@ from .measure import Job, measure_here
 from .readme import update_readme
 from .results import Results
 from .run import Settings, run
+from .spaces import TARGETS as SPACE_TARGETS
+from .spaces import measure_spaces, names_by_target, space_grid
 from .tables import bundle_grid, engine_grid, kernel_grid, print_grid
 from .trees import find_tree
 
@@ -159,6 +162,18 @@ def bundles_command(
     print_grid(bundle_grid(compared), terminal())
     if not all(c.same for c in compared):
         sys.exit(1)
+
+
+@main.command("spaces")
+@click.argument("models", nargs=-1)
+@click.option("--targets", type=NamesOption(SPACE_TARGETS), default=SPACE_TARGETS, help="wasm, webgpu, webgl.")
+@click.option("--probes", default=20, show_default=True, help="Random schedules of each kernel.")
+def spaces_command(models: tuple[str, ...], targets: tuple[str, ...], probes: int) -> None:
+    """Estimate how many schedules the choices of MODELS make: of names of known models, or ONNX files."""
+    found = [s for m in models or DEFAULT_CASES for s in measure_spaces(find_case(m, {}), targets, probes)]
+    print_grid(space_grid(found), terminal())
+    for target, names in names_by_target(found).items():
+        click.echo(f"{target}: {', '.join(names)}")
 
 
 @main.command("measure", hidden=True)

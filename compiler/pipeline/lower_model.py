@@ -18,13 +18,13 @@ from ..tensor.aliases import find_aliases
 from ..tensor.build_kernel import build_kernel
 from ..tensor.choose_layout import choose_layout, row_major
 from ..tensor.fuse import Group, fuse
-from ..tensor.join_bands import join_bands
 from ..tensor.place_tensors import Stored, place_tensors
 from ..tensor.program import TensorProgram
 from ..tensor.split_contractions import split_contractions
 from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
 from ..tensor.use_winograd import Choice, Rewritten, use_winograd
+from .join_bands import join_bands
 
 Observer = Callable[[str, "Graph | Kernel"], None]
 """Told of each result: the name of the pass, and what it made."""

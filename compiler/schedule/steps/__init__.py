@@ -5,6 +5,7 @@ step on such a loop acts on every copy.
 """
 
 from .accumulate import accumulate, stores_sum
+from .compute_at import compute_at, reading_loop
 from .cut import cut
 from .extend import extend
 from .fuse import fuse
@@ -26,6 +27,7 @@ from .tag import tag, vectorise
 __all__ = [
     "NARROWEST_VECTOR",
     "accumulate",
+    "compute_at",
     "cut",
     "extend",
     "fuse",
@@ -35,6 +37,7 @@ __all__ = [
     "pack",
     "partition",
     "preload",
+    "reading_loop",
     "reorder",
     "rfactor",
     "segments",

@@ -1,0 +1,115 @@
+"""compute_at: what a loop reads is computed inside it, band by band, into scratch memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...errors import ScheduleError
+from ...ir.index import Affine, affine
+from ...ir.nodes import Buffer, Expr, For, Load, Node, Seq, Stmt, Store, Var
+from ...ir.rewrite import free_vars, loads, rewrite, substitute, walk
+from ...ir.simplify import simplify_expr
+from .loops import find_loop, on_loops
+
+Places = dict[Buffer, tuple[int, Expr]]
+"""Of buffers of which only a part is computed: the dimension, and where in it the part begins."""
+
+
+def compute_at(nests: Sequence[Stmt], var: Var, start: Expr, count: int, scratch: Mapping[Buffer, Buffer]) -> Seq:
+    """for r < 8: a[r] = x[r]; for h < 16: y[h] = a[h // 2]
+    ->  for r < 2: a'[r] = x[2*b + r]; for h < 4: y[4*b + h] = a'[h // 2]   (start = 4*b, count = 4, scratch = {a: a'})
+
+    One band of the last nest, the consumer: `count` iterations of its loop `var`, from `start` on. Each of the others
+    makes one of the buffers of `scratch`, in order, and is restricted to what the band reads of that.
+
+    Raises ScheduleError where that is no run of iterations of one loop, or more than the scratch memory holds.
+    """
+    inner, made = _restrict(nests[-1], var, start, count)
+    readers, places = [made], Places()
+    moved = {inner}
+    for nest in reversed(nests[:-1]):
+        buffer = next((n.buffer for n in walk(nest) if isinstance(n, Store) and n.buffer in scratch), None)
+        if buffer is None:
+            raise ScheduleError("compute_at: a producer stores to no scratch memory")
+        dimension, low, extent = _region(buffer, readers, moved)
+        if extent > scratch[buffer].shape[dimension]:
+            raise ScheduleError(f"compute_at: a band reads {extent} of dimension {dimension} of {buffer.name}")
+        inner, made = _restrict(nest, _storing_loop(nest, buffer, dimension), low, extent)
+        places[buffer] = (dimension, low)
+        readers.insert(0, made)
+        moved.add(inner)
+    return Seq(tuple(_in_scratch(s, scratch, places) for s in readers))
+
+
+def reading_loop(nest: Stmt, buffer: Buffer, dimension: int) -> Var:
+    """The loop of `nest` that moves its reads of `buffer` along `dimension`. Raises ScheduleError unless it is one."""
+    found = {v for x in loads(nest) if x.buffer is buffer for v in free_vars(x.indices[dimension])}
+    if len(found) != 1:
+        raise ScheduleError(f"compute_at: {len(found)} loops move along dimension {dimension} of {buffer.name}")
+    return found.pop()
+
+
+def _storing_loop(nest: Stmt, buffer: Buffer, dimension: int) -> Var:
+    """The loop whose iteration is the index that `nest` stores at."""
+    index = next(n.indices[dimension] for n in walk(nest) if isinstance(n, Store) and n.buffer is buffer)
+    for v in free_vars(index):
+        if affine(index) == affine(v):
+            return v
+    raise ScheduleError(f"compute_at: {buffer.name} is not stored loop by loop in dimension {dimension}")
+
+
+def _restrict(nest: Stmt, var: Var, start: Expr, count: int) -> tuple[Var, Stmt]:
+    """`count` iterations of the loop `var` alone; returns their variable, too."""
+    find_loop(nest, var)
+    inner = Var(var.name, count)
+
+    def change(loop: For) -> Stmt:
+        return For(inner, substitute(loop.body, {var: start + inner}), loop.kind, loop.parallel)
+
+    return inner, on_loops(nest, var, change)
+
+
+def _region(buffer: Buffer, readers: Sequence[Stmt], moved: set[Var]) -> tuple[int, Expr, int]:
+    """The dimension of `buffer` along which loops `moved` the reads, where the part that is read begins, how long it
+    is."""
+    found: tuple[int, Affine] | None = None
+    least = greatest = 0
+    for x in (x for s in readers for x in loads(s) if x.buffer is buffer):
+        for d, index in enumerate(x.indices):
+            if not free_vars(index) & moved:
+                continue
+            base, inside = _parts(affine(simplify_expr(index)), moved)
+            r = inside.range()
+            if r is None or (found is not None and found != (d, base)):
+                raise ScheduleError(f"compute_at: the reads of {buffer.name} are no one part of one dimension")
+            least, greatest = (min(least, r[0]), max(greatest, r[1])) if found is not None else r
+            found = (d, base)
+    if found is None:
+        raise ScheduleError(f"compute_at: the band does not move along {buffer.name}")
+    dimension, base = found
+    return dimension, (base + Affine((), least)).to_expr(), greatest - least + 1
+
+
+def _parts(form: Affine, moved: set[Var]) -> tuple[Affine, Affine]:
+    """What of an index is the same for a whole band, and what constants and the loops `moved` in it add."""
+    inside = tuple((a, c) for a, c in form.terms if free_vars(a) & moved)
+    rest = tuple((a, c) for a, c in form.terms if not free_vars(a) & moved)
+    return Affine(rest, 0), Affine(inside, form.constant)
+
+
+def _in_scratch(stmt: Stmt, scratch: Mapping[Buffer, Buffer], places: Places) -> Stmt:
+    """Accesses of the buffers, moved to their scratch memory."""
+
+    def place(b: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        dimension, low = places[b]
+        return tuple(i - low if d == dimension else i for d, i in enumerate(indices))
+
+    def rule(n: Node) -> Node | None:
+        match n:
+            case Load(buffer, indices, guard) if buffer in places:
+                return Load(scratch[buffer], place(buffer, indices), guard)
+            case Store(buffer, indices, value) if buffer in places:
+                return Store(scratch[buffer], place(buffer, indices), value)
+        return None
+
+    return rewrite(stmt, rule)
