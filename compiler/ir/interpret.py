@@ -11,32 +11,11 @@ import numpy as np
 
 from ..errors import InternalError
 from .all_reduce import AllReduce, Among
+from .evaluate_expression import Evaluators, State
 from .grid import find_grid
-from .lanes import Extract, Ramp, Splat, lanes_of
-from .nodes import (
-    Alloc,
-    Barrier,
-    Binary,
-    Bitcast,
-    Buffer,
-    Cast,
-    Const,
-    Expr,
-    For,
-    If,
-    Kernel,
-    Load,
-    LoopKind,
-    Outline,
-    Select,
-    Seq,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
+from .nodes import Alloc, Barrier, Buffer, Expr, For, If, Kernel, LoopKind, Outline, Seq, Stmt, Store, Var
 from .rewrite import walk
-from .scalar_ops import apply_binary, apply_cast, apply_unary
+from .scalar_ops import apply_binary
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -55,7 +34,7 @@ def interpret(kernel: Kernel, arrays: Sequence[Array], subgroups: Subgroups = la
         if array.shape != buffer.shape or array.dtype != buffer.dtype.numpy:
             raise ValueError(f"{buffer!r} given as {array.dtype}{list(array.shape)}")
     with np.errstate(all="ignore"):
-        _Run(kernel.name, memory, subgroups).statement(kernel.body)
+        _Run(kernel.name, memory, subgroups, Evaluators(kernel.name)).statement(kernel.body)
 
 
 @dataclass(slots=True)
@@ -68,14 +47,20 @@ class _Arrival:
 
 
 class _Run:
-    """One execution: the memory, and the values of the loop variables so far."""
+    """One execution, of a kernel or of one of its invocations."""
 
-    def __init__(self, kernel: str, memory: dict[Buffer, Array], subgroups: Subgroups) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        memory: dict[Buffer, Array],
+        subgroups: Subgroups,
+        evaluators: Evaluators,
+        env: dict[Var, int] | None = None,
+    ) -> None:
         self.kernel = kernel
-        self.memory = memory
+        self.evaluators = evaluators
         self.subgroups = subgroups
-        self.env: dict[Var, int] = {}
-        self.known: dict[int, Array] = {}
+        self.state = State(memory, {} if env is None else env)
 
     def statement(self, s: Stmt) -> None:
         match s:
@@ -86,7 +71,7 @@ class _Run:
                 self.workgroup(s)
             case For(var, body, _, _):
                 for i in range(var.extent):
-                    self.env[var] = i
+                    self.state.env[var] = i
                     self.statement(body)
             case Alloc(buffer, body):
                 self.allocate(buffer)
@@ -94,13 +79,13 @@ class _Run:
             case Outline(body):
                 self.statement(body)
             case If(cond, body):
-                self.known.clear()
+                self.state.known.clear()
                 if self.value(cond):
                     self.statement(body)
-            case Store(buffer, indices, value):
-                self.known.clear()
-                at = self.place(buffer, indices)
-                self.memory[buffer][at] = self.value(value)
+            case Store(buffer, _, value):
+                self.state.known.clear()
+                at = self.place(s)
+                self.state.memory[buffer][at] = self.value(value)
             case _:
                 raise AssertionError(f"not a statement: {s!r}")
 
@@ -109,8 +94,8 @@ class _Run:
         grid = find_grid(Kernel(self.kernel, (), s))
         running: list[Iterator[_Arrival]] = []
         for at in product(*(range(v.extent) for v in reversed(grid.threads))):
-            thread = _Run(self.kernel, dict(self.memory), self.subgroups)
-            thread.env = {**self.env, **dict(zip(reversed(grid.threads), at, strict=True))}
+            env = {**self.state.env, **dict(zip(reversed(grid.threads), at, strict=True))}
+            thread = _Run(self.kernel, dict(self.state.memory), self.subgroups, self.evaluators, env)
             running.append(thread.steps(grid.body))
         while arrived := [a for a in (next(t, None) for t in running) if a is not None]:
             if len(arrived) < len(running) or any(a.at is not arrived[0].at for a in arrived):
@@ -136,84 +121,33 @@ class _Run:
         match s:
             case Barrier():
                 yield _Arrival(s)
-            case Store(buffer, indices, AllReduce(_, a, _) as e):
-                self.known.clear()
-                at = self.place(buffer, indices)
-                arrival = _Arrival(e, self.value(a))
+            case Store(buffer, _, AllReduce(_, a, _) as e):
+                self.state.known.clear()
+                at = self.place(s)
+                arrival = _Arrival(e, np.asarray(self.value(a), a.dtype.numpy))
                 yield arrival
-                self.memory[buffer][at] = arrival.value
+                self.state.memory[buffer][at] = arrival.value
             case Seq(stmts):
                 for x in stmts:
                     yield from self.steps(x)
             case For(var, body, _, _):
                 for i in range(var.extent):
-                    self.env[var] = i
+                    self.state.env[var] = i
                     yield from self.steps(body)
             case Alloc(buffer, body):
                 self.allocate(buffer)
                 yield from self.steps(body)
             case _:
-                self.known.clear()
+                self.state.known.clear()
                 self.statement(s)
 
     def allocate(self, buffer: Buffer) -> None:
         fill = np.nan if buffer.dtype.is_float else 0
-        self.memory[buffer] = np.full(buffer.shape, fill, buffer.dtype.numpy)
+        self.state.memory[buffer] = np.full(buffer.shape, fill, buffer.dtype.numpy)
 
-    def value(self, e: Expr) -> Array:
-        """The value of a node, computed once per store however often it is shared."""
-        found = self.known.get(id(e))
-        if found is None:
-            found = self.known[id(e)] = self.compute(e)
-        return found
+    def value(self, e: Expr) -> Any:
+        return self.evaluators.of(e)(self.state)
 
-    def compute(self, e: Expr) -> Array:
-        match e:
-            case Const(value, dtype):
-                return np.asarray(value, dtype.numpy)
-            case Var():
-                return np.asarray(self.env[e], np.int32)
-            case Unary(op, a):
-                return apply_unary(op, self.value(a))
-            case Binary(op, a, b):
-                return apply_binary(op, self.value(a), self.value(b))
-            case Select(c, a, b):
-                return np.where(self.value(c), self.value(a), self.value(b))
-            case Cast(dtype, a):
-                return apply_cast(dtype, self.value(a))
-            case Bitcast(dtype, a):
-                return np.asarray(self.value(a), order="C").view(dtype.numpy)
-            case Ramp(base, lanes):
-                return np.asarray(self.value(base) + np.arange(lanes, dtype=np.int32))
-            case Splat(a, lanes):
-                return np.full(lanes, self.value(a))
-            case Extract(a, lane):
-                return np.asarray(self.value(a)[lane])
-            case Load(buffer, indices, guard):
-                if guard is not None and not self.value(guard).all():
-                    lanes = max((lanes_of(i) for i in indices), default=1)
-                    return np.zeros(lanes if lanes > 1 else (), buffer.dtype.numpy)
-                return np.asarray(self.memory[buffer][self.place(buffer, indices)])
-        raise AssertionError(f"not a scalar expression: {e!r}")
-
-    def place(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[int | Array, ...]:
-        """The values of `indices`, all inside `buffer`."""
-        at = tuple([self.index(i) for i in indices])
-        for i, extent in zip(at, buffer.shape, strict=True):
-            if not (0 <= i < extent if isinstance(i, int) else np.all((i >= 0) & (i < extent))):
-                where = ", ".join(map(str, at))
-                raise InternalError(f"kernel {self.kernel}: access to {buffer!r} at [{where}] is out of range")
-        return at
-
-    def index(self, e: Expr) -> int | Array:
-        """Like `value`; sums and products of loop variables without the detour through NumPy."""
-        match e:
-            case Const(value, _):
-                return int(value)
-            case Var():
-                return self.env[e]
-            case Binary("+" | "-" | "*", a, b):
-                x, y = self.index(a), self.index(b)
-                return x + y if e.op == "+" else x - y if e.op == "-" else x * y
-        v = self.value(e)
-        return int(v) if v.ndim == 0 else v
+    def place(self, s: Store) -> tuple[Any, ...]:
+        """Where `s` stores, inside its buffer."""
+        return self.evaluators.place(s)(self.state)

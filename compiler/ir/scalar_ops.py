@@ -84,6 +84,9 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "shr": np.right_shift,  # arithmetic for signed, logical for unsigned
 }
 
+COMPARISONS = frozenset(("==", "!=", "<", "<="))
+"""Of those that give a bool for any dtype."""
+
 
 def apply_unary(op: str, a: Array) -> Array:
     """The value of Unary(op, a); keeps the dtype, except for the predicates."""
@@ -100,7 +103,13 @@ def apply_binary(op: str, a: Array, b: Array) -> Array:
     """The value of Binary(op, a, b); both operands are of one dtype."""
     with np.errstate(all="ignore"):
         result = np.asarray(BINARY[op](a, b))
-    return result if op in ("==", "!=", "<", "<=") else result.astype(np.asarray(a).dtype)
+    return result if op in COMPARISONS else result.astype(np.asarray(a).dtype)
+
+
+def compute_binary(op: str, a: Array, b: Array) -> Array:
+    """The same for arrays and scalars of NumPy's, by which a scalar is one too; where its warnings are off already."""
+    result = BINARY[op](a, b)
+    return result if op in COMPARISONS or result.dtype == a.dtype else result.astype(a.dtype)
 
 
 def apply_cast(dtype: DType, a: Array) -> Array:

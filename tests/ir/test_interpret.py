@@ -36,6 +36,16 @@ def test_statements_run_in_order() -> None:
     np.testing.assert_array_equal(out, [10, 10, 11, 13, 16, 20])
 
 
+def test_a_load_that_is_shared_sees_what_was_stored_between() -> None:
+    """One node in three statements: values are kept only as long as nothing that they depend on changes."""
+    i, y = Var("i", 2), Buffer("y", (4,), I32)
+    shared = Load(y, (Const(0),)) + i
+    body = Seq((Store(y, (i + 1,), shared), Store(y, (Const(0),), shared * 10), Store(y, (Const(3),), shared)))
+    out = np.array([1, 0, 0, 0], np.int32)
+    interpret(Kernel("k", (y,), For(i, body)), [out])
+    np.testing.assert_array_equal(out, [110, 1, 11, 111])
+
+
 def test_local_memory_holds_nan_at_first() -> None:
     y, acc = Buffer("y", (), F32), Buffer("acc", (), F32, Scope.LOCAL)
     out = np.zeros((), np.float32)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import webnn_compile.ir.interpret as interpreter
+import webnn_compile.ir.evaluate_expression as interpreter
 from vectors import Array, run_pass, vector_kernel
 from webnn_compile.dtypes import F32, F64
 from webnn_compile.ir.lanes import Splat
@@ -87,8 +87,8 @@ def test_subnormal_numbers_taken_for_zero(op: str, monkeypatch: pytest.MonkeyPat
             else a
         )
 
-    binary, unary = interpreter.apply_binary, interpreter.apply_unary
-    monkeypatch.setattr(interpreter, "apply_binary", lambda op, a, b: flushed(binary(op, flushed(a), flushed(b))))
+    binary, unary = interpreter.compute_binary, interpreter.apply_unary
+    monkeypatch.setattr(interpreter, "compute_binary", lambda op, a, b: flushed(binary(op, flushed(a), flushed(b))))
     monkeypatch.setattr(interpreter, "apply_unary", lambda op, a: flushed(unary(op, flushed(a))))
     x = arguments(op)
     assert_accurate(op, run_pass(legalise_floats, lambda a: Unary(op, a), x), x)
