@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from webnn_compile.build.options import TARGETS
+from webnn_compile.build.targets import bundled_targets
 from webnn_compile.errors import InputError
 from webnn_compile.system.cache import FOLDER_VARIABLE
 
@@ -68,7 +68,7 @@ class Settings:
     after: Path
     models: Sequence[str]
     shapes: Shapes = field(default_factory=dict)
-    targets: str = ",".join(TARGETS)
+    targets: str = ",".join(bundled_targets())
     rounds: int = 1
     cache: bool = False
 

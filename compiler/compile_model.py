@@ -6,27 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .build.options import PRECISIONS, graph_passes
-from .build.run_here import run_here
-from .costs import CPU_COSTS
+from .build.optimise_model import import_graph, optimise_model
+from .build.options import PRECISIONS, Options
+from .build.targets import TARGETS as TABLE
+from .build.work import Work
 from .errors import InputError
-from .frontends.onnx import import_model
-from .graph.passes import run_graph_passes
-from .pipeline.compile_for import compile_for
-from .pipeline.lower_model import lower_model
-from .system.cache import Cache, open_cache
-from .system.limits import CompileMemory
-from .tensor.choose_tile import choose_tile
+from .system.cache import open_cache
 
 if TYPE_CHECKING:
     import onnx
 
-    from .device.device_model import DeviceModel
-    from .graph.ir import Graph
-    from .native.model import NativeModel
-    from .wasm.model import WasmModel
+    from .build.compile_target import CompiledModel
 
-TARGETS = ("native", "wasm", "wasm-relaxed", "webgpu", "webgl")
+TARGETS = tuple(TABLE)
 
 
 def compile(
@@ -39,7 +31,7 @@ def compile(
     precision: str = "f32",
     cache: bool = True,
     compile_memory: int | None = None,
-) -> NativeModel | WasmModel | DeviceModel:
+) -> CompiledModel:
     """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`), "webgpu" (through
@@ -50,49 +42,24 @@ def compile(
     `cache`, kernels of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling
     may take, by estimate; by default three quarters of the machine's memory. Raises InputError and UnsupportedError.
     """
-    if target not in TARGETS:
-        raise InputError(f"target {target!r} is not known; choose one of {', '.join(TARGETS)}")
-    if threads < 1 or (threads > 1 and target != "native"):
-        raise InputError(f"threads={threads}: give 1 or more for the target native, 1 for the others")
+    if target not in TABLE:
+        raise InputError(f"target {target!r} is not known; choose one of {', '.join(TABLE)}")
+    row = TABLE[target]
+    if threads < 1 or (threads > 1 and not row.threads):
+        several = [t.name for t in TABLE.values() if t.threads]
+        raise InputError(f"threads={threads}: give 1 or more for the target {', '.join(several)}, 1 for the others")
     if precision not in PRECISIONS:
         raise InputError(f"precision {precision!r} is not known; choose one of {', '.join(PRECISIONS)}")
-    graph = run_graph_passes(
-        import_model(model, shapes, CompileMemory(compile_memory)), graph_passes(precision=precision)
+    options = Options(
+        shapes=shapes or {},
+        fast_math=fast_math,
+        precision=precision,
+        threads=threads,
+        cache=cache,
+        compile_memory=compile_memory,
     )
-    known = open_cache(enabled=cache)
-    if target in ("webgpu", "webgl"):
-        halves = precision == "f16" and target == "webgpu"
-        return _on_device(graph, target, known, fast_math=fast_math, halves=halves)
-    lowered = lower_model(graph, choose=choose_tile(CPU_COSTS) if fast_math else None)
-    if target == "native":
-        from .native.jit import host_target
-        from .native.model import NativeModel
-
-        program = compile_for(lowered, host_target(), known=known)
-        made: NativeModel | WasmModel = NativeModel(program, threads, known)
-    else:
-        from .target import WASM_PLAIN, WASM_RELAXED
-        from .wasm.model import WasmModel, build_module
-
-        relaxed = target == "wasm-relaxed"
-        program = compile_for(lowered, WASM_RELAXED if relaxed else WASM_PLAIN, known=known)
-        made = WasmModel(program, build_module(program, relaxed=relaxed, known=known), relaxed=relaxed)
-    known.trim()
+    work = Work("the model", options, open_cache(enabled=cache), lambda _: None, lambda _: None)
+    optimised = optimise_model(import_graph(model, work), work)
+    made = row.compile(row.lower(optimised, work, work.quiet), work)
+    work.known.trim()
     return made
-
-
-def _on_device(graph: Graph, target: str, known: Cache, *, fast_math: bool, halves: bool) -> DeviceModel:
-    from .device.cached_backend import CachedBackend
-    from .device.compile_for_device import choice_for, compile_for_device
-    from .glsl.backend import WebGl
-    from .native.jit import host_target
-    from .pipeline.weights import Weights
-    from .wgsl.backend import WebGpu
-
-    backend = CachedBackend(WebGl() if target == "webgl" else WebGpu(), known)
-    weights = Weights()
-    choose = choice_for(backend) if fast_math else None
-    lowered = lower_model(graph, policy=backend.layouts, choose=choose)
-    program = compile_for_device(lowered, backend, weights, cpu=host_target(), halves=halves)
-    known.trim()
-    return run_here(program, weights.blob())

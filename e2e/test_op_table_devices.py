@@ -19,13 +19,12 @@ from op_table import Case, check, feeds, make_model, reference
 from playwright.sync_api import Browser, Page
 from server import Site, serve
 from shared_pages import SharedPages
-from webnn_compile.build.build_device import BACKENDS, build_device
+from webnn_compile.build.build_device import DeviceBuild
+from webnn_compile.build.optimise_model import import_graph, optimise_model
 from webnn_compile.build.options import Options
+from webnn_compile.build.targets import TARGETS
 from webnn_compile.build.work import Work
 from webnn_compile.bundle import Artifact, render_bundle
-from webnn_compile.frontends.onnx import import_model
-from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.system.cache import open_cache
 
@@ -77,10 +76,13 @@ def add_bundle(folder: Path, artifact: Artifact, entry: str) -> None:
 
 
 def compile_row(case: Case, backend: str) -> Artifact:
-    work = Work("row", Options(targets=(backend,)), open_cache(enabled=False), lambda _: None, lambda _: None)
-    weights = Weights()
-    graph = run_graph_passes(import_model(make_model(case), {name: a.shape for name, a in feeds(case).items()}))
-    made = build_device(backend, lower_model(graph, policy=BACKENDS[backend].layouts), weights, work)
+    shapes = {name: a.shape for name, a in feeds(case).items()}
+    options = Options(shapes=shapes, targets=(backend,), fast_math=False)
+    work = Work("row", options, open_cache(enabled=False), lambda _: None, lambda _: None)
+    weights, target = Weights(), TARGETS[backend]
+    lowered = target.lower(optimise_model(import_graph(make_model(case), work), work), work, work.quiet)
+    made = target.bundle(lowered, weights, work)
+    assert isinstance(made, DeviceBuild)
     inputs, outputs = (tuple(p.spec for p in ports) for ports in (made.program.inputs, made.program.outputs))
     return Artifact("row", inputs, outputs, weights.blob(), (made.artifact,))
 

@@ -6,7 +6,7 @@ import pytest
 from op_table import Case, all_cases, feeds, make_model
 from webnn_compile.build.options import graph_passes
 from webnn_compile.costs import CPU_COSTS
-from webnn_compile.device.compile_for_device import choice_for
+from webnn_compile.device.lower_for_device import choice_for
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes

@@ -8,28 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..bundle import Artifact, DeviceArtifact, WasmArtifact, check_free, write_bundle
-from ..costs import CPU_COSTS
-from ..device.compile_for_device import choice_for
 from ..errors import InputError, InternalError
-from ..frontends.onnx import import_model
-from ..graph.lower_graph import lower_graph
-from ..graph.passes import run_graph_passes
-from ..pipeline.compile_for import compile_for
-from ..pipeline.lower_model import Lowered, lower_tensors
+from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
 from ..program.program import TensorSpec
 from ..system.cache import open_cache
-from ..system.limits import CompileMemory
 from ..system.printable import printable
-from ..system.recursion import deep_recursion
 from ..tensor import Tensor
-from ..tensor.choose_tile import choose_tile
 from ..tensor.use_winograd import Rewritten
-from .build_device import BACKENDS, build_device
-from .build_wasm import build_wasm, memory_bytes
-from .options import TARGETS, Options, graph_passes
+from .build_wasm import memory_bytes
+from .cpu_target import CpuTarget, lower_for_cpu, run_native
+from .optimise_model import import_graph, optimise_model
+from .options import Options
 from .report_data import Report
-from .run_here import run_here
+from .targets import TARGETS, bundled_targets
 from .verify import FAST_MATH_TOLERANCE, HALF_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
 from .work import Phase, Work
 
@@ -49,46 +41,42 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     work = Work(printable(model.stem), options, known, phase, emit)
     report = Report(printable(model.name), options.precision, known, work.seconds)
     with work.timed("import"):
-        graph = import_model(model, options.shapes, CompileMemory(options.compile_memory))
-        work.observe("import", graph)
+        graph = import_graph(model, work)
     report.operators = Counter(n.op for n in graph.nodes)
     with work.timed("optimise"):
-        graph = run_graph_passes(graph, graph_passes(options.opt_level, options.precision), work.observe)
-        report.graph_nodes = len(graph.nodes)
-        with deep_recursion():
-            tensors = lower_graph(graph)
-        choose = choose_tile(CPU_COSTS) if options.fast_math else None
+        optimised = optimise_model(graph, work)
+        report.graph_nodes = len(optimised.graph.nodes)
         # Other targets may need it too: to verify, and for the specifications of inputs and outputs.
-        lowered = lower_tensors(graph.name, tensors, work.observe, options.opt_level, choose=choose)
+        lowered = lower_for_cpu(optimised, work, work.observe)
     rewritten = list(lowered.rewritten)
     weights = Weights()
-    if "wasm" in options.targets:
-        report.wasm = build_wasm(lowered, weights, work)
-    for name in (t for t in TARGETS if t in options.targets and t in BACKENDS):
-        with work.timed("optimise", name):
-            policy = BACKENDS[name].layouts
-            choice = choice_for(BACKENDS[name]) if options.fast_math else None
-            on_device = lower_tensors(graph.name, tensors, work.quiet, options.opt_level, policy, choice)
-            rewritten += on_device.rewritten
-        report.devices.append(build_device(name, on_device, weights, work))
+    for target in [t for t in TARGETS.values() if t.name in options.targets]:
+        own = lowered
+        if not isinstance(target, CpuTarget):
+            with work.timed("optimise", target.name):
+                own = target.lower(optimised, work, work.quiet)
+                rewritten += own.rewritten
+        report.parts.append(target.bundle(own, weights, work))
     report.inputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.inputs)
     report.outputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.outputs)
     if options.verify:
         with work.timed("verify"):
-            report.comparisons = _verify(model, lowered, report, options, weights)
+            report.comparisons = _verify(model, lowered, report, work, weights)
             report.layers = _measure(rewritten)
     with work.timed("write"):
-        backends: list[DeviceArtifact | WasmArtifact] = [d.artifact for d in report.devices]
-        if report.wasm is not None:
-            backends.append(report.wasm.artifact)
         blob = weights.blob()
-        artifact = Artifact(work.name, report.inputs, report.outputs, blob, tuple(backends), weights.halves)
+        artifact = Artifact(work.name, report.inputs, report.outputs, blob, _by_preference(report), weights.halves)
         report.weights = len(artifact.weights)
         if report.wasm is not None:
             report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
         report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)
         known.trim()
     return report
+
+
+def _by_preference(report: Report) -> tuple[DeviceArtifact | WasmArtifact, ...]:
+    order = bundled_targets()
+    return tuple(sorted((p.artifact for p in report.parts), key=lambda artifact: order.index(artifact.backend)))
 
 
 def _spec(lowered: Lowered, name: str, t: Tensor) -> TensorSpec:
@@ -102,24 +90,19 @@ def _measure(rewritten: list[Rewritten]) -> list[LayerError]:
     return [measure_layer(r) for r in {(r.convolution.buffer, r.tile): r for r in reversed(rewritten)}.values()][::-1]
 
 
-def _verify(model: Path, lowered: Lowered, report: Report, options: Options, weights: Weights) -> list[Comparison]:
-    """Native and what is built for the CPU against onnxruntime, with halves what is built for WebGPU, too, where this
-    machine can. InternalError where one is off, InputError with halves: no such bundle is written."""
-    from ..native.jit import host_target
-    from ..native.model import NativeModel
-
-    halves = options.precision == "f16"
+def _verify(model: Path, lowered: Lowered, report: Report, work: Work, weights: Weights) -> list[Comparison]:
+    """Native and what is built for the CPU against onnxruntime, with halves what stores them on devices, too, where
+    this machine can. InternalError where one is off, InputError with halves: no such bundle is written."""
+    halves = work.options.precision == "f16"
     tolerance = HALF_TOLERANCE if halves else FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE
     reference = Reference(model, report.inputs, tolerance, halves=halves)
-    program = compile_for(lowered, host_target(), opt_level=options.opt_level, known=report.cache)
-    native = NativeModel(program, known=report.cache)
-    models: list[Runnable] = [native, *(report.wasm.models if report.wasm else ())]
-    for device in report.devices if halves else ():
-        if device.program.backend == "webgpu":
+    models: list[Runnable] = [run_native(lowered, work), *(report.wasm.models if report.wasm else ())]
+    for device in report.devices:
+        if device.halves:
             try:
-                models.append(run_here(device.program, weights.blob()))
+                models.append(device.target.run(device.program, weights.blob()))
             except InputError as error:
-                report.uncompared = str(error)
+                report.uncompared[device.target.name] = str(error)
     found = [reference.compare(m) for m in models]
     wrong = [c for c in found if not c.ok]
     if wrong:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..bundle import DeviceArtifact, HostArtifact
-from ..device.cached_backend import CachedBackend
-from ..device.compile_for_device import compile_for_device
 from ..errors import InputError
-from ..glsl.backend import WebGl
 from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
-from ..program.device_program import DeviceBackend, DeviceProgram, HostCall
-from ..target import WEBGPU
+from ..program.device_program import DeviceProgram, HostCall
 from ..wasm.model import build_launcher
-from ..wgsl.backend import WebGpu
-from .options import Options
+from .device_target import DeviceTarget
 from .work import Work
-
-BACKENDS: dict[str, DeviceBackend] = {"webgpu": WebGpu(), "webgl": WebGl()}
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceBuild:
-    """`on_host` are the parts of a run that the device cannot do."""
+    """`on_host` are the parts of a run that the device cannot do. `halves`: results between kernels are float16."""
 
+    target: DeviceTarget
     artifact: DeviceArtifact
     program: DeviceProgram
+    halves: bool
 
     @property
     def on_host(self) -> tuple[HostCall, ...]:
@@ -38,37 +33,32 @@ class DeviceBuild:
         return sum(len((k.source + (k.with_subgroups or "")).encode()) for k in self.program.kernels)
 
 
-def _backend(name: str, options: Options) -> DeviceBackend:
-    """With what the options say of the device: a build sees none."""
-    if name == "webgpu" and options.gpu_tiles == "shared":
-        return WebGpu(replace(WEBGPU, shared_tiles=True))
-    return BACKENDS[name]
-
-
-def build_device(name: str, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
-    """Compiles `lowered`, made by the policy of the backend `name`. Constants go to `weights` unless they are there.
+def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
+    """Compiles `lowered`, made by the target's layout policy. Constants go to `weights` unless they are there.
 
     Raises InputError where the host has to compute and is not to be wasm.
     """
-    with work.timed("shaders", name):
-        halves = work.options.precision == "f16" and name == "webgpu"
-        backend = CachedBackend(_backend(name, work.options), work.known)
-        program = compile_for_device(lowered, backend, weights, halves=halves)
-    made = DeviceBuild(DeviceArtifact(program), program)
-    if work.options.host == "js":
-        if not made.on_host:
-            return made
+    with work.timed("shaders", target.name):
+        program = target.compile_program(lowered, weights, work)
+    artifact = DeviceArtifact(program, None if work.options.host == "js" else _host(program, weights, work))
+    made = DeviceBuild(target, artifact, program, target.stores_halves(work.options))
+    if work.options.host == "js" and made.on_host:
         first, *more = made.on_host
         others = f" and {len(more)} others" if more else ""
         raise InputError(
-            f"--host js: on {name}, node {', '.join(first.nodes)} ({', '.join(first.ops)}){others} cannot run on the "
-            f"device: {first.reason}; leave --host js out, or change the model"
+            f"--host js: on {target.name}, node {', '.join(first.nodes)} ({', '.join(first.ops)}){others} cannot run "
+            f"on the device: {first.reason}; leave --host js out, or change the model"
         )
-    with work.timed("generate code", f"host of {name}"):
+    return made
+
+
+def _host(program: DeviceProgram, weights: Weights, work: Work) -> HostArtifact:
+    """The wasm that launches the program's kernels, with those of its own."""
+    with work.timed("generate code", f"host of {program.backend}"):
         linked = build_launcher(program, linker=work.options.linker, known=work.known)
     if program.host is None:
-        return DeviceBuild(DeviceArtifact(program, HostArtifact(linked.module, linked.heap_base)), program)
-    host = HostArtifact(
+        return HostArtifact(linked.module, linked.heap_base)
+    return HostArtifact(
         module=linked.module,
         heap_base=linked.heap_base,
         arena_bytes=program.host.arena,
@@ -76,4 +66,3 @@ def build_device(name: str, lowered: Lowered, weights: Weights, work: Work) -> D
         weights_bytes=len(program.host.weights),
         prepared_bytes=program.host.prepared,
     )
-    return DeviceBuild(DeviceArtifact(program, host), program)

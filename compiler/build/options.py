@@ -13,9 +13,8 @@ from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
 from ..pipeline.compile_for import LOWERING_PASSES
 from ..wasm.linkers import find_linker
-
-TARGETS = ("webgpu", "webgl", "wasm")
-"""In the order in which the runtime prefers them."""
+from .cpu_target import CpuTarget
+from .targets import TARGETS, bundled_targets
 
 HOSTS = ("wasm", "js")
 
@@ -43,14 +42,15 @@ def graph_passes(opt_level: int = 2, precision: str = "f32") -> tuple[GraphPass,
 class Options:
     """The command line's options. `dump` is a stage; it and `report` may be None. With `host`
     "js" the bundle needs no WebAssembly. `precision` is one of PRECISIONS, for what is stored: sums are float32.
-    `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large products.
+    `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large products. A model that runs in this process does
+    so on that many `threads`.
 
     So many `processes` compile kernels, where there are many; None is one for each core. A program that asks for more
     than one must be importable without running. `compile_memory` is in bytes, None a share of this machine's.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    targets: tuple[str, ...] = TARGETS
+    targets: tuple[str, ...] = field(default_factory=bundled_targets)
     opt_level: int = 2
     fast_math: bool = True
     precision: str = "f32"
@@ -59,6 +59,7 @@ class Options:
     dump: str | None = None
     linker: str = "builtin"
     host: str = "wasm"
+    threads: int = 1
     coop_coep: bool = False
     force: bool = False
     cache: bool = True
@@ -68,9 +69,11 @@ class Options:
 
     def check(self) -> None:
         """Raises InputError for what can be known to fail before any work is done."""
-        unknown = [t for t in self.targets if t not in TARGETS]
+        bundled = bundled_targets()
+        unknown = [t for t in self.targets if t not in bundled]
         if unknown or not self.targets:
-            raise InputError(f"--targets {','.join(self.targets)}: choose from {', '.join(TARGETS)}")
+            raise InputError(f"--targets {','.join(self.targets)}: choose from {', '.join(bundled)}")
+        webassembly = [t for t in bundled if TARGETS[t].webassembly]
         graph = [p.__name__ for p in graph_passes(self.opt_level, self.precision)]
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}")
@@ -78,10 +81,15 @@ class Options:
             raise InputError(f"--gpu-tiles {self.gpu_tiles}: choose one of {', '.join(GPU_TILES)}")
         if self.host not in HOSTS:
             raise InputError(f"--host {self.host}: choose one of {', '.join(HOSTS)}")
-        if self.host == "js" and "wasm" in self.targets:
-            raise InputError("--host js makes a bundle without WebAssembly: leave wasm out (--targets webgpu,webgl)")
-        if self.dump is not None and "wasm" not in self.targets and self.dump not in ("import", *graph):
-            raise InputError(f"--dump after:{self.dump} shows what is made for wasm: add it to --targets")
+        if self.host == "js" and set(webassembly) & set(self.targets):
+            others = ",".join(t for t in bundled if t not in webassembly)
+            raise InputError(
+                f"--host js makes a bundle without WebAssembly: leave {', '.join(webassembly)} out (--targets {others})"
+            )
+        if self.dump is not None and not set(webassembly) & set(self.targets) and self.dump not in ("import", *graph):
+            raise InputError(
+                f"--dump after:{self.dump} shows what is made for {', '.join(webassembly)}: add it to --targets"
+            )
         known = stages(self.opt_level, self.precision)
         if self.dump is not None and self.dump not in known:
             raise InputError(
@@ -94,6 +102,11 @@ class Options:
                 raise InputError(f"--report {self.report}: there is no folder {folder}; make it first")
             if self.report.is_dir():
                 raise InputError(f"--report {self.report} is a folder; give the path of a file")
-        for package in ("onnxruntime", "wasmtime") if self.verify else ():
+        for package in self._verifying() if self.verify else ():
             if importlib.util.find_spec(package) is None:
                 raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
+
+    def _verifying(self) -> tuple[str, ...]:
+        """The packages with which results are compared."""
+        rows = (TARGETS[t] for t in self.targets)
+        return ("onnxruntime", *(t.package for t in rows if isinstance(t, CpuTarget) and t.package is not None))

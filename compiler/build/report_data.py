@@ -11,6 +11,7 @@ from ..program.program import TensorSpec
 from ..system.cache import Cache
 from .build_device import DeviceBuild
 from .build_wasm import WasmBuild
+from .bundle_part import BundlePart
 from .verify import Comparison
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class Report:
     """What was built: for the table at the end and for `--report`. `operators` counts the model's nodes by operator,
     `seconds` are by phase; `weights` is the bytes of the bundle's constants, `memory` those of the wasm module's;
-    `uncompared` says why halves on WebGPU were not compared with the reference."""
+    `uncompared` says by backend why halves were not compared with the reference."""
 
     model: str
     precision: str
@@ -33,9 +34,18 @@ class Report:
     outputs: tuple[TensorSpec, ...] = ()
     weights: int = 0
     memory: int = 0
-    wasm: WasmBuild | None = None
-    devices: list[DeviceBuild] = field(default_factory=list)
+    parts: list[BundlePart] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
-    uncompared: str | None = None
+    uncompared: dict[str, str] = field(default_factory=dict)
     layers: list[LayerError] = field(default_factory=list)
     files: list[WrittenFile] = field(default_factory=list)
+
+    @property
+    def devices(self) -> list[DeviceBuild]:
+        """The parts for GPUs."""
+        return [p for p in self.parts if isinstance(p, DeviceBuild)]
+
+    @property
+    def wasm(self) -> WasmBuild | None:
+        """The part for processors, if there is one."""
+        return next((p for p in self.parts if isinstance(p, WasmBuild)), None)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..errors import InternalError
 from ..program.program import TensorSpec
-from .artifact import Artifact
+from .artifact import Artifact, DeviceArtifact
 
 _ARRAYS: dict[DType, str] = {
     F16: "Uint16Array",
@@ -32,7 +32,7 @@ _MODEL = re.compile(r"^// <model>$.*?^// </model>\n", re.MULTILINE | re.DOTALL)
 def render_types(artifact: Artifact, template: str) -> str:
     """The template with its marked part replaced."""
     backends = " | ".join(f"'{part.backend}'" for part in artifact.backends)
-    on_device = any(part.backend != "wasm" for part in artifact.backends)
+    on_device = any(isinstance(part, DeviceArtifact) for part in artifact.backends)
     own = "\n".join(
         (
             f"export type Backend = {backends};\n",

@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from ..build.options import GPU_TILES, HOSTS, PRECISIONS, TARGETS, Options
+from ..build.options import GPU_TILES, HOSTS, PRECISIONS, Options
+from ..build.targets import bundled_targets
 from ..errors import InputError, InternalError, WebnnCompileError
 from ..system.limits import parse_size
 from .progress import Progress
@@ -74,7 +75,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 @click.option(
     "--targets",
     metavar="LIST",
-    default=",".join(TARGETS),
+    default=",".join(bundled_targets()),
     show_default=True,
     help="What the bundle can run on, comma-separated; a page takes the first that its device can run.",
 )

@@ -55,22 +55,23 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "output", _tensors(report.outputs)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
     halves = "; large ones float16" if report.precision == "f16" else ""
-    if halves and any(device.program.backend == "webgpu" for device in report.devices):
-        halves += ", as is what webgpu has in memory"
+    stored = [device.program.backend for device in report.devices if device.halves]
+    if stored:
+        halves += f", as is what {', '.join(stored)} has in memory"
     yield "weights", size(report.weights) + halves
     for device in report.devices:
         yield device.program.backend, _device(device)
         if device.on_host:
             yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
     if report.wasm is not None:
-        yield "wasm", _wasm(report.wasm, report.memory)
+        yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
     phases = ", ".join(f"{name} {s:.2f}" for name, s in report.seconds.items())
     yield "time", f"{sum(report.seconds.values()):.1f} s: {phases}"
     yield "cache", _cache(report.cache)
     for c in report.comparisons:
         yield "verified", f"{c.backend}: largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
-    if report.uncompared is not None:
-        yield "", f"webgpu was not compared: {report.uncompared}"
+    for backend, why in report.uncompared.items():
+        yield "", f"{backend} was not compared: {why}"
     if report.layers:
         errors = ", ".join(
             f"{e.node} by {e.tile[0]} x {e.tile[1]} {e.error:.1e} ({e.direct:.1e})" for e in report.layers
@@ -141,7 +142,7 @@ def write_report(report: Report, path: Path) -> None:
         "bytes": {"weights": report.weights},
         "targets": {
             **{d.program.backend: _device_data(d) for d in report.devices},
-            **({"wasm": _wasm_data(report.wasm, report.memory)} if report.wasm else {}),
+            **({report.wasm.artifact.backend: _wasm_data(report.wasm, report.memory)} if report.wasm else {}),
         },
         "seconds": report.seconds,
         "cache": {

@@ -13,8 +13,6 @@ from ..program.program import TensorSpec
 from ..system.recursion import deep_recursion
 from ..target import WASM_PLAIN, Target
 from ..tensor import Tensor
-from ..tensor.choose_device_tile import choose_device_tile
-from ..tensor.use_winograd import Choice
 from .choose_halves import choose_halves
 from .compile_kernels import DistinctKernels, compile_kernels
 from .host_program import host_offsets, host_program
@@ -24,13 +22,6 @@ from .place_on_host import Division, Segment, place_on_host
 from .place_textures import place_textures
 from .place_values import place_values
 from .storage_types import StorageTypes
-
-
-def choice_for(backend: DeviceBackend) -> Choice:
-    """The convolutions that a backend's device computes by Winograd's algorithm."""
-    order = backend.layouts.windows
-    assert order is not None
-    return choose_device_tile(backend.costs, order, backend.fits)
 
 
 @deep_recursion()

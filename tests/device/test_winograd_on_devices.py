@@ -13,10 +13,13 @@ from convolutions import CASES, TOLERANCE, Case, always
 from drivers import need_driver
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.build.build import build
+from webnn_compile.build.device_target import DeviceTarget
 from webnn_compile.build.options import Options
-from webnn_compile.build.run_here import run_here
+from webnn_compile.build.targets import TARGETS
 from webnn_compile.cli.report import print_report
-from webnn_compile.device.compile_for_device import choice_for, compile_for_device
+from webnn_compile.device.compile_for_device import compile_for_device
+from webnn_compile.device.device_model import DeviceModel
+from webnn_compile.device.lower_for_device import choice_for
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes
@@ -29,6 +32,12 @@ from webnn_compile.wgsl import WebGpu
 
 BACKENDS: dict[str, DeviceBackend] = {"webgpu": WebGpu(), "webgl": WebGl()}
 PARTS = {"winogradinput", "winogradproducts"}
+
+
+def run_here(program: DeviceProgram, weights: bytes) -> DeviceModel:
+    target = TARGETS[program.backend]
+    assert isinstance(target, DeviceTarget)
+    return target.run(program, weights)
 
 
 def lower(proto: onnx.ModelProto, backend: str, choose: Choice | None) -> Lowered:

@@ -13,9 +13,9 @@ from nests import biased_product
 from onnx_models import model, node, random
 from run_wgsl import run_on_device
 from tint import assert_valid
-from webnn_compile.build.build_device import build_device
+from webnn_compile.build.build_device import DeviceBuild
 from webnn_compile.build.options import Options
-from webnn_compile.build.run_here import run_here
+from webnn_compile.build.targets import TARGETS
 from webnn_compile.build.work import Work
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
@@ -56,9 +56,10 @@ def test_the_option_reaches_the_kernels(tmp_path: Path) -> None:
         work = Work("model", Options(targets=("webgpu",), gpu_tiles=tiles), Cache(None), lambda _: None, str)
         weights = Weights()
         lowered = lower_model(run_graph_passes(import_model(tmp_path / "model.onnx")), policy=WebGpu().layouts)
-        made = build_device("webgpu", lowered, weights, work)
+        made = TARGETS["webgpu"].bundle(lowered, weights, work)
+        assert isinstance(made, DeviceBuild)
         assert any("var<workgroup>" in k.source for k in made.program.kernels) == (tiles == "shared")
-        got = run_here(made.program, weights.blob()).run({"x": x})["y"]
+        got = made.target.run(made.program, weights.blob()).run({"x": x})["y"]
         np.testing.assert_allclose(got, x.astype(np.float64) @ w, atol=1e-4)
     with pytest.raises(InputError, match="--gpu-tiles caches: choose one of registers, shared"):
         Options(gpu_tiles="caches").check()

@@ -1,0 +1,49 @@
+"""What a target is to the compiler: facts, and how a model is lowered, compiled and bundled for it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..pipeline.lower_model import Lowered, Observer
+
+if TYPE_CHECKING:
+    from ..device.device_model import DeviceModel
+    from ..native.model import NativeModel
+    from ..pipeline.weights import Weights
+    from ..wasm.model import WasmModel
+    from .bundle_part import BundlePart
+    from .optimise_model import Optimised
+    from .work import Work
+
+    CompiledModel = NativeModel | WasmModel | DeviceModel
+    """A model that runs in this process."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileTarget(ABC):
+    """A row of the table of targets, by its `name`.
+
+    `preference`: a page takes the bundled target of the highest one that its device can run; None for what no bundle
+    has. `webassembly`: its part of a bundle is WebAssembly. `halves`: results between kernels are float16 under
+    `--precision f16`. `threads`: it runs on several here.
+    """
+
+    name: str
+    preference: int | None = None
+    webassembly: bool = False
+    halves: bool = False
+    threads: bool = False
+
+    @abstractmethod
+    def lower(self, model: Optimised, work: Work, observe: Observer) -> Lowered:
+        """Naive kernels by the layout policy of the target."""
+
+    @abstractmethod
+    def compile(self, lowered: Lowered, work: Work) -> CompiledModel:
+        """A model that runs in this process. Raises InputError where this machine lacks what that takes."""
+
+    @abstractmethod
+    def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> BundlePart:
+        """The target's part of a bundle. Its constants go to `weights` unless they are there."""

@@ -1,0 +1,78 @@
+"""Targets whose kernels are source text for a GPU's API."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from ..pipeline.lower_model import Lowered, Observer
+from ..pipeline.weights import Weights
+from ..target import WASM_PLAIN, Target
+from .compile_target import CompileTarget
+
+if TYPE_CHECKING:
+    from ..device.device_model import Device, DeviceModel
+    from ..program.device_program import DeviceBackend, DeviceKernel, DeviceProgram
+    from .build_device import DeviceBuild
+    from .optimise_model import Optimised
+    from .options import Options
+    from .work import Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceTarget(CompileTarget):
+    """`backend` is made with what the options say of the device: a build sees none. `open_device` has kernels run here;
+    `package` is what that takes, of the extra of the target's name."""
+
+    backend: Callable[[Options], DeviceBackend]
+    open_device: Callable[[Sequence[DeviceKernel]], Device]
+    package: str | None = None
+
+    def lower(self, model: Optimised, work: Work, observe: Observer) -> Lowered:
+        from ..device.lower_for_device import lower_for_device
+
+        o = work.options
+        backend = self.backend(o)
+        return lower_for_device(model.graph.name, model.tensors, backend, observe, o.opt_level, fast_math=o.fast_math)
+
+    def compile(self, lowered: Lowered, work: Work) -> DeviceModel:
+        from ..native.jit import host_target
+
+        weights = Weights()
+        program = self.compile_program(lowered, weights, work, host_target())
+        return self.run(program, weights.blob())
+
+    def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
+        from .build_device import build_device
+
+        return build_device(self, lowered, weights, work)
+
+    def stores_halves(self, options: Options) -> bool:
+        """Whether results between kernels lie as float16."""
+        return self.halves and options.precision == "f16"
+
+    def compile_program(
+        self, lowered: Lowered, weights: Weights, work: Work, cpu: Target = WASM_PLAIN
+    ) -> DeviceProgram:
+        """With kernels for `cpu` in its host's part."""
+        from ..device.cached_backend import CachedBackend
+        from ..device.compile_for_device import compile_for_device
+
+        backend = CachedBackend(self.backend(work.options), work.known)
+        return compile_for_device(lowered, backend, weights, cpu=cpu, halves=self.stores_halves(work.options))
+
+    def run(self, program: DeviceProgram, weights: bytes) -> DeviceModel:
+        """The program on this machine's GPU, or what stands for one. Raises InputError where there is none, or one that
+        lacks what the program needs."""
+        from ..device.device_model import DeviceModel
+        from ..native.model import NativeModel
+
+        if self.package is not None and importlib.util.find_spec(self.package) is None:
+            raise InputError(
+                f"target {self.name} needs the package {self.package}: pip install 'webnn-compile[{self.name}]'"
+            )
+        device = self.open_device(program.kernels)
+        return DeviceModel(program, weights, device, None if program.host is None else NativeModel(program.host))

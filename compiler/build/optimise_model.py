@@ -1,0 +1,43 @@
+"""What compiling for any target begins with: import, graph passes, operators as tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..frontends.onnx import import_model
+from ..graph.ir import Graph
+from ..graph.lower_graph import lower_graph
+from ..graph.passes import run_graph_passes
+from ..system.limits import CompileMemory
+from ..system.recursion import deep_recursion
+from ..tensor.program import TensorProgram
+from .options import graph_passes
+from .work import Work
+
+if TYPE_CHECKING:
+    import onnx
+
+
+@dataclass(frozen=True, slots=True)
+class Optimised:
+    """A model after the graph passes, and its operators as tensors."""
+
+    graph: Graph
+    tensors: TensorProgram
+
+
+def import_graph(model: str | Path | bytes | onnx.ModelProto, work: Work) -> Graph:
+    """The model as it is given. Raises InputError and UnsupportedError."""
+    graph = import_model(model, work.options.shapes, CompileMemory(work.options.compile_memory))
+    work.observe("import", graph)
+    return graph
+
+
+def optimise_model(graph: Graph, work: Work) -> Optimised:
+    """By the passes that the options name."""
+    passes = graph_passes(work.options.opt_level, work.options.precision)
+    graph = run_graph_passes(graph, passes, work.observe)
+    with deep_recursion():
+        return Optimised(graph, lower_graph(graph))

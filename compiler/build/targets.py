@@ -1,0 +1,80 @@
+"""The table of targets: the only place that lists them. A new one is a folder with its backend, and a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..target import WASM_PLAIN, WASM_RELAXED, WEBGPU
+from .compile_target import CompileTarget
+from .cpu_target import CpuTarget, run_native, run_wasm
+from .device_target import DeviceTarget
+
+if TYPE_CHECKING:
+    from ..device.device_model import Device
+    from ..glsl.backend import WebGl
+    from ..pipeline.lower_model import Lowered
+    from ..pipeline.weights import Weights
+    from ..program.device_program import DeviceKernel
+    from ..wgsl.backend import WebGpu
+    from .build_wasm import WasmBuild
+    from .options import Options
+    from .work import Work
+
+# Backends, with the packages that they take, are imported when a model is compiled for them.
+
+
+def _wasm_part(lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
+    from .build_wasm import build_wasm
+
+    return build_wasm(lowered, weights, work)
+
+
+def _webgpu(options: Options) -> WebGpu:
+    from ..wgsl.backend import WebGpu
+
+    return WebGpu(replace(WEBGPU, shared_tiles=options.gpu_tiles == "shared"))
+
+
+def _webgl(_: Options) -> WebGl:
+    from ..glsl.backend import WebGl
+
+    return WebGl()
+
+
+def _open_webgpu(kernels: Sequence[DeviceKernel]) -> Device:
+    from ..wgsl.device import WgpuDevice
+
+    return WgpuDevice(kernels)
+
+
+def _open_webgl(kernels: Sequence[DeviceKernel]) -> Device:
+    from ..glsl.device import GlesDevice
+
+    return GlesDevice(kernels)
+
+
+_ROWS: tuple[CompileTarget, ...] = (
+    CpuTarget(name="native", run=run_native, threads=True),
+    CpuTarget(
+        name="wasm",
+        run=lambda lowered, work: run_wasm(lowered, work, WASM_PLAIN, relaxed=False),
+        make_part=_wasm_part,
+        preference=1,
+        webassembly=True,
+        package="wasmtime",
+    ),
+    CpuTarget(name="wasm-relaxed", run=lambda lowered, work: run_wasm(lowered, work, WASM_RELAXED, relaxed=True)),
+    DeviceTarget(name="webgpu", backend=_webgpu, open_device=_open_webgpu, preference=3, halves=True, package="wgpu"),
+    DeviceTarget(name="webgl", backend=_webgl, open_device=_open_webgl, preference=2),
+)
+
+TARGETS: dict[str, CompileTarget] = {t.name: t for t in _ROWS}
+"""By name, in the order in which a build makes its parts: the first decides how constants lie in the bundle."""
+
+
+def bundled_targets() -> tuple[str, ...]:
+    """The names of what a bundle can have, in the order in which the runtime prefers them."""
+    ranked = [(t.preference, t.name) for t in TARGETS.values() if t.preference is not None]
+    return tuple(name for _, name in sorted(ranked, reverse=True))

@@ -1,0 +1,30 @@
+"""From tensors to naive kernels, by what a device's backend wants."""
+
+from __future__ import annotations
+
+from ..pipeline.lower_model import Lowered, Observer, lower_tensors
+from ..program.device_program import DeviceBackend
+from ..tensor.choose_device_tile import choose_device_tile
+from ..tensor.program import TensorProgram
+from ..tensor.use_winograd import Choice
+
+
+def lower_for_device(
+    name: str,
+    tensors: TensorProgram,
+    backend: DeviceBackend,
+    observe: Observer,
+    opt_level: int = 2,
+    *,
+    fast_math: bool = True,
+) -> Lowered:
+    """`fast_math` allows convolutions by Winograd's algorithm."""
+    choose = choice_for(backend) if fast_math else None
+    return lower_tensors(name, tensors, observe, opt_level, backend.layouts, choose)
+
+
+def choice_for(backend: DeviceBackend) -> Choice:
+    """The convolutions that a backend's device computes by Winograd's algorithm."""
+    order = backend.layouts.windows
+    assert order is not None
+    return choose_device_tile(backend.costs, order, backend.fits)
