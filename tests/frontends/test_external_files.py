@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from onnx_models import assert_close, model, node, random
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model, read_tensor
-from webnn_compile.frontends.onnx.open_file import open_file
+from webnn_compile.frontends.open_file import open_file
 from webnn_compile.graph.evaluate import evaluate_graph
 
 W = np.asarray([1, 2, 3, 4], np.float32)

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from ...errors import InputError
 from ...system.limits import CompileMemory
-from .open_file import NotRegular, open_file
+from ..open_file import NotRegular, open_file
 
 
 @dataclass(frozen=True, slots=True)

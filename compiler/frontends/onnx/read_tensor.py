@@ -15,7 +15,7 @@ from ...dtypes import DTYPES, DType
 from ...errors import InputError, UnsupportedError
 from ...graph.ir import Array
 from ...system.limits import RANK
-from .open_file import NotRegular, open_file
+from ..open_file import NotRegular, open_file
 from .read_model import Source
 
 
