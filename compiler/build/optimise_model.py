@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..frontends.onnx import import_model
+from ..frontends.importers import import_model
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
 from ..graph.passes import run_graph_passes
@@ -17,7 +16,7 @@ from .options import graph_passes
 from .work import Work
 
 if TYPE_CHECKING:
-    import onnx
+    from ..frontends.importers import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Optimised:
     tensors: TensorProgram
 
 
-def import_graph(model: str | Path | bytes | onnx.ModelProto, work: Work) -> Graph:
+def import_graph(model: Model, work: Work) -> Graph:
     """The model as it is given. Raises InputError and UnsupportedError."""
     graph = import_model(model, work.options.shapes, CompileMemory(work.options.compile_memory))
     work.observe("import", graph)

@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from ...errors import InputError
 from ...system.limits import CompileMemory
 from ..open_file import NotRegular, open_file
+from ..other_formats import TO_ONNX, find_other_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +27,6 @@ class Source:
     memory: CompileMemory = field(default_factory=CompileMemory)
 
 
-# What people hand over by mistake: first bytes, what the file is, and what to do.
-_OTHER_FORMATS = (
-    (0, b"version https://git-lfs", "a Git LFS pointer, not the model itself", "fetch it with `git lfs pull`"),
-    (0, b"PK\x03\x04", "a zip archive (perhaps a PyTorch checkpoint)", "export the model to ONNX"),
-    (0, b"\x89HDF", "an HDF5 file (perhaps a Keras model)", "convert the model to ONNX"),
-    (4, b"TFL3", "a TensorFlow Lite model", "convert the model to ONNX"),
-    (4, b"ORTM", "a model in onnxruntime's own format", "give the .onnx file that it was made from"),
-    (0, b"<", "a text file, perhaps a web page saved in place of the model", "download the model again"),
-)
 _IR_VERSION_TAG = b"\x08"  # the field that every exporter writes first
 _LARGEST_FILE = 2**31
 """Bytes of a message, by protobuf's own limit."""
@@ -90,12 +82,12 @@ def _parse(data: bytes, name: str) -> onnx.ModelProto:
         parsed = False
     if parsed and model.HasField("graph") and model.ir_version > 0:
         return model
-    for offset, magic, what, advice in _OTHER_FORMATS:
-        if data[offset:].lstrip().startswith(magic) if magic == b"<" else data[offset:].startswith(magic):
-            raise InputError(f"{name} is not an ONNX model but {what}; {advice}")
+    other = find_other_format(data)
+    if other is not None:
+        raise InputError(f"{name} is not an ONNX model but {other.what}; {other.advice}")
     if data.startswith(_IR_VERSION_TAG):
         raise InputError(
             f"{name} is truncated or damaged: it starts like an ONNX model, but its {len(data)} bytes are not a whole "
             "one; export or download it again"
         )
-    raise InputError(f"{name} is not an ONNX model; give a file exported to ONNX")
+    raise InputError(f"{name} is not an ONNX model; give a file exported to ONNX, or {TO_ONNX}")

@@ -1,0 +1,101 @@
+"""The table of importers, and which of them reads a model: the only place that lists formats. A new one is a folder,
+and a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from ..graph.ir import Graph
+from ..system.limits import CompileMemory
+from .open_file import open_file
+from .other_formats import TO_ONNX, find_other_format
+
+if TYPE_CHECKING:
+    import onnx
+
+    Model = str | Path | bytes | onnx.ModelProto
+    """A path, the bytes of a file, or what a format's own package has in memory."""
+
+Shapes = Mapping[str, tuple[int, ...]] | None
+
+HEAD = 64
+"""Bytes of a file that say which format it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """The row of a format, by its `name`. Files of it start with one of `first_bytes` or have one of `suffixes` (lower
+    case); `is_model` is true of what its package has in memory. `load` gives the graph, or raises InputError or
+    UnsupportedError."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    first_bytes: tuple[bytes, ...]
+    is_model: Callable[[object], bool]
+    load: Callable[[Model, Shapes, CompileMemory | None], Graph]
+
+
+def _is_onnx(model: object) -> bool:
+    import onnx
+
+    return isinstance(model, onnx.ModelProto)
+
+
+def _load_onnx(model: Model, shapes: Shapes, memory: CompileMemory | None) -> Graph:
+    from .onnx import import_model as import_onnx
+
+    return import_onnx(model, shapes, memory)
+
+
+# Exporters write the version first; protobuf allows any of a ModelProto's fields there.
+_ONNX_TAGS = (b"\x08", b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42", b"\x72", b"\xa2\x01", b"\xca\x01")
+
+IMPORTERS: list[Importer] = [Importer("ONNX", (".onnx",), _ONNX_TAGS, _is_onnx, _load_onnx)]
+"""The first of them reports files that cannot be read."""
+
+
+def import_model(model: Model, shapes: Shapes = None, memory: CompileMemory | None = None) -> Graph:
+    """The graph of a model in any format of the table. `shapes` fixes free dimensions, `memory` counts constants.
+
+    Raises InputError for what no importer reads, and what importers raise.
+    """
+    return find_importer(model).load(model, shapes, memory)
+
+
+def find_importer(model: Model) -> Importer:
+    """By type, first bytes, then suffix. Raises InputError, with what to do, where none fits."""
+    if not isinstance(model, str | Path | bytes):
+        fitting = [i for i in IMPORTERS if i.is_model(model)]
+        if not fitting:
+            raise InputError(f"an object of type {type(model).__name__} is no model; give a path, bytes, or a model of {_formats()}")
+        return fitting[0]
+    head = model[:HEAD] if isinstance(model, bytes) else _head(model)
+    name, suffix = ("the model", "") if isinstance(model, bytes) else (Path(model).name, Path(model).suffix.lower())
+    other = find_other_format(head)
+    fitting = [i for i in IMPORTERS if other is None and head.startswith(i.first_bytes)]
+    fitting += [i for i in IMPORTERS if suffix in i.suffixes]
+    if fitting or not head:
+        return (*fitting, IMPORTERS[0])[0]
+    other = other or find_other_format(b"", suffix)
+    names = " or ".join(i.name for i in IMPORTERS)
+    if other is not None:
+        raise InputError(f"{name} is not an {names} model but {other.what}; {other.advice}")
+    raise InputError(f"{name} is not an {names} model; give a file of {_formats()}, or {TO_ONNX}")
+
+
+def _formats() -> str:
+    return ", ".join(f"{i.name} ({', '.join(i.suffixes)})" for i in IMPORTERS)
+
+
+def _head(path: str | Path) -> bytes:
+    """None of its bytes where a file cannot be read: the importer says why."""
+    try:
+        file, _ = open_file(Path(path))
+        with file:
+            return file.read(HEAD)
+    except (OSError, ValueError):
+        return b""

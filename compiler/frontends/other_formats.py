@@ -1,0 +1,43 @@
+"""Files that no importer reads, by their first bytes and names: what they are, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FROM_TENSORFLOW = "convert the model to ONNX, with python -m tf2onnx.convert or tf2onnx.convert.from_keras"
+FROM_PYTORCH = "export the model to ONNX, with torch.onnx.export(model, inputs, 'model.onnx')"
+TO_ONNX = f"{FROM_PYTORCH} in PyTorch, python -m tf2onnx.convert for TensorFlow, Keras and TensorFlow Lite"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFormat:
+    """Has `first_bytes` from `offset` on, or one of `suffixes`."""
+
+    what: str
+    advice: str
+    first_bytes: bytes
+    offset: int = 0
+    suffixes: tuple[str, ...] = ()
+
+
+OTHER_FORMATS = (
+    OtherFormat("a Git LFS pointer, not the model itself", "fetch it with `git lfs pull`", b"version https://git-lfs"),
+    OtherFormat("a zip archive (perhaps a PyTorch checkpoint)", FROM_PYTORCH, b"PK\x03\x04", 0, (".pt", ".pth")),
+    OtherFormat("a Python pickle (perhaps a PyTorch checkpoint)", FROM_PYTORCH, b"\x80\x02", 0, (".pkl",)),
+    OtherFormat("weights without a model (safetensors)", FROM_PYTORCH, b"\0\0\0\0{", 4, (".safetensors",)),
+    OtherFormat("an HDF5 file (perhaps a Keras model)", FROM_TENSORFLOW, b"\x89HDF", 0, (".h5", ".hdf5", ".keras")),
+    OtherFormat("a TensorFlow Lite model", FROM_TENSORFLOW, b"TFL3", 4, (".tflite",)),
+    OtherFormat(
+        "a model in onnxruntime's own format", "give the .onnx file that it was made from", b"ORTM", 4, (".ort",)
+    ),
+    OtherFormat("a text file, perhaps a web page saved in place of the model", "download the model again", b"<"),
+)
+
+
+def find_other_format(data: bytes, suffix: str = "") -> OtherFormat | None:
+    """By the first bytes; by the suffix of the name, in lower case, where these say nothing."""
+    for f in OTHER_FORMATS:
+        # White space may stand before text.
+        if data[f.offset :].startswith(f.first_bytes) or (f.first_bytes == b"<" and data.lstrip().startswith(b"<")):
+            return f
+    return next((f for f in OTHER_FORMATS if suffix and suffix in f.suffixes), None)

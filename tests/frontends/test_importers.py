@@ -1,0 +1,111 @@
+"""The table of importers is the only place that lists formats: by suffix and first bytes, with errors that say what to
+do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from onnx_models import model, node, random
+from webnn_compile.build.build import build
+from webnn_compile.build.options import Options
+from webnn_compile.errors import InputError
+from webnn_compile.frontends.importers import IMPORTERS, Importer, find_importer, import_model
+from webnn_compile.frontends.onnx import import_model as import_onnx
+
+PROTO = model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"])
+X = random((2, 3))
+
+
+def refused(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        webnn_compile.compile(given)
+
+
+@pytest.mark.parametrize("name", ["net.onnx", "net.ONNX", "net", "net.pb", "net.pt"])
+def test_a_file_is_known_by_its_first_bytes(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(PROTO.SerializeToString())
+    for given in (path, str(path), path.read_bytes(), PROTO):
+        assert [n.op for n in import_model(given).nodes] == ["Relu"]
+
+
+@pytest.mark.parametrize("first", [f for f in onnx.ModelProto.DESCRIPTOR.fields if not f.name.startswith("config")])
+def test_a_model_may_begin_with_any_field(first: Any) -> None:
+    """Protobuf has no order."""
+    head = onnx.ModelProto()
+    value = getattr(head, first.name)
+    if first.is_repeated:
+        value.add()
+    elif first.message_type is not None:
+        value.SetInParent()
+    else:
+        setattr(head, first.name, "text" if isinstance(value, str) else 1)
+    assert find_importer(head.SerializeToString()).name == "ONNX"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("net.tflite", b"\x1c\0\0\0TFL3 rest", r"a TensorFlow Lite model; convert .* with python -m tf2onnx\.convert"),
+        (
+            "net.pt",
+            b"PK\x03\x04 rest",
+            r"a zip archive \(perhaps a PyTorch checkpoint\); export .* torch\.onnx\.export",
+        ),
+        ("net.pt", b"some words", r"a zip archive \(perhaps a PyTorch checkpoint\); export .* torch\.onnx\.export"),
+        ("net.bin", b"\x80\x02}q\0", r"a Python pickle .*; export the model to ONNX, with torch\.onnx\.export"),
+        ("net.h5", b"\x89HDF\r\n\x1a\n", r"an HDF5 file \(perhaps a Keras model\); convert .*tf2onnx"),
+        ("net.safetensors", b'\x08\x02\0\0\0\0\0\0{"a":{}}', "weights without a model.*; export"),
+        ("net.ort", b"\x1c\0\0\0ORTM rest", r"a model in onnxruntime's own format; give the \.onnx file"),
+        ("page.html", b"\n <!DOCTYPE html>", "a text file, .*; download the model again"),
+        (
+            "pointer",
+            b"version https://git-lfs.github.com/spec/v1\n",
+            "a Git LFS pointer.*; fetch it with `git lfs pull`",
+        ),
+    ],
+)
+def test_other_formats_say_what_to_do(name: str, data: bytes, what: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(data)
+    refused(tmp_path / name, rf"^{name} is not an ONNX model but {what}")
+    if data != b"some words":
+        refused(data, rf"^the model is not an ONNX model but {what}")
+
+
+def test_what_nothing_knows_gets_the_supported_formats(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("just some words")
+    message = (
+        r"is not an ONNX model; give a file of ONNX \(\.onnx\), or export the model to ONNX, with torch\.onnx\.export"
+    )
+    refused(tmp_path / "notes.txt", rf"^notes\.txt {message}")
+    refused(bytes(100), f"^the model {message}")
+    refused(tmp_path, "is a folder; give the path of an ONNX file")
+    refused(tmp_path / "none.tflite", r"none\.tflite: there is no such file")
+    refused(7, r"an object of type int is no model; give a path, bytes, or a model of ONNX \(\.onnx\)")
+
+
+def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(given: Any, shapes: Any, memory: Any) -> Any:
+        """Operators by name, one after the other."""
+        words = given["ops"] if isinstance(given, dict) else Path(given).read_text().split()[1:]
+        values = ["x", *(f"v{i}" for i in range(1, len(words))), "y"]
+        nodes = [node(op, [values[i]], [values[i + 1]]) for i, op in enumerate(words)]
+        return import_onnx(model(nodes, {"x": (2, "n")}, ["y"]), shapes, memory)
+
+    words = Importer("Words", (".words",), (b"WORDS",), lambda given: isinstance(given, dict), load)
+    monkeypatch.setattr("webnn_compile.frontends.importers.IMPORTERS", [*IMPORTERS, words])
+    for name in ("net.words", "net"):
+        (tmp_path / name).write_text("WORDS Relu Neg")
+    given: Any
+    for given in (tmp_path / "net.words", tmp_path / "net", {"ops": ["Relu", "Neg"]}):
+        np.testing.assert_array_equal(webnn_compile.compile(given, shapes={"x": (2, 3)}).run({"x": X})["y"], -X.clip(0))
+    options = Options(shapes={"x": (2, 3)}, targets=("wasm",))
+    report = build(tmp_path / "net.words", tmp_path / "bundle", options, lambda _: None, lambda _: None)
+    assert report.operators == {"Relu": 1, "Neg": 1}
+    refused(b"just some words", r"is not an ONNX or Words model; give a file of ONNX \(\.onnx\), Words \(\.words\)")
+    refused(b"PK\x03\x04", "is not an ONNX or Words model but a zip archive")
