@@ -71,7 +71,9 @@ def find_importer(model: Model) -> Importer:
     if not isinstance(model, str | Path | bytes):
         fitting = [i for i in IMPORTERS if i.is_model(model)]
         if not fitting:
-            raise InputError(f"an object of type {type(model).__name__} is no model; give a path, bytes, or a model of {_formats()}")
+            raise InputError(
+                f"an object of type {type(model).__name__} is no model; give a path, bytes, or a model of {_formats()}"
+            )
         return fitting[0]
     head = model[:HEAD] if isinstance(model, bytes) else _head(model)
     name, suffix = ("the model", "") if isinstance(model, bytes) else (Path(model).name, Path(model).suffix.lower())
