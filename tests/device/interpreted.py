@@ -8,6 +8,7 @@ from math import lcm
 from typing import Any
 
 import numpy as np
+from webnn_compile.choices import DEFAULT, Choices
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.layout import Layout, LayoutPolicy
 from webnn_compile.ir.nodes import Buffer, Kernel
@@ -45,7 +46,9 @@ class InterpretedBackend:
     def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
         return None
 
-    def compile_kernel(self, naive: Kernel, placements: Sequence[Placement | None]) -> CompiledKernel:
+    def compile_kernel(
+        self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
+    ) -> CompiledKernel:
         kernel = naive
         for b in naive.params:
             if b.constant and len(b.shape) > 1 and b.layout is not None:
