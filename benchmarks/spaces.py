@@ -9,11 +9,12 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from webnn_compile.build.build_device import BACKENDS
 from webnn_compile.choices import DEFAULT, Choices, Record
 from webnn_compile.costs import CPU_COSTS
-from webnn_compile.device.compile_for_device import choice_for, compile_for_device
+from webnn_compile.device.compile_for_device import compile_for_device
+from webnn_compile.device.lower_for_device import choice_for
 from webnn_compile.errors import CannotExpress, ScheduleError
+from webnn_compile.glsl.backend import WebGl
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.pipeline.lazy_kernels import describe
 from webnn_compile.pipeline.lower_model import lower_model
@@ -22,11 +23,13 @@ from webnn_compile.schedule.schedule_cpu import schedule_cpu
 from webnn_compile.system.recursion import deep_recursion
 from webnn_compile.target import WASM_RELAXED
 from webnn_compile.tensor.choose_tile import choose_tile
+from webnn_compile.wgsl.backend import WebGpu
 
 from .cases import Case
 from .tables import Grid
 
-TARGETS = ("wasm", "webgpu", "webgl")
+BACKENDS = {"webgpu": WebGpu(), "webgl": WebGl()}
+TARGETS = ("wasm", *BACKENDS)
 
 Probe = Callable[[Choices], object]
 """Schedules a kernel."""

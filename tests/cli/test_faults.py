@@ -40,7 +40,7 @@ def test_our_fault(error: Exception, message: str, path: Path, tmp_path: Path, m
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("webnn_compile.build.build.lower_tensors", fail)
+    monkeypatch.setattr("webnn_compile.build.cpu_target.lower_tensors", fail)
     result = run(path, "--out", tmp_path / "out", *SHAPE)
     refused(result, message, 70)
     assert OUR_FAULT in result.output
@@ -54,7 +54,7 @@ def test_too_little_memory(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("webnn_compile.build.build.lower_tensors", fail)
+    monkeypatch.setattr("webnn_compile.build.cpu_target.lower_tensors", fail)
     refused(run(path, "--out", tmp_path / "out", *SHAPE), r"this machine lacks the memory for this model")
 
 

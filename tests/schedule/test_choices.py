@@ -20,7 +20,8 @@ from random_kernels import KINDS
 from webnn_compile.build.run_here import run_here
 from webnn_compile.choices import DEFAULT, Choices, Record, Replay
 from webnn_compile.costs import CPU_COSTS
-from webnn_compile.device.compile_for_device import choice_for, compile_for_device
+from webnn_compile.device.compile_for_device import compile_for_device
+from webnn_compile.device.lower_for_device import choice_for
 from webnn_compile.errors import InternalError, ScheduleError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl, fragment_kernel
