@@ -10,9 +10,9 @@ from webnn_compile.device.lower_for_device import choice_for
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.layout import CPU_LAYOUTS
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.native.jit import host_target
-from webnn_compile.pipeline.compile_for import CPU_LAYOUTS
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.schedule.schedule_cpu import schedule_cpu
 from webnn_compile.schedule.schedule_simt import schedule_simt
