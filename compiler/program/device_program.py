@@ -206,7 +206,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class DeviceProgram:
-    """`backend` is "webgpu" or "webgl". `host` is what the calls among `steps` run: a segment for each, in order."""
+    """`backend` is the name of its target. `host` is what the calls among `steps` run: a segment for each, in order."""
 
     backend: str
     name: str
@@ -268,7 +268,7 @@ class DeviceBackend(Protocol):
 
     @property
     def name(self) -> str:
-        """ "webgpu" or "webgl"."""
+        """That of its target."""
         ...
 
     @property
