@@ -7,8 +7,8 @@ constant, which is what a wasm load or an x86 operand can hold. What is decided 
 from __future__ import annotations
 
 from ..dtypes import F32
-from ..ir.addresses import Addresses, Items, affine_terms, lift
-from ..ir.index import Affine
+from ..ir.addresses import Address, Addresses, Items, address, offset_bias
+from ..ir.calls import Call, InOrder, Pointer
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import (
     Alloc,
@@ -19,15 +19,12 @@ from ..ir.nodes import (
     Kernel,
     Load,
     LoopKind,
-    Node,
-    Outline,
-    Scope,
     Seq,
     Stmt,
     Store,
     Var,
 )
-from ..ir.rewrite import free_vars, rewrite_top_down, substitute, walk
+from ..ir.rewrite import free_vars, walk
 from .llvm_expression import ExpressionWriter, Pointers
 from .llvm_module import LlvmModule
 from .llvm_types import llvm_type, memory_type
@@ -49,7 +46,7 @@ def render_kernel(kernel: Kernel, module: LlvmModule) -> str:
 
 
 class FunctionWriter(ExpressionWriter):
-    """One LLVM function in the making. `pointers` maps (buffer, items) to what points there, lifted."""
+    """One LLVM function in the making. `pointers` maps (buffer, items) to what points there, biased."""
 
     def __init__(self, module: LlvmModule, pointers: Pointers, variables: dict[Var, str]) -> None:
         super().__init__(module)
@@ -80,49 +77,22 @@ class FunctionWriter(ExpressionWriter):
                 self.statement(body)
             case For(_, _, LoopKind.SERIAL, _):
                 self.loop(s)
-            case For(_, _, LoopKind.IN_ORDER, _):
+            case InOrder():
                 self.in_order(s)
-            case For(_, _, LoopKind.CORE, _):
-                self.share(s)
-            case Outline(body):
-                self.call(body)
+            case Call(For(_, _, LoopKind.CORE, _) as loop):
+                self.parallel_region(s, loop)
+            case Call():
+                self.tile(s)
             case _:
                 raise AssertionError(f"not lowered: {s!r}")
 
     def loop(self, loop: For, begin: str = "0", end: str = "") -> None:
         """Counts up, from `begin` to `end` where they are given (which are then not equal); the pointers that the loop
         advances are phis beside the counter."""
-        bound = frozenset(self.variables)
-        inside = bound | {loop.var}
-        forms = dict.fromkeys((a.buffer, a.within(inside), a.within(bound)) for a in self.addresses.below(loop.body))
         head, done, before = self.label("loop"), self.label("done"), self.block
-        saved_pointers, saved_variables = dict(self.pointers), dict(self.variables)
-        moving: list[tuple[str, str, int]] = []
-        late: list[tuple[Buffer, Items, str]] = []
-        starts: dict[tuple[Buffer, Items], str] = {}
-        for buffer, now, outside in forms:
-            if now != outside and (buffer, outside) not in starts:
-                starts[buffer, outside] = self.pointer(buffer, outside)
-        for buffer, now, outside in forms:
-            if now == outside:
-                continue
-            start = starts[buffer, outside]
-            step = dict(now).get(loop.var, 0)
-            place = start
-            if step:
-                advanced = frozenset({*outside, (loop.var, step)})
-                if (buffer, advanced) not in self.pointers:
-                    self.pointers[buffer, advanced] = self.fresh("at")
-                    size = step * buffer.dtype.bytes
-                    first = self.offset(start, buffer, frozenset(), lift(frozenset({(loop.var, step)})))
-                    moving.append((self.pointers[buffer, advanced], self.advance(first, begin, size), size))
-                place = self.pointers[buffer, advanced]
-                if advanced != now:
-                    late.append((buffer, now, place))
-            else:
-                late.append((buffer, now, place))
+        saved = dict(self.pointers), dict(self.variables), dict(self.constants)
+        moving, derived = self._loop_pointers(loop, begin)
         counter = self.fresh("i")
-        saved_constants = dict(self.constants)
         self._keep_constants(loop.body)
         self.emit(f"br label %{head}")
         self.lines.append(f"{head}:")
@@ -130,7 +100,7 @@ class FunctionWriter(ExpressionWriter):
         self.lines.append("")
         self.block = head
         self.variables[loop.var] = counter
-        for buffer, now, place in late:
+        for buffer, now, place in derived:
             rest = frozenset(i for i in now if i[0] != loop.var and free_vars(i[0]) & {loop.var})
             self.pointers[buffer, now] = self.offset(place, buffer, rest, 0)
         self.values.clear()
@@ -145,61 +115,75 @@ class FunctionWriter(ExpressionWriter):
         self.lines[slot] = "\n".join(phis)
         self.lines.append(f"{done}:")
         self.block = done
-        self.pointers, self.variables = saved_pointers, saved_variables
-        self.constants = saved_constants
+        self.pointers, self.variables, self.constants = saved
         self.values.clear()
+
+    def _loop_pointers(
+        self, loop: For, begin: str
+    ) -> tuple[list[tuple[str, str, int]], list[tuple[Buffer, Items, str]]]:
+        """The pointers that the loop advances: name, start, step in bytes. And the forms that are known inside and lie
+        otherwise: buffer, items, the pointer from which they are reached."""
+        bound = frozenset(self.variables)
+        inside = bound | {loop.var}
+        forms = dict.fromkeys((a.buffer, a.within(inside), a.within(bound)) for a in self.addresses.below(loop.body))
+        changing = [(buffer, now, outside) for buffer, now, outside in forms if now != outside]
+        starts: dict[tuple[Buffer, Items], str] = {}
+        for buffer, _, outside in changing:
+            if (buffer, outside) not in starts:
+                starts[buffer, outside] = self.pointer(buffer, outside)
+        moving: list[tuple[str, str, int]] = []
+        derived: list[tuple[Buffer, Items, str]] = []
+        for buffer, now, outside in changing:
+            place = starts[buffer, outside]
+            step = dict(now).get(loop.var, 0)
+            advanced = frozenset({*outside, (loop.var, step)}) if step else outside
+            if step:
+                if (buffer, advanced) not in self.pointers:
+                    self.pointers[buffer, advanced] = self.fresh("at")
+                    size = step * buffer.dtype.bytes
+                    first = self.offset(place, buffer, frozenset(), offset_bias(frozenset({(loop.var, step)})))
+                    moving.append((self.pointers[buffer, advanced], self.advance(first, begin, size), size))
+                place = self.pointers[buffer, advanced]
+            if advanced != now:
+                derived.append((buffer, now, place))
+        return moving, derived
 
     def _keep_constants(self, body: Stmt) -> None:
         """Makes the vectors of constants of an innermost loop opaque, where they are many: LLVM for wasm puts what it
         counts no registers for back into the loop, and V8 takes three instructions for each of them, each time."""
         found: dict[str, str] = {}
         for n in walk(body):
-            if isinstance(n, For):
+            if isinstance(n, For | InOrder):
                 return
             if isinstance(n, Splat) and isinstance(n.a, Const) and n.a.dtype == F32 and n.a.value != 0:
                 found[self.value(n)] = llvm_type(n.a.dtype, n.lanes)
         if len(found) >= MANY_CONSTANTS:
             self.constants.update({text: self._opaque(kind, text, fixed=False) for text, kind in found.items()})
 
-    def in_order(self, loop: For) -> None:
-        """The iterations one behind the other. Between them, what they keep in registers passes through an empty
-        instruction that LLVM knows nothing of, so that what stands before is computed before.
-
-        Single elements are read through pointers that advance likewise: V8 takes an instruction to add a constant to
-        the address of a load that fills a vector with one element, and another one for each constant.
-        """
-        sums = {(n.buffer, n.indices): n for n in walk(loop.body) if isinstance(n, Store) and n.buffer in self.locals}
-        walks = self._walks(loop)
+    def in_order(self, s: InOrder) -> None:
+        """The iterations. Between them, what they keep in registers passes through an empty instruction that LLVM can
+        see nothing of, so that what stands before is computed before."""
         around = dict(self.ahead)
-        for i in range(loop.var.extent):
+        for i, iteration in enumerate(s.iterations):
             if i:
-                for store in sums.values():
-                    self._settle(store)
-                for (buffer, items), step in walks.items():
-                    at, done = self.ahead.get((buffer, items), (self.pointer(buffer, items), 0))
-                    at = self.offset(at, buffer, frozenset(), step)
-                    self.ahead[buffer, items] = self._opaque("ptr", at), done + step
-            self.statement(substitute(loop.body, {loop.var: Const(i)}))
+                for total in s.sums:
+                    self._settle(total)
+                for advance in s.advances:
+                    self._advance(address(advance.pointer), advance.step)
+            self.statement(iteration)
         self.ahead = around
 
-    def _walks(self, loop: For) -> dict[tuple[Buffer, Items], int]:
-        """The pointers through which single elements are read, with how far the loop moves each, in elements. What it
-        moves down stays: on the way it might leave the memory, where what a load adds does not wrap around."""
-        bound = frozenset(self.variables)
-        found: dict[tuple[Buffer, Items], int] = {}
-        for n in walk(loop.body):
-            if isinstance(n, Load) and n.buffer.scope is Scope.GLOBAL and not isinstance(n.indices[0], Ramp):
-                a = self.addresses.of(n)
-                known = a.within(bound)
-                moved = dict(a.items - known)
-                if moved.keys() == {loop.var} and moved[loop.var] > 0:
-                    found.setdefault((a.buffer, known), moved[loop.var])
-        return found
+    def _advance(self, pointer: Address, step: int) -> None:
+        """Moves a pointer, which is opaque from here on."""
+        key = pointer.buffer, pointer.items
+        at, done = self.ahead.get(key, (self.pointer(*key), 0))
+        at = self.offset(at, pointer.buffer, frozenset(), step)
+        self.ahead[key] = self._opaque("ptr", at), done + step
 
-    def _settle(self, store: Store) -> None:
-        """What `store` has left in a local buffer is opaque from here on."""
-        kind, align = memory_type(store.buffer.dtype, lanes_of(store.indices[0])), store.buffer.dtype.bytes
-        slot = self._where(store)
+    def _settle(self, total: Load) -> None:
+        """What a local buffer holds there is opaque from here on."""
+        kind, align = memory_type(total.dtype, lanes_of(total)), total.dtype.bytes
+        slot = self._where(total)
         value = self._opaque(kind, self.instruction(f"load {kind}, ptr {slot}, align {align}"))
         self.emit(f"store {kind} {value}, ptr {slot}, align {align}")
 
@@ -210,7 +194,7 @@ class FunctionWriter(ExpressionWriter):
         return self.instruction(f'call {kind} asm{effect} "", "={register},0"({kind} {value})')
 
     def pointer(self, buffer: Buffer, items: Items) -> str:
-        """A pointer to buffer + items, all of them known here, lifted."""
+        """A pointer to buffer + items, all of them known here, biased."""
         found = self.pointers.get((buffer, items))
         if found is None:
             found = self.offset(self.pointers[buffer, frozenset()], buffer, items, 0)
@@ -218,10 +202,10 @@ class FunctionWriter(ExpressionWriter):
         return found
 
     def offset(self, base: str, buffer: Buffer, items: Items, constant: int) -> str:
-        """base + items + constant elements, lifted by what the items need."""
+        """base + items + constant elements, biased by what the items need."""
         size = buffer.dtype.bytes
-        if above := lift(items):
-            base = self.offset(base, buffer, frozenset(), above)
+        if bias := offset_bias(items):
+            base = self.offset(base, buffer, frozenset(), bias)
         for atom, c in sorted(items, key=lambda item: self._rank(*item)):
             base = self.advance(base, self.value(atom), c * size)
         if constant:
@@ -240,6 +224,11 @@ class FunctionWriter(ExpressionWriter):
         """An order that does not depend on identities, so that equal input gives equal text."""
         return -coefficient, repr(atom), sorted(self.variables.get(v, "") for v in free_vars(atom))
 
+    def at(self, pointer: Pointer) -> str:
+        """A pointer as a value."""
+        a = address(pointer)
+        return self.offset(self.pointer(a.buffer, a.items), a.buffer, frozenset(), a.constant - offset_bias(a.items))
+
     def place(self, access: Load | Store) -> str:
         """The pointer of an access to global memory."""
         a = self.addresses.of(access)
@@ -247,15 +236,12 @@ class FunctionWriter(ExpressionWriter):
         base, done = self.pointer(a.buffer, known), 0
         if not isinstance(access.indices[0], Ramp):
             base, done = self.ahead.get((a.buffer, known), (base, 0))
-        return self.offset(base, a.buffer, a.items - known, a.constant - lift(a.items) - done)
+        return self.offset(base, a.buffer, a.items - known, a.constant - offset_bias(a.items) - done)
 
-    def share(self, loop: For) -> None:
+    def parallel_region(self, s: Call, loop: For) -> None:
         """The loop as a function `(arguments, begin, end)`, which `parallel_for` calls for chunks of the iterations;
-        the arguments are pointers to the buffers and the variables of loops around this one, in memory."""
-        buffers = list(dict.fromkeys(a.buffer for a in self.addresses.below(loop.body)))
-        needed = free_vars(loop)
-        around = [v for v in self.variables if v in needed]
-        kind = f"{{ {', '.join(['ptr'] * len(buffers) + ['i32'] * len(around))} }}"
+        the arguments are the pointers and the numbers, in memory."""
+        kind = f"{{ {', '.join(['ptr'] * len(s.pointers) + ['i32'] * len(s.numbers))} }}"
         f = FunctionWriter(self.module, {}, {})
         slot = self.fresh("arguments")
         self.entry.append(f"  {slot} = alloca {kind}, align 16")
@@ -267,70 +253,22 @@ class FunctionWriter(ExpressionWriter):
             inner = f.instruction(f"getelementptr inbounds {kind}, ptr %arguments, i32 0, i32 {number}")
             return f.instruction(f"load {of}, ptr {inner}")
 
-        for i, b in enumerate(buffers):
-            f.pointers[b, frozenset()] = argument(i, "ptr", self.pointers[b, frozenset()])
-        for i, v in enumerate(around, len(buffers)):
+        for i, (param, pointer) in enumerate(zip(s.params, s.pointers, strict=True)):
+            f.pointers[param, frozenset()] = argument(i, "ptr", self.at(pointer))
+        for i, v in enumerate(s.numbers, len(s.pointers)):
             f.variables[v] = argument(i, "i32", self.variables[v])
         f.loop(loop, "%begin", "%end")
         self.module.declare(f"void @{PARALLEL_FOR}(ptr, ptr, i32)")
         name = self.module.add("cores", f.text(["ptr %arguments", "i32 %begin", "i32 %end"]))
         self.emit(f"call void @{PARALLEL_FOR}(ptr @{name}, ptr {slot}, i32 {loop.var.extent})")
 
-    def call(self, body: Stmt) -> None:
-        """The region as a function of pointers to what it touches (outer variables and least constants already added)
-        and of the outer variables that it needs as numbers; equal regions become one function."""
-        bound = frozenset(self.variables)
-        groups: dict[tuple[Buffer, Items, Items], int] = {}
-        for a in self.addresses.below(body):
-            outer = a.within(bound)
-            key = (a.buffer, outer, a.items - outer)
-            least = a.constant - lift(a.items - outer)
-            groups[key] = min(groups.get(key, least), least)
-        arguments: list[str] = []
-        stand_ins: dict[tuple[Buffer, Items], tuple[Buffer, Items, int]] = {}
-        pointers: Pointers = {}
-        for (buffer, outer, inner), least in groups.items():
-            stand_in = Buffer(buffer.name, buffer.shape, buffer.dtype)
-            pointers[stand_in, frozenset()] = f"%p{len(arguments)}"
-            argument = self.offset(self.pointer(buffer, outer), buffer, frozenset(), least - lift(outer))
-            arguments.append(f"ptr {argument}")
-            stand_ins[buffer, outer | inner] = (stand_in, inner, least)
-        region = _rebase(body, stand_ins, self.addresses)
-        needed = free_vars(region)
-        variables: dict[Var, str] = {}
-        for v, name in self.variables.items():
-            if v in needed:
-                variables[v] = f"%n{len(variables)}"
-                arguments.append(f"i32 {name}")
+    def tile(self, s: Call) -> None:
+        """The call of a function of pointers and numbers; equal ones become one."""
+        arguments = [f"ptr {self.at(p)}" for p in s.pointers] + [f"i32 {self.variables[v]}" for v in s.numbers]
+        pointers: Pointers = {(b, frozenset()): f"%p{i}" for i, b in enumerate(s.params)}
+        variables = {v: f"%n{i}" for i, v in enumerate(s.numbers)}
         params = [f"ptr {p}" for p in pointers.values()] + [f"i32 {n}" for n in variables.values()]
         f = FunctionWriter(self.module, pointers, variables)
-        f.statement(region)
+        f.statement(s.body)
         name = self.module.add("tile", f.text(params))
         self.emit(f"call void @{name}({', '.join(arguments)})")
-
-
-def _rebase(body: Stmt, stand_ins: dict[tuple[Buffer, Items], tuple[Buffer, Items, int]], addresses: Addresses) -> Stmt:
-    """The region with its accesses relative to the pointers that it is called with."""
-
-    def index(access: Load | Store) -> tuple[Buffer, Expr]:
-        a = addresses.of(access)
-        stand_in, inner, least = stand_ins[a.buffer, a.items]
-        terms = tuple(t for t in affine_terms(access) if t in inner)
-        flat = _swap(Affine(terms, a.constant - least).to_expr())
-        at = access.indices[0]
-        return stand_in, Ramp(flat, at.lanes) if isinstance(at, Ramp) else flat
-
-    def rule(n: Node) -> Node | None:
-        match n:
-            case Load(buffer, _, guard) if buffer.scope is Scope.GLOBAL:
-                stand_in, at = index(n)
-                return Load(stand_in, (at,), None if guard is None else _swap(guard))
-            case Store(buffer, _, value) if buffer.scope is Scope.GLOBAL:
-                stand_in, at = index(n)
-                return Store(stand_in, (at,), _swap(value))
-        return None
-
-    def _swap(e: Expr) -> Expr:
-        return rewrite_top_down(e, rule)
-
-    return rewrite_top_down(body, rule)

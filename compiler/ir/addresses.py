@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from .calls import Call, InOrder, Pointer
 from .index import Affine, affine
 from .lanes import Ramp
 from .nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Scope, Seq, Store, Var
@@ -16,18 +17,19 @@ Items = frozenset[tuple[Expr, int]]
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """buffer + sum of items + constant, in elements."""
+    """buffer + sum of items + constant, in elements; `terms` are the items in the order of the access's index."""
 
     buffer: Buffer
     items: Items
     constant: int
+    terms: tuple[tuple[Expr, int], ...] = field(compare=False)
 
     def within(self, bound: frozenset[Var]) -> Items:
         """The items that are known where just the variables `bound` are."""
         return frozenset((a, c) for a, c in self.items if is_known(a, bound))
 
 
-def lift(items: Items) -> int:
+def offset_bias(items: Items) -> int:
     """What is added to items that count down, so that no pointer leaves its buffer on the way: in wasm one before the
     memory would trap, since what a load adds to its address does not wrap around."""
     ranges = [Affine(((a, c),), 0).range() for a, c in items if c < 0]
@@ -41,11 +43,11 @@ def is_known(atom: Expr, bound: frozenset[Var]) -> bool:
     return free_vars(atom) <= bound and not any(True for _ in loads(atom))
 
 
-def address(access: Load | Store) -> Address:
+def address(access: Load | Store | Pointer) -> Address:
     """The address of a flat access."""
-    (index,) = access.indices
+    (index,) = (access.offset,) if isinstance(access, Pointer) else access.indices
     form = affine(index.base if isinstance(index, Ramp) else index)
-    return Address(access.buffer, frozenset(form.terms), form.constant)
+    return Address(access.buffer, frozenset(form.terms), form.constant, form.terms)
 
 
 class Addresses:
@@ -69,16 +71,13 @@ class Addresses:
         return known[1]
 
     def _find(self, node: Node) -> Iterator[Address]:
-        if isinstance(node, For | Alloc | Seq | Outline | If):
-            for part in children(node):
+        if isinstance(node, For | Alloc | Seq | Outline | If | InOrder):
+            for part in node.iterations if isinstance(node, InOrder) else children(node):
                 yield from self.below(part)
+        elif isinstance(node, Call):
+            # The function reads and writes through what it is given.
+            yield from map(address, node.pointers)
         else:
             for n in walk(node):
                 if isinstance(n, Load | Store) and n.buffer.scope is Scope.GLOBAL:
                     yield self.of(n)
-
-
-def affine_terms(access: Load | Store) -> tuple[tuple[Expr, int], ...]:
-    """The atoms of a flat access with their coefficients, in order of appearance."""
-    (index,) = access.indices
-    return affine(index.base if isinstance(index, Ramp) else index).terms

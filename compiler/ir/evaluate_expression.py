@@ -25,11 +25,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(slots=True)
 class State:
-    """The memory, the loop variables so far, and the values of shared nodes, which hold for one statement."""
+    """The memory, the loop variables so far, and the values of shared nodes, which hold for one statement. `origins`
+    says of a function's parameters, which are flat, at which element of their memory they begin."""
 
     memory: dict[Buffer, Array]
     env: dict[Var, int] = field(default_factory=dict)
     known: dict[int, Any] = field(default_factory=dict)
+    origins: dict[Buffer, int] = field(default_factory=dict)
 
 
 Evaluator = Callable[[State], Any]
@@ -202,7 +204,10 @@ class Evaluators:
 
         def place(state: State) -> tuple[Any, ...]:
             at = tuple([value(state) for value in values])
-            for i, extent in zip(at, extents, strict=True):
+            shape = extents
+            if state.origins and buffer in state.origins:
+                at, shape = (at[0] + state.origins[buffer],), state.memory[buffer].shape
+            for i, extent in zip(at, shape, strict=True):
                 if not (0 <= i < extent if isinstance(i, int) else np.all((i >= 0) & (i < extent))):
                     where = ", ".join(map(str, at))
                     raise InternalError(f"kernel {self._kernel}: access to {buffer!r} at [{where}] is out of range")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InternalError
 from .all_reduce import AllReduce, Among
+from .calls import Call, InOrder
 from .evaluate_expression import Evaluators, State
 from .grid import find_grid
 from .nodes import Alloc, Barrier, Buffer, Expr, For, If, Kernel, LoopKind, Outline, Seq, Stmt, Store, Var
@@ -78,6 +79,11 @@ class _Run:
                 self.statement(body)
             case Outline(body):
                 self.statement(body)
+            case Call():
+                self.call(s)
+            case InOrder(iterations):
+                for x in iterations:
+                    self.statement(x)
             case If(cond, body):
                 self.state.known.clear()
                 if self.value(cond):
@@ -88,6 +94,16 @@ class _Run:
                 self.state.memory[buffer][at] = self.value(value)
             case _:
                 raise AssertionError(f"not a statement: {s!r}")
+
+    def call(self, s: Call) -> None:
+        """Runs the body with what the function is given, and nothing else."""
+        self.state.known.clear()
+        env = {v: self.state.env[v] for v in s.numbers}
+        inner = _Run(self.kernel, {}, self.subgroups, self.evaluators, env)
+        for param, p in zip(s.params, s.pointers, strict=True):
+            inner.state.memory[param] = self.state.memory[p.buffer]
+            inner.state.origins[param] = self.state.origins.get(p.buffer, 0) + self.value(p.offset)
+        inner.statement(s.body)
 
     def workgroup(self, s: Stmt) -> None:
         """Invocations that meet at barriers: each runs to its next one in turn."""

@@ -4,6 +4,7 @@
     Buffer = (name, shape, dtype, scope)                     scope = GLOBAL | SHARED | LOCAL     (identity equality)
     Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value)
            | Alloc(buffer, body) | Seq(stmts) | Outline(body) | If(cond, body) | Barrier()
+           | Call(body, params, pointers, numbers) | InOrder(iterations, sums, advances)   (calls.py: lowered for LLVM)
     Expr   = Const(value, dtype) | Var(name, extent) | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
@@ -21,9 +22,11 @@ Semantics worth knowing:
   optimising compiler takes over between calls, not inside a long loop).
 - An IN_ORDER loop is written out like an UNROLL loop, but nothing of an iteration may wait for the next one: LLVM
   for wasm would first load what all of them need, in more registers than there are. What it leaves in local buffers is
-  float32, at places that depend on no loop inside but UNROLL and VECTOR ones.
+  float32, at places that depend on no loop inside but UNROLL and VECTOR ones. `InOrder` is such a loop written out.
 - A CORE loop stands in no other statement but a `Seq` or a serial loop that is not parallel: the cores of a CPU share
   its iterations.
+- `Call(body, ...)` is what an outlined region or a CORE loop becomes: `body` as a function that sees no more than its
+  parameters.
 - BLOCK and THREAD loops stand outermost, perfectly nested, blocks before threads, all parallel: on a GPU their
   iterations are workgroups and the invocations of one. The innermost of each kind is dimension x. `ir/grid.py` reads
   them. A SHARED buffer is allocated between the two and belongs to a workgroup.
@@ -37,11 +40,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 
 from ..dtypes import BOOL, F32, I32, DType
 
 if TYPE_CHECKING:
+    from .calls import Call, InOrder
     from .layout import Layout
 
 
@@ -324,7 +328,7 @@ class Barrier:
     """Every invocation of a workgroup arrives here before any goes on; what they stored is then seen by all."""
 
 
-Stmt = For | Store | Alloc | Seq | Outline | If | Barrier
+Stmt = Union[For, Store, Alloc, Seq, Outline, If, Barrier, "Call", "InOrder"]
 Node = Expr | Stmt
 
 

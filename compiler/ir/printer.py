@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .all_reduce import AllReduce
+from .calls import Call, InOrder, Pointer
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
@@ -107,6 +108,9 @@ class _Printer:
                 return f"{op}[{over}; {self.expr(init)}]({self.expr(value)})"
         raise AssertionError(f"not an expression: {e!r}")
 
+    def pointer(self, p: Pointer) -> str:
+        return f"&{self.buffer(p.buffer)}[{self.expr(p.offset)}]"
+
     def stmt(self, s: Stmt, depth: int) -> str:
         pad = "  " * depth
         match s:
@@ -129,4 +133,11 @@ class _Printer:
                 return f"{pad}if {self.expr(cond)}:\n{self.stmt(body, depth + 1)}"
             case Barrier():
                 return f"{pad}barrier\n"
+            case Call(body, params, pointers, numbers):
+                given = [f"{self.buffer(b)} = {self.pointer(p)}" for b, p in zip(params, pointers, strict=True)]
+                return f"{pad}call({', '.join([*given, *map(self.expr, numbers)])}):\n{self.stmt(body, depth + 1)}"
+            case InOrder(iterations, sums, advances):
+                past = [*map(self.expr, sums), *(f"{self.pointer(a.pointer)} += {a.step}" for a in advances)]
+                texts = [self.stmt(x, depth + 1) for x in iterations]
+                return f"{pad}in order, past {', '.join(past)}:\n" + f"{pad}then:\n".join(texts)
         raise AssertionError(f"not a statement: {s!r}")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from .all_reduce import AllReduce
+from .calls import Advance, Call, InOrder, Pointer
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
@@ -75,6 +76,8 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Barrier: _none,
     Store: lambda n: (*n.indices, n.value),
     Seq: lambda n: n.stmts,
+    Call: lambda n: (*(p.offset for p in n.pointers), n.body),
+    InOrder: lambda n: (*n.iterations, *n.sums, *(a.pointer.offset for a in n.advances)),
 }
 # A table, not a `match`: half of the compiler's time is spent in walks over trees.
 _LEAVES = frozenset(kind for kind, get in _CHILDREN.items() if get is _none)
@@ -115,7 +118,19 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     If: lambda _, c: If(c[0], c[1]),
     Store: lambda n, c: Store(n.buffer, c[:-1], c[-1]),
     Seq: lambda _, c: Seq(c),
+    Call: lambda n, c: replace(n, body=c[-1], pointers=tuple(map(_moved, n.pointers, c[:-1]))),
+    InOrder: lambda n, c: _in_order(n, c),
 }
+
+
+def _moved(pointer: Pointer, offset: Expr) -> Pointer:
+    return Pointer(pointer.buffer, offset)
+
+
+def _in_order(n: InOrder, c: tuple[Any, ...]) -> InOrder:
+    first, last = len(n.iterations), len(n.iterations) + len(n.sums)
+    advances = (Advance(_moved(a.pointer, offset), a.step) for a, offset in zip(n.advances, c[last:], strict=True))
+    return InOrder(c[:first], c[first:last], tuple(advances))
 
 
 def with_children(node: Node, new: tuple[Node, ...]) -> Node:

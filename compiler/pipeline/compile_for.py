@@ -13,6 +13,9 @@ from ..ir.simplify import simplify
 from ..passes.flatten_indices import flatten_indices
 from ..passes.lower_float16 import lower_float16
 from ..passes.lower_math import lower_math
+from ..passes.outline_cores import outline_cores
+from ..passes.outline_tiles import outline_tiles
+from ..passes.unroll_in_order import unroll_in_order
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
 from ..program.plan_memory import aligned
@@ -54,6 +57,9 @@ LOWERING_PASSES: tuple[KernelPass, ...] = (
     simplify,
     lower_math,
     lower_float16,
+    outline_tiles,
+    outline_cores,
+    unroll_in_order,
 )
 """From a scheduled kernel to one that the LLVM renderer takes. Unrolled loops multiply what later passes see, so what
 can be done once for all their iterations comes before."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8
 from webnn_compile.errors import InternalError
+from webnn_compile.ir.calls import Call, InOrder, Pointer
 from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import (
@@ -212,6 +214,9 @@ STAGES: dict[str, tuple[Stmt, str]] = {
     "unroll_loops": (For(J, Store(Y, (J,), ONE), LoopKind.UNROLL), "an unroll loop is left"),
     "lower_math": (of(Unary("exp", XI)), "a function without an instruction is left: exp"),
     "lower_float16": (of(Cast(F32, Cast(F16, XI))), "a float16 conversion is left"),
+    "outline_tiles": (Outline(of(XI)), "an outlined region is left"),
+    "outline_cores": (For(I, Store(Y, (I,), XI), LoopKind.CORE), "a core loop in no function is left"),
+    "unroll_in_order": (For(I, Store(Y, (I,), XI), LoopKind.IN_ORDER), "a loop in order is left"),
 }
 
 
@@ -226,6 +231,54 @@ def test_what_a_pass_does_away_with_is_gone_from_then_on(stage: str) -> None:
             verify_kernel(kernel(body), later)
     for earlier in list(STAGES)[: list(STAGES).index(stage)]:
         verify_kernel(kernel(body), earlier)
+
+
+START = Const(0)
+P, Q = Buffer("p", (8,), F32), Buffer("q", (8,), F32)
+
+
+def call(body: Stmt, *numbers: Var, to: Expr = START, write: Buffer = Y) -> Stmt:
+    """A function of p, which is x from `to` on, and q, which is `write`."""
+    return Call(body, (P, Q), (Pointer(X, to), Pointer(write, Const(0))), numbers)
+
+
+def copy_in_function(at: Expr = START) -> Stmt:
+    return Store(Q, (Const(0),), Load(P, (at,)))
+
+
+def in_order(*sums: Load, body: Stmt | None = None) -> Stmt:
+    return Alloc(COUNT, Alloc(LOCAL, InOrder((body or Store(Y, (Const(0),), ONE),), sums, ())))
+
+
+LOWERED_FAULTS: dict[str, tuple[Stmt, str]] = {
+    "buffer from outside": (call(Store(Q, (Const(0),), Load(X, (Const(0),)))), "loads from Buffer(x"),
+    "variable from outside": (For(J, call(copy_in_function(J))), "variable j is used outside its loop"),
+    "variable of no loop": (call(copy_in_function(J), J), "variables that are used outside their loops"),
+    "pointer of no loop": (call(copy_in_function(), to=J), "variable j is used outside its loop"),
+    "store through a pointer to an input": (call(copy_in_function(), write=X), "stores to Buffer(q"),
+    "index beyond": (call(copy_in_function(Const(8))), "an index may leave Buffer(p"),
+    "argument of another dtype": (call(copy_in_function(), write=N), "parameters and arguments differ"),
+    "pointer to no parameter": (
+        Alloc(LOCAL, Call(copy_in_function(), (P, Q), (Pointer(LOCAL, Const(0)), Pointer(Y, Const(0))), ())),
+        "no place in a parameter",
+    ),
+    "loop among iterations in order": (in_order(body=For(J, Store(Y, (J,), ONE))), "iterations in order hold loops"),
+    "sum that is no float32": (in_order(Load(COUNT, ())), "no local float32"),
+    "sum in memory": (in_order(Load(X, (Const(0),))), "no local float32"),
+}
+
+
+@pytest.mark.parametrize("fault", LOWERED_FAULTS)
+def test_fault_of_a_lowered_kernel(fault: str) -> None:
+    body, message = LOWERED_FAULTS[fault]
+    with pytest.raises(InternalError, match=re.escape(message)):
+        verify_kernel(kernel(body), "simplify")
+
+
+def test_functions_and_iterations_in_order_pass() -> None:
+    guarded = Store(Q, (Const(0),), Load(P, (J,), J < 2))
+    for body in (For(J, call(copy_in_function(J), J)), For(J, call(guarded, J, to=J - 4)), in_order()):
+        verify_kernel(kernel(body), "simplify")
 
 
 def test_a_shared_expression_is_checked_once() -> None:

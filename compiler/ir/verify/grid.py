@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...dtypes import F32
 from ..all_reduce import AllReduce, Among
+from ..calls import InOrder
 from ..nodes import Barrier, For, If, LoopKind, Node, Scope, Seq, Stmt, Store
 from .place import Place, shown, unique
 
@@ -51,6 +52,14 @@ def check_collective(s: Store, value: AllReduce) -> Iterator[str]:
         yield f"what invocations compute together is stored where all of them store it: {shown(s)}"
     if value.op not in (("+", "*") if value.among is Among.BEFORE else ("+", "*", "max", "min")):
         yield f"invocations do not compute {value.op} together: {shown(s)}"
+
+
+def check_in_order(s: InOrder) -> Iterator[str]:
+    """Problems of iterations that are written out, and of what passes between them."""
+    if any(isinstance(n, For) for x in s.iterations for n in unique(x)):
+        yield f"iterations in order hold loops: {shown(s)}"
+    if any(x.buffer.scope is Scope.GLOBAL or x.dtype != F32 for x in s.sums):
+        yield f"what passes between iterations in order is no local float32: {shown(s)}"
 
 
 def _is_out_of_order(n: Node) -> bool:

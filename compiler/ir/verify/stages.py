@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...dtypes import F16
-from ..nodes import COMPARISONS, Binary, Cast, For, Kernel, Load, LoopKind, Node, Store, Unary
+from ..calls import Call
+from ..nodes import COMPARISONS, Binary, Cast, For, Kernel, Load, LoopKind, Node, Outline, Seq, Store, Unary
+from ..rewrite import children
 from .place import shown, unique
 
 LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})
@@ -38,12 +40,27 @@ def _a_float16_conversion(n: Node) -> bool:
     return isinstance(n, Cast) and F16 in (n.type, n.a.dtype)
 
 
+def _an_outlined_region(n: Node) -> bool:
+    return isinstance(n, Outline)
+
+
+def _a_core_loop_in_no_function(n: Node) -> bool:
+    return not isinstance(n, Call) and any(isinstance(c, For) and c.kind is LoopKind.CORE for c in children(n))
+
+
+def _a_loop_in_order(n: Node) -> bool:
+    return isinstance(n, For) and n.kind is LoopKind.IN_ORDER
+
+
 LOWERED: dict[str, Callable[[Node], bool]] = {
     "flatten_indices": _an_access_by_several_indices,
     "vectorize_loops": _a_vector_loop,
     "unroll_loops": _an_unroll_loop,
     "lower_math": _a_function_without_an_instruction,
     "lower_float16": _a_float16_conversion,
+    "outline_tiles": _an_outlined_region,
+    "outline_cores": _a_core_loop_in_no_function,
+    "unroll_in_order": _a_loop_in_order,
 }
 """By lowering pass, in their order: what is gone from then on."""
 
@@ -59,7 +76,7 @@ def leftovers(kernel: Kernel, after: str) -> Iterator[str]:
     if after not in LOWERED:
         return
     banned = tuple(LOWERED.values())[: list(LOWERED).index(after) + 1]
-    for n in unique(kernel.body):
+    for n in unique(Seq((kernel.body,))):
         for rule in banned:
             if rule(n):
                 yield f"{rule.__name__.strip('_').replace('_', ' ')} is left: {shown(n)}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...dtypes import BOOL
+from ...dtypes import BOOL, I32
 from ..all_reduce import AllReduce
+from ..calls import Call, InOrder
 from ..lanes import lanes_of
 from ..nodes import Alloc, Expr, For, If, Load, Outline, Scope, Seq, Stmt, Store, Var
 from ..rewrite import children
 from .accesses import check_access
-from .grid import check_collective, check_condition, check_loop, inside_loop
+from .grid import check_collective, check_condition, check_in_order, check_loop, inside_loop
 from .place import Place, shown
 from .types import check_guard, check_types
 
@@ -42,6 +43,14 @@ def check_statement(s: Stmt, at: Place) -> Iterator[str]:
             yield from check_statement(body, replace(at, conditions=(*at.conditions, cond), outermost=False))
         case Store():
             yield from _store(s, at)
+        case Call():
+            yield from _call(s, at)
+        case InOrder(iterations, sums, advances):
+            yield from check_in_order(s)
+            for x in iterations:
+                yield from check_statement(x, replace(at, top=False, outermost=False))
+            for e in (*sums, *(a.pointer.offset for a in advances)):
+                yield from _expression(e, at, set())
 
 
 def _store(s: Store, at: Place) -> Iterator[str]:
@@ -57,6 +66,21 @@ def _store(s: Store, at: Place) -> Iterator[str]:
         yield from _expression(e, at, seen)
     if isinstance(s.value, AllReduce):
         yield from check_collective(s, s.value)
+
+
+def _call(s: Call, at: Place) -> Iterator[str]:
+    """Problems of a function, which sees its parameters alone, and of what it is called with."""
+    if [b.dtype for b in s.params] != [p.buffer.dtype for p in s.pointers]:
+        yield f"parameters and arguments differ: {shown(s)}"
+    for p in s.pointers:
+        if p.buffer not in at.readable or p.buffer.scope is not Scope.GLOBAL or p.offset.dtype != I32:
+            yield f"a function is called with what is no place in a parameter: {shown(p.offset)} of {p.buffer!r}"
+        yield from _expression(p.offset, at, set())
+    if not at.variables.issuperset(s.numbers):
+        yield f"a function is called with variables that are used outside their loops: {shown(s)}"
+    writable = frozenset(b for b, p in zip(s.params, s.pointers, strict=False) if p.buffer in at.writable)
+    inside = Place(frozenset(s.params), writable, True, frozenset(s.numbers), reached=at.reached, top=False)
+    yield from check_statement(s.body, replace(inside, outermost=at.outermost))
 
 
 def _expression(e: Expr, at: Place, seen: set[tuple[int, ...]]) -> Iterator[str]:
