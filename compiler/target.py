@@ -11,7 +11,8 @@ from .costs import CPU_COSTS, CpuCosts
 class Target:
     """`lanes` is the number of 32-bit elements in a vector register; `registers` how many of those a kernel may use;
     `fused` whether multiply and add are one instruction (the multiply then needs no register of its own); `steps` how
-    many steps of a reduction are worth one iteration, where what runs the code does not unroll loops itself."""
+    many steps of a reduction are worth one iteration, where what runs the code does not unroll loops itself;
+    `relaxed_extremes` whether there are the relaxed instructions for max and min of four float32."""
 
     name: str
     lanes: int
@@ -19,6 +20,7 @@ class Target:
     fused: bool
     steps: int = 1
     costs: CpuCosts = CPU_COSTS
+    relaxed_extremes: bool = False
 
     def tile_rows(self, vectors: int) -> int:
         """Rows of a register tile `vectors` wide: accumulators, one row of B and one element of A must fit."""
@@ -35,7 +37,7 @@ class Target:
 # tile is 34 instructions in V8, 12 of them multiply-adds; in twos 28, in fours 24, in eights 23 (V8 14.6, x86-64). It
 # takes 180 bytes of a bundle, so the code for browsers that lack relaxed SIMD goes without.
 WASM_PLAIN = Target("wasm", lanes=4, registers=14, fused=False)
-WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True, steps=4)
+WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True, steps=4, relaxed_extremes=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ INT_BINARY = {"+": "add", "-": "sub", "*": "mul", "shl": "shl", "and": "and", "o
 ORDERED = {"==": "oeq", "!=": "une", "<": "olt", "<=": "ole"}
 SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
 UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule"}
+RELAXED = {"relaxed_max": "llvm.wasm.relaxed.max.v4f32", "relaxed_min": "llvm.wasm.relaxed.min.v4f32"}
 INTRINSICS = {
     "sqrt": "sqrt",
     "floor": "floor",
@@ -141,6 +142,11 @@ class ExpressionWriter:
         dtype = a.dtype
         if op in ORDERED:
             return self._compare(op, dtype, kind, x, y)
+        if op in RELAXED:
+            # Its second operand is what stays where one is a NaN.
+            name = RELAXED[op]
+            self.module.declare(f"{kind} @{name}({kind}, {kind})")
+            return self.instruction(f"call {kind} @{name}({kind} {y}, {kind} {x})")
         if op in ("max", "min"):
             less = self._compare("<", dtype, kind, *((x, y) if op == "max" else (y, x)))
             mask = "i1" if not kind.startswith("<") else f"<{kind[1:].split()[0]} x i1>"

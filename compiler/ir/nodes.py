@@ -33,7 +33,8 @@ Semantics worth knowing:
 - `Barrier` waits for every invocation of the workgroup; it stands under no `If` and in no loop whose extent differs
   from thread to thread.
 - `max(a, b)` is `b if a < b else a` and `min(a, b)` is `b if b < a else a`: one instruction on SIMD targets, and a NaN
-  in `a` stays. `//` and `%` round down; `/` on integers truncates.
+  in `a` stays. `relaxed_max` and `relaxed_min` are the same, by the instructions of relaxed SIMD.
+- `//` and `%` round down; `/` on integers truncates.
 """
 
 from __future__ import annotations

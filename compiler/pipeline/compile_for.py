@@ -15,6 +15,7 @@ from ..passes.lower_float16 import lower_float16
 from ..passes.lower_math import lower_math
 from ..passes.outline_cores import outline_cores
 from ..passes.outline_tiles import outline_tiles
+from ..passes.relax_extremes import relax_extremes
 from ..passes.unroll_in_order import unroll_in_order
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
@@ -64,6 +65,11 @@ LOWERING_PASSES: tuple[KernelPass, ...] = (
 """From a scheduled kernel to one that the LLVM renderer takes. Unrolled loops multiply what later passes see, so what
 can be done once for all their iterations comes before."""
 
+_EXTREMES_KNOWN = LOWERING_PASSES.index(lower_float16) + 1
+
+RELAXED_PASSES = (*LOWERING_PASSES[:_EXTREMES_KNOWN], relax_extremes, *LOWERING_PASSES[_EXTREMES_KNOWN:])
+"""The same for a target with relaxed instructions for max and min."""
+
 
 @deep_recursion()
 def compile_for(
@@ -110,12 +116,14 @@ def compile_kernel(
     if opt_level:
         scheduled = schedule_by(lambda c: schedule_cpu(naive, target, c), choices, naive.name)
     observe("schedule_cpu", scheduled)
-    return lower_kernel(scheduled, observe)
+    return lower_kernel(scheduled, RELAXED_PASSES if target.relaxed_extremes else LOWERING_PASSES, observe)
 
 
-def lower_kernel(kernel: Kernel, observe: Observer = ignore) -> Kernel:
+def lower_kernel(
+    kernel: Kernel, passes: tuple[KernelPass, ...] = LOWERING_PASSES, observe: Observer = ignore
+) -> Kernel:
     """The lowering passes, in order."""
-    for run in LOWERING_PASSES:
+    for run in passes:
         kernel = run(kernel)
         observe(run.__name__, kernel)
     return kernel

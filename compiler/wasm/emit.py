@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -27,10 +26,10 @@ _OPTIONS_LOCK = threading.Lock()
 def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, known: Cache | None = None) -> bytes:
     """Verifies, optimises and compiles one module of LLVM IR, unless `known` has the object from an earlier build.
 
-    `relaxed` allows relaxed SIMD (a contracted multiply and add becomes one instruction), `threads` atomics. Equal IR
-    gives equal bytes. InternalError where LLVM refuses the IR.
+    `relaxed` allows relaxed SIMD (a contracted multiply and add becomes one instruction; what `relax_extremes` has not
+    seen may lose a NaN), `threads` atomics. Equal IR gives equal bytes. InternalError where LLVM refuses the IR.
     """
-    llvm_ir, features = _legal(llvm_ir, relaxed, threads)
+    features = _features(relaxed, threads)
     if known is None:
         return _emit(llvm_ir, features)
     key = key_of(llvmlite.__version__, TRIPLE, features, llvm_ir)
@@ -43,41 +42,11 @@ def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, known: Ca
 
 def emit_assembly(llvm_ir: str, *, relaxed: bool) -> str:
     """What `emit_object` makes, as text to read."""
-    return _emit(*_legal(llvm_ir, relaxed, threads=False), as_text=True).decode()
+    return _emit(llvm_ir, _features(relaxed, threads=False), as_text=True).decode()
 
 
-def _legal(llvm_ir: str, relaxed: bool, threads: bool) -> tuple[str, list[str]]:
-    """The IR as it may be compiled, and the features to compile it with."""
-    features = [*BASE_FEATURES, *(["+relaxed-simd"] if relaxed else []), *(["+atomics"] if threads else [])]
-    return _keep_nan(llvm_ir) if relaxed else llvm_ir, features
-
-
-_OPERAND = r"(%[\w.]+|zeroinitializer|<[^<>]*>)"
-_EXTREME = re.compile(
-    rf"(%\w+) = fcmp olt <4 x float> {_OPERAND}, {_OPERAND}\n"
-    rf"(  %\w+ =) select <4 x i1> \1, <4 x float> {_OPERAND}, <4 x float> {_OPERAND}$",
-    re.MULTILINE,
-)
-
-
-def _keep_nan(llvm_ir: str) -> str:
-    """max(a, b) = b if a < b else a keeps a NaN in a. The relaxed instruction, which LLVM takes for it, gives its
-    second operand where one is NaN, on x86 in V8 and SpiderMonkey: so a has to be the second."""
-
-    def replaced(found: re.Match[str]) -> str:
-        _, x, y, name, chosen, other = found.groups()
-        if (chosen, other) not in ((x, y), (y, x)):
-            return found[0]
-        op = "max" if chosen == y else "min"
-        return f"{name} call <4 x float> @llvm.wasm.relaxed.{op}.v4f32(<4 x float> {chosen}, <4 x float> {other})"
-
-    text, count = _EXTREME.subn(replaced, llvm_ir)
-    return text + _DECLARATIONS if count else text
-
-
-_DECLARATIONS = "".join(
-    f"\ndeclare <4 x float> @llvm.wasm.relaxed.{op}.v4f32(<4 x float>, <4 x float>)\n" for op in ("min", "max")
-)
+def _features(relaxed: bool, threads: bool) -> list[str]:
+    return [*BASE_FEATURES, *(["+relaxed-simd"] if relaxed else []), *(["+atomics"] if threads else [])]
 
 
 def _emit(llvm_ir: str, features: Sequence[str], *, as_text: bool = False) -> bytes:

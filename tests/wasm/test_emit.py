@@ -5,8 +5,13 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import pytest
 from wasm.linking import PROGRAMS, object_of
+from webnn_compile.codegen.llvm_function import render_kernel
+from webnn_compile.codegen.llvm_module import LlvmModule
+from webnn_compile.dtypes import F32
 from webnn_compile.errors import InternalError
-from webnn_compile.wasm.emit import BASE_FEATURES, HEADER, TRIPLE, emit_object
+from webnn_compile.ir.nodes import Binary, Buffer, For, Kernel, Load, LoopKind, Store, Var
+from webnn_compile.pipeline.compile_for import LOWERING_PASSES, RELAXED_PASSES, KernelPass, lower_kernel
+from webnn_compile.wasm.emit import BASE_FEATURES, HEADER, TRIPLE, emit_assembly, emit_object
 
 
 def tile_program(rows: int) -> str:
@@ -128,15 +133,21 @@ def test_ir_that_llvm_refuses_is_an_internal_error(ir: str, message: str) -> Non
 
 @pytest.mark.parametrize("op", ["max", "min"])
 def test_extremes_keep_nan_with_relaxed_simd(op: str) -> None:
-    """The relaxed instructions give their second operand where one is NaN (on x86): %a, then, whatever the test is."""
-    x, y = ("%b", "%a") if op == "min" else ("%a", "%b")
-    code = f"""define <4 x float> @f(<4 x float> %a, <4 x float> %b) {{
-  %c = fcmp olt <4 x float> {x}, {y}
-  %r = select <4 x i1> %c, <4 x float> %b, <4 x float> %a
-  ret <4 x float> %r
-}}
-"""
-    strict, relaxed = {"min": (b"\xfd\xea\x01", b"\xfd\x8d\x02"), "max": (b"\xfd\xeb\x01", b"\xfd\x8e\x02")}[op]
-    a, b = b"\x20\x00", b"\x20\x01"  # local.get
-    assert a + b + strict in emit_object(HEADER + code, relaxed=False)
-    assert b + a + relaxed in emit_object(HEADER + code, relaxed=True)
+    """The relaxed instructions give their second operand where one is NaN (on x86): a, then."""
+    i = Var("i", 4)
+    a, b, y = (Buffer(name, (4,), F32) for name in "aby")
+    store = Store(y, (i,), Binary(op, Load(a, (i,)), Load(b, (i,))))
+    kernel = Kernel("extreme", (a, b, y), For(i, store, LoopKind.VECTOR))
+
+    def code(passes: tuple[KernelPass, ...], relaxed: bool) -> list[str]:
+        module = LlvmModule()
+        render_kernel(lower_kernel(kernel, passes), module)
+        text = emit_assembly(HEADER + module.text("").replace("define internal", "define"), relaxed=relaxed)
+        return [line.strip() for line in text.splitlines() if line.startswith("\t")]
+
+    def order(lines: list[str], instruction: str) -> list[str]:
+        """The parameters whose addresses are taken before the instruction."""
+        return [s.split()[1] for s in lines[: lines.index(instruction)] if s.startswith("local.get")][-2:]
+
+    assert order(code(LOWERING_PASSES, False), f"f32x4.p{op}") == ["0", "1"]
+    assert order(code(RELAXED_PASSES, True), f"f32x4.relaxed_{op}") == ["1", "0"]

@@ -9,9 +9,10 @@ from ..calls import Call
 from ..nodes import COMPARISONS, Binary, Cast, For, Kernel, Load, LoopKind, Node, Outline, Seq, Store, Unary
 from ..rewrite import children
 from .place import shown, unique
+from .types import RELAXED
 
 LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})
-LOWERED_BINARY = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"}) | COMPARISONS
+LOWERED_BINARY = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"}) | COMPARISONS | RELAXED
 """The operations that a renderer has to know; lower_math puts everything else together from them."""
 
 

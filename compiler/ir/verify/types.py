@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...dtypes import BOOL
+from ...dtypes import BOOL, F32
 from ..all_reduce import AllReduce
 from ..lanes import Extract, Ramp, Splat, lanes_of
 from ..nodes import Binary, Bitcast, Const, Expr, Load, Select, Unary
@@ -13,6 +13,9 @@ from .place import shown
 
 LOGIC = frozenset({"and", "or", "xor"})
 SHIFTS = frozenset({"shl", "shr"})
+
+RELAXED = frozenset({"relaxed_max", "relaxed_min"})
+"""What LLVM for wasm with relaxed SIMD knows besides, of vectors of four float32."""
 
 
 def check_types(e: Expr) -> Iterator[str]:
@@ -27,6 +30,8 @@ def check_types(e: Expr) -> Iterator[str]:
         case Binary(op, a, b):
             if a.dtype != b.dtype:
                 yield f"operands of {op} are {a.dtype} and {b.dtype}: {shown(e)}"
+            if op in RELAXED and (a.dtype, lanes_of(a)) != (F32, 4):
+                yield f"{op} of what is no vector of four float32: {shown(e)}"
             if op in LOGIC | SHIFTS and a.dtype.is_float:
                 yield f"{op} of {a.dtype}: {shown(e)}"
         case Select(cond, a, b) if cond.dtype != BOOL or a.dtype != b.dtype:
