@@ -29,6 +29,7 @@ from webnn_compile.glsl.backend import WebGl
 from webnn_compile.ir.construct import maximum
 from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Buffer, For, Kernel, Load, Store, Var
+from webnn_compile.passes.store_halves import store_halves
 from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
 from webnn_compile.pipeline.lower_model import lower_model
@@ -120,6 +121,16 @@ def test_a_text_with_subgroups_comes_back(folder: Path) -> None:
     assert [k.hits for k in known] == [0, 1]
     assert first.kernel == again.kernel
     assert "subgroupAdd" in (again.kernel.with_subgroups or "")
+
+
+def test_what_a_shader_needs_of_a_device_comes_back(folder: Path) -> None:
+    x, y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
+    i = Var("i", 8)
+    kernel = Kernel("double", (x, y), For(i, Store(y, (i,), Load(x, (i,)) * 2.0)))
+    for stored, features in ((kernel, ()), (store_halves(kernel, {y}), ("shader-f16",))):
+        made = [CachedBackend(WebGpu(), Cache(folder)).compile_kernel(stored, (None, None)).kernel for _ in range(2)]
+        assert [k.features for k in made] == [features, features]
+        assert made[0].source.startswith("enable f16;\n") == bool(features)
 
 
 def test_a_shader_is_known_by_its_target_and_textures(folder: Path) -> None:

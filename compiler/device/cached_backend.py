@@ -80,6 +80,7 @@ def kernel_to_bytes(made: CompiledKernel) -> bytes:
             "source": k.source,
             "with_subgroups": k.with_subgroups,
             "declarations": None if k.declarations is None else asdict(k.declarations),
+            "features": k.features,
             "access": [p.access for p in k.params],
             "seen": [p.dtype.name for p in k.params],
             "grid": k.grid,
@@ -103,7 +104,15 @@ def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
     seen = tuple(Param(DTYPES[dtype], access) for dtype, access in zip(e["seen"], e["access"], strict=True))
     flops, size = e["work"]
     d = e["declarations"]
-    declarations = None if d is None else Declarations(tuple(d["samplers"]), d["output"])
-    texts = e["with_subgroups"], declarations
-    kernel = DeviceKernel(naive.name, e["source"], seen, tuple(e["grid"]), flops, size, *texts)
+    kernel = DeviceKernel(
+        naive.name,
+        e["source"],
+        seen,
+        tuple(e["grid"]),
+        flops,
+        size,
+        with_subgroups=e["with_subgroups"],
+        declarations=None if d is None else Declarations(tuple(d["samplers"]), d["output"]),
+        features=tuple(e["features"]),
+    )
     return CompiledKernel(kernel, params, tuple(None if p is None else Placement(**p) for p in e["placements"]))

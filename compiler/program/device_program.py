@@ -21,10 +21,8 @@ from .program import Program, TensorSpec
 Access = Literal["read", "write"]
 Extents = tuple[int, int, int]
 
-ENABLE_SUBGROUPS = "enable subgroups;"
-
-FEATURES = {"enable f16;": "shader-f16", ENABLE_SUBGROUPS: "subgroups"}
-"""Of WebGPU, by the line of a shader that enables them."""
+Feature = Literal["shader-f16", "subgroups"]
+"""Of WebGPU, beyond what all devices have."""
 
 LOAD = "load"
 """The entry of what runs once, at load."""
@@ -113,7 +111,7 @@ class DeviceKernel:
     """`source` is one shader with entry point `main`, without `declarations` where there are any. `grid` is workgroups
     (WebGPU), or width, height and layers of the texels that a draw covers (WebGL). `flops` and `bytes` of one launch
     are for reports and profiles. `with_subgroups` is the same kernel for devices that have these, where it saves a
-    barrier."""
+    barrier. `features` are what a device must have for `source`."""
 
     name: str
     source: str
@@ -123,11 +121,7 @@ class DeviceKernel:
     bytes: int = 0
     with_subgroups: str | None = None
     declarations: Declarations | None = None
-
-    @property
-    def features(self) -> frozenset[str]:
-        """What a device must have: what `source` enables beyond what all have."""
-        return frozenset(feature for line, feature in FEATURES.items() if line in self.source)
+    features: tuple[Feature, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_simt import schedule_simt
 from ..target import WEBGPU, GpuTarget
 from .check_limits import check_limits
+from .features import find_features
 from .fit_grid import fit_grid
 from .lower import SUBGROUP_PASSES, WGSL_PASSES, Pass, lower
 from .render import render
@@ -78,6 +79,7 @@ class WebGpu:
             flops=count_work(naive),
             bytes=sum(prod(b.shape) * b.dtype.bytes for b in lowered.params),
             with_subgroups=render(by_subgroups) if _barriers(by_subgroups) < _barriers(lowered) else None,
+            features=find_features(lowered),
         )
         return CompiledKernel(made, scheduled.params, (None,) * len(scheduled.params))
 

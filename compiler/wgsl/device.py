@@ -13,8 +13,9 @@ import numpy as np
 import wgpu
 
 from ..errors import InputError
-from ..program.device_program import ENABLE_SUBGROUPS, DeviceKernel, Storage
+from ..program.device_program import DeviceKernel, Storage
 from ..target import WEBGPU
+from .features import ENABLE
 
 Array = np.ndarray
 
@@ -81,7 +82,7 @@ class WgpuDevice:
     def _pipeline(self, kernel: DeviceKernel) -> Any:
         source = kernel.source
         if kernel.with_subgroups is not None and SUBGROUPS in self._device.features:
-            source = kernel.with_subgroups.replace(ENABLE_SUBGROUPS, "")
+            source = kernel.with_subgroups.replace(ENABLE["subgroups"], "")
         module = self._device.create_shader_module(code=source)
         entries = [
             {

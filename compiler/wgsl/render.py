@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from ..codegen.source import Writer
-from ..dtypes import F16
-from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.nodes import Kernel, Load, Store, Var
 from ..ir.rewrite import walk
-from ..program.device_program import ENABLE_SUBGROUPS
 from .dialect import SCALARS, VECTORS, Wgsl, whole_vectors
+from .features import ENABLE, find_features
 
 
 def render(kernel: Kernel) -> str:
@@ -28,9 +26,7 @@ def render(kernel: Kernel) -> str:
     shared = [(b, *writer.share(b, grid.body)) for b in grid.shared]
     body = writer.write(grid.body)
 
-    head = ["enable f16;"] if any(n.buffer.dtype == F16 for n in accesses) else []
-    if any(isinstance(n, AllReduce) for n in nodes):
-        head.append(ENABLE_SUBGROUPS)
+    head = [ENABLE[feature] for feature in find_features(kernel)]
     outputs = kernel.params[len(kernel.params) - kernel.outputs :]
     for b in kernel.params:
         access = "read_write" if b in outputs else "read"
