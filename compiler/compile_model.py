@@ -58,8 +58,8 @@ def compile(
         cache=cache,
         compile_memory=compile_memory,
     )
-    work = Work("the model", options, open_cache(enabled=cache), lambda _: None, lambda _: None)
+    work = Work("the model", options, open_cache(enabled=cache), lambda _: None)
     optimised = optimise_model(import_graph(model, work), work)
-    made = row.compile(row.lower(optimised, work, work.quiet), work)
+    made = row.compile(row.lower(optimised, work), work)
     work.known.trim()
     return made

@@ -142,7 +142,7 @@ def stages_of(lowered: Lowered, target: Target, opt_level: int = 2) -> list[tupl
     """What each stage made of each kernel that is compiled (equal ones once), naive kernel first."""
     found: list[tuple[Group, Stages]] = []
 
-    def observe(stage: str, kernel: Graph | Kernel) -> None:
+    def observe(stage: str, kernel: object) -> None:
         assert isinstance(kernel, Kernel)
         if stage == "schedule_cpu":
             place = next(i for i, k in enumerate(lowered.kernels) if k.params[-1] is kernel.params[-1])

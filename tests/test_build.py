@@ -15,9 +15,10 @@ from webnn_compile.build.build import Report, build
 from webnn_compile.build.options import Options, stages
 from webnn_compile.cli.report import PLAIN_WIDTH, print_report, size
 from webnn_compile.errors import InputError
+from webnn_compile.glsl.compose import compose
 from webnn_compile.graph.passes import GRAPH_PASSES
 from webnn_compile.ir.printer import print_kernel
-from webnn_compile.pipeline.compile_for import LOWERING_PASSES
+from webnn_compile.pipeline.compile_for import RELAXED_PASSES
 
 SHAPES = {"x": (1, 3, 6, 6)}
 
@@ -66,12 +67,14 @@ def test_figures(tmp_path: Path) -> None:
 
 
 def test_stages_are_the_passes() -> None:
-    assert stages(2)[0] == "import"
-    assert stages(2)[-1] == "llvm"
-    assert {p.__name__ for p in (*GRAPH_PASSES, *LOWERING_PASSES)} < set(stages(2))
-    assert set(stages(0)) < set(stages(1)) == set(stages(2))
-    assert len(set(stages(2))) == len(stages(2))
-    assert [set(stages(level, "f16")) - set(stages(level)) for level in (0, 2)] == [{"round_constants"}] * 2
+    assert {p.__name__ for p in (*GRAPH_PASSES, *RELAXED_PASSES)} < set(stages("wasm"))
+    for target, text in (("wasm", "llvm"), ("webgpu", "wgsl"), ("webgl", "glsl")):
+        found = stages(target)
+        assert (found[0], found[-1]) == ("import", text)
+        assert set(stages(target, 0)) < set(stages(target, 1)) == set(found)
+        assert len(set(found)) == len(found)
+        for level in (0, 2):
+            assert set(stages(target, level, "f16")) - set(stages(target, level)) == {"round_constants"}
 
 
 @pytest.mark.parametrize("targets", [("wasm",), ("webgl",)])
@@ -92,7 +95,7 @@ def test_rounded_constants_are_dumped(level: int, targets: tuple[str, ...], tmp_
 
 
 def test_there_is_no_rounding_of_float32(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--dump after:round_constants: no stage of --opt-level 2"):
+    with pytest.raises(InputError, match="--dump after:round_constants: no stage of wasm at --opt-level 2"):
         made(tmp_path, dump="round_constants")
 
 
@@ -101,6 +104,53 @@ def test_each_kernel_is_dumped_once(tmp_path: Path) -> None:
     report, _, dumped = made(tmp_path, dump="schedule_cpu")
     assert report.wasm is not None
     assert len(dumped) == len(report.wasm.program.kernels)
+
+
+@pytest.mark.parametrize("target", ["webgpu", "webgl"])
+def test_shaders_are_dumped_as_they_are_shipped(target: str, tmp_path: Path) -> None:
+    text = {"webgpu": "wgsl", "webgl": "glsl"}[target]
+    report, _, dumped = made(tmp_path, targets=("webgpu", "webgl", "wasm"), dump=f"{target}:{text}")
+    (shipped,) = [d.program.kernels for d in report.devices if d.program.backend == target]
+    assert sorted(dumped) == sorted(k.source if k.declarations is None else compose(k) for k in shipped)
+
+
+def test_both_texts_of_a_kernel_that_subgroups_make_are_dumped(tmp_path: Path) -> None:
+    onnx.save(model([node("Softmax", ["x"], ["y"])], {"x": [1, 1000]}, ["y"]), tmp_path / "sum.onnx")
+
+    def dumped(stage: str) -> list[str]:
+        found: list[str] = []
+        options = Options(targets=("webgpu",), dump=stage, force=True)
+        build(tmp_path / "sum.onnx", tmp_path / "out", options, lambda _: None, found.append)
+        return found
+
+    kernels = len(dumped("vectorize_loops"))
+    texts = dumped("wgsl")
+    extra = [t for t in texts if "enable subgroups;" in t]
+    assert len(extra) == len(texts) - kernels > 0
+    assert len(dumped("reduce_by_tree")) == kernels
+    assert len(dumped("reduce_by_subgroups")) < len(dumped("simplify"))
+
+
+def test_a_dump_says_what_a_stage_left_unchanged(tmp_path: Path) -> None:
+    """There is no dead code and no float16 in the model, and without optimisation no schedule."""
+    _, _, graphs = made(tmp_path, dump="eliminate_dead_code", force=True)
+    assert [g.startswith("(unchanged)\ngraph test\n") for g in graphs] == [True, True]
+    for stage, unchanged in (("build_kernel", False), ("schedule_cpu", False), ("lower_float16", True)):
+        _, _, kernels = made(tmp_path, dump=stage, force=True)
+        assert {k.startswith("(unchanged)\n") for k in kernels} == {unchanged}, stage
+    _, _, naive = made(tmp_path, dump="schedule_cpu", opt_level=0, force=True)
+    assert {k.startswith("(unchanged)\n") for k in naive} == {True}
+
+
+def test_a_dump_without_a_target_is_of_one_that_is_built(tmp_path: Path) -> None:
+    for targets, expected in (
+        (("webgpu", "wasm"), "wasm"),
+        (("webgl", "webgpu"), "webgl"),
+        (("webgpu",), "webgpu"),
+    ):
+        options = Options(targets=targets, dump="simplify")
+        options.check()
+        assert options.dumped == (expected, "simplify")
 
 
 def test_levels(tmp_path: Path) -> None:

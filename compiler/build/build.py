@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from ..bundle import Artifact, DeviceArtifact, WasmArtifact, check_free, write_bundle
 from ..errors import InputError, InternalError
+from ..pipeline.dump import Dump
 from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
 from ..program.program import TensorSpec
 from ..system.cache import open_cache
 from ..system.printable import printable
+from ..system.run_passes import ignore
 from ..tensor import Tensor
 from ..tensor.use_winograd import Rewritten
 from .build_wasm import memory_bytes
@@ -38,7 +40,8 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     check_free(out, force=options.force)
     # What is dumped has to be made.
     known = open_cache(enabled=options.cache and options.dump is None)
-    work = Work(printable(model.stem), options, known, phase, emit)
+    dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
+    work = Work(printable(model.stem), options, known, phase, dump)
     report = Report(printable(model.name), options.precision, known, work.seconds)
     with work.timed("import"):
         graph = import_graph(model, work)
@@ -47,14 +50,15 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         optimised = optimise_model(graph, work)
         report.graph_nodes = len(optimised.graph.nodes)
         # Other targets may need it too: to verify, and for the specifications of inputs and outputs.
-        lowered = lower_for_cpu(optimised, work, work.observe)
+        processors = [t.name for t in TARGETS.values() if isinstance(t, CpuTarget)]
+        lowered = lower_for_cpu(optimised, work, work.observer(*processors))
     rewritten = list(lowered.rewritten)
     weights = Weights()
     for target in [t for t in TARGETS.values() if t.name in options.targets]:
         own = lowered
         if not isinstance(target, CpuTarget):
             with work.timed("optimise", target.name):
-                own = target.lower(optimised, work, work.quiet)
+                own = target.lower(optimised, work)
                 rewritten += own.rewritten
         report.parts.append(target.bundle(own, weights, work))
     report.inputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.inputs)

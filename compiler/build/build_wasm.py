@@ -10,6 +10,7 @@ from ..pipeline.compile_for import compile_for
 from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
 from ..program.program import Program, check_wasm32
+from ..system.run_passes import ignore
 from ..target import WASM_PLAIN, WASM_RELAXED, Target
 from ..wasm.model import WasmModel, build_module, render_module
 from .compile_ahead import compile_ahead
@@ -46,13 +47,13 @@ def build_wasm(lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
         detail = f"{variant} SIMD"
         with work.timed("schedule", detail):
             # What is dumped is the first variant alone.
-            observe = work.quiet if programs else work.observe
+            observe = ignore if programs else work.observer("wasm")
             program = compile_for(lowered, target, observe, options.opt_level, weights, work.known)
         if any(_constants(p) != _constants(program) for p in programs):
             raise InternalError("compile_for: the two variants of the module want their weights in different layouts")
         with work.timed("generate code", detail):
-            if options.dump == "llvm" and not programs:
-                work.emit(render_module(program))
+            if options.dumped == ("wasm", "llvm") and not programs:
+                observe("llvm", render_module(program))
             relaxed = variant == "relaxed"
             linked = build_module(program, relaxed=relaxed, linker=options.linker, known=work.known)
         programs.append(program)

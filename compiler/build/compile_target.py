@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..pipeline.lower_model import Lowered, Observer
+from ..pipeline.lower_model import Lowered
 
 if TYPE_CHECKING:
     from ..device.device_model import DeviceModel
@@ -27,7 +28,8 @@ class CompileTarget(ABC):
 
     `preference`: a page takes the bundled target of the highest one that its device can run; None for what no bundle
     has. `webassembly`: its part of a bundle is WebAssembly. `halves`: results between kernels are float16 under
-    `--precision f16`. `threads`: it runs on several here.
+    `--precision f16`. `threads`: it runs on several here. `stages`: what becomes of each naive kernel, up to the text
+    of its code, as `--dump` can name it.
     """
 
     name: str
@@ -35,9 +37,10 @@ class CompileTarget(ABC):
     webassembly: bool = False
     halves: bool = False
     threads: bool = False
+    stages: Callable[[], tuple[str, ...]] = tuple
 
     @abstractmethod
-    def lower(self, model: Optimised, work: Work, observe: Observer) -> Lowered:
+    def lower(self, model: Optimised, work: Work) -> Lowered:
         """Naive kernels by the layout policy of the target."""
 
     @abstractmethod

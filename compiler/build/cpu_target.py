@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ..costs import CPU_COSTS
 from ..errors import InternalError
 from ..pipeline.compile_for import compile_for
-from ..pipeline.lower_model import Lowered, Observer, lower_tensors
+from ..pipeline.lower_model import Lowered, lower_tensors
+from ..system.run_passes import Observer
 from ..tensor.choose_tile import choose_tile
 from .compile_target import CompileTarget
 
@@ -33,8 +34,8 @@ class CpuTarget(CompileTarget):
     make_part: Callable[[Lowered, Weights, Work], WasmBuild] | None = None
     package: str | None = None
 
-    def lower(self, model: Optimised, work: Work, observe: Observer) -> Lowered:
-        return lower_for_cpu(model, work, observe)
+    def lower(self, model: Optimised, work: Work) -> Lowered:
+        return lower_for_cpu(model, work, work.observer(self.name))
 
     def compile(self, lowered: Lowered, work: Work) -> CompiledModel:
         return self.run(lowered, work)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..pipeline.lower_model import Lowered, Observer
+from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
+from ..system.run_passes import Observer
 from ..target import WASM_PLAIN, Target
 from .compile_target import CompileTarget
 
@@ -24,18 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceTarget(CompileTarget):
-    """`backend` is made with what the options say of the device: a build sees none. `open_device` has kernels run here;
-    `package` is what that takes, of the extra of the target's name."""
+    """`backend` is made with what the options say of the device, since a build sees none, and with an observer.
+    `open_device` has kernels run here; `package` is what that takes, of the extra of the target's name."""
 
-    backend: Callable[[Options], DeviceBackend]
+    backend: Callable[[Options, Observer], DeviceBackend]
     open_device: Callable[[Sequence[DeviceKernel]], Device]
     package: str | None = None
 
-    def lower(self, model: Optimised, work: Work, observe: Observer) -> Lowered:
+    def lower(self, model: Optimised, work: Work) -> Lowered:
         from ..device.lower_for_device import lower_for_device
 
-        o = work.options
-        backend = self.backend(o)
+        o, observe = work.options, work.observer(self.name)
+        backend = self.backend(o, observe)
         return lower_for_device(model.graph.name, model.tensors, backend, observe, o.opt_level, fast_math=o.fast_math)
 
     def compile(self, lowered: Lowered, work: Work) -> DeviceModel:
@@ -61,7 +62,7 @@ class DeviceTarget(CompileTarget):
         from ..device.cached_backend import CachedBackend
         from ..device.compile_for_device import compile_for_device
 
-        backend = CachedBackend(self.backend(work.options), work.known)
+        backend = CachedBackend(self.backend(work.options, work.observer(self.name)), work.known)
         return compile_for_device(lowered, backend, weights, cpu=cpu, halves=self.stores_halves(work.options))
 
     def run(self, program: DeviceProgram, weights: bytes) -> DeviceModel:

@@ -30,13 +30,13 @@ class Optimised:
 def import_graph(model: Model, work: Work) -> Graph:
     """The model as it is given. Raises InputError and UnsupportedError."""
     graph = import_model(model, work.options.shapes, CompileMemory(work.options.compile_memory))
-    work.observe("import", graph)
+    work.dump("import", graph)
     return graph
 
 
 def optimise_model(graph: Graph, work: Work) -> Optimised:
     """By the passes that the options name."""
     passes = graph_passes(work.options.opt_level, work.options.precision)
-    graph = run_graph_passes(graph, passes, work.observe)
+    graph = run_graph_passes(graph, passes, work.dump)
     with deep_recursion():
         return Optimised(graph, lower_graph(graph))

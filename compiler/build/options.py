@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..graph.convert_float16 import convert_float16
 from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
-from ..pipeline.compile_for import LOWERING_PASSES
+from ..system.run_passes import names_of
 from ..wasm.linkers import find_linker
 from .cpu_target import CpuTarget
 from .targets import TARGETS, bundled_targets
@@ -26,24 +26,23 @@ REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
 """What code generation relies on: the only graph passes of `--opt-level 0`."""
 
 
-def stages(opt_level: int, precision: str = "f32") -> tuple[str, ...]:
-    """What `--dump after:STAGE` can name, in order."""
-    graph = dict.fromkeys(p.__name__ for p in graph_passes(opt_level, precision))
-    return ("import", *graph, "build_kernel", "schedule_cpu", *(p.__name__ for p in LOWERING_PASSES), "llvm")
-
-
 def graph_passes(opt_level: int = 2, precision: str = "f32") -> tuple[GraphPass, ...]:
     passes = GRAPH_PASSES if opt_level else REQUIRED_PASSES
     # Last: what other passes compute from constants is rounded once.
     return (*passes, round_constants) if precision == "f16" else passes
 
 
+def stages(target: str, opt_level: int = 2, precision: str = "f32") -> tuple[str, ...]:
+    """What `--dump after:TARGET:STAGE` can name for a target, in order."""
+    return ("import", *names_of(graph_passes(opt_level, precision)), "build_kernel", *TARGETS[target].stages())
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command line's options. `dump` is a stage; it and `report` may be None. With `host`
-    "js" the bundle needs no WebAssembly. `precision` is one of PRECISIONS, for what is stored: sums are float32.
-    `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large products. A model that runs in this process does
-    so on that many `threads`.
+    """The command line's options. `dump` is STAGE or TARGET:STAGE; it and `report` may be None. With `host` "js" the
+    bundle needs no WebAssembly. `precision` is one of PRECISIONS, for what is stored: sums are float32. `gpu_tiles`, of
+    GPU_TILES: where webgpu holds the operands of large products. A model that runs in this process does so on that many
+    `threads`.
 
     So many `processes` compile kernels, where there are many; None is one for each core. A program that asks for more
     than one must be importable without running. `compile_memory` is in bytes, None a share of this machine's.
@@ -74,7 +73,6 @@ class Options:
         if unknown or not self.targets:
             raise InputError(f"--targets {','.join(self.targets)}: choose from {', '.join(bundled)}")
         webassembly = [t for t in bundled if TARGETS[t].webassembly]
-        graph = [p.__name__ for p in graph_passes(self.opt_level, self.precision)]
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}")
         if self.gpu_tiles not in GPU_TILES:
@@ -86,15 +84,8 @@ class Options:
             raise InputError(
                 f"--host js makes a bundle without WebAssembly: leave {', '.join(webassembly)} out (--targets {others})"
             )
-        if self.dump is not None and not set(webassembly) & set(self.targets) and self.dump not in ("import", *graph):
-            raise InputError(
-                f"--dump after:{self.dump} shows what is made for {', '.join(webassembly)}: add it to --targets"
-            )
-        known = stages(self.opt_level, self.precision)
-        if self.dump is not None and self.dump not in known:
-            raise InputError(
-                f"--dump after:{self.dump}: no stage of --opt-level {self.opt_level}; choose one of {', '.join(known)}"
-            )
+        if self.dumped is not None:
+            self._check_dump(*self.dumped)
         find_linker(self.linker)
         if self.report is not None:
             folder = self.report.resolve().parent
@@ -110,3 +101,29 @@ class Options:
         """The packages with which results are compared."""
         rows = (TARGETS[t] for t in self.targets)
         return ("onnxruntime", *(t.package for t in rows if isinstance(t, CpuTarget) and t.package is not None))
+
+    @property
+    def dumped(self) -> tuple[str, str] | None:
+        """The target and the stage of `dump`: where it names no target, that of WebAssembly or else the first."""
+        if self.dump is None:
+            return None
+        target, _, stage = self.dump.rpartition(":")
+        return target or next((t for t in self.targets if TARGETS[t].webassembly), self.targets[0]), stage
+
+    def stages(self, target: str) -> tuple[str, ...]:
+        """Those that `dump` can name for a target."""
+        return stages(target, self.opt_level, self.precision)
+
+    def _check_dump(self, target: str, stage: str) -> None:
+        what, bundled = f"--dump after:{self.dump}", bundled_targets()
+        if target not in bundled:
+            raise InputError(f"{what}: there is no target {target!r}; choose one of {', '.join(bundled)}")
+        if target not in self.targets:
+            raise InputError(f"{what} shows what is made for {target}: add it to --targets")
+        if stage not in self.stages(target):
+            others = [f"after:{t}:{stage}" for t in bundled if stage in self.stages(t)]
+            hint = f"; other targets have {', '.join(others)}" if others else ""
+            raise InputError(
+                f"{what}: no stage of {target} at --opt-level {self.opt_level}; choose one of "
+                f"{', '.join(self.stages(target))}{hint}"
+            )

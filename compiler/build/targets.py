@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..pipeline.lower_model import Lowered
     from ..pipeline.weights import Weights
     from ..program.device_program import DeviceKernel
+    from ..system.run_passes import Observer
     from ..wgsl.backend import WebGpu
     from .build_wasm import WasmBuild
     from .options import Options
@@ -31,16 +32,34 @@ def _wasm_part(lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
     return build_wasm(lowered, weights, work)
 
 
-def _webgpu(options: Options) -> WebGpu:
+def _wasm_stages() -> tuple[str, ...]:
+    from ..pipeline.compile_for import STAGES
+
+    return (*STAGES, "llvm")
+
+
+def _webgpu(options: Options, observe: Observer) -> WebGpu:
     from ..wgsl.backend import WebGpu
 
-    return WebGpu(replace(WEBGPU, shared_tiles=options.gpu_tiles == "shared"))
+    return WebGpu(replace(WEBGPU, shared_tiles=options.gpu_tiles == "shared"), observe=observe)
 
 
-def _webgl(_: Options) -> WebGl:
+def _webgpu_stages() -> tuple[str, ...]:
+    from ..wgsl.backend import STAGES
+
+    return STAGES
+
+
+def _webgl(_: Options, observe: Observer) -> WebGl:
     from ..glsl.backend import WebGl
 
-    return WebGl()
+    return WebGl(observe=observe)
+
+
+def _webgl_stages() -> tuple[str, ...]:
+    from ..glsl.backend import STAGES
+
+    return STAGES
 
 
 def _open_webgpu(kernels: Sequence[DeviceKernel]) -> Device:
@@ -64,10 +83,19 @@ _ROWS: tuple[CompileTarget, ...] = (
         preference=1,
         webassembly=True,
         package="wasmtime",
+        stages=_wasm_stages,
     ),
     CpuTarget(name="wasm-relaxed", run=lambda lowered, work: run_wasm(lowered, work, WASM_RELAXED, relaxed=True)),
-    DeviceTarget(name="webgpu", backend=_webgpu, open_device=_open_webgpu, preference=3, halves=True, package="wgpu"),
-    DeviceTarget(name="webgl", backend=_webgl, open_device=_open_webgl, preference=2),
+    DeviceTarget(
+        name="webgpu",
+        backend=_webgpu,
+        open_device=_open_webgpu,
+        preference=3,
+        halves=True,
+        package="wgpu",
+        stages=_webgpu_stages,
+    ),
+    DeviceTarget(name="webgl", backend=_webgl, open_device=_open_webgl, preference=2, stages=_webgl_stages),
 )
 
 TARGETS: dict[str, CompileTarget] = {t.name: t for t in _ROWS}

@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ..graph.ir import Graph
-from ..graph.printer import print_graph
-from ..ir.nodes import Kernel
-from ..ir.printer import print_kernel
 from ..system.cache import Cache
+from ..system.run_passes import Observer, ignore
 from .options import Options
 
 Phase = Callable[[str], None]
@@ -20,13 +17,14 @@ Phase = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`name` is the model's, printable. `emit` takes dumps; `seconds` collects times by phase."""
+    """`name` is the model's, printable. `dump` observes what is made for all targets alike; `seconds` collects times by
+    phase."""
 
     name: str
     options: Options
     known: Cache
     phase: Phase
-    emit: Callable[[str], None]
+    dump: Observer = ignore
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -36,10 +34,7 @@ class Work:
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
-    def observe(self, stage: str, result: Graph | Kernel) -> None:
-        """Dumps `result` if it is of the stage that the options name."""
-        if stage == self.options.dump:
-            self.emit(print_graph(result) if isinstance(result, Graph) else print_kernel(result))
-
-    def quiet(self, stage: str, result: Graph | Kernel) -> None:
-        """Dumps nothing."""
+    def observer(self, *targets: str) -> Observer:
+        """Of what is made for these targets: dumps what the options name, where they name one of them."""
+        dumped = self.options.dumped
+        return self.dump if dumped is not None and dumped[0] in targets else ignore

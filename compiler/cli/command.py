@@ -24,6 +24,9 @@ INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended, as shells have it."""
 
 
+LIST = "list"
+"""What `--dump` is given for the names of the stages."""
+
 FILE = click.Path(path_type=Path, readable=False)
 """Any path: what is wrong with one is said in the compiler's own words."""
 
@@ -113,7 +116,10 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     "--verify", is_flag=True, help="Compare with onnxruntime on random inputs before writing (extra [verify])."
 )
 @click.option(
-    "--dump", metavar="after:STAGE", help="Print the model as it is after a stage, such as after:schedule_cpu."
+    "--dump",
+    metavar="after:[TARGET:]STAGE",
+    help="Print the model as it is after a stage, such as after:schedule_cpu or after:webgpu:wgsl, with a line where "
+    "the stage changed nothing. list: print the stages, and compile nothing.",
 )
 @click.option(
     "--report",
@@ -185,7 +191,7 @@ def main(
             precision=precision,
             gpu_tiles=gpu_tiles,
             verify=verify,
-            dump=_stage(dump),
+            dump=_stage(dump) if dump != LIST else None,
             linker=wasm_linker,
             host=host,
             coop_coep=coop_coep,
@@ -195,6 +201,10 @@ def main(
             processes=None,
             report=report,
         )
+        if dump == LIST:
+            options.check()
+            click.echo("\n".join(f"{t}: {', '.join(options.stages(t))}" for t in options.targets))
+            return
         with warnings.catch_warnings(), progress:
             warnings.showwarning = _show_warning
             result = build(model, out, options, progress.phase, click.echo)
@@ -245,5 +255,8 @@ def _stage(dump: str | None) -> str | None:
         return None
     prefix, _, stage = dump.partition(":")
     if prefix != "after" or not stage:
-        raise InputError(f"--dump {dump}: write --dump after:STAGE, such as after:schedule_cpu")
+        raise InputError(
+            f"--dump {dump}: write --dump after:STAGE or after:TARGET:STAGE, such as after:schedule_cpu; --dump list "
+            "prints the stages"
+        )
     return stage

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from ..pipeline.compile_for import KernelChoices, default_choices
-from ..pipeline.lower_model import Lowered, Observer, ignore
+from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
 from ..program.device_program import CompiledKernel, DeviceBackend, DeviceProgram, HostCall, Launch, Port
 from ..program.live_ranges import owner_of
 from ..program.program import TensorSpec
 from ..system.recursion import deep_recursion
+from ..system.run_passes import Observer, ignore
 from ..target import WASM_PLAIN, Target
 from ..tensor import Tensor
 from .choose_halves import choose_halves

@@ -7,10 +7,11 @@ from dataclasses import replace
 from math import prod
 
 from ..pipeline.compile_for import compile_for
-from ..pipeline.lower_model import Lowered, Observer, ignore
+from ..pipeline.lower_model import Lowered
 from ..program.live_ranges import Access, LiveRange, live_ranges, owner_of
 from ..program.plan_memory import Request, plan_memory
 from ..program.program import Program
+from ..system.run_passes import Observer, ignore
 from ..target import Target
 from ..tensor import Tensor
 from ..tensor.place_tensors import Stored

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..pipeline.lower_model import Lowered, Observer, lower_tensors
+from ..pipeline.lower_model import Lowered, lower_tensors
 from ..program.device_program import DeviceBackend
+from ..system.run_passes import Observer
 from ..tensor.choose_device_tile import choose_device_tile
 from ..tensor.program import TensorProgram
 from ..tensor.use_winograd import Choice

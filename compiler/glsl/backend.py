@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..choices import DEFAULT, Choices
 from ..costs import WEBGL_COSTS, GpuCosts
@@ -18,7 +18,9 @@ from ..schedule.nest import Reduction, match_nest
 from ..schedule.rules.fragment_constants import order_constants
 from ..schedule.rules.transform import find_transform
 from ..schedule.schedule_fragment import schedule_fragment
-from .lower import lower_fragment
+from ..system.run_passes import Observer, ignore, names_of
+from .compose import compose
+from .lower import FRAGMENT_PASSES, lower_fragment
 from .render import declare, render
 from .textures import TILE, grow, place_flat, place_image, texel_order, use_textures
 
@@ -39,6 +41,16 @@ POLICY = LayoutPolicy(
     borders=False, fill_borders=False, linear=False, reads=UNITS, stages=Stages(SERIAL, REDUCERS), windows=(0, 2, 1, 3)
 )
 
+STAGES = (
+    "narrow_types",
+    "order_constants",
+    "schedule_fragment",
+    "use_textures",
+    *names_of(FRAGMENT_PASSES),
+    "glsl",
+)
+"""What the observer of a backend sees of each kernel, in order."""
+
 
 @dataclass(frozen=True, slots=True)
 class WebGl:
@@ -48,6 +60,7 @@ class WebGl:
     name: str = "webgl"
     layouts: LayoutPolicy = POLICY
     costs: GpuCosts = WEBGL_COSTS
+    observe: Observer = field(default=ignore, repr=False, compare=False)
 
     def fits(self, shape: tuple[int, ...]) -> bool:
         return place_image(shape, drawn=True) is not None
@@ -73,13 +86,15 @@ class WebGl:
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
     ) -> CompiledKernel:
         """The shader of a kernel. Constants lie as the reduction reads them, in images where that fits."""
+        self.observe("narrow_types", naive)
         kernel = order_constants(naive)
+        self.observe("order_constants", kernel)
         places = {
             b: p or place_image(b.shape) or place_flat(b.size) for b, p in zip(kernel.params, placements, strict=True)
         }
         _check(kernel, places)
         out = kernel.params[-1]
-        lowered = lower_fragment(fragment_kernel(kernel, places, choices))
+        lowered = lower_fragment(fragment_kernel(kernel, places, choices, self.observe), self.observe)
         made = DeviceKernel(
             naive.name,
             render(lowered),
@@ -89,16 +104,22 @@ class WebGl:
             sum(b.size * b.dtype.bytes for b in kernel.params),
             declarations=declare(lowered),
         )
+        self.observe("glsl", compose(made))
         return CompiledKernel(made, kernel.params, tuple(places[b] for b in kernel.params))
 
 
-def fragment_kernel(naive: Kernel, places: Mapping[Buffer, Placement], choices: Choices = DEFAULT) -> Kernel:
+def fragment_kernel(
+    naive: Kernel, places: Mapping[Buffer, Placement], choices: Choices = DEFAULT, observe: Observer = ignore
+) -> Kernel:
     """A naive kernel as what one fragment does, over the textures in which its parameters lie."""
     grown = {b: grow(b, p) for b, p in places.items()}
     bands = places[naive.params[-1]].bands
     tiles = {b: (grown[b], p.tile) for b, p in places.items()}
     scheduled = schedule_by(lambda c: schedule_fragment(naive, tiles, bands, c), choices, naive.name)
-    return use_textures(scheduled, {grown[b]: p for b, p in places.items()})
+    observe("schedule_fragment", scheduled)
+    made = use_textures(scheduled, {grown[b]: p for b, p in places.items()})
+    observe("use_textures", made)
+    return made
 
 
 def _step(kernel: Kernel, b: Buffer) -> int:

@@ -17,6 +17,7 @@ from ..passes.saturate_casts import saturate_casts
 from ..passes.share_nodes import share_nodes
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
+from ..system.run_passes import Observer, ignore, run_passes
 
 
 def fetch_guarded(kernel: Kernel) -> Kernel:
@@ -115,8 +116,6 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
 )
 
 
-def lower_fragment(kernel: Kernel) -> Kernel:
+def lower_fragment(kernel: Kernel, observe: Observer = ignore) -> Kernel:
     """The passes, in order."""
-    for run in FRAGMENT_PASSES:
-        kernel = run(kernel)
-    return kernel
+    return run_passes(kernel, FRAGMENT_PASSES, observe)

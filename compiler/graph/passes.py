@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..system.run_passes import ignore, run_passes
 from .convert_float16 import convert_float16
 from .eliminate_dead_code import eliminate_dead_code
 from .fold_batch_norm import fold_batch_norm
@@ -29,11 +30,7 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
 def run_graph_passes(
     graph: Graph,
     passes: tuple[GraphPass, ...] = GRAPH_PASSES,
-    observe: Callable[[str, Graph], None] | None = None,
+    observe: Callable[[str, Graph], None] = ignore,
 ) -> Graph:
-    """`graph` after `passes`; `observe` is told each pass's name and result."""
-    for run in passes:
-        graph = run(graph)
-        if observe is not None:
-            observe(run.__name__, graph)
-    return graph
+    """`graph` after `passes`; `observe` gets each pass's name and result."""
+    return run_passes(graph, passes, observe)

@@ -24,7 +24,8 @@ def _flatten(kernel: Kernel, scopes: frozenset[Scope]) -> Kernel:
 
     def line(b: Buffer) -> Buffer:
         if b not in flat:
-            flat[b] = Buffer(b.name, (b.size,), b.dtype, b.scope, b.constant, b.layout)
+            whole = len(b.shape) == 1 and b.values is None
+            flat[b] = b if whole else Buffer(b.name, (b.size,), b.dtype, b.scope, b.constant, b.layout)
         return flat[b]
 
     def index(b: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -33,13 +34,16 @@ def _flatten(kernel: Kernel, scopes: frozenset[Scope]) -> Kernel:
     def rule(n: object) -> Expr | Stmt | None:
         match n:
             case Load(b, indices, guard) if b.scope in scopes:
-                return Load(line(b), index(b, indices), guard)
+                at = index(b, indices)
+                return None if line(b) is b and at == indices else Load(line(b), at, guard)
             case Store(b, indices, value) if b.scope in scopes:
-                return Store(line(b), index(b, indices), value)
-            case Alloc(b, body) if b.scope in scopes:
+                at = index(b, indices)
+                return None if line(b) is b and at == indices else Store(line(b), at, value)
+            case Alloc(b, body) if b.scope in scopes and line(b) is not b:
                 return Alloc(line(b), body)
         return None
 
     body = rewrite(kernel.body, rule)
     params = tuple(line(b) if b.scope in scopes else b for b in kernel.params)
-    return replace(kernel, params=params, body=body)
+    same = body is kernel.body and params == kernel.params
+    return kernel if same else replace(kernel, params=params, body=body)

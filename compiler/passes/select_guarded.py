@@ -49,7 +49,9 @@ class _Guards:
             own = self._expr(n.guard, outer)
             test = own if outer is None else Binary("and", outer, own)
         if test is None or (n.guard is None and all(map(_inside, n.indices, n.buffer.shape))):
-            return Load(n.buffer, tuple(self._expr(i, None) for i in n.indices))
+            at = tuple(self._expr(i, None) for i in n.indices)
+            kept = n.guard is None and all(new is old for new, old in zip(at, n.indices, strict=True))
+            return n if kept else Load(n.buffer, at)
         load = Load(n.buffer, tuple(_first_unless(test, self._expr(i, test)) for i in n.indices))
         lanes = lanes_of(load)
         zero = _zero(n.dtype)

@@ -16,4 +16,5 @@ def unroll_loops(kernel: Kernel) -> Kernel:
             return Seq(tuple(substitute(n.body, {n.var: Const(i)}) for i in range(n.var.extent)))
         return None
 
-    return replace(kernel, body=rewrite(kernel.body, rule))
+    body = rewrite(kernel.body, rule)
+    return kernel if body is kernel.body else replace(kernel, body=body)

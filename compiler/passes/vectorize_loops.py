@@ -48,7 +48,8 @@ def vectorize_loops(kernel: Kernel) -> Kernel:
         except _NotContiguous:
             return Seq(tuple(substitute(n.body, {n.var: Const(i)}) for i in range(n.var.extent)))
 
-    return replace(kernel, body=rewrite(kernel.body, rule))
+    body = rewrite(kernel.body, rule)
+    return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 def _statement(s: Stmt, v: Var) -> Stmt:

@@ -25,6 +25,7 @@ from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_cpu import schedule_cpu
 from ..system.cache import Cache
 from ..system.recursion import deep_recursion
+from ..system.run_passes import Observer, ignore, names_of, run_passes
 from ..target import Target
 from ..tensor import Tensor
 from ..tensor.build_kernel import build_kernel
@@ -38,7 +39,7 @@ from .lazy_kernels import (
     layouts_from_bytes,
     layouts_to_bytes,
 )
-from .lower_model import Lowered, Observer, ignore, kernel_name
+from .lower_model import Lowered, kernel_name
 from .weights import Weights
 
 KernelPass = Callable[[Kernel], Kernel]
@@ -69,6 +70,9 @@ _EXTREMES_KNOWN = LOWERING_PASSES.index(lower_float16) + 1
 
 RELAXED_PASSES = (*LOWERING_PASSES[:_EXTREMES_KNOWN], relax_extremes, *LOWERING_PASSES[_EXTREMES_KNOWN:])
 """The same for a target with relaxed instructions for max and min."""
+
+STAGES = ("schedule_cpu", *names_of(RELAXED_PASSES))
+"""What an observer sees of each kernel, in order."""
 
 
 @deep_recursion()
@@ -123,10 +127,7 @@ def lower_kernel(
     kernel: Kernel, passes: tuple[KernelPass, ...] = LOWERING_PASSES, observe: Observer = ignore
 ) -> Kernel:
     """The lowering passes, in order."""
-    for run in passes:
-        kernel = run(kernel)
-        observe(run.__name__, kernel)
-    return kernel
+    return run_passes(kernel, passes, observe)
 
 
 class _Launches:

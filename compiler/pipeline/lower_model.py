@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..choices import DEFAULT, Choices
@@ -12,6 +12,7 @@ from ..graph.lower_graph import lower_graph
 from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
 from ..ir.nodes import Kernel
 from ..system.recursion import deep_recursion
+from ..system.run_passes import Observer, ignore
 from ..tensor import Tensor
 from ..tensor.add_relayouts import add_relayouts
 from ..tensor.aliases import find_aliases
@@ -25,13 +26,6 @@ from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
 from ..tensor.use_winograd import Choice, Rewritten, use_winograd
 from .join_bands import join_bands
-
-Observer = Callable[[str, "Graph | Kernel"], None]
-"""Told of each result: the name of the pass, and what it made."""
-
-
-def ignore(_: str, __: Graph | Kernel) -> None:
-    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from ..choices import DEFAULT, Choices
@@ -15,15 +15,17 @@ from ..ir.layout import LayoutPolicy, Stages
 from ..ir.nodes import Barrier, Kernel
 from ..ir.rewrite import walk
 from ..passes.count_work import count_work
+from ..passes.reduce_by_subgroups import reduce_by_subgroups
 from ..passes.store_halves import load_wide, store_halves
 from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places, Subdimension
 from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_simt import schedule_simt
+from ..system.run_passes import Observer, ignore, names_of
 from ..target import WEBGPU, GpuTarget
 from .check_limits import check_limits
 from .features import find_features
 from .fit_grid import fit_grid
-from .lower import SUBGROUP_PASSES, WGSL_PASSES, Pass, lower
+from .lower import SUBGROUP_PASSES, VECTOR_PASSES, WGSL_PASSES, Pass, lower
 from .render import render
 
 POLICY = LayoutPolicy(
@@ -37,6 +39,19 @@ POLICY = LayoutPolicy(
 )
 
 
+STAGES = (
+    "narrow_types",
+    "load_wide",
+    "schedule_simt",
+    "store_halves",
+    *names_of((*VECTOR_PASSES, reduce_by_subgroups, *WGSL_PASSES)),
+    "fit_grid",
+    "wgsl",
+)
+"""What the observer of a backend sees of each kernel. A kernel that is made with subgroups, too, is seen again, from
+`reduce_by_subgroups` on."""
+
+
 @dataclass(frozen=True, slots=True)
 class WebGpu:
     """Values lie in buffers, in linear order; a border of zeros is there from the start and never written. Where fewer
@@ -46,6 +61,7 @@ class WebGpu:
     name: str = "webgpu"
     layouts: LayoutPolicy = POLICY
     costs: GpuCosts = WEBGPU_COSTS
+    observe: Observer = field(default=ignore, repr=False, compare=False)
 
     def fits(self, shape: tuple[int, ...]) -> bool:
         return prod(shape) * F32.bytes <= self.target.binding_bytes
@@ -62,29 +78,50 @@ class WebGpu:
     def compile_kernel(
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
     ) -> CompiledKernel:
-        wide, halves = load_wide(naive)
-        scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c), choices, naive.name)
-        scheduled = store_halves(scheduled, {scheduled.params[i] for i in halves})
-        lowered = self._lower(scheduled, WGSL_PASSES)
+        self.observe("narrow_types", naive)
+        scheduled = self._schedule(naive, choices)
+        vectors = lower(scheduled, VECTOR_PASSES, self.observe)
+        lowered = self._lower(vectors, WGSL_PASSES)
         check_limits(lowered, self.target)
-        meet = any(isinstance(n, AllReduce) for n in walk(scheduled.body))
-        by_subgroups = self._lower(scheduled, SUBGROUP_PASSES) if meet else lowered
+        source = self._render(lowered)
+        with_subgroups = None
+        if any(isinstance(n, AllReduce) for n in walk(scheduled.body)):
+            by_subgroups = self._lower(vectors, SUBGROUP_PASSES)
+            if _barriers(by_subgroups) < _barriers(lowered):
+                with_subgroups = self._render(by_subgroups)
         count = len(lowered.params) - lowered.outputs
         params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(lowered.params))
         made = DeviceKernel(
             name=naive.name,
-            source=render(lowered),
+            source=source,
             params=params,
             grid=find_grid(lowered).workgroups,
             flops=count_work(naive),
             bytes=sum(prod(b.shape) * b.dtype.bytes for b in lowered.params),
-            with_subgroups=render(by_subgroups) if _barriers(by_subgroups) < _barriers(lowered) else None,
+            with_subgroups=with_subgroups,
             features=find_features(lowered),
         )
         return CompiledKernel(made, scheduled.params, (None,) * len(scheduled.params))
 
-    def _lower(self, scheduled: Kernel, passes: tuple[Pass, ...]) -> Kernel:
-        return fit_grid(lower(scheduled, passes), self.target.workgroups)
+    def _schedule(self, naive: Kernel, choices: Choices) -> Kernel:
+        wide, halves = load_wide(naive)
+        self.observe("load_wide", wide)
+        scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c), choices, naive.name)
+        self.observe("schedule_simt", scheduled)
+        scheduled = store_halves(scheduled, {scheduled.params[i] for i in halves})
+        self.observe("store_halves", scheduled)
+        return scheduled
+
+    def _lower(self, vectors: Kernel, passes: tuple[Pass, ...]) -> Kernel:
+        """The passes but those that have made vectors."""
+        made = fit_grid(lower(vectors, passes[len(VECTOR_PASSES) :], self.observe), self.target.workgroups)
+        self.observe("fit_grid", made)
+        return made
+
+    def _render(self, lowered: Kernel) -> str:
+        source = render(lowered)
+        self.observe("wgsl", source)
+        return source
 
 
 def _barriers(kernel: Kernel) -> int:

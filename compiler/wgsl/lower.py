@@ -19,6 +19,7 @@ from ..passes.share_nodes import share_nodes
 from ..passes.store_halves import saturate_halves
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
+from ..system.run_passes import Observer, ignore, run_passes
 
 
 def group_vectors(kernel: Kernel) -> Kernel:
@@ -28,11 +29,10 @@ def group_vectors(kernel: Kernel) -> Kernel:
 
 Pass = Callable[[Kernel], Kernel]
 
-WGSL_PASSES: tuple[Pass, ...] = (
-    flatten_indices,
-    vectorize_loops,
-    unroll_loops,
-    reduce_by_tree,
+VECTOR_PASSES: tuple[Pass, ...] = (flatten_indices, vectorize_loops, unroll_loops)
+"""What comes before totals of a workgroup are made one way or the other."""
+
+_OTHERS: tuple[Pass, ...] = (
     share_nodes,
     simplify,
     share_nodes,
@@ -46,12 +46,13 @@ WGSL_PASSES: tuple[Pass, ...] = (
 )
 
 
-SUBGROUP_PASSES: tuple[Pass, ...] = tuple(reduce_by_subgroups if p is reduce_by_tree else p for p in WGSL_PASSES)
+WGSL_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_tree, *_OTHERS)
+"""From a scheduled kernel to one that every device can run."""
+
+SUBGROUP_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_subgroups, *_OTHERS)
 """The same for a device that has subgroups."""
 
 
-def lower(kernel: Kernel, passes: tuple[Pass, ...] = WGSL_PASSES) -> Kernel:
+def lower(kernel: Kernel, passes: tuple[Pass, ...] = WGSL_PASSES, observe: Observer = ignore) -> Kernel:
     """The passes, in order."""
-    for run in passes:
-        kernel = run(kernel)
-    return kernel
+    return run_passes(kernel, passes, observe)

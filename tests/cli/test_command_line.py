@@ -140,8 +140,8 @@ def test_every_level_computes_the_same(level: str, path: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("level", [0, 2])
 def test_dump_after_every_stage(level: int, path: Path, tmp_path: Path) -> None:
-    for stage in stages(level):
-        options = (*SHAPE, "--opt-level", str(level), "--force", "--dump", f"after:{stage}")
+    for stage in stages("wasm", level):
+        options = (*SHAPE, "--targets", "wasm", "--opt-level", str(level), "--force", "--dump", f"after:{stage}")
         result = run(path, "--out", tmp_path / "out", *options)
         assert result.exit_code == 0, result.output
         text = result.output
@@ -155,6 +155,30 @@ def test_dump_after_every_stage(level: int, path: Path, tmp_path: Path) -> None:
             assert len(re.findall(r"^  for \w+", text, re.MULTILINE)) > 3, stage
         else:
             assert len(text.splitlines()) > 30, stage
+
+
+@pytest.mark.parametrize(
+    ("stage", "text"),
+    [
+        ("webgpu:schedule_simt", r"^  for \w+ < \d+ block:$"),
+        ("webgpu:wgsl", r"^@compute @workgroup_size"),
+        ("webgl:schedule_fragment", r"^  for \w+ < \d+ block:$"),
+        ("webgl:glsl", r"^void main\(\) \{$"),
+    ],
+)
+def test_dump_of_a_device(stage: str, text: str, path: Path, tmp_path: Path) -> None:
+    options = (*SHAPE, "--targets", "webgpu,webgl", "--dump", f"after:{stage}")
+    result = run(path, "--out", tmp_path / "out", *options)
+    assert result.exit_code == 0, result.output
+    assert len(re.findall(text, result.output, re.MULTILINE)) > 2
+
+
+def test_the_list_of_stages(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run(path, "--out", out, "--targets", "webgl,wasm", "--opt-level", "0", "--dump", "list")
+    assert result.exit_code == 0, result.output
+    assert result.output == "".join(f"{t}: {', '.join(stages(t, 0))}\n" for t in ("webgl", "wasm"))
+    assert not out.exists()
 
 
 def test_a_dump_is_all_that_goes_to_standard_output(path: Path, tmp_path: Path) -> None:

@@ -92,18 +92,29 @@ BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
     "no host for wasm": (["--host", "js"], r"--host js makes a bundle without WebAssembly: leave wasm out"),
     "a stage of wasm": (
         ["--targets", "webgl", "--dump", "after:llvm"],
-        r"--dump after:llvm shows what is made for wasm: add it to --targets",
+        r"--dump after:llvm: no stage of webgl at --opt-level 2; choose one of .*; other targets have after:wasm:llvm",
+    ),
+    "a stage of a target that is not built": (
+        ["--targets", "webgl", "--dump", "after:wasm:llvm"],
+        r"--dump after:wasm:llvm shows what is made for wasm: add it to --targets",
+    ),
+    "a stage of no target": (
+        ["--dump", "after:metal:simplify"],
+        r"--dump after:metal:simplify: there is no target 'metal'; choose one of webgpu, webgl, wasm",
     ),
     "no such linker": (["--wasm-linker", "gold"], r"--wasm-linker gold: choose one of builtin, wasm-ld, emcc"),
     "no such stage": (
         ["--dump", "after:lunch"],
-        r"--dump after:lunch: no stage of --opt-level 2; choose one of import, .*schedule_cpu, .*llvm",
+        r"--dump after:lunch: no stage of wasm at --opt-level 2; choose one of import, .*schedule_cpu, .*llvm",
     ),
     "no such stage at this level": (
         ["--dump", "after:fold_constants", "--opt-level", "0"],
-        r"--dump after:fold_constants: no stage of --opt-level 0; choose one of import, ",
+        r"--dump after:fold_constants: no stage of wasm at --opt-level 0; choose one of import, ",
     ),
-    "no stage": (["--dump", "import"], r"--dump import: write --dump after:STAGE, such as after:schedule_cpu"),
+    "no stage": (
+        ["--dump", "import"],
+        r"--dump import: write --dump after:STAGE or after:TARGET:STAGE, .*--dump list prints",
+    ),
     "no such level": (["--opt-level", "3"], r"Invalid value for '--opt-level'.*3"),
     "no number in a shape": (["--shape", "x=1x3xHxW"], r"'x=1x3xHxW' is not of the form input=1x3x224x224"),
     "no name of a shape": (["--shape", "1x3x8x8"], r"'1x3x8x8' is not of the form input=1x3x224x224"),

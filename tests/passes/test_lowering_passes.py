@@ -5,17 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from constructs import CONSTRUCTS
+from device_constructs import DEVICE_CONSTRUCTS
 from kernel_checks import assert_same, random_array, run_kernel
 from nests import matrix_product
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.nodes import Buffer, Const, For, Kernel, Load, LoopKind, Seq, Store, Var
+from webnn_compile.ir.printer import print_kernel
 from webnn_compile.ir.rewrite import substitute
 from webnn_compile.ir.verify import LOWERED, verify_kernel
 from webnn_compile.passes.flatten_indices import flatten_indices
+from webnn_compile.passes.share_nodes import share_nodes
 from webnn_compile.passes.unroll_loops import unroll_loops
 from webnn_compile.passes.vectorize_loops import vectorize_loops
-from webnn_compile.pipeline.compile_for import LOWERING_PASSES
+from webnn_compile.pipeline.compile_for import LOWERING_PASSES, RELAXED_PASSES
+from webnn_compile.wgsl.lower import SUBGROUP_PASSES, WGSL_PASSES, Pass
 
 X, Y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
 V = Var("v", 4)
@@ -33,6 +37,27 @@ def test_every_pass_keeps_the_meaning(construct: str) -> None:
         verify_kernel(kernel, run.__name__)
         for a, b in zip(want, run_kernel(kernel, inputs), strict=True):
             np.testing.assert_allclose(b.reshape(a.shape), a, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("construct", DEVICE_CONSTRUCTS)
+@pytest.mark.parametrize("passes", [WGSL_PASSES, SUBGROUP_PASSES], ids=["tree", "subgroups"])
+def test_a_pass_that_changes_nothing_returns_the_same_object(construct: str, passes: tuple[Pass, ...]) -> None:
+    unchanged(DEVICE_CONSTRUCTS[construct](), passes)
+
+
+@pytest.mark.parametrize("construct", CONSTRUCTS)
+def test_a_lowering_pass_that_changes_nothing_returns_the_same_object(construct: str) -> None:
+    unchanged(CONSTRUCTS[construct](), RELAXED_PASSES)
+
+
+def unchanged(kernel: Kernel, passes: tuple[Pass, ...]) -> None:
+    """Asserts that each pass returns another object only where it changed something, since dumps say which it was."""
+    for run in passes:
+        made = run(kernel)
+        # Shared nodes print as others do.
+        if made is not kernel and run is not share_nodes:
+            assert print_kernel(made) != print_kernel(kernel) or made.body != kernel.body, run.__name__
+        kernel = made
 
 
 def test_the_verifier_knows_the_passes() -> None:

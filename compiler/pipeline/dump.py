@@ -1,0 +1,34 @@
+"""What a stage of the compiler made, as text: `--dump after:STAGE`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..graph.ir import Graph
+from ..graph.printer import print_graph
+from ..ir.nodes import Kernel
+from ..ir.printer import print_kernel
+
+
+class Dump:
+    """An observer that hands the text of each result of `stage` to `emit`; a line ahead of it says where the stage
+    changed nothing. It holds all that it has seen, for its identity."""
+
+    def __init__(self, stage: str, emit: Callable[[str], None]) -> None:
+        self.stage = stage
+        self._emit = emit
+        self._seen: dict[int, object] = {}
+
+    def __call__(self, stage: str, made: object) -> None:
+        if stage == self.stage:
+            self._emit(("(unchanged)\n" if id(made) in self._seen else "") + _text(made))
+        self._seen[id(made)] = made
+
+
+def _text(made: object) -> str:
+    match made:
+        case Graph():
+            return print_graph(made)
+        case Kernel():
+            return print_kernel(made)
+    return str(made)

@@ -1,0 +1,57 @@
+"""The stages that `--dump` can name are those that an observer sees, for every target."""
+
+from __future__ import annotations
+
+import pytest
+from onnx_models import model, node, random
+from webnn_compile.build.targets import TARGETS, bundled_targets
+from webnn_compile.device.compile_for_device import compile_for_device
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.glsl.backend import WebGl
+from webnn_compile.glsl.compose import compose
+from webnn_compile.ir.nodes import Kernel
+from webnn_compile.pipeline.compile_for import compile_for
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.weights import Weights
+from webnn_compile.target import WASM_RELAXED
+from webnn_compile.wgsl.backend import WebGpu
+
+PROTO = model(
+    [node("Conv", ["x", "w"], ["c"]), node("Softmax", ["c"], ["s"]), node("ReduceSum", ["s"], ["y"], keepdims=0)],
+    {"x": [1, 3, 20, 20]},
+    ["y"],
+    {"w": random((4, 3, 3, 3))},
+)
+
+
+@pytest.mark.parametrize("target", bundled_targets())
+def test_every_stage_is_seen(target: str) -> None:
+    stages = TARGETS[target].stages()
+    seen: list[str] = []
+    texts: list[object] = []
+
+    def observe(stage: str, made: object) -> None:
+        seen.append(stage)
+        if not isinstance(made, Kernel):
+            texts.append(made)
+
+    graph = import_model(PROTO)
+    if target == "wasm":
+        lowered = lower_model(graph)
+        program = compile_for(lowered, WASM_RELAXED, observe)
+        assert len(program.kernels) > 1
+        assert [*dict.fromkeys(seen), "llvm"] == list(stages)
+        return
+    backend = WebGpu(observe=observe) if target == "webgpu" else WebGl(observe=observe)
+    made = compile_for_device(lower_model(graph, policy=backend.layouts), backend, Weights())
+    assert set(seen) == set(stages)
+    first = [s for s in dict.fromkeys(seen) if s != "reduce_by_subgroups"]
+    assert first == [s for s in stages if s != "reduce_by_subgroups"]
+    assert {k.source if k.declarations is None else compose(k) for k in made.kernels} <= set(texts)
+
+
+def test_an_observer_is_no_part_of_what_a_cache_knows_a_backend_by() -> None:
+    def observe(_: str, __: object) -> None: ...
+
+    for plain, seen in ((WebGpu(), WebGpu(observe=observe)), (WebGl(), WebGl(observe=observe))):
+        assert (repr(plain), plain) == (repr(seen), seen)
