@@ -79,7 +79,7 @@ def compile_row(case: Case, backend: str) -> Artifact:
 <<<<<<< HEAD
     shapes = {name: a.shape for name, a in feeds(case).items()}
     options = Options(shapes=shapes, targets=(backend,), fast_math=False)
-    work = Work("row", options, open_cache(enabled=False), lambda _: None, lambda _: None)
+    work = Work("row", options, open_cache(), lambda _: None, lambda _: None)
     weights, target = Weights(), TARGETS[backend]
     lowered = target.lower(optimise_model(import_graph(make_model(case), work), work), work, work.quiet)
     made = target.bundle(lowered, weights, work)

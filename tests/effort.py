@@ -31,7 +31,6 @@ LEFT_TO_CI = (
     "tests/cli/test_command_line.py::test_same_bytes_from_processes_with_different_hashes",
     "tests/fuzz/",
     "tests/test_examples.py",
-    "tests/test_kernel_bounds.py",
     "tests/test_large_models.py",
     "tests/test_wheel.py",
 )
