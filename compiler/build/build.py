@@ -13,7 +13,7 @@ from ..pipeline.dump import Dump
 from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
 from ..program.program import TensorSpec
-from ..system.cache import open_cache
+from ..system.cache import Cache, open_cache
 from ..system.printable import printable
 from ..system.run_passes import ignore
 from ..tensor import Tensor
@@ -66,7 +66,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     if options.verify:
         with work.timed("verify"):
             report.comparisons = _verify(model, lowered, report, work, weights)
-            report.layers = _measure(rewritten)
+            report.layers = _measure(rewritten, report.cache)
     with work.timed("write"):
         blob = weights.blob()
         artifact = Artifact(work.name, report.inputs, report.outputs, blob, _by_preference(report), weights.halves)
@@ -87,11 +87,12 @@ def _spec(lowered: Lowered, name: str, t: Tensor) -> TensorSpec:
     return TensorSpec(name, t.dtype, t.shape, lowered.stored.offset[t])
 
 
-def _measure(rewritten: list[Rewritten]) -> list[LayerError]:
+def _measure(rewritten: list[Rewritten], known: Cache) -> list[LayerError]:
     """Each layer once for each tile by which a target computes it."""
     from .measure_layer import measure_layer
 
-    return [measure_layer(r) for r in {(r.convolution.buffer, r.tile): r for r in reversed(rewritten)}.values()][::-1]
+    distinct = {(r.convolution.buffer, r.tile): r for r in reversed(rewritten)}
+    return [measure_layer(r, known) for r in distinct.values()][::-1]
 
 
 def _verify(model: Path, lowered: Lowered, report: Report, work: Work, weights: Weights) -> list[Comparison]:

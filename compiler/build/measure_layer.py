@@ -11,6 +11,7 @@ from ..native.jit import host_target
 from ..native.model import NativeModel
 from ..pipeline.compile_for import compile_for
 from ..pipeline.lower_model import lower_tensors
+from ..system.cache import Cache
 from ..tensor import Tensor
 from ..tensor.match_convolution import Convolution, match_convolution
 from ..tensor.program import TensorProgram
@@ -31,7 +32,7 @@ class LayerError:
     direct: float
 
 
-def measure_layer(layer: Rewritten) -> LayerError:
+def measure_layer(layer: Rewritten, known: Cache | None = None) -> LayerError:
     """Runs one layer with its own weights, both ways, on random inputs on this machine's processor."""
     conv = layer.convolution
     found = match_convolution(conv)
@@ -44,7 +45,7 @@ def measure_layer(layer: Rewritten) -> LayerError:
     errors = []
     for choose in (lambda *_: [layer.tile], None):
         lowered = lower_tensors(conv.name, program, choose=choose)
-        result = NativeModel(compile_for(lowered, host_target())).run({"x": data})["y"]
+        result = NativeModel(compile_for(lowered, host_target(), known=known), known=known).run({"x": data})["y"]
         errors.append(float(np.abs(result - exact).max() / max(np.abs(exact).max(), 1e-30)))
     return LayerError(conv.name, layer.tile, *errors)
 
