@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..dtypes import I64
 from ..errors import CannotExpress
-from ..ir.index import Range
+from ..ir.intervals import Range
 from ..ir.nodes import Buffer, Kernel
 from ..ir.value_ranges import INT32, limits
 from ..passes.narrow_types import narrow_types, output_range

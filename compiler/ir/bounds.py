@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from math import gcd
 
 from ..dtypes import I32
-from .index import Affine, Range, affine, atom_range
+from .index import Affine, affine
+from .intervals import Range, atom_range
 from .lanes import Ramp, Splat, lanes_of
 from .nodes import Binary, Const, Expr, Load, Store, Unary
 from .rewrite import loads, walk

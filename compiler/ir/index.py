@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import gcd
 
 from ..dtypes import I32
-from .nodes import Binary, Const, Expr, Select, Unary, Var
-
-Range = tuple[int, int]
-"""Least and greatest value, both included."""
+from .intervals import Range, atom_range
+from .nodes import Binary, Const, Expr, Unary, Var
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +55,7 @@ class Affine:
         """The interval of values, None where an atom's is not known. `of_atom` gives that of an atom."""
         lo = hi = self.constant
         for atom, c in self.terms:
-            r = atom_range(atom) if of_atom is None else of_atom(atom)
+            r = atom_range(atom, range_of) if of_atom is None else of_atom(atom)
             if r is None:
                 return None
             lo += c * (r[0] if c > 0 else r[1])
@@ -83,12 +82,11 @@ def _make(terms: list[tuple[Expr, int]], constant: int) -> Affine:
     for atom, c in terms:
         merged[atom] = merged.get(atom, 0) + c
     kept = {a: c for a, c in merged.items() if c}
-    return Affine(tuple(kept.items()), constant) if len(kept) < 2 else _join_quotients(kept, constant)
+    return Affine(tuple(kept.items()), constant) if len(kept) < 2 else _join(kept, constant)
 
 
-def _join_quotients(terms: dict[Expr, int], constant: int) -> Affine:
-    """Remainders meet their quotients: (x // c) * c + x % c is x, and (e % h) * c + x % c with e = x // c + r is
-    (x + r * c) % (h * c); both times any factor."""
+def _join(terms: dict[Expr, int], constant: int) -> Affine:
+    """The sum, where the first two terms that an identity of JOINS matches are one."""
     for atom, k in terms.items():
         if not (isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const)):
             continue
@@ -97,23 +95,16 @@ def _join_quotients(terms: dict[Expr, int], constant: int) -> Affine:
         if quotient.constant or len(quotient.terms) != 1 or quotient.terms[0][1] != 1:
             continue
         for partner, n in terms.items():
-            joined = _joined(affine(atom.a), divisor, quotient, partner) if n == k * divisor else None
+            if n != k * divisor:
+                continue
+            x = affine(atom.a)
+            tried = (identity(x, divisor, quotient.terms[0][0], partner) for identity in JOINS)
+            joined = next((found for found in tried if found is not None), None)
             if joined is not None:
                 rest = [(a, m) for a, m in terms.items() if a not in (atom, partner)]
                 joined = joined.scale(k)
                 return _make([*rest, *joined.terms], constant + joined.constant)
     return Affine(tuple(terms.items()), constant)
-
-
-def _joined(x: Affine, divisor: int, quotient: Affine, partner: Expr) -> Affine | None:
-    """partner * divisor + x % divisor as one term, where `quotient` is x // divisor; None where they do not match."""
-    if partner == quotient.terms[0][0]:
-        return x
-    match partner:
-        case Binary("%", e, Const(h, _)) if affine(e).coefficient(quotient.terms[0][0]) == 1:
-            rest = affine(e) + quotient.scale(-1)
-            return _divide("%", x + rest.scale(divisor), int(h) * divisor)
-    return None
 
 
 def affine(e: Expr) -> Affine:
@@ -137,9 +128,9 @@ def affine(e: Expr) -> Affine:
                 return y.scale(x.constant)
             return Affine(((Binary("*", x.to_expr(), y.to_expr()), 1),), 0)
         case Binary("//" | "%", a, Const(value, _)) if int(value) > 0:
-            return _divide(e.op, affine(a), int(value))
+            return divide(e.op, affine(a), int(value))
         case Binary("max" | "min", a, b):
-            return _extreme(e.op, affine(a), affine(b))
+            return extreme(e.op, affine(a), affine(b))
     return Affine(((e, 1),), 0)
 
 
@@ -150,105 +141,6 @@ def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:
         total = total + affine(i).scale(stride)
         stride *= extent
     return total
-
-
-def _divide(op: str, x: Affine, divisor: int) -> Affine:
-    """Terms that the divisor divides leave the quotient; what is left may be known to be within [0, divisor)."""
-    if divisor == 1:
-        return x if op == "//" else Affine((), 0)
-    whole = Affine(tuple((a, c // divisor) for a, c in x.terms if c % divisor == 0), x.constant // divisor)
-    rest = Affine(tuple((a, c) for a, c in x.terms if c % divisor), x.constant % divisor)
-    r = rest.range()
-    if r is not None and r[0] // divisor == r[1] // divisor:
-        k = r[0] // divisor
-        if op == "//":
-            return whole + Affine((), k)
-        return rest + Affine((), -k * divisor)
-    # (a*c + ...) // d with a common factor g of all coefficients and of d: divide by g first.
-    common = divisor
-    for _, c in rest.terms:
-        common = _gcd(common, c)
-    if common > 1:
-        inner = Affine(tuple((a, c // common) for a, c in rest.terms), rest.constant // common)
-        low = rest.constant % common
-        if op == "//":
-            return whole + _divide("//", inner, divisor // common)
-        return _divide("%", inner, divisor // common).scale(common) + Affine((), low)
-    if op == "//" and len(rest.terms) == 1 and rest.terms[0][1] == 1:
-        atom = rest.terms[0][0]
-        # (x // a + k) // b is (x + k*a) // (a*b). The like for remainders would hide x % (a*b) from _join_quotients.
-        if isinstance(atom, Binary) and atom.op == "//" and isinstance(atom.b, Const) and int(atom.b.value) > 0:
-            inner_divisor = int(atom.b.value)
-            nested = affine(atom.a) + Affine((), rest.constant * inner_divisor)
-            return whole + _divide("//", nested, divisor * inner_divisor)
-    atom_expr = Binary(op, rest.to_expr(), Const(divisor))
-    made = Affine(((atom_expr, 1),), 0)
-    return whole + made if op == "//" else made
-
-
-def _extreme(op: str, x: Affine, y: Affine) -> Affine:
-    difference = (x + y.scale(-1)).range()
-    if difference is not None:
-        if difference[1] <= 0:
-            return x if op == "min" else y
-        if difference[0] >= 0:
-            return y if op == "min" else x
-    return Affine(((Binary(op, x.to_expr(), y.to_expr()), 1),), 0)
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return abs(a)
-
-
-def atom_range(e: Expr, of: Callable[[Expr], Range | None] | None = None) -> Range | None:
-    """The interval of an atom, from those of its operands: `of` them, by default `range_of`."""
-    of = of or range_of
-    match e:
-        case Var():
-            return 0, max(e.extent - 1, 0)
-        case Const(value, _):
-            return int(value), int(value)
-        case Binary("//", a, Const(value, _)) if int(value) > 0:
-            r = of(a)
-            return None if r is None else (r[0] // int(value), r[1] // int(value))
-        case Binary("%", a, Const(value, _)) if int(value) > 0:
-            r = of(a)
-            if r is not None and r[0] >= 0 and r[1] < int(value):
-                return r
-            return 0, int(value) - 1
-        case Binary("/", a, Const(value, _)) if int(value) > 0:
-            r = of(a)
-            return None if r is None or r[0] < 0 else (r[0] // int(value), r[1] // int(value))
-        case Binary("shr", a, Const(value, _)):
-            r = of(a)
-            return None if r is None else (r[0] >> int(value), r[1] >> int(value))
-        case Binary("and", _, Const(value, _)) if int(value) >= 0:
-            return 0, int(value)
-        case Binary("max" | "min", a, b):
-            x, y = of(a), of(b)
-            return None if x is None or y is None else _extreme_range(e.op, x, y, of(a + b))
-        case Binary("*", a, b):
-            x, y = of(a), of(b)
-            if x is None or y is None:
-                return None
-            corners = [i * j for i in x for j in y]
-            return min(corners), max(corners)
-        case Select(_, a, b):
-            x, y = of(a), of(b)
-            return None if x is None or y is None else (min(x[0], y[0]), max(x[1], y[1]))
-    return None
-
-
-def _extreme_range(op: str, x: Range, y: Range, total: Range | None) -> Range:
-    """Of the smaller (larger) of two values in x and y, which is at most (at least) half of their sum: |i - 1| is
-    max(i - 1, 1 - i), whose operands cancel."""
-    pick = max if op == "max" else min
-    low, high = pick(x[0], y[0]), pick(x[1], y[1])
-    if total is None:
-        return low, high
-    return (max(low, -(-total[0] // 2)), high) if op == "max" else (low, min(high, total[1] // 2))
 
 
 def range_of(e: Expr) -> Range | None:
@@ -274,3 +166,112 @@ def decide(op: str, a: Expr, b: Expr) -> bool | None:
         case "!=":
             return False if lo == hi == 0 else True if lo > 0 or hi < 0 else None
     return None
+
+
+def divide(op: str, x: Affine, divisor: int) -> Affine:
+    """x // divisor or x % divisor, for a positive divisor."""
+    for identity in DIVISIONS:
+        found = identity(op, x, divisor)
+        if found is not None:
+            return found
+    return Affine(((Binary(op, x.to_expr(), Const(divisor)), 1),), 0)
+
+
+def extreme(op: str, x: Affine, y: Affine) -> Affine:
+    """The "min" or "max" of x and y."""
+    for identity in EXTREMES:
+        found = identity(op, x, y)
+        if found is not None:
+            return found
+    return Affine(((Binary(op, x.to_expr(), y.to_expr()), 1),), 0)
+
+
+# The identities. Each gives None where it does not match; the first of its table that does is taken. Divisions are
+# rounded down, divisors are positive.
+
+
+def join_quotient(x: Affine, divisor: int, quotient: Expr, partner: Expr) -> Affine | None:
+    """(x // c) * c + x % c   ->   x"""
+    return x if partner == quotient else None
+
+
+def join_remainders(x: Affine, divisor: int, quotient: Expr, partner: Expr) -> Affine | None:
+    """(e % h) * c + x % c   ->   (x + r * c) % (h * c), where e = x // c + r"""
+    match partner:
+        case Binary("%", e, Const(h, _)) if affine(e).coefficient(quotient) == 1:
+            rest = affine(e) + Affine(((quotient, -1),), 0)
+            return divide("%", x + rest.scale(divisor), int(h) * divisor)
+    return None
+
+
+JOINS = (join_quotient, join_remainders)
+"""Of `partner` * c + x % c, where `quotient` is x // c: the two terms as one."""
+
+
+def divide_by_one(op: str, x: Affine, divisor: int) -> Affine | None:
+    """x // 1   ->   x;   x % 1   ->   0"""
+    if divisor != 1:
+        return None
+    return x if op == "//" else Affine((), 0)
+
+
+def take_out_multiples(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(a * d + r) // d   ->   a + r // d;   (a * d + r) % d   ->   r % d, where r's constant is in [0, d)"""
+    whole = Affine(tuple((a, c // divisor) for a, c in x.terms if c % divisor == 0), x.constant // divisor)
+    if not whole.terms and not whole.constant:
+        return None
+    rest = Affine(tuple((a, c) for a, c in x.terms if c % divisor), x.constant % divisor)
+    return whole + divide(op, rest, divisor) if op == "//" else divide(op, rest, divisor)
+
+
+def stay_in_one_period(op: str, x: Affine, divisor: int) -> Affine | None:
+    """x // d   ->   k;   x % d   ->   x - k * d, where x is in [k * d, (k + 1) * d)"""
+    r = x.range()
+    if r is None or r[0] // divisor != r[1] // divisor:
+        return None
+    k = r[0] // divisor
+    return Affine((), k) if op == "//" else x + Affine((), -k * divisor)
+
+
+def cancel_common_factor(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(g * y + k) // (g * d)   ->   y // d;   (g * y + k) % (g * d)   ->   g * (y % d) + k, where k is in [0, g)"""
+    common = gcd(divisor, *(c for _, c in x.terms))
+    if common == 1:
+        return None
+    inner = Affine(tuple((a, c // common) for a, c in x.terms), x.constant // common)
+    divided = divide(op, inner, divisor // common)
+    return divided if op == "//" else divided.scale(common) + Affine((), x.constant % common)
+
+
+def merge_quotients(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(x // a + k) // b   ->   (x + k * a) // (a * b). The like for remainders would hide x % (a * b) from JOINS."""
+    if op != "//" or len(x.terms) != 1 or x.terms[0][1] != 1:
+        return None
+    match x.terms[0][0]:
+        case Binary("//", inner, Const(a, _)) if int(a) > 0:
+            return divide("//", affine(inner) + Affine((), x.constant * int(a)), divisor * int(a))
+    return None
+
+
+DIVISIONS = (divide_by_one, take_out_multiples, stay_in_one_period, cancel_common_factor, merge_quotients)
+"""Of x // d and x % d."""
+
+
+def drop_larger(op: str, x: Affine, y: Affine) -> Affine | None:
+    """min(x, y)   ->   x;   max(x, y)   ->   y, where x - y <= 0"""
+    difference = (x + y.scale(-1)).range()
+    if difference is None or difference[1] > 0:
+        return None
+    return x if op == "min" else y
+
+
+def drop_smaller(op: str, x: Affine, y: Affine) -> Affine | None:
+    """min(x, y)   ->   y;   max(x, y)   ->   x, where x - y >= 0"""
+    difference = (x + y.scale(-1)).range()
+    if difference is None or difference[0] < 0:
+        return None
+    return y if op == "min" else x
+
+
+EXTREMES = (drop_larger, drop_smaller)
+"""Of min(x, y) and max(x, y)."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from ..dtypes import BOOL, I32, DType, highest, lowest
-from .index import Range
+from .intervals import Range
 from .lanes import Extract, Ramp, Splat
 from .nodes import Binary, Buffer, Cast, Const, Expr, Load, Select, Unary, Var
 from .rewrite import loads

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..ir.index import Range
+from ..ir.intervals import Range
 from ..ir.nodes import Alloc, Binary, Buffer, Expr, For, Kernel, Load, Node, Store
 from ..ir.rewrite import children, walk
 from ..ir.value_ranges import Ranges, limits, union, within

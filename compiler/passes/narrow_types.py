@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..dtypes import BOOL, F16, F32, F64, I32, I64, U32, U64, DType
 from ..errors import CannotExpress
 from ..ir.construct import maximum, minimum
-from ..ir.index import Range
+from ..ir.intervals import Range
 from ..ir.nodes import (
     COMPARISONS,
     PREDICATES,

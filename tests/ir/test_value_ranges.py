@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from webnn_compile.dtypes import BOOL, F32, I8, I32, I64, U8, DType
 from webnn_compile.ir.construct import maximum, minimum, select
-from webnn_compile.ir.index import Range
+from webnn_compile.ir.intervals import Range
 from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Unary, Var
 from webnn_compile.ir.scalar_ops import apply_binary, apply_unary
 from webnn_compile.ir.value_ranges import INT32, Ranges, limits

@@ -26,8 +26,8 @@ from webnn_compile.dtypes import (
 )
 from webnn_compile.errors import CannotExpress
 from webnn_compile.ir.construct import maximum, minimum, select
-from webnn_compile.ir.index import Range
 from webnn_compile.ir.interpret import interpret
+from webnn_compile.ir.intervals import Range
 from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, For, Kernel, Load, Store, Unary, Var
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.verify import verify_kernel

@@ -54,8 +54,10 @@ def inline_maps(flow: Dataflow, epilogues: Mapping[Tensor, Epilogue]) -> Maps:
         assert t.body is not None
         body, computes = expand(t.body, inlined)
         expanded = Expanded(t.axes, simplify_expr(body), computes | {t})
-        if t not in epilogues and _may_inline(t, expanded.body, flow, epilogues, measures):
-            measures[t.buffer] = measure_tree(expanded.body).measure
+        if t not in epilogues and t not in flow.stored and _divides_little(expanded.body):
+            measure = measure_tree(expanded.body).measure
+            if _may_inline(t, measure, flow, epilogues, measures):
+                measures[t.buffer] = measure
         if t.buffer in measures:
             inlined[t.buffer] = expanded
         else:
@@ -101,15 +103,16 @@ def _guarded(guard: Expr, value: Expr) -> Expr:
 
 
 def _may_inline(
-    t: Tensor, body: Expr, flow: Dataflow, epilogues: Mapping[Tensor, Epilogue], inlined: Mapping[Buffer, Measure]
+    t: Tensor,
+    measure: Measure,
+    flow: Dataflow,
+    epilogues: Mapping[Tensor, Epilogue],
+    inlined: Mapping[Buffer, Measure],
 ) -> bool:
-    """Whether the map `t`, whose expanded body is `body`, is computed where it is read, beside those `inlined`."""
+    """Whether all that reads the map `t`, whose expanded body has `measure`, may compute it there, and has room for it
+    beside the maps that are `inlined` already."""
     users = flow.readers.get(t, ())
-    if t in flow.stored or not users:
-        return False
-    if any(_divisions(i) > DIVISION_LIMIT for x in loads(body) for i in x.indices):
-        return False
-    measure, cheap = measure_tree(body).measure, _is_movement(t.body)
+    cheap = _is_movement(t.body)
     for user in users:
         if not _repeats_nothing(t, user, len(users), cheap=cheap):
             return False
@@ -120,7 +123,7 @@ def _may_inline(
         epilogue = epilogues.get(user)
         if flow.has_too_many_reads({t, user} if epilogue is None else {t, *epilogue.members}, inlined):
             return False
-    return True
+    return bool(users)
 
 
 def _repeats_nothing(t: Tensor, user: Tensor, users: int, *, cheap: bool) -> bool:
@@ -153,6 +156,11 @@ def _is_movement(body: Expr | None) -> bool:
 def _is_affine_movement(t: Tensor) -> bool:
     """A plain load at an affine index: free to inline even where elements are read many times."""
     return isinstance(t.body, Load) and t.body.guard is None and all(affine(i).variables_only for i in t.body.indices)
+
+
+def _divides_little(body: Expr) -> bool:
+    """Whether each index in `body` divides few times enough to be substituted further."""
+    return all(_divisions(i) <= DIVISION_LIMIT for x in loads(body) for i in x.indices)
 
 
 def _divisions(index: Expr) -> int:
