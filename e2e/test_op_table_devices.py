@@ -76,7 +76,6 @@ def add_bundle(folder: Path, artifact: Artifact, entry: str) -> None:
 
 
 def compile_row(case: Case, backend: str) -> Artifact:
-<<<<<<< HEAD
     shapes = {name: a.shape for name, a in feeds(case).items()}
     options = Options(shapes=shapes, targets=(backend,), fast_math=False)
     work = Work("row", options, open_cache(), lambda _: None, lambda _: None)
@@ -84,12 +83,6 @@ def compile_row(case: Case, backend: str) -> Artifact:
     lowered = target.lower(optimise_model(import_graph(make_model(case), work), work), work, work.quiet)
     made = target.bundle(lowered, weights, work)
     assert isinstance(made, DeviceBuild)
-=======
-    work = Work("row", Options(targets=(backend,)), open_cache(), lambda _: None, lambda _: None)
-    weights = Weights()
-    graph = run_graph_passes(import_model(make_model(case), {name: a.shape for name, a in feeds(case).items()}))
-    made = build_device(backend, lower_model(graph, policy=BACKENDS[backend].layouts), weights, work)
->>>>>>> d1ea773 (Tests collect garbage as rarely as the compiler does; browser rows of the operator table take shaders from the run's cache)
     inputs, outputs = (tuple(p.spec for p in ports) for ports in (made.program.inputs, made.program.outputs))
     return Artifact("row", inputs, outputs, weights.blob(), (made.artifact,))
 

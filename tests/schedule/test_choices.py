@@ -17,7 +17,8 @@ from kernel_checks import NARROW, WIDE, assert_close, inputs_for, operations, ru
 from onnx_models import assert_close as assert_results
 from onnx_models import onnxruntime_results, random
 from random_kernels import KINDS
-from webnn_compile.build.run_here import run_here
+from webnn_compile.build.device_target import DeviceTarget
+from webnn_compile.build.targets import TARGETS as TABLE
 from webnn_compile.choices import DEFAULT, Choices, Record, Replay
 from webnn_compile.costs import CPU_COSTS
 from webnn_compile.device.compile_for_device import compile_for_device
@@ -139,7 +140,9 @@ def check_run(proto: onnx.ModelProto, target: str, r: Random) -> None:
     if target in BACKENDS:
         weights = Weights()
         device = compile_for_device(lowered, ByChance(BACKENDS[target](), r), weights, cpu=host_target())
-        model = run_here(device, weights.blob())
+        row = TABLE[target]
+        assert isinstance(row, DeviceTarget)
+        model = row.run(device, weights.blob())
         got = model.run(feeds)
         model.close()
     else:
