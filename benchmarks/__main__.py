@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from webnn_compile.build.options import TARGETS
+from webnn_compile.build.targets import bundled_targets
 from webnn_compile.cli.command import ShapeOption
 from webnn_compile.errors import WebnnCompileError
 
@@ -135,7 +135,9 @@ def show(results: Results, chart: Path | None, update: bool) -> None:
 @click.argument("before")
 @click.argument("models", nargs=-1)
 @click.option("--after", default=str(ROOT), metavar="REVISION|FOLDER", help="The other tree; by default this one.")
-@click.option("--targets", metavar="LIST", default=",".join(TARGETS), show_default=True, help="As for webnn-compile.")
+@click.option(
+    "--targets", metavar="LIST", default=",".join(bundled_targets()), show_default=True, help="As for webnn-compile."
+)
 @click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="As for webnn-compile, for files.")
 @click.option("--rounds", type=click.IntRange(1), default=1, show_default=True, help="Compilations by each, in turns.")
 @click.option("--cache/--no-cache", default=False, help="Each tree has a cache, which a round before the first fills.")

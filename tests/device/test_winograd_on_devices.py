@@ -111,7 +111,8 @@ def test_transforms_are_written_out(tile: OutputTile, backend: str) -> None:
             elements,
             elements * (8 // tile[1]) + 1,
         ]  # of the bias
-        assert sources["winogradinput"].count("layout(location") == columns
+        (number,) = {s.kernel for s in program.launches if s.name == "winogradinput"}
+        assert program.kernels[number].grid[2] == columns  # outputs
     else:
         windows, results = transforms  # elements of the one are stored, of the other loaded
         assert [windows.count("b1["), results.count("b0[")] == [elements, elements]
