@@ -78,9 +78,9 @@ def add_bundle(folder: Path, artifact: Artifact, entry: str) -> None:
 def compile_row(case: Case, backend: str) -> Artifact:
     shapes = {name: a.shape for name, a in feeds(case).items()}
     options = Options(shapes=shapes, targets=(backend,), fast_math=False)
-    work = Work("row", options, open_cache(), lambda _: None, lambda _: None)
+    work = Work("row", options, open_cache(), lambda _: None)
     weights, target = Weights(), TARGETS[backend]
-    lowered = target.lower(optimise_model(import_graph(make_model(case), work), work), work, work.quiet)
+    lowered = target.lower(optimise_model(import_graph(make_model(case), work), work), work)
     made = target.bundle(lowered, weights, work)
     assert isinstance(made, DeviceBuild)
     inputs, outputs = (tuple(p.spec for p in ports) for ports in (made.program.inputs, made.program.outputs))

@@ -50,7 +50,7 @@ def device(name: str) -> DeviceTarget:
     backend = InterpretedBackend()
     backend.name = name
     return DeviceTarget(
-        name=name, backend=lambda _: backend, open_device=lambda kernels: InterpretedDevice(backend, kernels)
+        name=name, backend=lambda *_: backend, open_device=lambda kernels: InterpretedDevice(backend, kernels)
     )
 
 

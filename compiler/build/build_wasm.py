@@ -30,8 +30,8 @@ class WasmBuild:
     models: tuple[WasmModel, ...]
 
 
-def build_wasm(lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
-    """Compiles `lowered` for both variants; they share their constants, which go to `weights`."""
+def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
+    """Compiles `lowered` for both variants of the target `name`; they share their constants, which go to `weights`."""
     options = work.options
     _check_size(work.name, lowered)
     if options.dump is None and options.processes != 1:
@@ -47,12 +47,12 @@ def build_wasm(lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
         detail = f"{variant} SIMD"
         with work.timed("schedule", detail):
             # What is dumped is the first variant alone.
-            observe = ignore if programs else work.observer("wasm")
+            observe = ignore if programs else work.observer(name)
             program = compile_for(lowered, target, observe, options.opt_level, weights, work.known)
         if any(_constants(p) != _constants(program) for p in programs):
             raise InternalError("compile_for: the two variants of the module want their weights in different layouts")
         with work.timed("generate code", detail):
-            if options.dumped == ("wasm", "llvm") and not programs:
+            if options.dumped == (name, "llvm") and not programs:
                 observe("llvm", render_module(program))
             relaxed = variant == "relaxed"
             linked = build_module(program, relaxed=relaxed, linker=options.linker, known=work.known)

@@ -31,7 +31,7 @@ class CpuTarget(CompileTarget):
     `package` is what checking that part with `--verify` takes."""
 
     run: Callable[[Lowered, Work], CompiledModel]
-    make_part: Callable[[Lowered, Weights, Work], WasmBuild] | None = None
+    make_part: Callable[[str, Lowered, Weights, Work], WasmBuild] | None = None
     package: str | None = None
 
     def lower(self, model: Optimised, work: Work) -> Lowered:
@@ -43,7 +43,7 @@ class CpuTarget(CompileTarget):
     def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
         if self.make_part is None:
             raise InternalError(f"target {self.name} has no part in a bundle")
-        return self.make_part(lowered, weights, work)
+        return self.make_part(self.name, lowered, weights, work)
 
 
 def lower_for_cpu(model: Optimised, work: Work, observe: Observer) -> Lowered:

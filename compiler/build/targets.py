@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 # Backends, with the packages that they take, are imported when a model is compiled for them.
 
 
-def _wasm_part(lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
+def _wasm_part(target: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
     from .build_wasm import build_wasm
 
-    return build_wasm(lowered, weights, work)
+    return build_wasm(target, lowered, weights, work)
 
 
 def _wasm_stages() -> tuple[str, ...]:
