@@ -6,14 +6,12 @@ constant, which is what a wasm load or an x86 operand can hold. What is decided 
 
 from __future__ import annotations
 
-from ..dtypes import F32
 from ..ir.addresses import Address, Addresses, Items, address, offset_bias
-from ..ir.calls import Call, InOrder, Pointer
+from ..ir.calls import Call, Held, InOrder, Pointer
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import (
     Alloc,
     Buffer,
-    Const,
     Expr,
     For,
     Kernel,
@@ -24,13 +22,10 @@ from ..ir.nodes import (
     Store,
     Var,
 )
-from ..ir.rewrite import free_vars, walk
+from ..ir.rewrite import free_vars
 from .llvm_expression import ExpressionWriter, Pointers
 from .llvm_module import LlvmModule
 from .llvm_types import llvm_type, memory_type
-
-MANY_CONSTANTS = 8
-"""Vectors of constants in a loop from which on they compete for registers: a polynomial's coefficients, say."""
 
 PARALLEL_FOR = "parallel_for"
 """`void parallel_for(ptr body, ptr arguments, i32 extent)` of the target calls `body(arguments, begin, end)` for chunks
@@ -93,7 +88,10 @@ class FunctionWriter(ExpressionWriter):
         saved = dict(self.pointers), dict(self.variables), dict(self.constants)
         moving, derived = self._loop_pointers(loop, begin)
         counter = self.fresh("i")
-        self._keep_constants(loop.body)
+        body = loop.body
+        if isinstance(body, Held):
+            self._hold(body.constants)
+            body = body.body
         self.emit(f"br label %{head}")
         self.lines.append(f"{head}:")
         slot = len(self.lines)
@@ -104,7 +102,7 @@ class FunctionWriter(ExpressionWriter):
             rest = frozenset(i for i in now if i[0] != loop.var and free_vars(i[0]) & {loop.var})
             self.pointers[buffer, now] = self.offset(place, buffer, rest, 0)
         self.values.clear()
-        self.statement(loop.body)
+        self.statement(body)
         following = self.instruction(f"add nuw nsw i32 {counter}, 1")
         nexts = [self.instruction(f"getelementptr inbounds i8, ptr {p}, i32 {step}") for p, _, step in moving]
         last = self.instruction(f"icmp eq i32 {following}, {end or loop.var.extent}")
@@ -148,17 +146,11 @@ class FunctionWriter(ExpressionWriter):
                 derived.append((buffer, now, place))
         return moving, derived
 
-    def _keep_constants(self, body: Stmt) -> None:
-        """Makes the vectors of constants of an innermost loop opaque, where they are many: LLVM for wasm puts what it
-        counts no registers for back into the loop, and V8 takes three instructions for each of them, each time."""
-        found: dict[str, str] = {}
-        for n in walk(body):
-            if isinstance(n, For | InOrder):
-                return
-            if isinstance(n, Splat) and isinstance(n.a, Const) and n.a.dtype == F32 and n.a.value != 0:
-                found[self.value(n)] = llvm_type(n.a.dtype, n.lanes)
-        if len(found) >= MANY_CONSTANTS:
-            self.constants.update({text: self._opaque(kind, text, fixed=False) for text, kind in found.items()})
+    def _hold(self, constants: tuple[Splat, ...]) -> None:
+        """Makes constants opaque, so that LLVM does not put them back into the loop."""
+        for c in constants:
+            text = self.value(c)
+            self.constants[text] = self._opaque(llvm_type(c.dtype, c.lanes), text, fixed=False)
 
     def in_order(self, s: InOrder) -> None:
         """The iterations. Between them, what they keep in registers passes through an empty instruction that LLVM can

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .calls import Call, InOrder, Pointer
+from .calls import Call, Held, InOrder, Pointer
 from .index import Affine, affine
 from .lanes import Ramp
 from .nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Scope, Seq, Store, Var
@@ -71,7 +71,7 @@ class Addresses:
         return known[1]
 
     def _find(self, node: Node) -> Iterator[Address]:
-        if isinstance(node, For | Alloc | Seq | Outline | If | InOrder):
+        if isinstance(node, For | Alloc | Seq | Outline | If | InOrder | Held):
             for part in node.iterations if isinstance(node, InOrder) else children(node):
                 yield from self.below(part)
         elif isinstance(node, Call):

@@ -1,10 +1,12 @@
-"""What outlined regions and loops in order become for LLVM: functions with their arguments, iterations with what passes
-from one to the next. They stand in a kernel at the end of its lowering, when indices are flat and vectors are made."""
+"""What outlined regions and loops become for LLVM: functions with their arguments, iterations with what passes from one
+to the next, bodies with constants in registers. They stand in a kernel at the end of its lowering, when indices are
+flat and vectors are made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .lanes import Splat
 from .nodes import Buffer, Expr, Load, Stmt, Var
 
 
@@ -49,3 +51,11 @@ class InOrder:
     iterations: tuple[Stmt, ...]
     sums: tuple[Load, ...]
     advances: tuple[Advance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """`body`, the whole body of a loop, with `constants` that the loop finds in registers."""
+
+    constants: tuple[Splat, ...]
+    body: Stmt

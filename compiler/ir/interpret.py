@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InternalError
 from .all_reduce import AllReduce, Among
-from .calls import Call, InOrder
+from .calls import Call, Held, InOrder
 from .evaluate_expression import Evaluators, State
 from .grid import find_grid
 from .nodes import Alloc, Barrier, Buffer, Expr, For, If, Kernel, LoopKind, Outline, Seq, Stmt, Store, Var
@@ -77,7 +77,7 @@ class _Run:
             case Alloc(buffer, body):
                 self.allocate(buffer)
                 self.statement(body)
-            case Outline(body):
+            case Outline(body) | Held(_, body):
                 self.statement(body)
             case Call():
                 self.call(s)

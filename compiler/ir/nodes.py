@@ -4,7 +4,8 @@
     Buffer = (name, shape, dtype, scope)                     scope = GLOBAL | SHARED | LOCAL     (identity equality)
     Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value)
            | Alloc(buffer, body) | Seq(stmts) | Outline(body) | If(cond, body) | Barrier()
-           | Call(body, params, pointers, numbers) | InOrder(iterations, sums, advances)   (calls.py: lowered for LLVM)
+           | Call(body, params, pointers, numbers) | InOrder(iterations, sums, advances)
+           | Held(constants, body)                           (calls.py: these three after lowering, for LLVM)
     Expr   = Const(value, dtype) | Var(name, extent) | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
@@ -46,7 +47,7 @@ from typing import TYPE_CHECKING, Union
 from ..dtypes import BOOL, F32, I32, DType
 
 if TYPE_CHECKING:
-    from .calls import Call, InOrder
+    from .calls import Call, Held, InOrder
     from .layout import Layout
 
 
@@ -329,7 +330,7 @@ class Barrier:
     """Every invocation of a workgroup arrives here before any goes on; what they stored is then seen by all."""
 
 
-Stmt = Union[For, Store, Alloc, Seq, Outline, If, Barrier, "Call", "InOrder"]
+Stmt = Union[For, Store, Alloc, Seq, Outline, If, Barrier, "Call", "InOrder", "Held"]
 Node = Expr | Stmt
 
 

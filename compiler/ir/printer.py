@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .all_reduce import AllReduce
-from .calls import Call, InOrder, Pointer
+from .calls import Call, Held, InOrder, Pointer
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
@@ -133,6 +133,8 @@ class _Printer:
                 return f"{pad}if {self.expr(cond)}:\n{self.stmt(body, depth + 1)}"
             case Barrier():
                 return f"{pad}barrier\n"
+            case Held(constants, body):
+                return f"{pad}with {', '.join(map(self.expr, constants))}:\n{self.stmt(body, depth + 1)}"
             case Call(body, params, pointers, numbers):
                 given = [f"{self.buffer(b)} = {self.pointer(p)}" for b, p in zip(params, pointers, strict=True)]
                 return f"{pad}call({', '.join([*given, *map(self.expr, numbers)])}):\n{self.stmt(body, depth + 1)}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from .all_reduce import AllReduce
-from .calls import Advance, Call, InOrder, Pointer
+from .calls import Advance, Call, Held, InOrder, Pointer
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
@@ -76,6 +76,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Barrier: _none,
     Store: lambda n: (*n.indices, n.value),
     Seq: lambda n: n.stmts,
+    Held: lambda n: (*n.constants, n.body),
     Call: lambda n: (*(p.offset for p in n.pointers), n.body),
     InOrder: lambda n: (*n.iterations, *n.sums, *(a.pointer.offset for a in n.advances)),
 }
@@ -118,6 +119,7 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     If: lambda _, c: If(c[0], c[1]),
     Store: lambda n, c: Store(n.buffer, c[:-1], c[-1]),
     Seq: lambda _, c: Seq(c),
+    Held: lambda _, c: Held(c[:-1], c[-1]),
     Call: lambda n, c: replace(n, body=c[-1], pointers=tuple(map(_moved, n.pointers, c[:-1]))),
     InOrder: lambda n, c: _in_order(n, c),
 }

@@ -11,6 +11,7 @@ from ..ir.layout import Layout
 from ..ir.nodes import Kernel
 from ..ir.simplify import simplify
 from ..passes.flatten_indices import flatten_indices
+from ..passes.hoist_constants import hoist_constants
 from ..passes.lower_float16 import lower_float16
 from ..passes.lower_math import lower_math
 from ..passes.outline_cores import outline_cores
@@ -62,6 +63,7 @@ LOWERING_PASSES: tuple[KernelPass, ...] = (
     outline_tiles,
     outline_cores,
     unroll_in_order,
+    hoist_constants,
 )
 """From a scheduled kernel to one that the LLVM renderer takes. Unrolled loops multiply what later passes see, so what
 can be done once for all their iterations comes before."""

@@ -9,7 +9,7 @@ import pytest
 from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8
 from webnn_compile.errors import InternalError
-from webnn_compile.ir.calls import Call, InOrder, Pointer
+from webnn_compile.ir.calls import Call, Held, InOrder, Pointer
 from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import (
@@ -264,6 +264,8 @@ LOWERED_FAULTS: dict[str, tuple[Stmt, str]] = {
     ),
     "loop among iterations in order": (in_order(body=For(J, Store(Y, (J,), ONE))), "iterations in order hold loops"),
     "sum that is no float32": (in_order(Load(COUNT, ())), "no local float32"),
+    "constant that is none": (For(J, Held((Splat(Load(X, (J,)), 4),), Store(Y, (J,), ONE))), "no vector of a constant"),
+    "body of a loop with constants": (For(J, Held((), Store(X, (J,), ONE))), "stores to Buffer(x"),
     "sum in memory": (in_order(Load(X, (Const(0),))), "no local float32"),
 }
 
@@ -277,7 +279,8 @@ def test_fault_of_a_lowered_kernel(fault: str) -> None:
 
 def test_functions_and_iterations_in_order_pass() -> None:
     guarded = Store(Q, (Const(0),), Load(P, (J,), J < 2))
-    for body in (For(J, call(copy_in_function(J), J)), For(J, call(guarded, J, to=J - 4)), in_order()):
+    held = For(J, Held((Splat(ONE, 4),), Store(Y, (J,), ONE)))
+    for body in (held, For(J, call(copy_in_function(J), J)), For(J, call(guarded, J, to=J - 4)), in_order()):
         verify_kernel(kernel(body), "simplify")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kernel_checks import assert_same
 from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import F32
-from webnn_compile.ir.calls import Advance, Call, InOrder, Pointer
+from webnn_compile.ir.calls import Advance, Call, Held, InOrder, Pointer
 from webnn_compile.ir.nodes import (
     Buffer,
     Const,
@@ -32,6 +32,7 @@ from webnn_compile.ir.printer import print_kernel
 from webnn_compile.ir.rewrite import free_vars, rewrite, substitute, walk
 from webnn_compile.ir.simplify import simplify
 from webnn_compile.passes.flatten_indices import flatten_indices
+from webnn_compile.passes.hoist_constants import hoist_constants
 from webnn_compile.passes.lower_math import lower_math
 from webnn_compile.passes.outline_cores import outline_cores
 from webnn_compile.passes.outline_tiles import outline_tiles
@@ -41,7 +42,7 @@ from webnn_compile.passes.vectorize_loops import vectorize_loops
 from webnn_compile.schedule.steps import outline, sink, split, tag, vectorise
 
 FLAT = (flatten_indices, vectorize_loops, unroll_loops, simplify, lower_math)
-OUTLINING = (outline_tiles, outline_cores, unroll_in_order)
+OUTLINING = (outline_tiles, outline_cores, unroll_in_order, hoist_constants)
 
 X, Y = Buffer("x", (64,), F32), Buffer("y", (64,), F32)
 ACC = Buffer("acc", (1,), F32, Scope.LOCAL)
@@ -131,6 +132,40 @@ def test_pointers_that_do_not_move_up_evenly_stay(index: Expr) -> None:
     body = For(J, For(I, For(K, update, LoopKind.IN_ORDER, parallel=False)))
     (made,) = [n for n in walk(unroll_in_order(Kernel("k", (X, Y), body)).body) if isinstance(n, InOrder)]
     assert made.advances == ()
+
+
+def polynomial(terms: int, x: Expr, first: float = 1.0) -> Expr:
+    value: Expr = Const(first, F32)
+    for i in range(1, terms):
+        value = value * x + Const(first + i, F32)
+    return value
+
+
+def test_hoist_constants() -> None:
+    """Eight vectors of constants, ahead of the loop; zeros are none, and equal ones are one."""
+    value = polynomial(8, Load(X, (I * 4 + J,))) + 1.0 + 0.0
+    kernel = Kernel("k", (X, Y), For(I, For(J, Store(Y, (I * 4 + J,), value), LoopKind.VECTOR)))
+    made = check(kernel)
+    (held,) = [n for n in walk(made.body) if isinstance(n, Held)]
+    assert sorted(c.a.value for c in held.constants if isinstance(c.a, Const)) == [1.0 + i for i in range(8)]
+    assert isinstance(made.body, For)
+    assert made.body.body is held
+    assert "with splat4(" in text(made.body)
+
+
+@pytest.mark.parametrize("terms", [7, 8])
+def test_few_constants_stay(terms: int) -> None:
+    def store(i: Expr) -> For:
+        return For(J, Store(Y, (i * 4 + J,), polynomial(terms, Load(X, (i * 4 + J,)))), LoopKind.VECTOR)
+
+    few = check(Kernel("k", (X, Y), For(I, store(I))))
+    assert any(isinstance(n, Held) for n in walk(few.body)) == (terms == 8)
+    # A loop around a function, and one around another loop.
+    called = check(Kernel("k", (X, Y), For(I, Outline(store(I)))))
+    assert not any(isinstance(n, Held) for n in walk(called.body))
+    two = Var("h", 2)
+    nested = check(Kernel("k", (X, Y), For(two, Seq((store(two), For(I, Store(Y, (I,), Load(X, (I,)))))))))
+    assert not any(isinstance(n, Held) for n in walk(nested.body))
 
 
 def around(kernel: Kernel, var: Var, kind: type[Outline] | LoopKind) -> Kernel:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ...dtypes import BOOL, I32
 from ..all_reduce import AllReduce
-from ..calls import Call, InOrder
-from ..lanes import lanes_of
-from ..nodes import Alloc, Expr, For, If, Load, Outline, Scope, Seq, Stmt, Store, Var
+from ..calls import Call, Held, InOrder
+from ..lanes import Splat, lanes_of
+from ..nodes import Alloc, Const, Expr, For, If, Load, Outline, Scope, Seq, Stmt, Store, Var
 from ..rewrite import children
 from .accesses import check_access
 from .grid import check_collective, check_condition, check_in_order, check_loop, inside_loop
@@ -43,6 +43,12 @@ def check_statement(s: Stmt, at: Place) -> Iterator[str]:
             yield from check_statement(body, replace(at, conditions=(*at.conditions, cond), outermost=False))
         case Store():
             yield from _store(s, at)
+        case Held(constants, body):
+            if not all(isinstance(c, Splat) and isinstance(c.a, Const) for c in constants):
+                yield f"what is held is no vector of a constant: {shown(s)}"
+            for c in constants:
+                yield from _expression(c, at, set())
+            yield from check_statement(body, at)
         case Call():
             yield from _call(s, at)
         case InOrder(iterations, sums, advances):
