@@ -28,11 +28,15 @@ FEW = 8
 LEFT_TO_CI = (
     "e2e/",
     "tests/benchmarks/",
+    "tests/cli/test_command_line.py::test_dump_after_every_stage",
     "tests/cli/test_command_line.py::test_same_bytes_from_processes_with_different_hashes",
+    "tests/device/test_winograd_on_devices.py::test_a_build_chooses_for_each_target_and_measures_each_tile",
     "tests/fuzz/",
+    "tests/test_compile_ahead.py",
     "tests/test_examples.py",
     "tests/test_large_models.py",
     "tests/test_wheel.py",
+    "tests/wgsl/test_tint.py::test_kernels_of_the_operator_table",
 )
 """What `check` does not run: browsers, other programs, and tests that take many seconds each. Prefixes of node ids."""
 
