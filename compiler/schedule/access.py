@@ -22,8 +22,8 @@ class Access:
     def buffer(self) -> Buffer:
         return self.node.buffer
 
-    def step(self, var: Var) -> int | None:
-        """Elements by which the address moves as `var` grows by one; None where that is not constant."""
+    def stride(self, var: Var) -> int | None:
+        """The stride of the address in `var`, in elements; None where it is not constant."""
         if any(var in free_vars(atom) for atom, _ in self.offset.terms if atom != var):
             return None
         return self.offset.coefficient(var)
@@ -56,31 +56,31 @@ def vectorisable(node: Node, var: Var) -> bool:
         divides = isinstance(x, Binary) and x.dtype == I32 and x.op in ("//", "%", "fmod", "/")
         if divides and _varies(x, var):
             return False
-    return all(a.step(var) in ((1,) if isinstance(a.node, Store) else (0, 1)) for a in accesses(node))
+    return all(a.stride(var) in ((1,) if isinstance(a.node, Store) else (0, 1)) for a in accesses(node))
 
 
 def _varies(e: Expr, var: Var) -> bool:
-    """Whether `e` differs from lane to lane: an accumulator, too, has a value per lane."""
+    """Whether `e` differs from lane to lane. An accumulator also has a value per lane."""
     return var in free_vars(e) or any(isinstance(x, Load) and x.buffer.scope is Scope.LOCAL for x in walk(e))
 
 
 def contiguous(node: Node, outer: Var, inner: Var) -> bool:
-    """Whether in every access `outer` moves by `inner.extent` times as much as `inner`, so that both may be fused
-    without leaving a division behind."""
+    """Whether the stride of `outer` is `inner.extent` times that of `inner` in every access, so that both may be fused
+    without leaving a division."""
     for n in walk(node):
         if isinstance(n, Load) and n.guard is not None and free_vars(n.guard) & {outer, inner}:
             return False
         if isinstance(n, Select) and free_vars(n.cond) & {outer, inner} and not _is_data(n.cond):
             return False
     for a in accesses(node):
-        o, i = a.step(outer), a.step(inner)
+        o, i = a.stride(outer), a.stride(inner)
         if o is None or i is None or o != i * inner.extent:
             return False
     return not _index_as_value(node, {outer, inner})
 
 
 def _is_data(cond: Expr) -> bool:
-    """A condition on loaded elements: its loop variables stand inside indices only."""
+    """A condition on loaded elements: its loop variables occur in indices only."""
     return all(isinstance(x, Load) or not isinstance(x, Var) for x in _outside_loads(cond))
 
 

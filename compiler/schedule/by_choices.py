@@ -1,4 +1,4 @@
-"""Schedules a kernel by choices, and says what becomes of choices that are not legal."""
+"""Schedules a kernel by choices, and handles choices that are not legal."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..ir.nodes import Kernel
 
 
 def schedule_by(schedule: Callable[[Choices], Kernel], choices: Choices, name: str) -> Kernel:
-    """What `schedule` makes of the kernel `name` by `choices`.
+    """The kernel `name` as scheduled by `choices`.
 
-    A record that does not fit the kernel, made by another version of the compiler, is passed over: the kernel gets its
-    default schedule. Raises InternalError where that is not legal, and ScheduleError where other choices are not: a
+    A record that does not fit the kernel, from another version of the compiler, is ignored: the kernel gets its default
+    schedule. Raises InternalError where the default schedule is illegal, and ScheduleError where other choices are: a
     search skips them.
     """
     try:

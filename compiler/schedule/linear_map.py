@@ -1,4 +1,4 @@
-"""Straight-line code for products of small constant matrices and vectors of values, with what they share made once."""
+"""Straight-line code for products of small constant matrices and vectors, with common subexpressions computed once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray
 
 @dataclass(slots=True)
 class Lines:
-    """Straight-line code on local values: elements of one local buffer, with a lane each where `at` is a lane."""
+    """Straight-line code on local values: elements of one local buffer, one per lane where `at` is a lane."""
 
     at: Expr
     lines: list[tuple[Buffer | None, tuple[Expr, ...], Expr, Expr | None]] = field(default_factory=list)
@@ -26,17 +26,17 @@ class Lines:
         """A name for the value of `e`."""
         if isinstance(e, Load) and e.buffer is self.local:
             return e
-        place = (Const(self.count), self.at)
+        slot = (Const(self.count), self.at)
         self.count += 1
-        self.lines.append((None, place, e, None))
-        return Load(self.local, place)
+        self.lines.append((None, slot, e, None))
+        return Load(self.local, slot)
 
     def store(self, s: Store, where: Expr | None = None) -> None:
         """Where the condition holds."""
         self.lines.append((s.buffer, s.indices, s.value, where))
 
     def transform(self, matrix: Array, x: list[Expr]) -> list[Expr]:
-        """The expressions matrix @ x, shared parts named."""
+        """The expressions matrix @ x, with common subexpressions named."""
         matrix, x = self._pair_columns(matrix, x)
         partner = _row_pairs(matrix)
         results: list[Expr | None] = [None] * len(matrix)
@@ -55,7 +55,7 @@ class Lines:
         return [r for r in results if r is not None]
 
     def _pair_columns(self, matrix: Array, x: list[Expr]) -> tuple[Array, list[Expr]]:
-        """Columns p and q that agree but for signs become one of x[p] + x[q] and one of x[p] - x[q]."""
+        """Columns p and q that differ in signs only become one of x[p] + x[q] and one of x[p] - x[q]."""
         matrix, x = matrix.copy(), list(x)
         for p in range(matrix.shape[1]):
             for q in range(p + 1, matrix.shape[1]):
@@ -84,7 +84,7 @@ class Lines:
 
 
 def _row_pairs(matrix: Array) -> dict[int, int]:
-    """Rows that agree but for the sign of some entries, each pair once."""
+    """Rows that differ in the signs of some entries only, each pair once."""
     pairs: dict[int, int] = {}
     taken: set[int] = set()
     for i in range(len(matrix)):
@@ -97,7 +97,7 @@ def _row_pairs(matrix: Array) -> dict[int, int]:
 
 
 def _combination(row: Array, x: list[Expr]) -> Expr:
-    """The sum of row[k] * x[k], beginning with a term that needs no multiplication where there is one."""
+    """The sum of row[k] * x[k], starting with a term without multiplication where there is one."""
     terms = sorted((k for k in range(len(x)) if row[k]), key=lambda k: (row[k] != 1, abs(row[k]) != 1, k))
     if not terms:
         return Const(0.0, F32)

@@ -1,4 +1,4 @@
-"""The shapes of loop nest that rules know: parallel loops around a store, or around a reduction."""
+"""The shapes of loop nest that rules match: parallel loops around a store, or around a reduction."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Nest = Pointwise | Reduction
 
 
 def match_nest(stmt: Stmt) -> Nest | None:
-    """The nest that `stmt` is, None where it is none (a sequence, or already scheduled)."""
+    """`stmt` as a nest; None for other statements (a sequence, or one already scheduled)."""
     loops: list[Var] = []
     while isinstance(stmt, For) and stmt.parallel:
         loops.append(stmt.var)
@@ -62,7 +62,7 @@ def match_nest(stmt: Stmt) -> Nest | None:
 
 
 def match_reduction(stmt: Stmt) -> Reduction:
-    """The reduction that `stmt` is. Raises ScheduleError for another nest."""
+    """`stmt` as a reduction. Raises ScheduleError for another nest."""
     nest = match_nest(stmt)
     if not isinstance(nest, Reduction):
         raise ScheduleError(f"a reduction is expected, not\n{print_node(stmt)}")

@@ -1,4 +1,4 @@
-"""The schedule on a CPU: each nest of a kernel by the rule of its shape."""
+"""The CPU schedule: each nest of a kernel by the rule of its shape."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .steps import preload
 
 
 def schedule_cpu(kernel: Kernel, target: Target, choices: Choices = DEFAULT) -> Kernel:
-    """A kernel of naive nests becomes one of tiles and vectors; its constants may get other layouts, and cores share
-    its large loops. Raises ScheduleError for choices that do not fit together."""
+    """A kernel of naive nests becomes one of tiles and vectors; its constants may get other layouts, and its large
+    loops run on several cores. Raises ScheduleError for inconsistent choices."""
     packed: dict[Buffer, Buffer] = {}
     body = simplify_stmt(_nests(kernel.body, target, packed, choices))
     params = tuple(packed.get(p, p) for p in kernel.params)
@@ -42,10 +42,10 @@ def _nests(stmt: Stmt, target: Target, packed: dict[Buffer, Buffer], choices: Ch
             return replace(stmt, body=_nests(body, target, packed, choices))
     made, swapped = _schedule(stmt, target, packed, choices)
     for old, new in swapped.items():
-        known = packed.setdefault(old, new)
-        if known.layout != new.layout:
-            raise ScheduleError(f"pack: two nests want {old.name} in different layouts")
-        made = replace_buffers(made, {new: known})
+        first = packed.setdefault(old, new)
+        if first.layout != new.layout:
+            raise ScheduleError(f"pack: two nests read {old.name} in different layouts")
+        made = replace_buffers(made, {new: first})
     return made
 
 

@@ -1,10 +1,10 @@
 """The schedule of fragment shaders: which fragment computes which elements of a kernel's result, and in what order.
 
-A result lies in texels of four elements, and a fragment writes texels at its own place only: one of each layer of the
-result's texture. So its work is a tile of neighbouring elements, `tile` along the last axis but one, by four along the
-last. Speed follows the number of texels fetched per multiplication (software rasterisers and GPUs alike: a fetch takes
-the place of 4 to 16 of them), and a tile shares its fetches: of 8 pixels, a 3x3 convolution fetches 0.06 texels per
-multiplication where one pixel takes 0.31.
+A result is stored in texels of four elements, and a fragment writes texels at its own coordinates only: one of each
+layer of the result's texture. So it computes a tile of neighbouring elements, `tile` along the last axis but one, by
+four along the last. Speed follows the number of texels fetched per multiplication (software rasterisers and GPUs alike:
+a fetch costs as much as 4 to 16 of them), and a tile shares its fetches: for 8 pixels, a 3x3 convolution fetches 0.06
+texels per multiplication, for one pixel 0.31.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ TEXEL = 4
 """Elements of a texel."""
 
 ROW = 2048
-"""Texels in a row of a texture in which a result lies as one line of elements."""
+"""Texels in a row of a texture that holds a result as a one-dimensional array."""
 
 
-Places = Mapping[Buffer, tuple[Buffer, int]]
-"""For each parameter what takes its place, and the tile of its pixels.
+Replacements = Mapping[Buffer, tuple[Buffer, int]]
+"""For each parameter its replacement, and the tile of its pixels.
 
-An image has its last axis rounded up to texels and the one before to whole tiles; what lies there is never used. A tile
-of 0 means a line of elements, of one dimension, rounded up to texels.
+An image has its last axis rounded up to texels and the one before to whole tiles; the padding is never used. A tile of
+0 means a flat texture: one dimension, rounded up to texels.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """The element of the result that an iteration of `grid` (x first) and of the `tiles` inside a fragment makes: its
-    indices in memory, where images and lines are rounded up, and in the result itself."""
+    """The element of the result that an iteration of `grid` (x first) and of the `tiles` inside a fragment computes:
+    its indices in memory, where extents are rounded up, and in the result itself."""
 
     grid: tuple[Var, ...]
     tiles: tuple[Var, ...]
@@ -53,21 +53,21 @@ class Element:
     indices: tuple[Expr, ...]
 
 
-def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1, choices: Choices = DEFAULT) -> Kernel:
-    """A naive kernel becomes loops over a grid of fragments, around a tile; parameters are those of `places`.
+def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1, choices: Choices = DEFAULT) -> Kernel:
+    """A naive kernel becomes loops over a grid of fragments, around a tile; parameters are those of `replacements`.
 
     The rows of an image are computed in `bands` side by side.
     """
-    grown = {old: new for old, (new, _) in places.items()}
-    tile = places[kernel.params[-1]][1]
+    replaced = {old: new for old, (new, _) in replacements.items()}
+    tile = replacements[kernel.params[-1]][1]
     if not kernel.params[-1].size:
-        return _nothing(kernel, grown)
+        return _empty_result(kernel, replaced)
     loops, inner = _peel(kernel.body)
     store = _store(inner, kernel)
-    out = grown[kernel.params[-1]]
+    out = replaced[kernel.params[-1]]
     element = _image(out, tile, bands) if tile else _line(store.buffer)
     at = _invert(store, loops, element, kernel)
-    inner = _grow(substitute(inner, at), kernel, places, element)
+    inner = _redirect(substitute(inner, at), kernel, replacements, element)
     inner = _transform(kernel, inner, at, element.tiles) or _tiled(inner, element.tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
     grid = element.grid
@@ -75,12 +75,12 @@ def schedule_fragment(kernel: Kernel, places: Places, bands: int = 1, choices: C
         inner, grid = _in_rows(inner, grid[0])
     for v in grid:
         inner = For(v, inner, LoopKind.BLOCK)
-    params = tuple(grown.get(p, p) for p in kernel.params)
+    params = tuple(replaced.get(p, p) for p in kernel.params)
     return replace(kernel, params=params, body=simplify_stmt(inner))
 
 
 def _transform(kernel: Kernel, inner: Stmt, at: dict[Var, Expr], tiles: tuple[Var, ...]) -> Stmt | None:
-    """`inner`, where it is the body of a linear transform that a fragment can share texels in."""
+    """`inner`, if it is the body of a linear transform whose texels a fragment can share."""
     nest, body = match_nest(kernel.body), match_nest(inner)
     found = find_transform(nest) if isinstance(nest, Reduction) else None
     if found is None or not isinstance(body, Reduction):
@@ -104,13 +104,13 @@ def _is_contraction(kernel: Kernel) -> bool:
     return isinstance(nest, Reduction) and find_roles(nest) is not None
 
 
-def _nothing(kernel: Kernel, grown: Mapping[Buffer, Buffer]) -> Kernel:
-    """Of a result without elements one texel is written: a draw covers no fewer."""
-    out = grown[kernel.params[-1]]
+def _empty_result(kernel: Kernel, replaced: Mapping[Buffer, Buffer]) -> Kernel:
+    """For a result without elements one texel is written, the smallest draw."""
+    out = replaced[kernel.params[-1]]
     zero = Const(0.0 if out.dtype.is_float else 0, out.dtype)
     lane = Var("lane", TEXEL)
     body = For(lane, Store(out, (lane,), zero), LoopKind.VECTOR)
-    return replace(kernel, params=tuple(grown.get(p, p) for p in kernel.params), body=body)
+    return replace(kernel, params=tuple(replaced.get(p, p) for p in kernel.params), body=body)
 
 
 def _peel(stmt: Stmt) -> tuple[list[Var], Stmt]:
@@ -124,13 +124,13 @@ def _peel(stmt: Stmt) -> tuple[list[Var], Stmt]:
 def _store(inner: Stmt, kernel: Kernel) -> Store:
     stores = [n for n in walk(inner) if isinstance(n, Store) and n.buffer.scope is Scope.GLOBAL]
     if len(stores) != 1 or kernel.outputs != 1:
-        raise InternalError(f"kernel {kernel.name}: {len(stores)} nests or results, where fragments take one")
+        raise InternalError(f"kernel {kernel.name}: {len(stores)} nests or results; a fragment shader takes one")
     return stores[0]
 
 
 def _image(out: Buffer, tile: int, bands: int) -> Element:
-    """Of an image: all axes but the last two are one dimension of the grid. Where that has one row, it is the groups of
-    channels that stand in bands."""
+    """For an image: all axes but the last two are one dimension of the grid. With a single row, bands are of channel
+    groups instead."""
     *outer, width, last = (1, *out.shape) if len(out.shape) == 1 else out.shape
     rows, groups = prod(outer), last // TEXEL
     x, y, z = Var("x", width // tile), Var("y", -(-rows // bands)), Var("z", groups if rows > 1 else groups // bands)
@@ -142,7 +142,7 @@ def _image(out: Buffer, tile: int, bands: int) -> Element:
 
 
 def _line(old: Buffer) -> Element:
-    """Of a line of elements, with one variable of the grid for all texels."""
+    """For a flat texture, with one variable of the grid for all texels."""
     texel, lane = Var("texel", max(1, -(-old.size // TEXEL))), Var("lane", TEXEL)
     at = texel * TEXEL + lane
     return Element((texel,), (lane,), (at,), _unfold(at, old.shape))
@@ -151,7 +151,7 @@ def _line(old: Buffer) -> Element:
 def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, tuple[Var, ...]]:
     """for texel < 3000: S(texel)   ->   for y < 2: for x < 2048: if 2048*y + x < 3000: S(2048*y + x)
 
-    The statement, and the variables of its grid. Layers of a texture beyond the first are written out.
+    The statement, and the variables of its grid. Layers of a texture beyond the first are unrolled.
     """
     rows = -(-texel.extent // ROW)
     layers = -(-rows // ROW)
@@ -193,11 +193,11 @@ def _invert(store: Store, loops: list[Var], element: Element, kernel: Kernel) ->
     return env
 
 
-def _grow(inner: Stmt, kernel: Kernel, places: Places, element: Element) -> Stmt:
-    """Accesses to what takes the parameters' place."""
-    inner = rewrite(inner, lambda n: _read(n, places) if isinstance(n, Load) else None)
+def _redirect(inner: Stmt, kernel: Kernel, replacements: Replacements, element: Element) -> Stmt:
+    """Accesses go to the parameters' replacements."""
+    inner = rewrite(inner, lambda n: _read(n, replacements) if isinstance(n, Load) else None)
     out = kernel.params[-1]
-    new = places[out][0]
+    new = replacements[out][0]
 
     def rule(n: object) -> Stmt | None:
         return Store(new, element.stored, n.value) if isinstance(n, Store) and n.buffer is out else None
@@ -205,11 +205,11 @@ def _grow(inner: Stmt, kernel: Kernel, places: Places, element: Element) -> Stmt
     return simplify_stmt(rewrite(inner, rule))
 
 
-def _read(x: Load, places: Places) -> Expr | None:
-    """Inside its buffer also where the result was rounded up; a guard is taken to keep inside what it mentions."""
-    if x.buffer not in places:
+def _read(x: Load, replacements: Replacements) -> Expr | None:
+    """In bounds also where the result was rounded up; a guard is assumed to bound indices of its variables."""
+    if x.buffer not in replacements:
         return None
-    new, tile = places[x.buffer]
+    new, tile = replacements[x.buffer]
     guarded = free_vars(x.guard) if x.guard is not None else frozenset()
     if not tile:
         offset = flat_offset(x.buffer.shape, x.indices)
@@ -230,7 +230,7 @@ def _read(x: Load, places: Places) -> Expr | None:
 
 
 def _tag(stmt: Stmt, tiles: tuple[Var, ...]) -> Stmt:
-    """Tiles are written out, the elements of a texel are a vector."""
+    """Tiles are unrolled, the elements of a texel are a vector."""
 
     def rule(n: object) -> Stmt | None:
         if isinstance(n, For) and n.var in tiles:

@@ -24,9 +24,9 @@ from .steps import preload
 
 
 def schedule_simt(kernel: Kernel, target: GpuTarget, choices: Choices = DEFAULT) -> Kernel:
-    """A kernel of a naive nest becomes what one invocation does; its constants may get other layouts.
+    """A kernel of a naive nest becomes loops over a grid of invocations; its constants may get other layouts.
 
-    A kernel that is no nest runs in a single invocation. Raises ScheduleError for choices that do not fit together.
+    A kernel that is no nest runs in a single invocation. Raises ScheduleError for inconsistent choices.
     """
     body, packed = _schedule(simplify_stmt(kernel.body), target, choices)
     params = tuple(packed.get(p, p) for p in kernel.params)
@@ -67,6 +67,6 @@ def _contraction(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choice
 
 
 def _is_shared(nest: Reduction, target: GpuTarget) -> bool:
-    """Whether few invocations would reduce much each."""
+    """Whether few invocations would each reduce many elements."""
     outputs = prod(v.extent for v in nest.loops)
     return outputs < target.minimum_occupancy and prod(v.extent for v in nest.over) >= target.long_reduction

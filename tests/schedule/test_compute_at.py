@@ -67,7 +67,7 @@ def test_what_is_no_run_of_one_dimension_is_refused() -> None:
     chain = Chain(12)
     v, c = Var("h", 6), Var("c", WIDTH)
     diagonal = For(v, For(c, Store(chain.y, (v, c), Load(chain.b, (v, v % WIDTH)))))
-    with pytest.raises(ScheduleError, match=r"the reads of b are no one part of one dimension"):
+    with pytest.raises(ScheduleError, match=r"the reads of b are no single region of one dimension"):
         compute_at([chain.nests[1], diagonal], v, Const(0), 2, chain.scratch(2))
 
 

@@ -89,7 +89,7 @@ def test_spread_conditions_stand_where_threads_do_not_divide_the_loop() -> None:
     assert sum(isinstance(n, If) for n in walk(body)) == 1
     assert [n.var.extent for n in walk(body) if isinstance(n, For)] == [3, 1, 4, 8]
     assert not any(isinstance(n, If) for n in walk(spread(pointwise(8, 8).body, [4, 8])))
-    with pytest.raises(ScheduleError, match="spread: 2 parallel loops stand outermost, 3 are needed"):
+    with pytest.raises(ScheduleError, match="spread: 2 outermost loops are parallel, 3 are needed"):
         spread(nest.body, [1, 1, 1])
 
 

@@ -280,7 +280,7 @@ STRANGER = Var("stranger", 4)
 
 ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
     "split that does not cover": (lambda: split(PLAIN.body, PLAIN["i"], [(1, 3)]), "split: segments"),
-    "fuse of loops apart": (lambda: fuse(PLAIN.body, PLAIN["j"], PLAIN["i"]), "fuse: loop i does not stand directly"),
+    "fuse of loops apart": (lambda: fuse(PLAIN.body, PLAIN["j"], PLAIN["i"]), "fuse: loop i is not directly"),
     "fuse with a reduction": (
         lambda: fuse(MIXED, PLAIN["i"], NEST["k"]),
         "fuse: the loops are of different kinds",

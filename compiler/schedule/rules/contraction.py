@@ -1,8 +1,8 @@
 """Contractions (convolution, matrix product) on a CPU: a register tile of rows x columns, K innermost.
 
 `tile_plan` decides, this file applies: B, if constant, is packed in panels as wide as the tile, so that K runs through
-contiguous memory. Some steps of K, as many as the target says, are one iteration, in order: mixed they need more
-registers. Whether panels or rows stand outside goes by the bytes that are read again (`panels_inside`).
+contiguous memory. K is unrolled by a factor of the target, in order: interleaved iterations need more registers. The
+loop order of panels and rows follows from the bytes that are reread (`panels_inside`).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from .roles import Roles, merge_rows, roles_of
 from .tile_plan import Blocks, TilePlan, blocks_of, choose_blocks, plan_tile
 
 Scheduled = tuple[Stmt, dict[Buffer, Buffer]]
-"""The tiled nest, and the constant that was packed with what takes its place."""
+"""The tiled nest, and the constant that was packed with its packed version."""
 
 
 def schedule_contraction(stmt: Stmt, target: Target, packed: Mapping[Buffer, Buffer], choices: Choices) -> Scheduled:
-    """B is packed as `packed` says, if another nest of the kernel has read it before."""
+    """B has its layout in `packed` if an earlier nest of the kernel reads it."""
     stmt, nest, roles = merge_rows(stmt)
     known = packed[roles.b.buffer].layout if roles.b.buffer in packed else None
     blocks = choose_blocks(nest, roles, target, choices) if known is None else blocks_of(known, nest)
@@ -63,7 +63,7 @@ def schedule_contraction(stmt: Stmt, target: Target, packed: Mapping[Buffer, Buf
 def _block(stmt: Stmt, nest: Reduction, roles: Roles, blocks: Blocks, target: Target) -> tuple[list[Var], For]:
     """for chunks of columns: for blocks of K: a nest, which accumulates onto the stored partial sums
 
-    Returns the loops around the one over blocks, and that.
+    Returns the variables of the loops around the loop over blocks, and that loop.
     """
     products, panels = prod(v.extent for v in roles.batch), roles.column.extent // blocks.width
     most = max(1, products * panels // target.costs.chunks)
@@ -77,7 +77,7 @@ def _block(stmt: Stmt, nest: Reduction, roles: Roles, blocks: Blocks, target: Ta
             raise ScheduleError(f"contraction: fewer than {len(around)} loops stand around the blocks of K")
         stmt = stmt.body
     over = nest.over[0]
-    return around, accumulate(stmt, over, blocks.steps, apart=over.extent > MOST_PRODUCTS)
+    return around, accumulate(stmt, over, blocks.depth, apart=over.extent > MOST_PRODUCTS)
 
 
 def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Target) -> Scheduled:
@@ -88,7 +88,7 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Tar
     if plan.layout is not None:
         stmt, packed[roles.b.buffer] = pack(stmt, roles.b.buffer, plan.layout)
     stmt, inner = merge_reduction(simplify_stmt(stmt))
-    stmt = _join_steps(stmt, inner.over[-1], plan.steps)
+    stmt = _unroll_reduction(stmt, inner.over[-1], plan.unroll)
     others = [v for v in nest.loops if v not in (roles.column, roles.row, *roles.batch)]
     rows = [*others, *([] if roles.row is None else [roles.row])]
     order = [*roles.batch, roles.column, *rows]
@@ -104,12 +104,12 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Tar
     return simplify_stmt(outline(stmt, around=tuple(panel for panel, _ in columns) if plan.outlined else ())), packed
 
 
-def _join_steps(stmt: Stmt, over: Var, steps: int) -> Stmt:
-    """The innermost reduction loop with up to `steps` of its steps in each iteration, none left over."""
-    joined = max(n for n in range(1, steps + 1) if over.extent % n == 0)
-    if joined == 1:
+def _unroll_reduction(stmt: Stmt, over: Var, most: int) -> Stmt:
+    """The innermost reduction loop unrolled in order by up to `most`, by a factor that divides it."""
+    factor = max(n for n in range(1, most + 1) if over.extent % n == 0)
+    if factor == 1:
         return stmt
-    stmt, pairs = split(stmt, over, [(over.extent // joined, joined)])
+    stmt, pairs = split(stmt, over, [(over.extent // factor, factor)])
     return tag(stmt, pairs[0][1], LoopKind.IN_ORDER)
 
 
@@ -125,8 +125,8 @@ def _tile_rows(stmt: Stmt, roles: Roles, plan: TilePlan) -> Stmt:
 
 
 def _tile_lines(stmt: Stmt, line: Var, row: Var, plan: TilePlan) -> Stmt:
-    """Tiles of rows counted through several lines. Each stands at a place of its own, where what divides a row number
-    into line and column is a constant: so all tiles are written out, each with its own offsets."""
+    """Tiles of rows counted through several lines. All tiles are unrolled: the line and column of a row are then
+    constants, and each tile has its own offsets."""
     stmt, bands = split(stmt, line, segments(line.extent, plan.lines))
     for _, lines in bands:
         stmt, flat = fuse(stmt, lines, row)
@@ -139,7 +139,7 @@ def _tile_lines(stmt: Stmt, line: Var, row: Var, plan: TilePlan) -> Stmt:
 def _move_panels_inside(
     stmt: Stmt, blocks: list[tuple[Var, Var]], rows: list[Var], width: int
 ) -> tuple[Stmt, list[tuple[Var, Var]]]:
-    """Blocks of panels stand around the rows, the panels of a block inside them. Returns (panel, column) of each."""
+    """GEBP loop order: blocks of panels around the rows, a block's panels inside. Returns (panel, column) of each."""
     columns: list[tuple[Var, Var]] = []
     for block, inside in blocks:
         stmt = reorder(stmt, [block, *rows, inside])

@@ -1,4 +1,4 @@
-"""Loops that the cores of a CPU share."""
+"""Loops that run on several cores of a CPU."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ..steps import fuse, tag
 def schedule_cores(stmt: Stmt, costs: CpuCosts, choices: Choices) -> Stmt:
     """for a < 8: for b < 56: S   ->   for ab < 448 core: S
 
-    The outermost loop of each nest that is worth it; where it has few iterations, with the loops that stand directly
-    inside. Nothing that is added up is cut, so results do not depend on how many cores there are.
+    The outermost loop of each nest that is large enough, fused with the loops directly inside where it has few
+    iterations. No reduction is divided, so results do not depend on the number of cores.
     """
     match stmt:
         case Seq(stmts):
             parts = (schedule_cores(s, costs, part_of(choices, i, stmts)) for i, s in enumerate(stmts))
             return Seq(tuple(parts))
         case For(_, _, LoopKind.SERIAL, True):
-            return _share(stmt, costs, choices)
+            return _parallelise(stmt, costs, choices)
         case For(_, Seq() as body, LoopKind.SERIAL, False):
             return replace(stmt, body=schedule_cores(body, costs, choices))
     return stmt
 
 
-def _share(loop: For, costs: CpuCosts, choices: Choices) -> Stmt:
-    """The loop with some of those directly inside as one that cores share, or as it is."""
+def _parallelise(loop: For, costs: CpuCosts, choices: Choices) -> Stmt:
+    """The loop, fused with some of those directly inside, over cores; or unchanged."""
     nested = _nested_loops(loop)
     extents = list(accumulate((v.extent for v in nested), mul))
     enough = next((n for n, e in enumerate(extents, 1) if e >= costs.parallel_iterations), len(nested))
@@ -48,7 +48,7 @@ def _share(loop: For, costs: CpuCosts, choices: Choices) -> Stmt:
 
 
 def _nested_loops(stmt: Stmt) -> list[Var]:
-    """The loops that stand directly inside each other from `stmt` on."""
+    """The perfectly nested loops from `stmt` on."""
     found: list[Var] = []
     while isinstance(stmt, For) and stmt.kind is LoopKind.SERIAL and stmt.parallel:
         found.append(stmt.var)
@@ -57,7 +57,7 @@ def _nested_loops(stmt: Stmt) -> list[Var]:
 
 
 def _operations(stmt: Stmt, costs: CpuCosts) -> float:
-    """Operations that a statement carries out."""
+    """The number of operations of a statement."""
     match stmt:
         case Seq(stmts):
             return sum(_operations(s, costs) for s in stmts)
@@ -73,7 +73,7 @@ def _operations(stmt: Stmt, costs: CpuCosts) -> float:
 
 
 def _values(value: Expr, costs: CpuCosts) -> int:
-    """Operations of an expression, each shared one once; those of indices are left to the loops."""
+    """The number of operations of an expression, each shared one once; without index arithmetic."""
     cost, seen, todo = 0, set[int](), [value]
     while todo:
         e = todo.pop()

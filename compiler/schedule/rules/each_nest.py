@@ -11,7 +11,7 @@ from ..nest import Nest, match_nest
 
 
 def each_nest(stmt: Stmt, rule: Callable[[Stmt, Nest, Choices], Stmt], choices: Choices) -> Stmt:
-    """`rule` on each maximal sub-statement that is a nest; loops around several nests stay as they are."""
+    """`rule` applied to each maximal sub-statement that is a nest; loops around several nests are kept."""
     nest = match_nest(stmt)
     if nest is not None:
         return rule(stmt, nest, choices)

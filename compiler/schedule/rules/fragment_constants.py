@@ -1,4 +1,4 @@
-"""How a fragment's constants lie: output channels in the elements of a texel, what a sum runs along beside them."""
+"""The layout of a fragment's constants: output channels in the elements of a texel, the reduction axis next to them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Reductions in a fragment: which of their loops are written out, so that texels are fetched once for all that needs
-their four elements.
+"""Reductions in a fragment: which of their loops are unrolled, so that each texel is fetched once for all uses of its
+four elements.
 
-A loop along the elements of a texel goes in steps of four. Loops over a window are written out as far as the fetches of
-one round stay few: a window's columns share texels among the pixels of a tile, its rows do not, but then there is one
-loop less. More than about 64 fetches in a row no longer pay: they wait for registers.
+A loop along the elements of a texel is unrolled by four. Loops over a window are unrolled as long as the fetches of one
+iteration stay few: a window's columns share texels among the pixels of a tile, its rows do not, but save a loop. More
+than about 64 fetches in a row no longer pay: they run out of registers.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ..steps import reorder, segments, split, tag
 
 TEXEL = 4
 FETCHES = 48
-"""Texels fetched in one round at most, where a loop could be kept instead."""
+"""Most texels fetched in one iteration, where a loop could be kept instead."""
 
 MOST_FETCHES = 96
-"""Those that a choice may have."""
+"""The limit for choices other than the default."""
 
 Array = np.ndarray
 
 
 def schedule_fragment_reduction(stmt: Stmt, nest: Reduction, tiles: Sequence[Var], choices: Choices) -> Stmt:
-    """The reduction without its parallel loops; `tiles` are those that will be written out inside."""
+    """The reduction without its parallel loops; `tiles` are those that will be unrolled inside."""
     if not nest.over:
         return stmt
     runs = _along_texels(nest)
@@ -55,8 +55,8 @@ def schedule_fragment_reduction(stmt: Stmt, nest: Reduction, tiles: Sequence[Var
 
 
 def _written_out(nest: Reduction, along: Var | None, tiles: Sequence[Var], choices: Choices) -> list[Var]:
-    """The loops that are written out: in each round the one that adds the fewest fetches for its iterations, by default
-    as long as fetches stay few."""
+    """The loops that are unrolled: greedily the one that adds the fewest fetches for its iterations, by default as long
+    as fetches stay few."""
     sites = [x for x in loads(nest.value) if x.buffer.scope is Scope.GLOBAL]
     written_out = {v: v.extent for v in tiles}
     if along is not None:
@@ -78,8 +78,8 @@ def _written_out(nest: Reduction, along: Var | None, tiles: Sequence[Var], choic
 
 
 def _along_texels(nest: Reduction) -> list[Var | None]:
-    """Loops that may go in steps of a texel, the preferred one first: the one that runs along the last axis of most
-    operands; else one that runs along the pixels of a tile; else none."""
+    """Loops that may be unrolled by a texel, the preferred one first: the one along the last axis of most operands;
+    else one along the pixels of a tile; else none."""
     found: dict[Var | None, None] = {}
     for axis in (-1, -2):
         score = dict.fromkeys(nest.over, 0)
@@ -95,26 +95,26 @@ def _along_texels(nest: Reduction) -> list[Var | None]:
 
 
 def fetches(sites: Sequence[Load], together: Mapping[Var, int]) -> int:
-    """How many texels are fetched when loops are written out, each variable of `together` to so many iterations."""
+    """The number of texels fetched when loops are unrolled, each variable of `together` by its number of iterations."""
     extents = tuple(together.values())
     axes = np.indices(extents, np.int32).reshape(len(extents), -1)
     env: dict[Var, Array] = dict(zip(together, axes, strict=True))
     total = 0
     for x in sites:
         found = [_values(i, env) for i in x.indices]
-        known = [np.broadcast_to(f, axes.shape[1:]) for f in found if f is not None]
-        if len(known) < len(found):
+        static = [np.broadcast_to(f, axes.shape[1:]) for f in found if f is not None]
+        if len(static) < len(found):
             total += prod(n for v, n in together.items() if v in free_vars(x))
-        elif known:
-            known[-1] = known[-1] // TEXEL
-            total += np.unique(np.stack(known), axis=1).shape[1]
+        elif static:
+            static[-1] = static[-1] // TEXEL
+            total += np.unique(np.stack(static), axis=1).shape[1]
         else:
             total += 1
     return total
 
 
 def _values(e: Expr, env: dict[Var, Array]) -> Array | None:
-    """What an index is for all values of the variables of `env`, others zero; None where memory decides."""
+    """An index for all values of the variables of `env`, others zero; None where it depends on loaded elements."""
     match e:
         case Const(value, _):
             return np.asarray(value, np.int32)

@@ -1,8 +1,8 @@
 """Linear transforms of small tiles in fragments: pixels of a fragment that are results of one tile share its texels.
 
 A fragment writes one row of pixels. Where these run along the columns of a tile (all of a window's row, or one row of
-several tiles of results), its texels are fetched once, columns are transformed first, by the one row of the matrix that
-the fragment needs, and what that gives by all rows of the other matrix. Of a window of 6 x 6 that is 6 fetches for each
+several tiles of results), its texels are fetched once. Columns are transformed first, by the one row of the matrix that
+the fragment uses, then the results by all rows of the other matrix. Of a window of 6 x 6 that is 6 fetches for each
 texel that is written, where single texels would take 36.
 """
 
@@ -22,29 +22,29 @@ from .transform import Axis, Transform, factors_of
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """Pixels of one tile: by pixel, which column of results it is."""
+    """Pixels of one tile: `columns` maps each pixel to its column of results."""
 
     elements: tuple[tuple[Expr, ...], ...]
     columns: dict[int, int | None]
 
 
 def schedule_fragment_transform(
-    nest: Reduction, transform: Transform, place: dict[Var, Expr], tiles: Sequence[Var]
+    nest: Reduction, transform: Transform, at: dict[Var, Expr], tiles: Sequence[Var]
 ) -> Stmt | None:
-    """What a fragment does, its `tiles` (pixels, if there are, and the elements of a texel) written out and in lanes.
+    """The statement of a fragment, its `tiles` unrolled (pixels, if any) and vectorised (the elements of a texel).
 
-    `nest` has no parallel loops any more: the variables of `transform` stand at `place`. None where the elements of a
-    texel are results of different rows or columns.
+    `nest` has no parallel loops left: `at` gives the variables of `transform`. None where the elements of a texel are
+    results of different rows or columns.
     """
     *pixels, lane = tiles
-    outs = [place[axis.out] for axis in (transform.rows, transform.columns)]
+    outs = [at[axis.out] for axis in (transform.rows, transform.columns)]
     if any(lane in free_vars(e) for e in outs) or any(v in free_vars(outs[0]) for v in pixels):
         return None
     return _Fragment(nest, transform, outs[1], lane, pixels[0] if pixels else Var("pixel", 1)).statement()
 
 
 class _Fragment:
-    """The pieces of the code; `column` is where the columns of results stand."""
+    """The parts of the statement; `column` is the index of the column of results."""
 
     def __init__(self, nest: Reduction, transform: Transform, column: Expr, lane: Var, pixel: Var) -> None:
         self._nest, self._transform, self._column = nest, transform, column
@@ -58,7 +58,7 @@ class _Fragment:
         return self._lines.statement(self._lane)
 
     def _by_tile(self) -> list[_Tile]:
-        """The pixels that read the same elements, together."""
+        """The pixels grouped by the elements that they read."""
         t = self._transform
         found: dict[object, _Tile] = {}
         for p in range(self._pixel.extent):
@@ -91,7 +91,7 @@ class _Fragment:
             self._store(p, value)
 
     def _factor(self, axis: Axis, p: int, k: int) -> Expr:
-        """Entry k of the row of an axis's matrix that pixel `p` needs."""
+        """Entry k of the row of an axis's matrix for pixel `p`."""
         return simplify_expr(substitute(self._tables[axis.over], {self._pixel: Const(p), axis.over: Const(k)}))
 
     def _store(self, p: int, value: Expr) -> None:
@@ -106,7 +106,7 @@ class _Fragment:
 
 
 def _split(nest: Reduction, transform: Transform) -> tuple[Expr, dict[Var, Expr]]:
-    """The element that a nest sums, and the entries of its matrices, by the loop that moves them."""
+    """The element that a nest sums, and the entries of its matrices, by the loop that they depend on."""
     factors = factors_of(nest.value)
     (element,) = (f for f in factors if any(True for _ in loads(f)))
     overs = (transform.rows.over, transform.columns.over)

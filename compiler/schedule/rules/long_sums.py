@@ -1,8 +1,8 @@
-"""Long sums are made in blocks: the last step of the schedule of a reduction, on every target.
+"""Blocked summation of long sums: the last step of the schedule of a reduction, on every target.
 
-A running sum of n terms errs by up to n/2 roundings where all err alike (equal terms), by about their root where they
-do not. In blocks of 64, and blocks of blocks, it errs by some dozens at most, and is no slower: LLVM unrolls a loop
-that is as short. Lengths are those that one accumulator meets: lanes, invocations and stages have had their parts.
+A running sum of n terms errs by up to n/2 roundings where all have the same sign (equal terms), by about their root
+where they do not. In blocks of 64, and blocks of blocks, it errs by some dozens at most, and is no slower: LLVM unrolls
+a loop that is as short. Lengths are those of one accumulator, after the division into lanes, invocations and stages.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from ...ir.nodes import Stmt
 from ..steps import sum_in_blocks
 
 MOST, BLOCK = 256, 64
-"""Terms of a sum that is made at once, and of a block of a longer one."""
+"""Terms of the longest unblocked sum, and of a block of a longer one."""
 
 MOST_PRODUCTS, BLOCK_OF_PRODUCTS = 4608, 512
-"""Those of a contraction: the sums of a tile fill the registers, so those of all blocks go through memory."""
+"""The same for a contraction: a tile's sums fill the registers, so the totals of all blocks go through memory."""
 
 
 def block_sums(stmt: Stmt) -> Stmt:

@@ -1,4 +1,4 @@
-"""Reduction loops that walk through memory as one become one."""
+"""Fuses reduction loops that traverse contiguous memory."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ from ...ir.rewrite import free_vars
 
 def panels_of(b: Load, column: Var, over: list[Var], width: int, block: Var | None = None) -> Layout:
     """The constant in panels of `width` columns; inside a panel its reduction dimensions in the order of the loops.
-    With `block`, panels hold as many rows as this loop counts, and all panels of these rows stand together."""
+    With `block`, panels hold as many rows as this loop counts, and all panels of these rows are contiguous."""
     old = b.buffer.layout
     assert old is not None
     logical = old.logical(b.indices)
-    place = {v: i for i, v in enumerate(over)}
+    position = {v: i for i, v in enumerate(over)}
 
     def rank(axis: int) -> tuple[int, int]:
-        inside = [place[v] for v in free_vars(logical[axis]) if v in place]
+        inside = [position[v] for v in free_vars(logical[axis]) if v in position]
         return (1, max(inside)) if inside else (0, axis)
 
     blocked = next(d for d, i in enumerate(logical) if column in free_vars(i))

@@ -1,4 +1,4 @@
-"""Element-wise nests: loops merged as far as memory is contiguous, interior freed of guards, innermost in vectors."""
+"""Element-wise nests: loops fused where memory is contiguous, the interior without guards, the innermost vectorised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..steps import NARROWEST_VECTOR, fuse, partition, segments, sink, split, ta
 from .each_nest import each_nest
 
 UNROLL = (4, 1, 2, 8)
-"""Vectors per iteration: hides the loop's own instructions, which browsers do not unroll."""
+"""Vectors per iteration: amortises the loop overhead; browsers do not unroll."""
 
 COPIES = (8, 1, 2, 4, 16)
 """Elements per iteration that are copied one by one."""
@@ -46,7 +46,7 @@ def _vectorise(stmt: Stmt, nest: Nest | None, target: Target, choices: Choices) 
 
 
 def _unroll(stmt: Stmt, loops: tuple[Var, ...], copies: int) -> Stmt:
-    """Copies of single elements, several per iteration: of the innermost loop, and where that is short of the one
+    """Copies of single elements, several per iteration: of the innermost loop, and where that is short also of the one
     around it (an image's channels, then its pixels)."""
     unrolled = 1
     for var in loops[:-3:-1]:

@@ -1,11 +1,11 @@
 """Reductions without reuse between operands: pooling, depthwise convolution, sums and maxima.
 
 Where the innermost parallel loop is contiguous its elements fill the lanes, and a few neighbours are computed together,
-so that they share the loads of overlapping windows. Of those the rows stay a loop: written out in full, LLVM would load
-all that a tile needs before its first multiplication, for wasm, which is more than a browser has registers for (3x3
-windows on eight outputs: 6 instead of 10 cycles a vector). All channels of such a tile go into one function: a call for
-four would cost more than they do. Where the loop is not contiguous, but the reduction runs over contiguous elements,
-each lane keeps a partial result.
+so that they share the loads of overlapping windows. The rows of a window stay a loop: fully unrolled, LLVM would load
+all operands of a tile before its first multiplication, for wasm, which is more than a browser has registers for (3x3
+windows on eight outputs: 6 instead of 10 cycles a vector). All channels of such a tile are one function: a call for
+four would cost more than their arithmetic. Where the loop is not contiguous, but the reduction runs over contiguous
+elements, each lane keeps a partial result.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .each_nest import each_nest
 from .merge_reduction import merge_reduction
 
 WINDOW_UNROLL = 16
-"""Windows of up to this many elements are unrolled where their neighbours share nothing."""
+"""Windows of up to this many elements are unrolled where neighbours share no loads."""
 
 LARGEST_UNROLL = 64
 """Elements of a window that a choice may unroll."""
@@ -49,7 +49,7 @@ NEIGHBOURS = 4
 
 @dataclass(frozen=True, slots=True)
 class WindowPlan:
-    """So many `neighbours` along a row are computed together, the innermost `unrolled` reduction loops written out;
+    """So many `neighbours` along a row are computed together, the innermost `unrolled` reduction loops unrolled;
     `outlined`: all channels of a tile are one function."""
 
     neighbours: int
@@ -63,7 +63,7 @@ def schedule_reduction(stmt: Stmt, nest: Reduction, target: Target, choices: Cho
 
 
 def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
-    """In vectors across neighbouring outputs, else along one reduction, else one element after the other."""
+    """In vectors across neighbouring outputs, else along one reduction, else scalar."""
     if not isinstance(nest, Reduction):
         return stmt
     merged, inner = merge_reduction(stmt)
@@ -105,12 +105,12 @@ def _plan_window(nest: Reduction, target: Target, choices: Choices) -> WindowPla
         neighbours = choices.choose("neighbours", ordered(neighbours, sizes))
     counts = [n for n in range(len(nest.over) + 1) if _count(nest.over[len(nest.over) - n :]) <= LARGEST_UNROLL]
     unrolled = choices.choose("unrolled", ordered(unrolled, counts))
-    # The channels of a tile go into its function, unless the function is long enough without.
+    # The loop over the channels of a tile is part of its function, unless the function is long enough without.
     return WindowPlan(neighbours, unrolled, choices.choose("outlined", [short, not short]))
 
 
 def _window(nest: Reduction, target: Target) -> tuple[int, int]:
-    """Neighbours that are best computed together, and how many reduction loops are unrolled."""
+    """The default number of neighbours computed together, and of unrolled reduction loops."""
     short, every = _count(nest.over) <= WINDOW_UNROLL, len(nest.over)
     if len(nest.loops) < 2:
         return 1, every if short else 0
@@ -134,7 +134,7 @@ def _count(loops: tuple[Var, ...]) -> int:
 
 
 def _is_contiguous(nest: Reduction, var: Var, target: Target) -> bool:
-    """Whether lanes can be neighbouring elements of one reduction: what it reads lies together along `var`."""
+    """Whether lanes can be neighbouring elements of one reduction: its operands are contiguous along `var`."""
     if var.extent < 2 * target.lanes or nest.acc.dtype not in (F32, I32):
         return False
-    return vectorisable(nest.value, var) and any(a.step(var) == 1 for a in accesses(nest.value))
+    return vectorisable(nest.value, var) and any(a.stride(var) == 1 for a in accesses(nest.value))

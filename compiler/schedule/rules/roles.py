@@ -1,4 +1,4 @@
-"""Which loops of a contraction take which part in a register tile, and the loops that are merged before tiling."""
+"""The roles of a contraction's loops in a register tile, and the loops that are fused before tiling."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..steps import fuse
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Which loop runs over columns, which over rows (None for a single row); the operand `b` that columns move, and the
-    other. `batch` are the loops that move both: each of their iterations is a product of its own."""
+    """The loop over columns, the loop over rows (None for a single row), the operand `b` that is indexed by columns,
+    and the other. `batch` are the loops that index both: each of their iterations is a product of its own."""
 
     column: Var
     row: Var | None
@@ -39,26 +39,26 @@ def find_roles(nest: Reduction) -> Roles | None:
         if not isinstance(c.b, Load) or c.b.guard is not None:
             continue
         for column in c.columns:
-            step = _step(c.b, column)
+            step = _stride(c.b, column)
             if step is None or not (step == 1 or c.b.buffer.constant):
                 continue
             row = max(c.rows, key=lambda v: (min(v.extent, 8), nest.loops.index(v)), default=None)
-            score = (_step(nest.store, column) == 1, c.b.buffer.constant, step == 1)
+            score = (_stride(nest.store, column) == 1, c.b.buffer.constant, step == 1)
             if best is None or score > best[0]:
                 best = (score, Roles(column, row, c.b, c.a, c.batch))
     return best[1] if best else None
 
 
 def roles_of(nest: Reduction) -> Roles:
-    """Like `find_roles`, where there are some. Raises ScheduleError for another nest."""
+    """Like `find_roles`. Raises ScheduleError for a nest without roles."""
     roles = find_roles(nest)
     if roles is None:
         raise ScheduleError("contraction: the nest is no sum of products with a column loop")
     return roles
 
 
-def _step(access: Load | Store, var: Var) -> int | None:
-    return Access(access, flat_offset(access.buffer.shape, access.indices)).step(var)
+def _stride(access: Load | Store, var: Var) -> int | None:
+    return Access(access, flat_offset(access.buffer.shape, access.indices)).stride(var)
 
 
 def row_count(nest: Reduction, roles: Roles) -> int:
@@ -67,7 +67,7 @@ def row_count(nest: Reduction, roles: Roles) -> int:
 
 
 def merge_rows(stmt: Stmt) -> tuple[Stmt, Reduction, Roles]:
-    """Fuses row loops that walk through memory as one (1x1 convolutions, batches of matrix rows)."""
+    """Fuses row loops that traverse contiguous memory (1x1 convolutions, batches of matrix rows)."""
     nest = match_reduction(stmt)
     roles = roles_of(nest)
     taken = free_vars(roles.b) | {roles.column}
@@ -79,10 +79,10 @@ def merge_rows(stmt: Stmt) -> tuple[Stmt, Reduction, Roles]:
 
 
 def order_reduction(nest: Reduction, roles: Roles) -> list[Var]:
-    """Reduction loops so that A is read with falling strides: kernel rows, kernel columns, channels."""
+    """Reduction loops in order of falling strides of A: kernel rows, kernel columns, channels."""
 
     def stride(v: Var) -> int:
-        steps = [abs(s) for a in accesses(roles.a) if (s := a.step(v)) is not None]
-        return max(steps, default=0)
+        strides = [abs(s) for a in accesses(roles.a) if (s := a.stride(v)) is not None]
+        return max(strides, default=0)
 
     return sorted(nest.over, key=lambda v: -stride(v))

@@ -1,13 +1,13 @@
 """Contractions (convolution, matrix product) on a GPU: an invocation computes a tile of rows x vectors of four columns.
 
 Rows are output positions along a line, columns output channels. Per four channels of the input (one vec4 of each
-position) an invocation makes rows * columns * 4 multiply-adds for rows + columns loads of vectors: 7 x 2 vectors need
+position) an invocation makes rows * columns * 4 multiply-adds for rows + columns loads of vectors: 7 x 2 vectors take
 15 loads for 56 products of vectors. Where windows overlap, the positions under a row of the kernel are loaded once for
-all rows of the tile. Kernel rows and channel groups are loops, kernel columns and the four channels are written out.
+all rows of the tile. Kernel rows and channel groups are loops, kernel columns and the four channels are unrolled.
 
 A workgroup is eight invocations wide along columns, which read neighbouring vectors of the weights, by eight along
 rows, which read the same ones: those are packed in panels as wide as the workgroup. Where there are fewer rows, it is
-wider: all of a wave's lanes have work, and read one run of memory.
+wider: no lane of a wave is idle, and its loads are coalesced.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .simt_pointwise import LANES, fuse_outer
 
 WORKGROUP = 64
 WIDTH = 8
-"""Invocations of a workgroup, and how many of them lie along columns where there are rows enough."""
+"""Invocations of a workgroup, and how many of them are along columns where there are enough rows."""
 
 FETCHES = 64
-"""Loads written out in one iteration: with more, shader compilers take seconds and registers spill."""
+"""Unrolled loads in one iteration: with more, shader compilers take seconds and registers spill."""
 
 REGISTERS = 32
 """Vectors of four that an invocation may hold: on a real GPU 128 registers, at which half of the waves fit."""
@@ -43,8 +43,8 @@ LOAD_COST = 2
 @dataclass(frozen=True, slots=True)
 class SimtPlan:
     """An invocation computes `rows` positions by `groups` vectors of columns; a workgroup has `width` invocations along
-    columns by up to `height` along rows. `over` is the order of the reduction loops; `taps`: kernel columns are written
-    out; `stride`: positions of A by which neighbouring rows of the tile are apart."""
+    columns by up to `height` along rows. `over` is the order of the reduction loops; `taps`: kernel columns are
+    unrolled; `stride`: the distance of neighbouring rows of the tile in positions of A."""
 
     rows: int
     groups: int
@@ -56,7 +56,7 @@ class SimtPlan:
 
 
 def simt_contraction(stmt: Stmt, target: GpuTarget, choices: Choices) -> tuple[Stmt, dict[Buffer, Buffer]]:
-    """The tiled nest, and the constant that was packed with what takes its place."""
+    """The tiled nest, and the constant that was packed with its packed version."""
     stmt, nest, roles = merge_rows(stmt)
     return _tile(stmt, nest, roles, plan_simt(nest, roles, target, choices))
 
@@ -99,13 +99,13 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: SimtPlan) -> tuple[St
     if len(nest.loops) > 1:
         stmt, line = fuse_outer(stmt, len(nest.loops) - 1)
         threads.insert(0, min(plan.height, line.extent))
-    # Only in the grid is it plain that an invocation's columns lie in one panel: so lanes come last.
+    # Lanes come last: only from the grid's indices does it follow that an invocation's columns are in one panel.
     return simplify_stmt(_sink_columns(spread(stmt, threads), column)), packed
 
 
 def _tiles(nest: Reduction, roles: Roles, over: list[Var], stride: int, target: GpuTarget) -> list[tuple[int, int]]:
-    """Tiles (rows, groups) by what all invocations cost together, in products of vectors, the least first. Those of
-    fewer invocations than keep the device occupied cost as much as these."""
+    """Tiles (rows, groups) by the cost of all invocations in products of vectors, the cheapest first. With fewer
+    invocations than the minimum occupancy, idle ones are counted."""
     rows = roles.row.extent if roles.row is not None else 1
     groups = -(-roles.column.extent // LANES)
     others = _count(_others(nest, roles))
@@ -143,19 +143,19 @@ def _positions(rows: int, taps: int, stride: int) -> int:
 
 
 def _stride(nest: Reduction, roles: Roles) -> int:
-    """Positions of A by which neighbouring rows of the tile are apart."""
+    """The distance of neighbouring rows of the tile in positions of A."""
     if roles.row is None or len(nest.over) < 2:
         return 1
     taps = order_reduction(nest, roles)[-2]
     for a in accesses(roles.a):
-        along, across = a.step(roles.row), a.step(taps)
+        along, across = a.stride(roles.row), a.stride(taps)
         if along and across:
             return max(1, along // across)
     return 1
 
 
 def _widths(across: int, most: int) -> list[int]:
-    """Invocations along columns, those first that leave the fewest without work."""
+    """Invocations along columns, those with the fewest idle invocations first."""
     return sorted(range(min(most, across), 0, -1), key=lambda w: -(-across // w) * w - w / 16)
 
 
@@ -185,7 +185,7 @@ def _sink_columns(stmt: Stmt, column: tuple[Var, Var]) -> Stmt:
 
 
 def _unroll_reduction(stmt: Stmt, plan: SimtPlan) -> Stmt:
-    """Four channels are written out, and kernel columns where the plan says so."""
+    """Four channels are unrolled, and kernel columns if planned."""
     if not plan.over:
         return stmt
     channel = plan.over[-1]

@@ -1,7 +1,7 @@
 """Element-wise nests on a GPU: one invocation per vector of four elements, or per element.
 
 A workgroup is 64 invocations, two or one of a real GPU's waves: more would not help code without shared memory, fewer
-leave lanes empty. Neighbouring invocations take neighbouring vectors, so a wave's loads are one run of memory.
+leave lanes idle. Neighbouring invocations take neighbouring vectors, so a wave's loads are coalesced.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def simt_pointwise(stmt: Stmt, nest: Nest, target: GpuTarget, choices: Choices) 
 
 
 def choose_workgroup(target: GpuTarget, choices: Choices) -> int:
-    """Invocations of a workgroup that stand in one line."""
+    """Invocations of a one-dimensional workgroup."""
     sizes = [n for n in (32, 64, 128, 256) if n <= target.invocations]
     return choices.choose("workgroup", ordered(WORKGROUP, sizes))
 
 
 def spread_flat(stmt: Stmt, loops: int, workgroup: int) -> Stmt:
-    """The outermost `loops` loops as one line of invocations."""
+    """The outermost `loops` loops as a one-dimensional grid of invocations."""
     stmt, line = fuse_outer(stmt, loops)
     return simplify_stmt(spread(stmt, [min(workgroup, line.extent)]))
 

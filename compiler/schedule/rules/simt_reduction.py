@@ -1,8 +1,8 @@
 """Reductions without reuse between operands on a GPU: pooling, depthwise convolution, sums and maxima.
 
 One invocation computes the outputs of one vector of neighbouring elements (channels), and along a row a few more where
-windows overlap: with the window unrolled, neighbours share its loads. Where outputs are not contiguous but what is
-reduced is, an invocation adds up vectors.
+windows overlap: with the window unrolled, neighbours share its loads. Where the outputs are not contiguous but the
+operands are, an invocation reduces vectors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NEIGHBOURS = (4, 3, 2)
 
 
 def simt_reduction(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) -> Stmt:
-    """Tiles along rows shrink before fewer invocations are left than keep the device occupied."""
+    """Tiles along rows shrink where the invocations would be fewer than the minimum occupancy."""
     merged, inner = merge_reduction(stmt)
     ways = ["none"]
     if _is_contiguous(inner):
@@ -69,7 +69,7 @@ def _across(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) ->
 
 
 def _is_contiguous(nest: Reduction) -> bool:
-    """Whether lanes can be neighbouring elements of one reduction: what it reads lies together."""
+    """Whether lanes can be neighbouring elements of one reduction: its operands are contiguous."""
     if not nest.over or nest.over[-1].extent < 2 * LANES or not vectorisable(nest.value, nest.over[-1]):
         return False
-    return any(a.step(nest.over[-1]) == 1 for a in accesses(nest.value))
+    return any(a.stride(nest.over[-1]) == 1 for a in accesses(nest.value))

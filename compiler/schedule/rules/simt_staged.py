@@ -1,19 +1,18 @@
-"""Products on a GPU with operands staged in shared memory: 64 rows x 64 columns per workgroup, 16 steps at a time.
+"""Products on a GPU with operands staged in shared memory: 64 rows x 64 columns per workgroup, K in blocks of 16.
 
-64 invocations (8 x 8) compute 8 rows x 2 vectors of four columns each. Per 16 steps of the reduction the workgroup
-reads 64 x 16 elements of A and 16 x 64 of B, 8 KiB, and makes 64 * 64 * 16 multiply-adds with them: 8 for each byte,
-where invocations that read 8 rows and 2 vectors for themselves make 1. Per four steps an invocation loads 16 vectors
-from shared memory for 64 multiply-adds of vectors. It holds 16 vectors of sums and about 10 of operands, some 110
-registers; 8 KiB allow two workgroups even where a core has only 16. Software adapters have neither memory to hide nor
-cheap barriers: there, tiles in registers alone are faster (`simt_contraction`).
+64 invocations (8 x 8) compute 8 rows x 2 vectors of four columns each. Per 16 steps of K the workgroup reads 64 x 16
+elements of A and 16 x 64 of B, 8 KiB, and makes 64 * 64 * 16 multiply-adds with them: 8 for each byte, where
+invocations that read their own 8 rows and 2 vectors make 1. Per four steps an invocation loads 16 vectors from shared
+memory for 64 multiply-adds of vectors. It holds 16 vectors of sums and about 10 of operands, some 110 registers; 8 KiB
+allow two workgroups even where a core has only 16. Software adapters have neither memory latency to hide nor cheap
+barriers: there, tiles in registers alone are faster (`simt_contraction`).
 
 Which is faster on a GPU depends on its caches: 1 multiply-add for each byte is 16 TB/s at 16 T/s, which a large first
-level cache gives where neighbours read the same lines, and others do not. A build sees no GPU, hence the choice is a
-fact of the target (`shared_tiles`), which whoever knows the device, or measures, sets. Tiles are used where they make
-workgroups enough: 64 x 64 results are a workgroup, so that 2048 invocations want 131,072 results (112 x 112 x 64 has
-six times as many, 14 x 14 x 256 too few).
+level cache delivers where neighbours read the same lines, and others do not. There is no GPU at build time, hence the
+choice is a fact of the target (`shared_tiles`). Tiles are used where they make enough workgroups: 64 x 64 results are a
+workgroup, so that 2048 invocations take 131,072 results (112 x 112 x 64 has six times as many, 14 x 14 x 256 too few).
 
-A convolution is a product, too: its rows are output positions, its steps kernel positions times channels.
+A convolution is a product, too: its rows are output positions, its K is kernel positions times channels.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ VECTORS = STEPS // LANES
 
 @dataclass(frozen=True, slots=True)
 class StagedPlan:
-    """A product that tiles of workgroups can compute: the loops of its rows and of its steps, in order, and how many
-    invocations its tiles have."""
+    """A product that tiles of workgroups can compute: the loops of its rows and of its reduction, in order, and the
+    number of invocations of its tiles."""
 
     roles: Roles
     rows: tuple[Var, ...]
@@ -64,7 +63,7 @@ class StagedPlan:
 
 
 def find_staged(nest: Reduction) -> StagedPlan | None:
-    """None where tiles would be mostly empty, B is no constant, or vectors of A do not lie together."""
+    """None where tiles would be mostly empty, B is no constant, or vectors of A are not contiguous."""
     roles = find_roles(nest)
     if roles is None or roles.row is None or not roles.b.buffer.constant or not nest.over:
         return None
@@ -83,7 +82,7 @@ def find_staged(nest: Reduction) -> StagedPlan | None:
 
 def simt_staged(stmt: Stmt, plan: StagedPlan) -> tuple[Stmt, dict[Buffer, Buffer]] | None:
     """The staged nest and the constant that was packed; None where loops of another extent than 1 remain beside the
-    rows, columns and steps."""
+    rows, columns and K."""
     roles, rows, over = plan.roles, plan.rows, plan.over
     layout = panels_of(roles.b, roles.column, list(over), COLUMNS)
     stmt, packed = pack(stmt, roles.b.buffer, layout)
@@ -111,7 +110,7 @@ def _loads_from(e: Expr, buffer: Buffer) -> bool:
 
 
 class _Staged:
-    """The pieces of the loop nest; `i`, `j` are an invocation's place, `row`, `column` the workgroup's first."""
+    """The parts of the loop nest; `i`, `j` are an invocation's index in the workgroup."""
 
     def __init__(self, nest: Reduction, roles: Roles) -> None:
         assert roles.row is not None
@@ -138,17 +137,17 @@ class _Staged:
         return inner
 
     def _fetch(self) -> Stmt:
-        """Each invocation brings four vectors of either operand, its neighbours the ones beside them."""
+        """Each invocation loads four vectors of either operand, its neighbours the adjacent ones."""
         n, lane, m, column = Var("n", LANES), Var("lane", LANES), Var("n", LANES), Var("lane", LANES)
         me = self.i * SIDE + self.j
-        place = n * (SIDE * SIDE) + me
-        r, q = place // VECTORS, place % VECTORS
+        flat = n * (SIDE * SIDE) + me
+        r, q = flat // VECTORS, flat % VECTORS
         row, vector = self.blocks[0] * ROWS + r, self.turn * VECTORS + q
         env = {self.row: row, self.vectors: vector, self.lane: lane}
         a = self._guarded(substitute(self.roles.a, env), row, vector)
         fetch_a = Store(self.a, (r, q * LANES + lane), a)
-        place = m * (SIDE * SIDE) + me
-        s, c = place // (COLUMNS // LANES), place % (COLUMNS // LANES) * LANES + column
+        flat = m * (SIDE * SIDE) + me
+        s, c = flat // (COLUMNS // LANES), flat % (COLUMNS // LANES) * LANES + column
         vector, at = self.turn * VECTORS + s // LANES, self.blocks[1] * COLUMNS + c
         env = {self.roles.column: at, self.vectors: vector, self.lane: s % LANES}
         b = self._guarded(substitute(self.roles.b, env), None, vector)
@@ -174,7 +173,7 @@ class _Staged:
         return rewrite(e, rule)
 
     def _place(self, y: Expr, g: Expr, lane: Expr) -> dict[Var, Expr]:
-        """The row and column of a sum: rows lie SIDE apart, so that stores of neighbours are one run."""
+        """The row and column of a sum: rows are SIDE apart, so that stores of neighbours are coalesced."""
         row = self.blocks[0] * ROWS + self.i * SIDE + y
         return {self.row: row, self.roles.column: self.blocks[1] * COLUMNS + self._column(g, lane)}
 
@@ -187,7 +186,7 @@ class _Staged:
         return _loops(Store(self.acc, (y, g, lane), value), y, g, lane)
 
     def _multiply(self) -> Stmt:
-        """Four steps written out: their elements of A are one vector of shared memory."""
+        """Four unrolled steps of K: their elements of A are one vector of shared memory."""
         outer, step = Var("k", STEPS // LANES), Var("ki", LANES)
         y, g, lane = self._tile()
         k = outer * LANES + step
@@ -214,7 +213,7 @@ class _Staged:
 
 
 def _loops(s: Stmt, *variables: Var) -> Stmt:
-    """The innermost in lanes, the others written out."""
+    """The innermost in lanes, the others unrolled."""
     *outer, lane = variables
     s = For(lane, s, LoopKind.VECTOR)
     for v in reversed(outer):

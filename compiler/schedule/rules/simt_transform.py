@@ -1,10 +1,9 @@
 """Linear transforms of small tiles on a GPU: an invocation transforms a tile of one channel, or of four.
 
-Everything between what is loaded and what is stored are values of the invocation, written out: a tile of 6 x 6 is 36
-loads, some 12 x 13 operations and 36 stores. A row of results per invocation instead would load all of the tile for
-each row, six times as much. All elements of a tile are held at once: vectors of four where that many registers are left
-to an invocation, else elements. Neighbouring invocations take neighbouring channels, so a wave loads and stores runs of
-memory either way.
+All intermediates are unrolled values of the invocation: a tile of 6 x 6 is 36 loads, some 12 x 13 operations and 36
+stores. A row of results per invocation instead would load all of the tile for each row, six times as much. All elements
+of a tile are held at once: vectors of four where an invocation has registers enough, else elements. Neighbouring
+invocations take neighbouring channels, so a wave's loads and stores are coalesced either way.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""Reductions with few results on a GPU: a workgroup for each result, or for four that lie together.
+"""Reductions with few results on a GPU: a workgroup for each result, or for four contiguous ones.
 
-One invocation for each of 128 rows of 256 elements would read 64 vectors one after the other, with a stride that
-touches a line of the cache for each: 128 invocations where thousands are wanted, and a wave's load is 32 or 64
-lines of memory instead of a few. Here 16 to 256 invocations share a row, neighbours next to each other, in vectors
-where those lie whole: 2048 invocations of four loads each, every byte once and in order. What that costs is their
-total, a few hundred cycles with one barrier or two (`passes/reduce_by_tree`, `passes/reduce_by_subgroups`), about as
-long as one load from memory takes. So it pays from eight elements an invocation on (`GpuTarget.long_reduction`), where
-otherwise the device would idle (`GpuTarget.minimum_occupancy`); with results enough every invocation has its own.
+One invocation for each of 128 rows of 256 elements would read 64 vectors sequentially, with a stride that touches a
+cache line for each: 128 invocations where thousands fit, and a wave's load is 32 or 64 lines of memory instead of a
+few. Here 16 to 256 invocations share a row, neighbours next to each other, in vectors where the row is whole vectors:
+2048 invocations of four loads each, every byte once and in order. The overhead is combining their partial results, a
+few hundred cycles with one barrier or two (`passes/reduce_by_tree`, `passes/reduce_by_subgroups`), about as long as one
+load from memory takes. So it pays from eight elements an invocation on (`GpuTarget.long_reduction`), where otherwise
+the device would idle (`GpuTarget.minimum_occupancy`); with enough results every invocation computes its own.
 
-Workgroups are as large as minimum occupancy takes, and no larger: half-empty waves cost nothing where waves
-are few, and 16 invocations need one barrier. Software adapters switch stacks at barriers: for them every invocation is
-more work, and bert's normalisations take 3 to 4 times as long as without sharing (a twentieth more of the model), with
-64 invocations for every row 5 to 16 times (half of the model more).
+Workgroups are as large as the minimum occupancy requires, and no larger: half-empty waves cost nothing where waves are
+few, and 16 invocations need one barrier. Software adapters switch stacks at barriers: for them every invocation is more
+work, and bert's normalisations take 3 to 4 times as long as without sharing (a twentieth more of the model), with 64
+invocations for every row 5 to 16 times (half of the model more).
 
-Where results lie together and what is reduced does not (a mean over the pixels of an image whose channels are
+Where the results are contiguous and the operands are not (a mean over the pixels of an image whose channels are
 innermost), a workgroup makes four results, so that its loads are vectors.
 """
 
@@ -33,10 +33,10 @@ from ..nest import Reduction, match_reduction
 from ..steps import fuse, split
 
 SMALLEST, LARGEST = 16, 256
-"""Invocations of a workgroup; as many as every device grants."""
+"""Invocations of a workgroup; the largest that every device supports."""
 
 EACH = 8
-"""Elements of an invocation at least."""
+"""Fewest elements of an invocation."""
 
 LANES = 4
 
@@ -47,7 +47,7 @@ def simt_workgroup(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choi
             local acc; acc = 0; for ko reduce: acc = acc + x[i, 64*ko + t]; acc = + of workgroup(acc);
             if t < 1: y[i] = f(a + acc)
     """
-    along = any(a.step(nest.over[-1]) == 1 for a in accesses(nest.value))
+    along = any(a.stride(nest.over[-1]) == 1 for a in accesses(nest.value))
     results: Var | None = None
     if not along and nest.loops and nest.loops[-1].extent % LANES == 0 and vectorisable(stmt, nest.loops[-1]):
         stmt, ((_, results),) = split(stmt, nest.loops[-1], [(nest.loops[-1].extent // LANES, LANES)])
@@ -84,15 +84,15 @@ def _invocations(workgroups: int, elements: int, occupancy: int) -> int:
 
 
 class _Workgroup:
-    """The pieces of what one invocation does. `lane` is the innermost loop of everything, where there are vectors: of
+    """The parts of an invocation's statement. `lane` is the innermost loop of each where there are vectors: of
     `results`, or of neighbouring elements of one."""
 
     def __init__(self, nest: Reduction, over: Var, results: Var | None, count: int) -> None:
         self.nest, self.over, self.results = nest, over, results
         dtype = nest.acc.dtype
         whole = over.extent % LANES == 0
-        steps = [a.step(over) for a in accesses(nest.value)]
-        self.vectors = results is None and whole and 1 in steps and vectorisable(nest.value, over)
+        strides = [a.stride(over) for a in accesses(nest.value)]
+        self.vectors = results is None and whole and 1 in strides and vectorisable(nest.value, over)
         self.lane = Var("lane", LANES) if self.vectors else results
         self.acc = Buffer("acc", () if self.lane is None else (LANES,), dtype, Scope.LOCAL)
         self.total = Buffer("total", (), dtype, Scope.LOCAL) if self.vectors else self.acc
@@ -120,7 +120,7 @@ class _Workgroup:
         return For(self.t, body, LoopKind.THREAD)
 
     def _elements(self) -> Stmt:
-        """What the invocation adds up alone."""
+        """The invocation's partial reduction."""
         size = LANES if self.vectors else 1
         turn = Var(f"{self.over.name}o", -(-self.over.extent // (self.count * size)))
         first = (turn * self.count + self.t) * size

@@ -1,7 +1,7 @@
 """The decisions of a contraction's schedule on a CPU: a register tile of rows x columns, and the loops around it.
 
 Rows are output positions (each an element of A, broadcast), columns output channels (vectors of B). A step of K of a
-tile of 6 x 8 makes 12 multiply-adds for 8 loads; smaller tiles are bound by loads or by the latency of an addition.
+tile of 6 x 8 is 12 multiply-adds for 8 loads; smaller tiles are bound by loads or by the latency of an addition.
 """
 
 from __future__ import annotations
@@ -18,43 +18,42 @@ from ...ir.rewrite import free_vars, loads
 from ...target import Target
 from ..nest import Reduction
 from ..steps import stores_sum
+from .pad_panels import pad_panels
 from .panel_layout import panels_of
 from .panels import panels_inside
 from .roles import Roles, order_reduction, row_count
-from .spread_panels import spread_panels
 
 FLAT_ROWS = 64
-"""Rows of narrow images that are tiled together, at most: each tile of them is code of its own."""
+"""Most rows of narrow images that are tiled together: each tile of them is separate code."""
 
-STEPS = 4
-"""Steps of a block of K are a multiple of this where possible: targets may join that many in an iteration."""
+DEPTH = 4
+"""K blocks are a multiple of this where possible: targets may unroll K by as many."""
 
 MOST_BLOCKS = 8
-"""Blocks of K that are offered; more only where the heuristic asks for them."""
+"""Most blocks of K to choose from; more only by the heuristic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """K-blocking: so many `steps` of K at once, over panels of B of `width` columns."""
+    """K-blocking: blocks of `depth` iterations of K, over panels of B of `width` columns."""
 
-    steps: int
+    depth: int
     width: int
 
 
 @dataclass(frozen=True, slots=True)
 class TilePlan:
     """A register tile has `rows` rows and `width` columns. `lines` lines of an image share tiles of rows; `line` is the
-    loop over them, None where there is none. `over` is the order of the reduction loops, of the innermost of which up
-    to `steps` steps are one iteration. `layout` is that of B if it is a constant. `inside`: panels of B inside the loop
-    over rows; `outlined`: all panels of a block are one function. `staged`: sums go through memory before a heavy
-    epilogue."""
+    loop over them, None where there is none. `over` is the order of the reduction loops, the innermost unrolled by up
+    to `unroll`. `layout` is that of B if it is a constant. `inside`: panels of B inside the loop over rows; `outlined`:
+    all panels of a block are one function. `staged`: sums go through memory before a heavy epilogue."""
 
     rows: int
     width: int
     lines: int
     line: Var | None
     over: tuple[Var, ...]
-    steps: int
+    unroll: int
     layout: Layout | None
     inside: int
     outlined: bool
@@ -62,8 +61,8 @@ class TilePlan:
 
 
 def choose_blocks(nest: Reduction, roles: Roles, target: Target, choices: Choices) -> Blocks | None:
-    """The blocks of a long sum over constant weights, None where it is made at once. By default those of weights that
-    come from memory, which few rows meet: through all steps of K they would drive A out of the first-level cache."""
+    """The K-blocks of a long sum over constant weights, None without blocking. By default for weights streamed from
+    memory by few rows: over all of K they would evict A from the first-level cache."""
     (over, *others), columns, costs = nest.over, roles.column.extent, target.costs
     width = 2 * target.lanes
     if others or not roles.b.buffer.constant or columns % width or not stores_sum(nest):
@@ -72,14 +71,14 @@ def choose_blocks(nest: Reduction, roles: Roles, target: Target, choices: Choice
     preferred = 1
     if row_count(nest, roles) in costs.streamed_rows and roles.b.buffer.size * F32.bytes >= costs.streamed_weights:
         least = -(-over.extent * width * F32.bytes // costs.streamed_panel)
-        preferred = next((n for n in range(least, 2 * least) if over.extent % (n * STEPS) == 0), 1)
+        preferred = next((n for n in range(least, 2 * least) if over.extent % (n * DEPTH) == 0), 1)
         preferred = 1 if over.extent // preferred < costs.fewest_steps else preferred
     count = choices.choose("blocks", ordered(preferred, [1, *fitting]))
     return None if count == 1 else Blocks(over.extent // count, width)
 
 
 def blocks_of(layout: Layout, nest: Reduction) -> Blocks | None:
-    """Those in which a constant lies already."""
+    """The blocks of a constant's layout, if it has any."""
     if len(layout.blocks) < 2 or not stores_sum(nest):
         return None
     rows, columns = layout.blocks
@@ -95,7 +94,7 @@ def plan_tile(
     blocks: Blocks | None = None,
     matrices: int = 1,
 ) -> TilePlan:
-    """The plan of a nest, or of what sums up one of `blocks` of one of so many `matrices`.
+    """The plan of a nest, or of the sum over one of `blocks` of one of so many `matrices`.
 
     `known` is the layout of B if another nest has decided it: then the tile is as wide as its panels.
     """
@@ -121,7 +120,7 @@ def plan_tile(
         lines,
         line,
         tuple(over),
-        steps=choices.choose("steps", list(range(target.steps, 0, -1))),
+        unroll=choices.choose("steps", list(range(target.steps, 0, -1))),
         layout=layout if roles.b.buffer.constant else None,
         inside=inside,
         outlined=choices.choose("outlined", [short, not short]) if inside > 1 else False,
@@ -130,7 +129,7 @@ def plan_tile(
 
 
 def _line_loop(nest: Reduction, roles: Roles) -> Var | None:
-    """The loop that will stand around the rows, if it moves A alone, too: the lines of an image."""
+    """The loop around the rows, if it too indexes A alone: the lines of an image."""
     others = [v for v in nest.loops if v not in (roles.column, roles.row)]
     if not others or roles.row is None or others[-1] in free_vars(roles.b):
         return None
@@ -138,7 +137,7 @@ def _line_loop(nest: Reduction, roles: Roles) -> Var | None:
 
 
 def _choose_lines(line: Var | None, roles: Roles, target: Target, choices: Choices) -> int:
-    """How many lines of a narrow image share tiles, so that fewer of them are narrower than the registers allow."""
+    """The number of lines of a narrow image that share tiles, so that fewer tiles are partial."""
     if line is None or roles.row is None:
         return 1
     width, tile_rows = roles.row.extent, target.tile_rows(min(2, -(-roles.column.extent // target.lanes)))
@@ -153,15 +152,15 @@ def _choose_lines(line: Var | None, roles: Roles, target: Target, choices: Choic
 
 
 def _choose_vectors(rows: int, roles: Roles, target: Target, choices: Choices) -> int:
-    """Tile width in vectors: with few rows it takes more columns to hide the latency of additions."""
+    """Tile width in vectors: with few rows, hiding the latency of additions takes more columns."""
     available = -(-roles.column.extent // target.lanes)
     preferred = max(1, min({1: 10, 2: 4, 3: 3}.get(rows, 2), available))
     return choices.choose("vectors", ordered(preferred, range(1, min(available, target.widest_tile) + 1)))
 
 
 def _choose_rows(rows: int, most: int, choices: Choices) -> int:
-    """Rows of a tile, by default as many as registers hold. Tiles are of about equal size, so of several sizes that
-    make as many tiles one is offered."""
+    """Rows of a tile, by default as many as registers hold. Tiles are of about equal size, so only one of several sizes
+    that make as many tiles is an option."""
     by_count = {-(-rows // n): n for n in range(1, min(most, rows) + 1)}
     return choices.choose("rows", sorted(by_count.values(), reverse=True))
 
@@ -184,7 +183,7 @@ def _choose_inside(nest: Reduction, roles: Roles, width: int, tile_rows: int, ta
 
 
 def _layout(roles: Roles, over: list[Var], width: int, blocks: Blocks | None, matrices: int, target: Target) -> Layout:
-    """Panels, those of many matrices so that they do not share cache sets."""
+    """Panels; those of many matrices are padded, so that they do not share cache sets."""
     layout = panels_of(roles.b, roles.column, over, width, None if blocks is None else over[0])
     old = roles.b.buffer.layout
     if not layout.blocks or len(over) > 1 or old is None:
@@ -193,4 +192,4 @@ def _layout(roles: Roles, over: list[Var], width: int, blocks: Blocks | None, ma
     if row is None:
         return layout
     count = matrices * prod(v.extent for v in roles.batch)
-    return spread_panels(layout, count, row, roles.b.buffer.dtype, target.costs)
+    return pad_panels(layout, count, row, roles.b.buffer.dtype, target.costs)

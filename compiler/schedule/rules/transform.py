@@ -1,8 +1,9 @@
-"""Linear transforms of small tiles by constant matrices, y = A x B': what Winograd's algorithm has around its products.
+"""Linear transforms of small tiles by constant matrices, y = A x B': those of Winograd's algorithm.
 
 A nest sums A[i, a] * (B[j, b] * x[a, b, ...]) over a and b, with A and B written as selections by index; i and j may
-stand for h % m and w % m. Here all four are unrolled, what A and B hold becomes literals, and columns are transformed
-before rows: 36 results of 36 elements take some 12 x 13 operations instead of 36 x 36. Channels fill the lanes.
+stand for h % m and w % m. Here all four are unrolled, the elements of A and B become literals, and columns are
+transformed before rows: 36 results of 36 elements take some 12 x 13 operations instead of 36 x 36. Channels fill the
+lanes.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ from ..steps import NARROWEST_VECTOR, segments, vector_segments
 Array = np.ndarray
 
 LARGEST = 8
-"""Rows or columns of a matrix; more would not be worth unrolling."""
+"""Most rows or columns of a matrix; unrolling more would not pay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One of the two: result i of the loop `out` (i = out % size) is the sum over `over` of matrix[i, over] * ..."""
+    """One axis: result i of the loop `out` (i = out % size) is the sum over `over` of matrix[i, over] * ..."""
 
     out: Var
     over: Var
@@ -88,7 +89,7 @@ class Transform:
 
 
 def find_transform(nest: Reduction) -> Transform | None:
-    """The transform that a nest is, None where it is none."""
+    """The nest as a transform; None for other nests."""
     factors = factors_of(nest.value)
     elements = [f for f in factors if isinstance(f, Load)]
     tables = [f for f in factors if not any(True for _ in loads(f))]
@@ -135,11 +136,11 @@ def _values(e: Expr, env: dict[Var, Array]) -> Array:
             return apply_binary(op, _values(a, env), _values(b, env))
         case Select(c, a, b):
             return np.where(_values(c, env), _values(a, env), _values(b, env))
-    raise ScheduleError(f"transform: the matrix holds {type(e).__name__}, where only selections are understood")
+    raise ScheduleError(f"transform: the matrix holds {type(e).__name__}; only selections are supported")
 
 
 def schedule_transform(nest: Reduction, t: Transform, target: Target) -> Stmt:
-    """The transform `t` that a nest is, unrolled over each tile; channels innermost, in vectors."""
+    """The nest of transform `t`, unrolled over each tile; channels innermost, in vectors."""
     loops = [v for v in nest.loops if v not in (t.rows.out, t.columns.out)]
     made: list[Stmt] = []
     for parts in product(t.rows.parts, t.columns.parts):
@@ -149,8 +150,8 @@ def schedule_transform(nest: Reduction, t: Transform, target: Target) -> Stmt:
 
 
 def _panels(nest: Reduction, loops: list[Var]) -> Iterator[tuple[list[Var], dict[Var, Expr]]]:
-    """The loops, and what they stand for; where the result lies in panels of channels, or in blocks of several loops, a
-    loop over panels and one inside: for whole panels, and for the rest."""
+    """The loops, and the substitution for the old ones. Where the result's layout has panels of channels, or blocks of
+    several loops: a loop over panels and one inside, for whole panels and for the rest."""
     kinds: list[list[tuple[list[Var], dict[Var, Expr]]]] = []
     for v in loops:
         width = next((m for i in nest.store.indices if (m := _period(i, v)) is not None), None)
@@ -191,7 +192,7 @@ def _channels(
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One kind of tile of a nest; `env` says what its loops became."""
+    """One kind of tile of a nest; `env` is the substitution for its loops."""
 
     nest: Reduction
     transform: Transform
@@ -199,9 +200,9 @@ class Tile:
     env: dict[Var, Expr]
 
     def fills_lanes(self, v: Var) -> bool:
-        """Whether neighbours in `v` lie side by side, in what is stored and in what is loaded."""
+        """Whether neighbours in `v` are contiguous in the store and in the loads."""
         store = self.store(Const(0), Const(0), Const(0.0, F32), {})
-        if _step(store, v) != 1 or not vectorisable(store, v):
+        if _stride(store, v) != 1 or not vectorisable(store, v):
             return False
         values = (simplify_expr(self.element(Const(0), Const(0), {})), self.nest.store.value)
         return all(vectorisable(e, v) for e in values)
@@ -227,7 +228,7 @@ class Tile:
         return Store(self.nest.store.buffer, tuple(place(i) for i in self.nest.store.indices), stored)
 
     def statement(self, env: dict[Var, Expr], lane: Var | None) -> Stmt:
-        """Each column of elements is transformed by `rows`, then each row of what that gives by `columns`."""
+        """Each column of elements is transformed by `rows`, then each row of the results by `columns`."""
         t = self.transform
         rows, columns = (axis.matrix[: p.size] for axis, p in zip((t.rows, t.columns), self.parts, strict=True))
         half = Buffer("half", (len(rows), columns.shape[1], 1 if lane is None else lane.extent), F32, Scope.LOCAL)
@@ -250,5 +251,5 @@ def factors_of(e: Expr) -> list[Expr]:
     return factors_of(e.a) + factors_of(e.b) if isinstance(e, Binary) and e.op == "*" and e.dtype == F32 else [e]
 
 
-def _step(store: Store, var: Var) -> int | None:
-    return Access(store, flat_offset(store.buffer.shape, store.indices)).step(var)
+def _stride(store: Store, var: Var) -> int | None:
+    return Access(store, flat_offset(store.buffer.shape, store.indices)).stride(var)

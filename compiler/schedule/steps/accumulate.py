@@ -1,4 +1,4 @@
-"""accumulate: a long sum in blocks, each of which goes on from what the result holds."""
+"""accumulate: K-blocking. Each block of a long sum accumulates onto the stored partial sum."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def accumulate(stmt: Stmt, var: Var, size: int, *, apart: bool = False) -> For:
     With `apart` every block starts from zero, so that the error does not grow with the length of the whole:
     ->  for ko < 2: for i: local acc = (ko > 0 ? 0 : s); for ki < 256: acc = acc + v; y[i] = (ko > 0 ? y[i] + acc : acc)
 
-    `var` must be the outermost reduction loop and `size` divide it; y must hold the very sum: an operand of anything
-    else that is made of it may lie in the same memory.
+    `var` must be the outermost reduction loop and `size` divide it; y must hold the plain sum: the operand of an
+    epilogue may share its memory.
     """
     loop, nest = find_loop(stmt, var), match_nest(stmt)
     if not isinstance(nest, Reduction) or nest.over[0] is not var:
@@ -43,6 +43,6 @@ def accumulate(stmt: Stmt, var: Var, size: int, *, apart: bool = False) -> For:
 
 
 def stores_sum(nest: Reduction) -> bool:
-    """Whether the result is the sum, and nothing made of it."""
+    """Whether the result is the plain sum, without an epilogue."""
     value = nest.store.value
     return isinstance(value, Load) and value.buffer is nest.acc and nest.store.buffer.dtype == nest.acc.dtype

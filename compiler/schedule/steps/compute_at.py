@@ -1,4 +1,4 @@
-"""compute_at: what a loop reads is computed inside it, band by band, into scratch memory."""
+"""compute_at: the operands of a loop are computed inside it, band by band, into scratch memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...ir.rewrite import free_vars, loads, rewrite, substitute, walk
 from ...ir.simplify import simplify_expr
 from .loops import find_loop, on_loops
 
-Places = dict[Buffer, tuple[int, Expr]]
-"""Of buffers of which only a part is computed: the dimension, and where in it the part begins."""
+Regions = dict[Buffer, tuple[int, Expr]]
+"""For buffers of which only a part is computed: the dimension, and the start of the part in it."""
 
 
 def compute_at(nests: Sequence[Stmt], var: Var, start: Expr, count: int, scratch: Mapping[Buffer, Buffer]) -> Seq:
@@ -20,12 +20,12 @@ def compute_at(nests: Sequence[Stmt], var: Var, start: Expr, count: int, scratch
     ->  for r < 2: a'[r] = x[2*b + r]; for h < 4: y[4*b + h] = a'[h // 2]   (start = 4*b, count = 4, scratch = {a: a'})
 
     One band of the last nest, the consumer: `count` iterations of its loop `var`, from `start` on. Each of the others
-    makes one of the buffers of `scratch`, in order, and is restricted to what the band reads of that.
+    produces one of the buffers of `scratch`, in order, restricted to the region that the band reads.
 
-    Raises ScheduleError where that is no run of iterations of one loop, or more than the scratch memory holds.
+    Raises ScheduleError where that is no range of iterations of one loop, or exceeds the scratch memory.
     """
     inner, made = _restrict(nests[-1], var, start, count)
-    readers, places = [made], Places()
+    readers, regions = [made], Regions()
     moved = {inner}
     for nest in reversed(nests[:-1]):
         buffer = next((n.buffer for n in walk(nest) if isinstance(n, Store) and n.buffer in scratch), None)
@@ -35,14 +35,14 @@ def compute_at(nests: Sequence[Stmt], var: Var, start: Expr, count: int, scratch
         if extent > scratch[buffer].shape[dimension]:
             raise ScheduleError(f"compute_at: a band reads {extent} of dimension {dimension} of {buffer.name}")
         inner, made = _restrict(nest, _storing_loop(nest, buffer, dimension), low, extent)
-        places[buffer] = (dimension, low)
+        regions[buffer] = (dimension, low)
         readers.insert(0, made)
         moved.add(inner)
-    return Seq(tuple(_in_scratch(s, scratch, places) for s in readers))
+    return Seq(tuple(_in_scratch(s, scratch, regions) for s in readers))
 
 
 def reading_loop(nest: Stmt, buffer: Buffer, dimension: int) -> Var:
-    """The loop of `nest` that moves its reads of `buffer` along `dimension`. Raises ScheduleError unless it is one."""
+    """The loop of `nest` that indexes its reads of `buffer` in `dimension`. Raises ScheduleError unless it is one."""
     found = {v for x in loads(nest) if x.buffer is buffer for v in free_vars(x.indices[dimension])}
     if len(found) != 1:
         raise ScheduleError(f"compute_at: {len(found)} loops move along dimension {dimension} of {buffer.name}")
@@ -50,7 +50,7 @@ def reading_loop(nest: Stmt, buffer: Buffer, dimension: int) -> Var:
 
 
 def _storing_loop(nest: Stmt, buffer: Buffer, dimension: int) -> Var:
-    """The loop whose iteration is the index that `nest` stores at."""
+    """The loop whose variable is the index of the store of `nest`."""
     index = next(n.indices[dimension] for n in walk(nest) if isinstance(n, Store) and n.buffer is buffer)
     for v in free_vars(index):
         if affine(index) == affine(v):
@@ -59,7 +59,7 @@ def _storing_loop(nest: Stmt, buffer: Buffer, dimension: int) -> Var:
 
 
 def _restrict(nest: Stmt, var: Var, start: Expr, count: int) -> tuple[Var, Stmt]:
-    """`count` iterations of the loop `var` alone; returns their variable, too."""
+    """The loop `var` restricted to `count` iterations; also returns their variable."""
     find_loop(nest, var)
     inner = Var(var.name, count)
 
@@ -70,8 +70,7 @@ def _restrict(nest: Stmt, var: Var, start: Expr, count: int) -> tuple[Var, Stmt]
 
 
 def _region(buffer: Buffer, readers: Sequence[Stmt], moved: set[Var]) -> tuple[int, Expr, int]:
-    """The dimension of `buffer` along which loops `moved` the reads, where the part that is read begins, how long it
-    is."""
+    """The dimension of `buffer` that loops in `moved` index, and the start and length of the region that is read."""
     found: tuple[int, Affine] | None = None
     least = greatest = 0
     for x in (x for s in readers for x in loads(s) if x.buffer is buffer):
@@ -81,7 +80,7 @@ def _region(buffer: Buffer, readers: Sequence[Stmt], moved: set[Var]) -> tuple[i
             base, inside = _parts(affine(simplify_expr(index)), moved)
             r = inside.range()
             if r is None or (found is not None and found != (d, base)):
-                raise ScheduleError(f"compute_at: the reads of {buffer.name} are no one part of one dimension")
+                raise ScheduleError(f"compute_at: the reads of {buffer.name} are no single region of one dimension")
             least, greatest = (min(least, r[0]), max(greatest, r[1])) if found is not None else r
             found = (d, base)
     if found is None:
@@ -91,24 +90,24 @@ def _region(buffer: Buffer, readers: Sequence[Stmt], moved: set[Var]) -> tuple[i
 
 
 def _parts(form: Affine, moved: set[Var]) -> tuple[Affine, Affine]:
-    """What of an index is the same for a whole band, and what constants and the loops `moved` in it add."""
+    """The part of an index that is constant in a band, and the part of constants and of loops in `moved`."""
     inside = tuple((a, c) for a, c in form.terms if free_vars(a) & moved)
     rest = tuple((a, c) for a, c in form.terms if not free_vars(a) & moved)
     return Affine(rest, 0), Affine(inside, form.constant)
 
 
-def _in_scratch(stmt: Stmt, scratch: Mapping[Buffer, Buffer], places: Places) -> Stmt:
-    """Accesses of the buffers, moved to their scratch memory."""
+def _in_scratch(stmt: Stmt, scratch: Mapping[Buffer, Buffer], regions: Regions) -> Stmt:
+    """Accesses of the buffers go to their scratch memory."""
 
     def place(b: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        dimension, low = places[b]
+        dimension, low = regions[b]
         return tuple(i - low if d == dimension else i for d, i in enumerate(indices))
 
     def rule(n: Node) -> Node | None:
         match n:
-            case Load(buffer, indices, guard) if buffer in places:
+            case Load(buffer, indices, guard) if buffer in regions:
                 return Load(scratch[buffer], place(buffer, indices), guard)
-            case Store(buffer, indices, value) if buffer in places:
+            case Store(buffer, indices, value) if buffer in regions:
                 return Store(scratch[buffer], place(buffer, indices), value)
         return None
 

@@ -1,4 +1,4 @@
-"""extend: a loop runs beyond its end, where it stores nothing."""
+"""extend: a longer loop, with stores guarded beyond the old end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .loops import illegal, on_loops
 def extend(stmt: Stmt, var: Var, extent: int, padded: Collection[Buffer] = ()) -> tuple[Stmt, Var]:
     """for v < 10: y[v] = x[v] * w[v]   ->   for v < 12: if v < 10: y[v] = (x[v] if v < 10) * w[v]      (padded = {w})
 
-    Returns the new variable. Loads that move with the loop are guarded, except from buffers that are `padded` for it;
+    Returns the new variable. Loads indexed by the loop are guarded, except from buffers that are `padded` for it;
     tiles then divide the loop. It must be parallel.
     """
     wider = Var(var.name, extent)

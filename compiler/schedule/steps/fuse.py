@@ -10,14 +10,14 @@ from .loops import illegal, on_loops
 def fuse(stmt: Stmt, outer: Var, inner: Var) -> tuple[Stmt, Var]:
     """for a < 4: for b < 3: S(a, b)   ->   for ab < 12: S(ab // 3, ab % 3)
 
-    Returns the new variable. Both loops must be of one kind and nested without anything between.
+    Returns the new variable. Both loops must be of one kind and perfectly nested.
     """
     fused = Var(f"{outer.name}{inner.name}", outer.extent * inner.extent)
 
     def change(loop: For) -> Stmt:
         nested = loop.body
         if not isinstance(nested, For) or nested.var is not inner:
-            raise illegal("fuse", loop, f"loop {inner.name} does not stand directly inside {outer.name}")
+            raise illegal("fuse", loop, f"loop {inner.name} is not directly inside {outer.name}")
         if nested.parallel != loop.parallel or nested.kind is not loop.kind:
             raise illegal("fuse", loop, "the loops are of different kinds")
         env = {outer: fused // inner.extent, inner: fused % inner.extent}

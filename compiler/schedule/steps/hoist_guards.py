@@ -1,4 +1,4 @@
-"""hoist_guards: what all loads of a sum's loop are guarded by guards the loop."""
+"""hoist_guards: a condition that guards every addend of a sum's loop guards the loop instead."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ...ir.rewrite import free_vars, rewrite, walk
 def hoist_guards(stmt: Stmt) -> Stmt:
     """for k reduce: acc = acc + (x[r, k] if r < 5) * w[k]   ->   if r < 5: for k reduce: acc = acc + x[r, k] * w[k]
 
-    Loops over sums, of which every addend has a factor that is zero where the guard is false. Unrolled loops inside
-    move nothing out that depends on their variable.
+    Applies to sums of which every addend has a factor that is zero where the guard is false. Conditions that depend on
+    the variable of an unrolled loop inside stay.
     """
 
     def rule(n: object) -> Stmt | None:
@@ -30,7 +30,7 @@ def hoist_guards(stmt: Stmt) -> Stmt:
 
 
 def _common(loop: For) -> list[Expr]:
-    """The conditions, free of variables bound inside, that every addend of the loop's sums is guarded by."""
+    """The conditions, free of variables bound inside, that guard every addend of the loop's sums."""
     bound = {n.var for n in walk(loop) if isinstance(n, For)}
     found: list[Expr] | None = None
     for n in walk(loop):
@@ -47,7 +47,7 @@ def _common(loop: For) -> list[Expr]:
 
 
 def _factors(update: Store) -> tuple[Expr, ...] | None:
-    """The factors of what is added to a local sum; None where the store is none such."""
+    """The factors of the addend of a local sum; None for other stores."""
     match update:
         case Store(buffer, indices, Binary("+", Load(read, at), value)) if read is buffer and at == indices:
             if buffer.scope is not Scope.LOCAL:

@@ -1,4 +1,4 @@
-"""Finding loops in a statement, and saying which one a step could not transform."""
+"""Finding loops in a statement, and the error for a loop that a step cannot transform."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def find_loop(stmt: Stmt, var: Var) -> For:
 
 
 def illegal(step: str, loop: For, why: str) -> ScheduleError:
-    """The error of a step that may not be done: names the step, marks the loop."""
+    """The error of an illegal step: names the step, marks the loop."""
     text = print_node(loop).splitlines()
     return ScheduleError(f"{step}: {why}\n--> " + "\n    ".join(text))

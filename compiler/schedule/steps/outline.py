@@ -9,7 +9,7 @@ from ...ir.rewrite import rewrite_top_down
 def outline(stmt: Stmt, around: tuple[Var, ...] = ()) -> Stmt:
     """local acc; ...   ->   outline: local acc; ...
 
-    With `around`, the loops over these variables go into the functions, too:
+    With `around`, the loops over these variables become part of the functions:
     for v: local acc; ...   ->   outline: for v: local acc; ...
     """
 

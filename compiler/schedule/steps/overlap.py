@@ -11,8 +11,8 @@ from .loops import illegal, on_loops
 def overlap(stmt: Stmt, var: Var, size: int) -> tuple[Stmt, tuple[Var, Var]]:
     """for v < 10: S(v)   ->   for vo < 3: for vi < 4: S(min(4*vo, 6) + vi)
 
-    Returns the outer and inner variable. The last tile begins earlier, so that some iterations happen twice: they store
-    what they stored before. The loop must be parallel and no shorter than a tile.
+    Returns the outer and inner variable. The last tile begins earlier, so that some iterations run twice and store the
+    same values again. The loop must be parallel and no shorter than a tile.
     """
     outer, inner = Var(f"{var.name}o", -(-var.extent // size)), Var(f"{var.name}i", size)
     start = minimum(outer * size, var.extent - size) if var.extent % size else outer * size

@@ -11,10 +11,10 @@ from ...ir.rewrite import rewrite
 def pack(stmt: Stmt, buffer: Buffer, layout: Layout) -> tuple[Stmt, Buffer]:
     """w[i, j]   ->   w'[j // 8, i, j % 8]          (layout: order (1, 0), block (1, 8))
 
-    Returns the new buffer, to take the old one's place among the kernel's parameters.
+    Returns the new buffer, which replaces the old one among the kernel's parameters.
     """
     if not buffer.constant or buffer.layout is None:
-        raise ScheduleError(f"pack: {buffer.name} is not a constant; its layout is not ours to choose")
+        raise ScheduleError(f"pack: {buffer.name} is not a constant; only constants can be packed")
     old = buffer.layout
     if layout.shape != old.shape:
         raise ScheduleError(f"pack: {buffer.name} is of shape {list(old.shape)}, its layout of {list(layout.shape)}")

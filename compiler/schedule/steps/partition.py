@@ -23,8 +23,8 @@ def partition(stmt: Stmt, candidates: list[Var]) -> Stmt:
 
 
 def _pieces(loop: For) -> Stmt:
-    """The loop cut in two, and each half again: so the pieces of a long chain of selections lose half of it at each
-    cut, and all of them take time as n log n."""
+    """The loop cut in two, and each half again: each cut halves a long chain of selections, so simplifying all pieces
+    takes O(n log n)."""
     points = {p for c in _conditions(loop.body) for p in _thresholds(c, loop.var) if 0 < p < loop.var.extent}
     if not loop.parallel or not points:
         return loop
@@ -44,7 +44,7 @@ def _conditions(stmt: Stmt) -> set[Expr]:
 
 
 def _thresholds(c: Expr, var: Var) -> list[int]:
-    """Values of `var` at which `c`, a comparison, starts or stops to be decided."""
+    """Values of `var` at which `c`, a comparison, becomes constant or stops being so."""
     assert isinstance(c, Binary)
     if c.a.dtype.name != "int32":
         return []

@@ -1,4 +1,4 @@
-"""preload: a sum starts from what would be added to it at its end."""
+"""preload: a sum starts from the bias instead of adding it at the end."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ def preload(stmt: Stmt) -> Stmt:
     """local acc; acc = 0; for k reduce: acc = acc + x[k]; y[i] = max(acc + b[i], 0)
     ->  local acc; acc = b[i]; for k reduce: acc = acc + x[k]; y[i] = max(acc, 0)
 
-    Only elements of constants are taken (a bias), and only where nothing else is made of the sum. Besides the addition
-    this saves a register: the zero of the start, which a browser's compiler would keep through the loop if the end
-    needs a zero, too. Sums are reassociated.
+    Only for elements of constants (a bias), and only where the sum has no other use. Besides the addition this saves a
+    register: the initial zero, which a browser's compiler would keep through the loop if the epilogue uses a zero, too.
+    Sums are reassociated.
     """
 
     def rule(n: object) -> Stmt | None:

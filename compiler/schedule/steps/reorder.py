@@ -10,8 +10,8 @@ from .loops import find_loop, illegal, on_loops
 def reorder(stmt: Stmt, order: list[Var]) -> Stmt:
     """for a: for b: for c: S   ->   for c: for a: for b: S          (order = [c, a, b])
 
-    The loops must be nested without anything between; loops that are not all parallel may be interchanged only
-    if all of them are reduction loops (sums are taken to be reassociable).
+    The loops must be perfectly nested; loops that are not all parallel may be interchanged only
+    if all of them are reduction loops (sums are assumed reassociable).
     """
     wanted = set(order)
     top = _outermost(stmt, wanted)

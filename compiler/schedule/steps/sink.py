@@ -11,8 +11,8 @@ def sink(stmt: Stmt, var: Var) -> Stmt:
     """for i < 4: local acc; acc = 0; for k reduce: acc = acc + x[i, k]; y[i] = acc
     ->  local acc[4]; for i: acc[i] = 0; for k reduce: for i: acc[i] = acc[i] + x[i, k]; for i: y[i] = acc[i]
 
-    Local buffers inside grow by a last dimension: what is sunk last is innermost, in loops and in memory. The loop must
-    be parallel.
+    Local buffers inside gain a last dimension: the loop that is sunk last is innermost, in loops and in memory. The
+    loop must be parallel.
     """
 
     def change(loop: For) -> Stmt:

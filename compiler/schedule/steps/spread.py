@@ -12,14 +12,14 @@ def spread(stmt: Stmt, threads: list[int]) -> Stmt:
     """for i < 10: for j < 8: S(i, j)          (threads = [4, 8])
     ->  for ib < 3 block: for jb < 1 block: for it < 4 thread: for jt < 8 thread: if 4*ib + it < 10: S(4*ib + it, jt)
 
-    One outer loop per number, the last becoming dimension x. The loops must be parallel and nested without anything
-    between. The condition is left out where the threads divide the loop.
+    One outer loop per number, the last becoming dimension x. The loops must be parallel and perfectly nested. The
+    condition is left out where the threads divide the loop.
     """
     loops: list[Var] = []
     body = stmt
     while len(loops) < len(threads):
         if not isinstance(body, For) or not body.parallel:
-            raise ScheduleError(f"spread: {len(loops)} parallel loops stand outermost, {len(threads)} are needed")
+            raise ScheduleError(f"spread: {len(loops)} outermost loops are parallel, {len(threads)} are needed")
         loops.append(body.var)
         body = body.body
     blocks = [Var(f"{v.name}b", -(-v.extent // n)) for v, n in zip(loops, threads, strict=True)]

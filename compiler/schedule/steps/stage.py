@@ -1,4 +1,4 @@
-"""stage: the sums of a register tile go through memory before much is made of them."""
+"""stage: the sums of a register tile go through memory before a heavy epilogue."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ...ir.rewrite import rewrite, rewrite_top_down, substitute, walk
 from ..access import accesses
 
 CHEAP = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})
-"""What is one instruction; all other unary operations are functions of a dozen."""
+"""Operations of one instruction; all other unary operations are functions of a dozen."""
 
 
 def stage(stmt: Stmt) -> Stmt:
     """local acc[6]; ...; for i < 6 unroll: y[i] = acc[i] * erf(acc[i])
     ->  local acc[6]; ...; local sums[6]; for i < 6 unroll: sums[i] = acc[i]; for i < 6: y[i] = sums[i] * erf(sums[i])
 
-    Where the end of a tile computes mathematical functions, their temporaries and constants compete with the sums for
-    registers, and Firefox then takes those of the sums, inside the reduction, too. The loop that stays a loop is the
-    outermost over which all addresses advance evenly; without one nothing changes.
+    Where a tile's epilogue computes mathematical functions, their temporaries and constants compete with the sums for
+    registers, and Firefox then spills the sums, inside the reduction, too. The loop that is not unrolled is the
+    outermost in which all addresses have constant strides; without one nothing changes.
     """
 
     def rule(n: object) -> Stmt | None:
@@ -65,4 +65,4 @@ def _stage(acc: Buffer, end: For) -> Stmt | None:
 
 
 def _is_even(store: Store, var: Var) -> bool:
-    return var.extent > 1 and all(a.step(var) is not None for a in accesses(store))
+    return var.extent > 1 and all(a.stride(var) is not None for a in accesses(store))

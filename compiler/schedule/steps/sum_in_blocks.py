@@ -1,7 +1,7 @@
-"""sum_in_blocks: a long sum is made of the sums of blocks, so that its error does not grow with its length.
+"""sum_in_blocks: blocked summation, so that the error of a long sum does not grow with its length.
 
-What is added to a sum of n terms is rounded to a multiple of what n terms need: one running sum over a million of equal
-numbers loses two digits. Here each addition meets a sum of no more than a block's terms, or of blocks.
+Each addition to a sum of n terms rounds to the precision of that sum: one running sum over a million of equal numbers
+loses two digits. Here each addition is to a sum of at most a block's terms, or of blocks.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def sum_in_blocks(stmt: Stmt, most: int, size: int) -> Stmt:
     """for k < 5000: acc = acc + x[k]
     ->  for ko < 50: local part; part = 0; for ki < 100: part = part + x[100*ko + ki]; acc = acc + part
 
-    Sums in float32 of more than `most` terms, one after the other in loops that may stand around a tile of sums; blocks
-    have about `size` terms. Where blocks are more than `most`, blocks of them are made, too. Sums are reassociated.
+    Sums in float32 of more than `most` terms, accumulated sequentially, possibly in loops around a tile of sums; blocks
+    have about `size` terms. More than `most` blocks are blocked again. Sums are reassociated.
     """
 
     def rule(n: object) -> Stmt | None:
@@ -45,7 +45,7 @@ def _is_serial(loop: For) -> bool:
 
 
 def _in_blocks(loop: For, most: int, size: int) -> Stmt | None:
-    """None where `loop` is no sum, a short one, or a single iteration: what is inside may be long."""
+    """None where `loop` is no sum, a short one, or a single iteration: a loop inside may be long."""
     updates = list(_updates(loop, (), 1))
     sums = _sums(updates)
     terms = max((u.terms for u in sums), default=0)
@@ -62,7 +62,7 @@ def _in_blocks(loop: For, most: int, size: int) -> Stmt | None:
 
 
 def _updates(s: Stmt, around: tuple[For, ...], times: int) -> Iterator[_Update]:
-    """All that is stored to local buffers that outlive `s`."""
+    """The stores to local buffers that outlive `s`."""
     match s:
         case Seq(stmts):
             for x in stmts:
@@ -87,7 +87,7 @@ def _sums(updates: list[_Update]) -> list[_Update]:
 
 
 def _are_sums(loop: For, updates: list[_Update], sums: list[_Update]) -> bool:
-    """Whether these buffers are touched by additions alone, and no element stands in two of the `sums`."""
+    """Whether these buffers are accessed by additions alone, and no element belongs to two of the `sums`."""
     elements = {u.store.buffer: 0 for u in sums}
     for u in sums:
         elements[u.store.buffer] += prod(x.var.extent for x in u.around)
@@ -107,7 +107,7 @@ def _are_sums(loop: For, updates: list[_Update], sums: list[_Update]) -> bool:
 
 
 def _blocks(extent: int, size: int) -> list[Segment]:
-    """Equal ones, where some of about `size` iterations make up the loop."""
+    """Equal blocks, if about `size` iterations can divide the loop."""
     equal = next((n for n in range(size, size // 2, -1) if extent % n == 0), size)
     return segments(extent, equal)
 

@@ -27,8 +27,8 @@ def tag(stmt: Stmt, var: Var, kind: LoopKind) -> Stmt:
 def vectorise(stmt: Stmt, var: Var, lanes: int) -> Stmt:
     """for v < 4: S   ->   for v < 4 vector: S          where S can run in lanes; elsewhere: for v < 4 unroll: S
 
-    A loop longer than `lanes`, shorter than the narrowest vector or of no power of two is unrolled. After `sink`, each
-    of the loops over `var` decides for itself.
+    A loop longer than `lanes`, shorter than the narrowest vector or of no power of two is unrolled. After `sink`, this
+    is decided for each of the loops over `var`.
     """
 
     def change(loop: For) -> Stmt:

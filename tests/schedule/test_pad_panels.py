@@ -8,7 +8,7 @@ import pytest
 from webnn_compile.costs import CPU_COSTS
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.layout import Block, Layout
-from webnn_compile.schedule.rules.spread_panels import spread_panels
+from webnn_compile.schedule.rules.pad_panels import pad_panels
 
 
 def panels(matrices: int, columns: int, rows: int) -> Layout:
@@ -32,7 +32,7 @@ def sets(layout: Layout, matrices: int) -> int:
 @pytest.mark.parametrize("rows", [64, 96, 128, 256, 512, 1024])
 @pytest.mark.parametrize("columns", [64, 96, 128, 256, 512, 1024])
 def test_matrices_fall_on_as_many_sets_as_they_need(columns: int, rows: int) -> None:
-    layout = spread_panels(panels(36, columns, rows), 36, 2, F32, CPU_COSTS)
+    layout = pad_panels(panels(36, columns, rows), 36, 2, F32, CPU_COSTS)
     assert sets(layout, 36) >= CPU_COSTS.set_period // CPU_COSTS.free_distance
     assert prod(layout.physical_shape) <= 1.15 * 36 * columns * rows
     assert layout.shape == (36, columns, rows)
@@ -41,7 +41,7 @@ def test_matrices_fall_on_as_many_sets_as_they_need(columns: int, rows: int) -> 
 @pytest.mark.parametrize("rows", [512, 768, 1024])
 @pytest.mark.parametrize("columns", [64, 96, 512])
 def test_blocks_get_room(columns: int, rows: int) -> None:
-    layout = spread_panels(blocks(36, columns, rows, 256, 8), 36, 2, F32, CPU_COSTS)
+    layout = pad_panels(blocks(36, columns, rows, 256, 8), 36, 2, F32, CPU_COSTS)
     assert sets(layout, 36) >= CPU_COSTS.set_period // CPU_COSTS.free_distance
     assert prod(layout.physical_shape) <= 1.15 * 36 * columns * rows
     assert layout.blocks[0].size == 256
@@ -52,14 +52,14 @@ def test_the_best_there_is() -> None:
     """Eight blocks of rows never lie at odd distances; a panel more still serves four times as many sets."""
     layout = blocks(36, 512, 512, 64, 32)
     assert sets(layout, 36) == 1
-    assert sets(spread_panels(layout, 36, 2, F32, CPU_COSTS), 36) == 4
+    assert sets(pad_panels(layout, 36, 2, F32, CPU_COSTS), 36) == 4
 
 
 def test_what_lies_well_stays() -> None:
     layout = panels(36, 40, 33)
-    assert spread_panels(layout, 36, 2, F32, CPU_COSTS) is layout
+    assert pad_panels(layout, 36, 2, F32, CPU_COSTS) is layout
 
 
 def test_few_matrices_stay() -> None:
     layout = panels(CPU_COSTS.ways, 512, 512)
-    assert spread_panels(layout, CPU_COSTS.ways, 2, F32, CPU_COSTS) is layout
+    assert pad_panels(layout, CPU_COSTS.ways, 2, F32, CPU_COSTS) is layout

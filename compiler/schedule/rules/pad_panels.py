@@ -1,6 +1,6 @@
-"""Constants of many matrices, so that equal places of all of them do not meet in the same cache sets.
+"""Padding for constants of many matrices, so that equal positions of all of them do not map to the same cache sets.
 
-Who makes such a constant at load, Winograd's filters, writes to all the matrices at once.
+Winograd's filters are such a constant: its transform at load writes to all the matrices at once.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ...dtypes import DType
 from ...ir.layout import Layout
 
 
-def spread_panels(layout: Layout, matrices: int, row: int, dtype: DType, costs: CpuCosts) -> Layout:
-    """`layout`, in panels, of `matrices` one after the other; where they would otherwise lie a large power of two
-    apart, its panels are a little longer in their axis `row`, or a panel more."""
+def pad_panels(layout: Layout, matrices: int, row: int, dtype: DType, costs: CpuCosts) -> Layout:
+    """`layout`, in panels, of `matrices` stored consecutively; where their distance would be a large power of two, its
+    panels are padded in their axis `row`, or by a panel."""
     *inner, (blocked, width, _) = layout.blocks
 
     def distance(made: Layout) -> int:
