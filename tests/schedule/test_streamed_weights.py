@@ -114,7 +114,7 @@ def test_a_residual_in_the_memory_of_the_result(target: str) -> None:
     assert_close(got, onnxruntime_results(proto, feeds), 1e-5)
 
 
-def test_columns_are_cut_for_cores(small: None) -> None:
+def test_columns_are_cut_for_cores() -> None:
     """Around the blocks of the sum, so that these meet at no barrier; inside stand all panels of a chunk."""
     kernel = scheduled(product(4, 16, 8 * 96))
     found = [n.var.extent for n in walk(kernel.body) if isinstance(n, For)]
