@@ -7,6 +7,7 @@ that later operators need are then known when those are added.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from ..dtypes import DType, from_numpy
@@ -57,30 +58,32 @@ class Builder:
 
     def node(
         self,
-        op: str,
+        op_type: str,
         name: str,
         inputs: Sequence[Value | None],
         attributes: Mapping[str, Attribute],
         outputs: Sequence[str],
         opset: int,
+        domain: str = "",
     ) -> tuple[Value | None, ...]:
-        """Adds a node; an empty name among `outputs` is an output that nobody uses (None in the result).
+        """Adds a node of an operator of `domain`, whose version is `opset`; an empty name among `outputs` is an output
+        without readers (None in the result).
 
         Raises UnsupportedError where the operator is unknown or cannot do what its attributes ask.
         """
-        draft = Node(op, name, tuple(inputs), tuple(None for _ in outputs), attributes, opset)
+        draft = Node(op_type, name, tuple(inputs), tuple(None for _ in outputs), attributes, opset, domain)
         tensors = define(draft, {v: self._tensor(v) for v in inputs if v is not None})
         if len(tensors) < len([o for o in outputs if o]):
             raise UnsupportedError(
-                f"{op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
+                f"{draft.op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
             )
         wanted = [t for t, o in zip(tensors, outputs, strict=False) if o]
         if all(depends_only_on_constants(t) for t in wanted) and self._may_fold(wanted, inputs):
             if self._memory is not None:
-                self._memory.take(sum(map(_bytes, wanted)), f"{op} (node {name!r}): its result")
+                self._memory.take(sum(map(_bytes, wanted)), f"{draft.op} (node {name!r}): its result")
             return tuple(self.constant(o, evaluate(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
         made = tuple(Value(o, t.shape, t.dtype) if o else None for t, o in zip(tensors, outputs, strict=False))
-        self._nodes.append(Node(op, name, tuple(inputs), made, attributes, opset))
+        self._nodes.append(replace(draft, outputs=made))
         return made
 
     def _may_fold(self, tensors: Sequence[Tensor], inputs: Sequence[Value | None]) -> bool:
@@ -111,14 +114,15 @@ def define(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
 
     Raises UnsupportedError where the operator is unknown, InputError where a result has too many elements.
     """
-    fn = OPERATORS.get(node.op)
+    fn = OPERATORS.get((node.domain, node.op_type))
     if fn is None:
         raise UnsupportedError(
             f"{node.op} (node {node.name!r}): this operator is not supported; replace it in the model"
         )
     try:
         inputs = tuple(None if v is None else tensors[v] for v in node.inputs)
-        result = fn(Call(node.op, node.name, node.opset, node.attributes, inputs, len(node.outputs)))
+        call = Call(node.op_type, node.name, node.opset, node.attributes, inputs, len(node.outputs), node.domain)
+        result = fn(call)
     except BoundsError as error:
         raise UnsupportedError(
             f"{node.op} (node {node.name!r}): the shapes of its inputs do not fit together: {error}; check them, or "

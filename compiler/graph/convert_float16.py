@@ -22,7 +22,7 @@ def convert_float16(graph: Graph) -> Graph:
     if not any(_touches_float16(node, graph) for node in graph.nodes):
         return graph
     builder, names = Builder(graph.name), value_names(graph)
-    opset = max((n.opset for n in graph.nodes), default=13)
+    opset = max((n.opset for n in graph.nodes if not n.domain), default=13)
     now: dict[Value, Value] = {}
 
     def cast(value: Value, name: str, output: str, code: int) -> Value:
@@ -46,7 +46,8 @@ def convert_float16(graph: Graph) -> Graph:
     for node in graph.nodes:
         inputs = [None if v is None else now[v] for v in node.inputs]
         outputs = ["" if v is None else inner_name(v) for v in node.outputs]
-        results = builder.node(node.op, node.name, inputs, _converted(node.attributes), outputs, node.opset)
+        attributes = _converted(node.attributes)
+        results = builder.node(node.op_type, node.name, inputs, attributes, outputs, node.opset, node.domain)
         now.update((old, new) for old, new in zip(node.outputs, results, strict=False) if old and new)
     outputs_now = []
     for v in graph.outputs:

@@ -16,7 +16,7 @@ def fold_constants(graph: Graph) -> Graph:
     for node in graph.nodes:
         inputs = [None if v is None else now[v] for v in node.inputs]
         names = ["" if v is None else v.name for v in node.outputs]
-        made = builder.node(node.op, node.name, inputs, node.attributes, names, node.opset)
+        made = builder.node(node.op_type, node.name, inputs, node.attributes, names, node.opset, node.domain)
         now.update((old, new) for old, new in zip(node.outputs, made, strict=False) if old and new)
     folded = builder.build([now[v] for v in graph.outputs])
     return graph if len(folded.nodes) == len(graph.nodes) else folded

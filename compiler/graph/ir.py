@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..dtypes import DType
+from ..ops.call import operator_name
 
 Array = np.ndarray
 Attribute = int | float | str | bytes | Array | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
@@ -27,15 +28,21 @@ class Value:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """One operator. `name` is the ONNX node name, `opset` the version of its domain. Absent optional inputs and
-    unused outputs are None."""
+    """One operator. `name` is the ONNX node name, `domain` that of the operator ("" for ai.onnx) and `opset` its
+    version. Absent optional inputs and unused outputs are None."""
 
-    op: str
+    op_type: str
     name: str
     inputs: tuple[Value | None, ...]
     outputs: tuple[Value | None, ...]
     attributes: Mapping[str, Attribute]
     opset: int
+    domain: str = ""
+
+    @property
+    def op(self) -> str:
+        """The operator's name with its domain, but for ai.onnx: passes that match "Relu" match no other domain's."""
+        return operator_name(self.domain, self.op_type)
 
     def __repr__(self) -> str:
         return f"{self.op} {self.name!r}"

@@ -6,6 +6,7 @@ An operator function names no target and no layout. The shape rule is the shape 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 
 from ..tensor import Tensor
 from . import (
@@ -39,31 +40,41 @@ from .call import Call
 
 OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
 
-OPERATORS: dict[str, OperatorFn] = {
-    **activation.OPERATORS,
-    **casting.OPERATORS,
-    **comparison.OPERATORS,
-    **convolution.OPERATORS,
-    **convolution_transpose.OPERATORS,
-    **einsum.OPERATORS,
-    **elementwise.OPERATORS,
-    **filling.OPERATORS,
-    **gather.OPERATORS,
-    **joining.OPERATORS,
-    **layer_normalisation.OPERATORS,
-    **linear.OPERATORS,
-    **logical.OPERATORS,
-    **movement.OPERATORS,
-    **normalisation.OPERATORS,
-    **padding.OPERATORS,
-    **pooling.OPERATORS,
-    **quantizing.OPERATORS,
-    **reduction.OPERATORS,
-    **reshaping.OPERATORS,
-    **resize.OPERATORS,
-    **scanning.OPERATORS,
-    **scattering.OPERATORS,
-    **slicing.OPERATORS,
-    **softmax.OPERATORS,
+FAMILIES: dict[str, tuple[ModuleType, ...]] = {
+    "": (
+        activation,
+        casting,
+        comparison,
+        convolution,
+        convolution_transpose,
+        einsum,
+        elementwise,
+        filling,
+        gather,
+        joining,
+        layer_normalisation,
+        linear,
+        logical,
+        movement,
+        normalisation,
+        padding,
+        pooling,
+        quantizing,
+        reduction,
+        reshaping,
+        resize,
+        scanning,
+        scattering,
+        slicing,
+        softmax,
+    ),
 }
-"""ONNX operator type (default domain) -> its definition."""
+"""By domain ("" for ai.onnx) the files that define its operators."""
+
+OPERATORS: dict[tuple[str, str], OperatorFn] = {
+    (domain, op_type): fn
+    for domain, families in FAMILIES.items()
+    for family in families
+    for op_type, fn in family.OPERATORS.items()
+}
+"""Domain and ONNX operator type -> its definition."""

@@ -18,17 +18,28 @@ _LONGEST_REASON = 1000
 """Characters."""
 
 
+def operator_name(domain: str, op_type: str) -> str:
+    """The operator as messages and reports name it: `Relu` of ai.onnx, `com.microsoft.Gelu` of other domains."""
+    return f"{domain}.{op_type}" if domain else op_type
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One use of an operator: `name` is the node's, `opset` the version of the operator's domain, `inputs` are tensors
-    (None where absent), `outputs` the number of results that the node names."""
+    """One use of an operator: `name` is the node's, `opset` the version of the operator's `domain` ("" for ai.onnx),
+    `inputs` are tensors (None where absent), `outputs` the number of results that the node names."""
 
-    op: str
+    op_type: str
     name: str
     opset: int
     attributes: Mapping[str, object]
     inputs: tuple[Tensor | None, ...]
     outputs: int
+    domain: str = ""
+
+    @property
+    def op(self) -> str:
+        """The operator's name with its domain, but for ai.onnx."""
+        return operator_name(self.domain, self.op_type)
 
     def has(self, index: int) -> bool:
         """Whether input `index` is there."""

@@ -103,15 +103,15 @@ def test_unsupported_node_within_a_function() -> None:
 
 def test_operators_that_onnx_defines_by_others_are_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
     for op in ("HardSwish", "MeanVarianceNormalization", "Celu"):
-        monkeypatch.delitem(OPERATORS, op, raising=False)
+        monkeypatch.delitem(OPERATORS, ("", op), raising=False)
     nodes = [node("Celu", ["x"], ["c"], alpha=0.5), node("HardSwish", ["c"], ["h"])]
     nodes.append(node("MeanVarianceNormalization", ["h"], ["y"], axes=[0, 2, 3]))
     assert len(check(model(nodes, {"x": [2, 3, 4, 4]}, ["y"]), x=(2, 3, 4, 4))) > 6
 
 
 def test_an_expansion_that_would_not_help_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(OPERATORS, "Celu", raising=False)
-    monkeypatch.delitem(OPERATORS, "Elu")
+    monkeypatch.delitem(OPERATORS, ("", "Celu"), raising=False)
+    monkeypatch.delitem(OPERATORS, ("", "Elu"))
     with pytest.raises(UnsupportedError) as caught:
         import_model(model([node("Celu", ["x"], ["y"], "celu")], {"x": [2]}, ["y"]))
     assert "Celu: 1 node 'celu'" in str(caught.value)
@@ -200,7 +200,7 @@ def test_a_definition_that_breaks_is_our_fault_and_names_the_node(monkeypatch: p
     def broken(call: object) -> object:
         raise ValueError("surprise")
 
-    monkeypatch.setitem(OPERATORS, "Relu", broken)
+    monkeypatch.setitem(OPERATORS, ("", "Relu"), broken)
     with pytest.raises(InternalError, match=r"Relu \(node 'r'\): importing it failed with ValueError: surprise"):
         import_model(model([node("Relu", ["x"], ["y"], "r")], {"x": [2]}, ["y"]))
 
@@ -232,7 +232,7 @@ def test_a_definition_that_fails_on_an_invalid_node_is_no_fault_of_ours(monkeypa
     def fail(_: object) -> None:
         raise TypeError("no such axis")
 
-    monkeypatch.setitem(OPERATORS, "MatMul", fail)
+    monkeypatch.setitem(OPERATORS, ("", "MatMul"), fail)
     nodes = [
         node("Add", ["s", "s"], ["shape"]),
         node("Reshape", ["x", "shape"], ["r"]),

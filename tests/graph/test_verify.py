@@ -68,7 +68,7 @@ def test_shape_or_dtype_other_than_the_definition(graph: Graph, wrong: Value) ->
 
 
 def test_what_the_definition_refuses(graph: Graph) -> None:
-    unknown = replace(graph.nodes[1], op="Mystery")
+    unknown = replace(graph.nodes[1], op_type="Mystery")
     expect(replace(graph, nodes=(graph.nodes[0], unknown)), r"Mystery \(node 'neg'\): this operator is not supported")
 
 

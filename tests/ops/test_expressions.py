@@ -24,7 +24,7 @@ def _ints(*values: int) -> Tensor:
 
 
 def _apply(op: str, *inputs: Tensor, attributes: Mapping[str, Any] | None = None) -> Tensor:
-    result = OPERATORS[op](Call(op, "node", 21, attributes or {}, inputs, 1))
+    result = OPERATORS["", op](Call(op, "node", 21, attributes or {}, inputs, 1))
     assert isinstance(result, Tensor)
     assert result.body is not None
     return result

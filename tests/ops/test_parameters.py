@@ -110,7 +110,7 @@ def test_an_operator_that_checks_nothing_is_still_refused(monkeypatch: pytest.Mo
         x, bias = call.input(0), call.input(1)
         return compute(call.name, x.shape, (x, bias), lambda i: x[i] + bias[i])
 
-    monkeypatch.setitem(OPERATORS, "Careless", careless)
+    monkeypatch.setitem(OPERATORS, ("", "Careless"), careless)
     x, bias = Value("x", (8,), F32), Value("bias", (5,), F32)
     made = Node("Careless", "node", (x, bias), (None,), {}, 21)
     tensors = {v: placeholder(v.name, v.shape, v.dtype) for v in (x, bias)}

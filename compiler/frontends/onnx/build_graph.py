@@ -10,9 +10,10 @@ from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileE
 from ...graph.builder import Builder
 from ...graph.ir import Graph, Value
 from ...graph.names import Names
+from ...ops.call import operator_name
 from ...system.limits import is_too_large
 from .check_node import check_node
-from .problems import Problems
+from .problems import Problems, is_onnx
 from .read_attributes import read_attributes
 from .read_constant import read_constant
 from .read_model import Source
@@ -53,7 +54,7 @@ class _Build:
         self._weights = weights
         self._source = source
         self._problems = problems
-        self._opset = next(i.version for i in model.opset_import if not i.domain)
+        self._opsets = {i.domain: i.version for i in model.opset_import}
         self._made = {o for node in model.graph.node for o in node.output}
         self._node_names = Names()
         self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._made))
@@ -82,7 +83,7 @@ class _Build:
                 value = self.builder.constant(name, data)
             else:
                 node_name = self._node_names.fresh(f"Identity_{name}")
-                (value,) = self.builder.node("Identity", node_name, [value], {}, [name], self._opset)
+                (value,) = self.builder.node("Identity", node_name, [value], {}, [name], self._opsets[""])
                 assert value is not None
         self._bound.add(value)
         return value
@@ -107,33 +108,34 @@ class _Build:
             inputs = [self._lookup(n, scope) if n else None for n in node.input]
             if any(n and v is None for n, v in zip(node.input, inputs, strict=True)):
                 return self._stand_ins(node)
-            if node.op_type == "If":
+            if is_onnx(node, "If"):
                 return self._branch(node, name, inputs[0], scope)
             outputs = [self._value_name(o, scope) if o else "" for o in node.output]
-            if node.op_type == "Constant":
+            if is_onnx(node, "Constant"):
                 return [self.builder.constant(outputs[0], read_constant(node, name, self._source))]
             attributes = read_attributes(node, name, self._source)
-            return self.builder.node(node.op_type, name, inputs, attributes, outputs, self._opset)
+            opset = self._opsets[node.domain]
+            return self.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
         except UnsupportedError as error:
             self._problems.add(str(error))
             return self._stand_ins(node)
         except WebnnCompileError:
             raise
         except Exception as error:
+            op = operator_name(node.domain, node.op_type)
             if is_too_large(error):
                 raise InputError(
-                    f"{node.op_type} (node {name!r}): memory runs out while its constants are computed ({error}); give "
+                    f"{op} (node {name!r}): memory runs out while its constants are computed ({error}); give "
                     "the model smaller shapes"
                 ) from None
-            invalid = check_node(node, inputs, self.builder.constants, self._opset)
+            invalid = None if node.domain else check_node(node, inputs, self.builder.constants, self._opsets[""])
             if invalid is not None:
                 raise InputError(
-                    f"{self._source.name} is not a valid ONNX model: {node.op_type} (node {name!r}): {invalid}; "
-                    "export it again"
+                    f"{self._source.name} is not a valid ONNX model: {op} (node {name!r}): {invalid}; export it again"
                 ) from None
             # A definition that breaks is our fault, and still has to name the node.
             raise InternalError(
-                f"{node.op_type} (node {name!r}): importing it failed with {type(error).__name__}: {error}; "
+                f"{op} (node {name!r}): importing it failed with {type(error).__name__}: {error}; "
                 "please report this with the model"
             ) from error
 

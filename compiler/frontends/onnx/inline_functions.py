@@ -38,7 +38,7 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
             helper.make_opsetid(domain, 1) for domain in sorted({n.domain for n in model.graph.node} - imported)
         )
     versions = {i.domain: i.version for i in model.opset_import}
-    for op in sorted({n.op_type for n in model.graph.node if not n.domain and n.op_type not in OPERATORS}):
+    for op in sorted({n.op_type for n in model.graph.node if not n.domain and ("", n.op_type) not in OPERATORS}):
         schema = onnx.defs.get_schema(op, versions[""])
         if schema.has_function or schema.has_context_dependent_function:  # type: ignore[attr-defined]
             body = len(schema.function_body.node) if schema.has_function else _LARGEST_BODY  # type: ignore[attr-defined]

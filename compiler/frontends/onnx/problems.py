@@ -6,6 +6,7 @@ import onnx
 
 from ...errors import UnsupportedError
 from ...ops import OPERATORS
+from ...ops.call import operator_name
 from .check_model import NOT_IN_OPSET
 
 _SHOWN = 3
@@ -14,7 +15,12 @@ _SHOWN = 3
 
 def is_supported(node: onnx.NodeProto) -> bool:
     """Whether the importer knows what to do with a node of this kind (If may still have a computed condition)."""
-    return not node.domain and (node.op_type in OPERATORS or node.op_type in ("Constant", "If"))
+    return (node.domain, node.op_type) in OPERATORS or is_onnx(node, "Constant", "If")
+
+
+def is_onnx(node: onnx.NodeProto, *op_types: str) -> bool:
+    """Whether a node is one of these operators of ai.onnx."""
+    return not node.domain and node.op_type in op_types
 
 
 class Problems:
@@ -50,10 +56,8 @@ class Problems:
         )
 
     def _describe(self, domain: str, op: str, nodes: list[onnx.NodeProto]) -> str:
-        if domain == NOT_IN_OPSET:
-            op = f"{op} (no operator of opset {self._opset})"
-        elif domain:
-            op = f"{domain}.{op}"
+        unknown = f"{op} (no operator of opset {self._opset})"
+        op = unknown if domain == NOT_IN_OPSET else operator_name(domain, op)
         count = f"{len(nodes)} node{'s' if len(nodes) > 1 else ''}"
         values: dict[str, dict[str, None]] = {}
         for node in nodes:
