@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..ir.bounds import unproved_index
 from ..ir.index import affine, range_of
 from ..ir.layout import Layout
 from ..ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
@@ -108,17 +109,22 @@ def _border_covers(x: Load, layout: Layout) -> bool:
 
 
 def _in_range(group: Group, loops: Mapping[int, Var], values: tuple[Expr, Expr | None]) -> bool:
-    """Whether loops over rounded-up extents still read inside every buffer. What a guard says is taken to concern the
-    axes that are not rounded."""
+    """Whether loops over rounded-up extents are proved to read inside every buffer still, and no guard is needed just
+    for what is never used."""
     rounded = {loops[d] for d, a in enumerate(group.axes) if loops[d].extent != a.extent}
+    if not rounded:
+        return True
     for x in (x for e in values if e is not None for x in loads(e) if x.buffer is not group.anchor):
-        for i, extent in zip(x.indices, x.buffer.shape, strict=True):
-            r = range_of(i)
-            if r is None or (x.guard is not None and not free_vars(i) & rounded):
-                continue
-            if r[0] < 0 or r[1] >= extent:
-                return False
+        grown = (d for d, i in enumerate(x.indices) if free_vars(i) & rounded)
+        if unproved_index(x) is not None or any(_needs_guard(x, d) for d in grown):
+            return False
     return True
+
+
+def _needs_guard(x: Load, dimension: int) -> bool:
+    """Whether the interval of an index leaves the buffer where the guard is not looked at."""
+    r = range_of(x.indices[dimension])
+    return r is not None and (r[0] < 0 or r[1] >= x.buffer.shape[dimension])
 
 
 def _reduction_loops(group: Group, body: Expr, value: Expr, out: Buffer, target: tuple[Expr, ...]) -> Stmt:
