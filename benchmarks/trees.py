@@ -14,6 +14,10 @@ from webnn_compile.errors import InputError
 from .folders import ROOT, WORK
 
 
+TAKEN = ("pyproject.toml", "compiler", "runtime-js", "rpc")
+"""What is checked out of a revision."""
+
+
 def find_tree(name: str) -> Path:
     """The folder `name`, or the revision of that name in WORK/trees/<hash>. InputError where it is neither."""
     folder = Path(name)
@@ -39,7 +43,8 @@ def _check_out(revision: str) -> Path:
     folder = WORK / "trees" / commit
     if folder.is_dir():
         return folder
-    archive = _git("archive", commit)
+    # No more than the compiler takes: configurations of tools below this tree would disturb them here.
+    archive = _git("archive", commit, *TAKEN)
     if archive is None:
         raise InputError(f"git archive {commit} fails in {ROOT}: are objects of that revision missing?")
     unfinished = folder.with_suffix(".unfinished")
