@@ -13,7 +13,6 @@ from webnn_compile.errors import InputError
 
 from .folders import ROOT, WORK
 
-
 TAKEN = ("pyproject.toml", "compiler", "runtime-js", "rpc")
 """What is checked out of a revision."""
 
