@@ -27,14 +27,14 @@ def lower(case: Case, *, fast_math: bool) -> Lowered:
 
 
 def compile_natively(case: Case, threads: int, *, fast_math: bool) -> NativeModel:
-    known = open_cache()
-    program = compile_for(lower(case, fast_math=fast_math), host_target(), known=known)
-    return NativeModel(program, threads, known)
+    cache = open_cache()
+    program = compile_for(lower(case, fast_math=fast_math), host_target(), cache=cache)
+    return NativeModel(program, threads, cache)
 
 
 def time_kernels(case: Case, lowered: Lowered, runs: int) -> list[list[float]]:
     """Milliseconds of each launch, one list for each of `runs` inferences."""
-    program = compile_for(lowered, host_target(), known=open_cache())
+    program = compile_for(lowered, host_target(), cache=open_cache())
     count = len(program.steps)
     model = NativeModel(replace(program, segments=tuple((n, n + 1) for n in range(count))))
     inputs = case.inputs()

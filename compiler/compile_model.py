@@ -61,5 +61,5 @@ def compile(
     work = Work("the model", options, open_cache(enabled=cache), lambda _: None)
     optimised = optimise_model(import_graph(model, work), work)
     made = row.compile(row.lower(optimised, work), work)
-    work.known.trim()
+    work.cache.trim()
     return made

@@ -110,8 +110,8 @@ def test_a_shader_comes_back_as_it_was(backend: DeviceBackend, folder: Path, tmp
         weights = Weights()
         cached = CachedBackend(backend, Cache(folder))
         assert compile_for_device(lower_model(graph, policy=backend.layouts), cached, weights) == expected
-    assert cached.known.hits > 3
-    assert cached.known.misses == 0
+    assert cached.cache.hits > 3
+    assert cached.cache.misses == 0
 
 
 def test_a_text_with_subgroups_comes_back(folder: Path) -> None:

@@ -49,7 +49,7 @@ def test_everything_is_then_known(tmp_path: Path) -> None:
     assert compile_ahead(lowered, BOTH, known, 2, processes=2) >= FEWEST
     missed = known.misses
     for target in BOTH:
-        compile_for(lowered, target, known=known)
+        compile_for(lowered, target, cache=known)
     assert (known.misses, known.hits) == (missed, 0)
     assert compile_ahead(lowered, BOTH, known, 2, processes=2) == 0
 

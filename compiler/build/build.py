@@ -1,4 +1,4 @@
-"""A model file in, a bundle out: what the command line does, without the terminal."""
+"""A model file in, a bundle out: the command line without the terminal."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 
 def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> Report:
-    """Compiles `model` and writes the bundle to `out`. `emit` takes dumps.
+    """Compiles `model` and writes the bundle to `out`. `emit` receives dumps.
 
-    Raises InputError and UnsupportedError for what the user can mend; nothing is then written.
+    Raises InputError and UnsupportedError for the user's mistakes; nothing is then written.
     """
     options.check()
     check_free(out, force=options.force)
-    # What is dumped has to be made.
-    known = open_cache(enabled=options.cache and options.dump is None)
+    # Cached kernels are not made, so could not be dumped.
+    cache = open_cache(enabled=options.cache and options.dump is None)
     dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
-    work = Work(printable(model.stem), options, known, phase, dump)
-    report = Report(printable(model.name), options.precision, known, work.seconds)
+    work = Work(printable(model.stem), options, cache, phase, dump)
+    report = Report(printable(model.name), options.precision, cache, work.seconds)
     with work.timed("import"):
         graph = import_graph(model, work)
     report.operators = Counter(n.op for n in graph.nodes)
     with work.timed("optimise"):
         optimised = optimise_model(graph, work)
         report.graph_nodes = len(optimised.graph.nodes)
-        # Other targets may need it too: to verify, and for the specifications of inputs and outputs.
+        # Needed without a CPU target, too: to verify, and for the specifications of inputs and outputs.
         processors = [t.name for t in TARGETS.values() if isinstance(t, CpuTarget)]
         lowered = lower_for_cpu(optimised, work, work.observer(*processors))
     rewritten = list(lowered.rewritten)
@@ -74,7 +74,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         if report.wasm is not None:
             report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
         report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)
-        known.trim()
+        cache.trim()
     return report
 
 
@@ -87,17 +87,17 @@ def _spec(lowered: Lowered, name: str, t: Tensor) -> TensorSpec:
     return TensorSpec(name, t.dtype, t.shape, lowered.stored.offset[t])
 
 
-def _measure(rewritten: list[Rewritten], known: Cache) -> list[LayerError]:
-    """Each layer once for each tile by which a target computes it."""
+def _measure(rewritten: list[Rewritten], cache: Cache) -> list[LayerError]:
+    """Each layer once for each tile that a target uses."""
     from .measure_layer import measure_layer
 
     distinct = {(r.convolution.buffer, r.tile): r for r in reversed(rewritten)}
-    return [measure_layer(r, known) for r in distinct.values()][::-1]
+    return [measure_layer(r, cache) for r in distinct.values()][::-1]
 
 
 def _verify(model: Path, lowered: Lowered, report: Report, work: Work, weights: Weights) -> list[Comparison]:
-    """Native and what is built for the CPU against onnxruntime, with halves what stores them on devices, too, where
-    this machine can. InternalError where one is off, InputError with halves: no such bundle is written."""
+    """Compares native code and CPU modules with onnxruntime, and with halves the devices that store them, where this
+    machine can run them. InternalError above the tolerance, InputError with halves: no such bundle is written."""
     halves = work.options.precision == "f16"
     tolerance = HALF_TOLERANCE if halves else FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE
     reference = Reference(model, report.inputs, tolerance, halves=halves)

@@ -1,4 +1,4 @@
-"""The part of a build that makes the program for a GPU, with what of it runs on the host."""
+"""The part of a build that makes the program for a GPU, with its host part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .work import Work
 
 @dataclass(frozen=True, slots=True)
 class DeviceBuild:
-    """`on_host` are the parts of a run that the device cannot do. `halves`: results between kernels are float16."""
+    """`on_host` are the segments of a run on the host. `halves`: results between kernels are float16."""
 
     target: DeviceTarget
     artifact: DeviceArtifact
@@ -29,14 +29,14 @@ class DeviceBuild:
 
     @property
     def code_bytes(self) -> int:
-        """Of all shaders' text."""
+        """The bytes of all shaders' text."""
         return sum(len((k.source + (k.with_subgroups or "")).encode()) for k in self.program.kernels)
 
 
 def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
-    """Compiles `lowered`, made by the target's layout policy. Constants go to `weights` unless they are there.
+    """Compiles `lowered`, made by the target's layout policy. Constants are added to `weights` unless they are there.
 
-    Raises InputError where the host has to compute and is not to be wasm.
+    Raises InputError for segments on the host with `--host js`.
     """
     with work.timed("shaders", target.name):
         program = target.compile_program(lowered, weights, work)
@@ -53,9 +53,9 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
 
 
 def _host(program: DeviceProgram, weights: Weights, work: Work) -> HostArtifact:
-    """The wasm that launches the program's kernels, with those of its own."""
+    """The wasm module that launches the program's kernels and runs those of the host."""
     with work.timed("generate code", f"host of {program.backend}"):
-        linked = build_launcher(program, linker=work.options.linker, known=work.known)
+        linked = build_launcher(program, linker=work.options.linker, cache=work.cache)
     if program.host is None:
         return HostArtifact(linked.module, linked.heap_base)
     return HostArtifact(

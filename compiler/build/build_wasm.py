@@ -17,7 +17,7 @@ from .compile_ahead import compile_ahead
 from .work import Work
 
 VARIANTS: tuple[tuple[str, Target], ...] = (("relaxed", WASM_RELAXED), ("plain", WASM_PLAIN))
-"""Of the wasm module: with relaxed SIMD and without."""
+"""Variants of the wasm module: with relaxed SIMD and without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class WasmBuild:
 
 
 def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
-    """Compiles `lowered` for both variants of the target `name`; they share their constants, which go to `weights`."""
+    """Compiles `lowered` for both variants of the target `name`; their common constants are added to `weights`."""
     options = work.options
     _check_size(work.name, lowered)
     if options.dump is None and options.processes != 1:
         with work.timed("schedule", "in several processes"):
             targets = [target for _, target in VARIANTS]
-            compile_ahead(lowered, targets, work.known, options.opt_level, options.processes)
+            compile_ahead(lowered, targets, work.cache, options.opt_level, options.processes)
     programs: list[Program] = []
     modules: dict[str, bytes] = {}
     shared_at: dict[str, int] = {}
@@ -46,16 +46,16 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
     for variant, target in VARIANTS:
         detail = f"{variant} SIMD"
         with work.timed("schedule", detail):
-            # What is dumped is the first variant alone.
+            # Only the first variant is dumped.
             observe = ignore if programs else work.observer(name)
-            program = compile_for(lowered, target, observe, options.opt_level, weights, work.known)
+            program = compile_for(lowered, target, observe, options.opt_level, weights, work.cache)
         if any(_constants(p) != _constants(program) for p in programs):
-            raise InternalError("compile_for: the two variants of the module want their weights in different layouts")
+            raise InternalError("compile_for: the two variants of the module read their weights in different layouts")
         with work.timed("generate code", detail):
             if options.dumped == (name, "llvm") and not programs:
                 observe("llvm", render_module(program))
             relaxed = variant == "relaxed"
-            linked = build_module(program, relaxed=relaxed, linker=options.linker, known=work.known)
+            linked = build_module(program, relaxed=relaxed, linker=options.linker, cache=work.cache)
         programs.append(program)
         modules[variant] = linked.module
         if linked.shared_at is not None:
@@ -69,7 +69,7 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
 
 
 def memory_bytes(name: str, made: WasmBuild, weights: int) -> int:
-    """All of the module's memory, where the weights take so many bytes of it."""
+    """The module's memory in bytes, of which `weights` are for the weights."""
     a = made.artifact
     return place_memory(name, a.heap_base, weights + a.prepared_bytes, a.arena_bytes).bytes
 

@@ -1,4 +1,4 @@
-"""What a build makes for one target."""
+"""The part of a bundle for one target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles a model's kernels in several processes, into a cache from which the rest of a build then takes them."""
+"""Compiles a model's kernels in several processes, into a cache that the rest of the build reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..system.recursion import deep_recursion
 from ..target import Target
 
 FEWEST = 40
-"""Kernels for which other processes are worth their start: that takes as long as ten to twenty kernels."""
+"""Fewest kernels that amortise the start of processes, which takes as long as ten to twenty kernels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class _Task:
 
 
 def compile_ahead(
-    model: Lowered, targets: Sequence[Target], known: Cache, opt_level: int, processes: int | None = None
+    model: Lowered, targets: Sequence[Target], cache: Cache, opt_level: int, processes: int | None = None
 ) -> int:
-    """Puts into `known` what it lacks of the model's kernels for `targets`, if that is much; returns how many kernels.
+    """Adds the model's kernels for `targets` that `cache` lacks, if they are many; returns the number of kernels.
 
-    Never fails: a kernel that cannot be compiled is left to who needs it, and so is everything where processes cannot
-    be started. `processes` is by default the number of cores.
+    Never fails: a kernel that cannot be compiled is skipped here and reported where it is used, as are all kernels if
+    processes cannot be started. `processes` is by default the number of cores.
     """
     processes = processes or _cores()
     if processes < 2:
@@ -49,33 +49,33 @@ def compile_ahead(
     for target in targets:
         for naive in model.kernels:
             key = kernel_key(describe(naive), target, opt_level)
-            if key not in tasks and _lacks(known, key):
+            if key not in tasks and _lacks(cache, key):
                 tasks[key] = _Task(key, naive, target, opt_level)
     if len(tasks) < FEWEST:
         return 0
-    return _run(list(tasks.values()), known, min(processes, len(tasks) * 2 // FEWEST))
+    return _run(list(tasks.values()), cache, min(processes, len(tasks) * 2 // FEWEST))
 
 
-def _lacks(known: Cache, key: str) -> bool:
-    # Both are asked for, so that neither counts as known once it is put there.
-    return None in [known.get(LAYOUTS, key), known.get(CODE, key)]
+def _lacks(cache: Cache, key: str) -> bool:
+    # Both are read now, so that neither counts as a hit after it is stored.
+    return None in [cache.get(LAYOUTS, key), cache.get(CODE, key)]
 
 
-def _run(tasks: list[_Task], known: Cache, processes: int) -> int:
+def _run(tasks: list[_Task], cache: Cache, processes: int) -> int:
     # Not by forking: the progress display has a thread.
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=_follow_parent)
     done = 0
     finished = False
     try:
-        # The last to be started should not be the largest.
+        # Largest first, so that no large kernel starts last.
         tasks.sort(key=lambda t: -t.naive.params[-1].size)
         waiting = [(t.key, pool.submit(_compile, t)) for t in tasks]
         for key, future in waiting:
             error = future.exception()
             if error is None:
                 layouts, code = future.result()
-                known.put(LAYOUTS, key, layouts)
-                known.put(CODE, key, code)
+                cache.put(LAYOUTS, key, layouts)
+                cache.put(CODE, key, code)
                 done += 1
         finished = True
     except (OSError, RuntimeError):
@@ -94,7 +94,7 @@ def _compile(task: _Task) -> tuple[bytes, bytes]:
 
 
 def _follow_parent() -> None:
-    """Ctrl-C is the parent's to handle; when that has ended, however it did, so does this process."""
+    """Leaves Ctrl-C to the parent, and ends this process when the parent has ended."""
     collect_less_often()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

@@ -1,4 +1,4 @@
-"""What a target is to the compiler: facts, and how a model is lowered, compiled and bundled for it."""
+"""The interface of a target: facts, and how a model is lowered, compiled and bundled for it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class CompileTarget(ABC):
     """A row of the table of targets, by its `name`.
 
-    `preference`: a page takes the bundled target of the highest one that its device can run; None for what no bundle
-    has. `webassembly`: its part of a bundle is WebAssembly. `halves`: results between kernels are float16 under
-    `--precision f16`. `threads`: it runs on several here. `stages`: what becomes of each naive kernel, up to the text
-    of its code, as `--dump` can name it.
+    `preference`: a page uses the bundled target with the highest that its device can run; None for targets that are not
+    bundled. `webassembly`: its part of a bundle is WebAssembly. `halves`: results between kernels are float16 under
+    `--precision f16`. `threads`: in this process it runs on several threads. `stages`: the names for `--dump` of a
+    kernel's stages, from the naive one to the text of its code.
     """
 
     name: str
@@ -45,8 +45,8 @@ class CompileTarget(ABC):
 
     @abstractmethod
     def compile(self, lowered: Lowered, work: Work) -> CompiledModel:
-        """A model that runs in this process. Raises InputError where this machine lacks what that takes."""
+        """A model that runs in this process. Raises InputError where this machine lacks a requirement."""
 
     @abstractmethod
     def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> BundlePart:
-        """The target's part of a bundle. Its constants go to `weights` unless they are there."""
+        """The target's part of a bundle. Its constants are added to `weights` unless they are there."""

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CpuTarget(CompileTarget):
-    """`run` makes a model that runs in this process, `make_part` the part of a bundle: None where there is none.
-    `package` is what checking that part with `--verify` takes."""
+    """`run` makes a model that runs in this process, `make_part` the part of a bundle, None without one. `package` is
+    required to check that part with `--verify`."""
 
     run: Callable[[Lowered, Work], CompiledModel]
     make_part: Callable[[str, Lowered, Weights, Work], WasmBuild] | None = None
@@ -47,7 +47,7 @@ class CpuTarget(CompileTarget):
 
 
 def lower_for_cpu(model: Optimised, work: Work, observe: Observer) -> Lowered:
-    """The same for all of them."""
+    """Naive kernels, the same for all CPU targets."""
     choose = choose_tile(CPU_COSTS) if work.options.fast_math else None
     return lower_tensors(model.graph.name, model.tensors, observe, work.options.opt_level, choose=choose)
 
@@ -57,14 +57,14 @@ def run_native(lowered: Lowered, work: Work) -> NativeModel:
     from ..native.jit import host_target
     from ..native.model import NativeModel
 
-    program = compile_for(lowered, host_target(), opt_level=work.options.opt_level, known=work.known)
-    return NativeModel(program, work.options.threads, work.known)
+    program = compile_for(lowered, host_target(), opt_level=work.options.opt_level, cache=work.cache)
+    return NativeModel(program, work.options.threads, work.cache)
 
 
 def run_wasm(lowered: Lowered, work: Work, target: Target, *, relaxed: bool) -> WasmModel:
     """Through wasmtime. Raises InputError where that is not installed."""
     from ..wasm.model import WasmModel, build_module
 
-    program = compile_for(lowered, target, opt_level=work.options.opt_level, known=work.known)
-    linked = build_module(program, relaxed=relaxed, linker=work.options.linker, known=work.known)
+    program = compile_for(lowered, target, opt_level=work.options.opt_level, cache=work.cache)
+    linked = build_module(program, relaxed=relaxed, linker=work.options.linker, cache=work.cache)
     return WasmModel(program, linked, relaxed=relaxed)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceTarget(CompileTarget):
-    """`backend` is made with what the options say of the device, since a build sees none, and with an observer.
-    `open_device` has kernels run here; `package` is what that takes, of the extra of the target's name."""
+    """`backend` is made from the options' facts of the device, since there is none at build time, and an observer.
+    `open_device` opens this machine's device; it requires `package`, of the extra of the target's name."""
 
     backend: Callable[[Options, Observer], DeviceBackend]
     open_device: Callable[[Sequence[DeviceKernel]], Device]
@@ -52,22 +52,22 @@ class DeviceTarget(CompileTarget):
         return build_device(self, lowered, weights, work)
 
     def stores_halves(self, options: Options) -> bool:
-        """Whether results between kernels lie as float16."""
+        """Whether results between kernels are stored as float16."""
         return self.halves and options.precision == "f16"
 
     def compile_program(
         self, lowered: Lowered, weights: Weights, work: Work, cpu: Target = WASM_PLAIN
     ) -> DeviceProgram:
-        """With kernels for `cpu` in its host's part."""
+        """The device program, its host part compiled for `cpu`."""
         from ..device.cached_backend import CachedBackend
         from ..device.compile_for_device import compile_for_device
 
-        backend = CachedBackend(self.backend(work.options, work.observer(self.name)), work.known)
+        backend = CachedBackend(self.backend(work.options, work.observer(self.name)), work.cache)
         return compile_for_device(lowered, backend, weights, cpu=cpu, halves=self.stores_halves(work.options))
 
     def run(self, program: DeviceProgram, weights: bytes) -> DeviceModel:
-        """The program on this machine's GPU, or what stands for one. Raises InputError where there is none, or one that
-        lacks what the program needs."""
+        """The program on this machine's GPU, or an emulation. Raises InputError where there is none, or one that lacks
+        a feature of the program."""
         from ..device.device_model import DeviceModel
         from ..native.model import NativeModel
 

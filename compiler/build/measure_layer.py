@@ -1,4 +1,4 @@
-"""The numeric error of single convolutions: what `--verify` says of Winograd's algorithm."""
+"""The numeric error of single convolutions by Winograd's algorithm, for `--verify`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class LayerError:
-    """A convolution by Winograd's algorithm, `tile` rows and columns of results at once. Errors are against float64,
+    """A convolution by Winograd's algorithm, with output tiles of `tile` rows and columns. Errors are against float64,
     relative to the largest result; `direct` is that of the same convolution without Winograd."""
 
     node: str
@@ -32,7 +32,7 @@ class LayerError:
     direct: float
 
 
-def measure_layer(layer: Rewritten, known: Cache | None = None) -> LayerError:
+def measure_layer(layer: Rewritten, cache: Cache | None = None) -> LayerError:
     """Runs one layer with its own weights, both ways, on random inputs on this machine's processor."""
     conv = layer.convolution
     found = match_convolution(conv)
@@ -45,7 +45,7 @@ def measure_layer(layer: Rewritten, known: Cache | None = None) -> LayerError:
     errors = []
     for choose in (lambda *_: [layer.tile], None):
         lowered = lower_tensors(conv.name, program, choose=choose)
-        result = NativeModel(compile_for(lowered, host_target(), known=known), known=known).run({"x": data})["y"]
+        result = NativeModel(compile_for(lowered, host_target(), cache=cache), cache=cache).run({"x": data})["y"]
         errors.append(float(np.abs(result - exact).max() / max(np.abs(exact).max(), 1e-30)))
     return LayerError(conv.name, layer.tile, *errors)
 

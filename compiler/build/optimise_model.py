@@ -1,4 +1,4 @@
-"""What compiling for any target begins with: import, graph passes, operators as tensors."""
+"""The steps common to all targets: import, graph passes, operators as tensors."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Optimised:
 
 
 def import_graph(model: Model, work: Work) -> Graph:
-    """The model as it is given. Raises InputError and UnsupportedError."""
+    """Imports the model. Raises InputError and UnsupportedError."""
     graph = import_model(model, work.options.shapes, CompileMemory(work.options.compile_memory))
     work.dump("import", graph)
     return graph
 
 
 def optimise_model(graph: Graph, work: Work) -> Optimised:
-    """By the passes that the options name."""
+    """Runs the graph passes of the options."""
     passes = graph_passes(work.options.opt_level, work.options.precision)
     graph = run_graph_passes(graph, passes, work.dump)
     with deep_recursion():

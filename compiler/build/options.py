@@ -1,4 +1,4 @@
-"""The options of a build, and what can be known to be wrong with them before any work is done."""
+"""The options of a build, and their checks before any work is done."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ PRECISIONS = ("f32", "f16")
 GPU_TILES = ("registers", "shared")
 
 REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
-"""What code generation relies on: the only graph passes of `--opt-level 0`."""
+"""Passes that code generation requires: the only graph passes of `--opt-level 0`."""
 
 
 def graph_passes(opt_level: int = 2, precision: str = "f32") -> tuple[GraphPass, ...]:
     passes = GRAPH_PASSES if opt_level else REQUIRED_PASSES
-    # Last: what other passes compute from constants is rounded once.
+    # Last, so that constants computed by other passes are rounded once.
     return (*passes, round_constants) if precision == "f16" else passes
 
 
 def stages(target: str, opt_level: int = 2, precision: str = "f32") -> tuple[str, ...]:
-    """What `--dump after:TARGET:STAGE` can name for a target, in order."""
+    """The stages of `--dump after:TARGET:STAGE` for a target, in order."""
     return ("import", *names_of(graph_passes(opt_level, precision)), "build_kernel", *TARGETS[target].stages())
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """The command line's options. `dump` is STAGE or TARGET:STAGE; it and `report` may be None. With `host` "js" the
-    bundle needs no WebAssembly. `precision` is one of PRECISIONS, for what is stored: sums are float32. `gpu_tiles`, of
-    GPU_TILES: where webgpu holds the operands of large products. A model that runs in this process does so on that many
-    `threads`.
+    bundle needs no WebAssembly. `precision` is one of PRECISIONS, for stored values: sums are float32. `gpu_tiles`, of
+    GPU_TILES: where webgpu holds the operands of large products. `threads` are those of a model that runs in this
+    process.
 
-    So many `processes` compile kernels, where there are many; None is one for each core. A program that asks for more
-    than one must be importable without running. `compile_memory` is in bytes, None a share of this machine's.
+    `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
+    be importable without side effects. `compile_memory` is in bytes, None a share of this machine's.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Options:
     report: Path | None = None
 
     def check(self) -> None:
-        """Raises InputError for what can be known to fail before any work is done."""
+        """Raises InputError for options that cannot work, before any work is done."""
         bundled = bundled_targets()
         unknown = [t for t in self.targets if t not in bundled]
         if unknown or not self.targets:
@@ -98,7 +98,7 @@ class Options:
                 raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
 
     def _verifying(self) -> tuple[str, ...]:
-        """The packages with which results are compared."""
+        """The packages that `--verify` requires."""
         rows = (TARGETS[t] for t in self.targets)
         return ("onnxruntime", *(t.package for t in rows if isinstance(t, CpuTarget) and t.package is not None))
 
@@ -111,7 +111,7 @@ class Options:
         return target or next((t for t in self.targets if TARGETS[t].webassembly), self.targets[0]), stage
 
     def stages(self, target: str) -> tuple[str, ...]:
-        """Those that `dump` can name for a target."""
+        """The stages of `dump` for a target."""
         return stages(target, self.opt_level, self.precision)
 
     def _check_dump(self, target: str, stage: str) -> None:
@@ -119,7 +119,7 @@ class Options:
         if target not in bundled:
             raise InputError(f"{what}: there is no target {target!r}; choose one of {', '.join(bundled)}")
         if target not in self.targets:
-            raise InputError(f"{what} shows what is made for {target}: add it to --targets")
+            raise InputError(f"{what} needs target {target}: add it to --targets")
         if stage not in self.stages(target):
             others = [f"after:{t}:{stage}" for t in bundled if stage in self.stages(t)]
             hint = f"; other targets have {', '.join(others)}" if others else ""

@@ -1,4 +1,4 @@
-"""What a build has made, as data: for the table of the command line and for `--report`."""
+"""The results of a build as data, for the table of the command line and for `--report`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Report:
-    """What was built: for the table at the end and for `--report`. `operators` counts the model's nodes by operator,
-    `seconds` are by phase; `weights` is the bytes of the bundle's constants, `memory` those of the wasm module's;
-    `uncompared` says by backend why halves were not compared with the reference."""
+    """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the bundle's
+    constants, `memory` those of the wasm module; `uncompared` has by backend the reason why halves were not compared
+    with the reference."""
 
     model: str
     precision: str

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .options import Options
     from .work import Work
 
-# Backends, with the packages that they take, are imported when a model is compiled for them.
+# Backends, and the packages that they require, are imported when a model is compiled for them.
 
 
 def _wasm_part(target: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
@@ -99,10 +99,10 @@ _ROWS: tuple[CompileTarget, ...] = (
 )
 
 TARGETS: dict[str, CompileTarget] = {t.name: t for t in _ROWS}
-"""By name, in the order in which a build makes its parts: the first decides how constants lie in the bundle."""
+"""By name, in the order in which a build makes its parts: the first decides the layouts of constants in the bundle."""
 
 
 def bundled_targets() -> tuple[str, ...]:
-    """The names of what a bundle can have, in the order in which the runtime prefers them."""
+    """The names of targets that a bundle can have, in the runtime's order of preference."""
     ranked = [(t.preference, t.name) for t in TARGETS.values() if t.preference is not None]
     return tuple(name for _, name in sorted(ranked, reverse=True))

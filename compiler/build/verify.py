@@ -20,10 +20,10 @@ TOLERANCE = 1e-4
 FAST_MATH_TOLERANCE = 1e-3
 """The same where convolutions are computed by Winograd's algorithm."""
 HALF_TOLERANCE = 2e-2
-"""The same where weights are float16, and perhaps what lies between kernels."""
+"""The same where weights are float16, and perhaps the values between kernels."""
 CONDITION = 4
-"""So many times the reference's own doubt is allowed too: far from what it was trained on, or where it is quantised, a
-network may amplify any rounding beyond TOLERANCE."""
+"""Errors up to this multiple of the reference's own sensitivity are allowed: on inputs unlike its training data, or
+where it is quantised, a network may amplify any rounding beyond TOLERANCE."""
 
 
 class Runnable(Protocol):
@@ -49,16 +49,16 @@ class Comparison:
 
 
 class Reference:
-    """The same model in onnxruntime, with the inputs that all backends are given.
+    """The same model in onnxruntime, with the inputs of all backends.
 
-    Its doubt is what changes in its outputs where it optimises and every float input is the next larger one, or the
-    next float16.
+    Its sensitivity is the change of its outputs with optimisations on and every float input replaced by the next larger
+    one, or by the nearest float16.
     """
 
     def __init__(
         self, model: Path, inputs: tuple[TensorSpec, ...], tolerance: float = TOLERANCE, *, halves: bool = False
     ) -> None:
-        """`tolerance` where there is no doubt. Raises InputError where onnxruntime is missing or refuses the model."""
+        """`tolerance` without sensitivity. Raises InputError where onnxruntime is missing or rejects the model."""
         try:
             import onnxruntime
         except ImportError:
@@ -69,12 +69,12 @@ class Reference:
         levels = onnxruntime.GraphOptimizationLevel
         runs = ((levels.ORT_DISABLE_ALL, self.inputs), (levels.ORT_ENABLE_ALL, nearby))
         try:
-            exact, doubtful = (_run(onnxruntime, model, level, feeds) for level, feeds in runs)
+            exact, perturbed = (_run(onnxruntime, model, level, feeds) for level, feeds in runs)
         except Exception as error:  # onnxruntime's exceptions share no base class
             raise InputError(f"--verify: onnxruntime cannot run {model.name}: {error}") from None
         self.outputs = exact
-        doubt = max(largest_error(doubtful[name], value) for name, value in exact.items())
-        self._tolerance = min(max(tolerance, CONDITION * doubt), 1.0)
+        sensitivity = max(largest_error(perturbed[name], value) for name, value in exact.items())
+        self._tolerance = min(max(tolerance, CONDITION * sensitivity), 1.0)
 
     def compare(self, model: Runnable) -> Comparison:
         """Runs `model` on the same inputs."""

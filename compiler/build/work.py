@@ -1,4 +1,4 @@
-"""What every part of a build is given: the options, the cache, and whom to tell."""
+"""The context of every part of a build: options, cache, progress and dumps."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from ..system.run_passes import Observer, ignore
 from .options import Options
 
 Phase = Callable[[str], None]
-"""Told of each phase as it begins."""
+"""Called with the name of each phase as it begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`name` is the model's, printable. `dump` observes what is made for all targets alike; `seconds` collects times by
-    phase."""
+    """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase."""
 
     name: str
     options: Options
-    known: Cache
+    cache: Cache
     phase: Phase
     dump: Observer = ignore
     seconds: dict[str, float] = field(default_factory=dict)
@@ -35,6 +34,6 @@ class Work:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
     def observer(self, *targets: str) -> Observer:
-        """Of what is made for these targets: dumps what the options name, where they name one of them."""
+        """The observer of these targets: it dumps if `--dump` names one of them."""
         dumped = self.options.dumped
         return self.dump if dumped is not None and dumped[0] in targets else ignore

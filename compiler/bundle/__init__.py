@@ -1,4 +1,4 @@
-"""The bundle on disk: the only place that knows its format."""
+"""The bundle on disk: the only code that depends on its format."""
 
 from ..program.program import TensorSpec
 from .artifact import Artifact, DeviceArtifact, HostArtifact, KernelInfo, WasmArtifact

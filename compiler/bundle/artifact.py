@@ -1,4 +1,4 @@
-"""What the compiler hands to the bundle: the model for one or several backends, over the same weights."""
+"""The input of the bundle: the model for one or several backends, over the same weights."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..program.device_program import DeviceProgram
 from ..program.program import TensorSpec
 
 VARIANTS = ("relaxed", "plain")
-"""Of the module: with relaxed SIMD, and with SIMD128 alone; the runtime takes the first that the browser validates."""
+"""Variants of the module: with relaxed SIMD, and with SIMD128 alone; the runtime takes the first that validates."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelInfo:
-    """One kernel, with the ONNX nodes that went into it and their operators."""
+    """One kernel, with its ONNX nodes and their operators."""
 
     name: str
     nodes: tuple[str, ...]
@@ -28,10 +28,10 @@ class WasmArtifact:
     A module imports `env.memory`, keeps its stack and static data below `heap_base` (bytes) and exports
     `run(weights: i32, arena: i32)`, both byte addresses. `arena_bytes` holds inputs, outputs and intermediates. Where
     it exports `prepare`, of the same signature, that is called once, before the first run, and fills `prepared_bytes`
-    behind the weights.
+    after the weights.
 
     A module with loops for several threads imports `env.parallel_for(body, arguments, extent)` and exports
-    `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` says which of its bytes is to be 3 instead
+    `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` is the offset of the byte that is 3 instead
     of 1 where its memory is shared.
     """
 
@@ -50,7 +50,7 @@ class WasmArtifact:
 @dataclass(frozen=True, slots=True)
 class HostArtifact:
     """A device program's host in wasm. `module` is as a WasmArtifact's, but exports the program's entries in place of
-    `run`, and imports `env.launch` and, where it computes, `env.give`. Its memory may be none. Its weights are
+    `run`, and imports `env.launch` and, if it has kernels, `env.give`. Its memory may be empty. Its weights are
     `weights_bytes` of the bundle's from `weights_offset` on."""
 
     module: bytes
@@ -63,8 +63,8 @@ class HostArtifact:
 
 @dataclass(frozen=True, slots=True)
 class DeviceArtifact:
-    """The model for a GPU. `host` launches its kernels, and runs what a HostCall says; without one, which a program
-    without a HostCall can be, the launches' order is data for the runtime."""
+    """The model for a GPU. `host` launches its kernels, and runs the segments of HostCalls; without one, which requires
+    a program without a HostCall, the launches' order is data for the runtime."""
 
     program: DeviceProgram
     host: HostArtifact | None = None
@@ -77,8 +77,8 @@ class DeviceArtifact:
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """A compiled model: `backends` in order of preference, each at most once. The offsets of `inputs` and `outputs`
-    are those in the arena of the backend "wasm", and mean nothing where there is none. `halves` are offset and size in
-    bytes of what is float16 in `weights` and float32 in the memory of wasm."""
+    are those in the arena of the backend "wasm", and have no meaning without it. `halves` are offset and size in bytes
+    of the parts that are float16 in `weights` and float32 in the memory of wasm."""
 
     name: str
     inputs: tuple[TensorSpec, ...]

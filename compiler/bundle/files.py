@@ -17,7 +17,7 @@ _HASHED = re.compile(r"[a-z0-9_]+-([0-9a-f]{12})\.[a-z]+")
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """A file and what it is for."""
+    """A file and its kind."""
 
     name: str
     data: bytes
@@ -29,12 +29,12 @@ class BundleFile:
 
 
 def hashed_file(stem: str, suffix: str, data: bytes, kind: Kind) -> BundleFile:
-    """A file named by its content, so that a cache never mixes two bundles."""
+    """A file named by the hash of its content, so that an HTTP cache never mixes two bundles."""
     return BundleFile(f"{stem}-{_digest(data)}.{suffix}", data, kind)
 
 
 def is_bundle(folder: Path) -> bool:
-    """Whether a folder holds one of our bundles."""
+    """Whether a folder holds a bundle of this compiler."""
     entry = folder / "model.js"
     if not entry.is_file():
         return False
@@ -43,7 +43,7 @@ def is_bundle(folder: Path) -> bool:
 
 
 def foreign_files(folder: Path) -> list[str]:
-    """Names in a bundle's folder that the compiler did not write: no stable name, and none that fits its content."""
+    """Files in a bundle's folder that are not of the bundle: no stable name, and none with the hash of its content."""
     return sorted(path.name for path in folder.iterdir() if not _is_ours(path))
 
 

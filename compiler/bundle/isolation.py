@@ -1,4 +1,4 @@
-"""What makes a page cross-origin isolated, which browsers ask of pages with threads: headers in the words of hosts."""
+"""Files that make a page cross-origin isolated, which browsers require for threads: headers in the formats of hosts."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def _files_below(folder: Traversable) -> Iterator[Traversable]:
 
 
 def keep_backends(sources: Mapping[str, str], backends: Collection[str]) -> dict[str, str]:
-    """The sources, with the lines of other backends left out of backends.js, the only file that names them all."""
+    """The sources, without the lines of other backends in backends.js, the only file that names them all."""
     kept = _BACKEND.sub(lambda line: line[0] if line[1] in backends else "", sources["backends.js"])
     return {**sources, "backends.js": kept}
 

@@ -1,5 +1,5 @@
-"""The runtime in few files: a browser finds modules level by level, in the imports of those that it has, and each level
-is a way to the server and back, on the page and in the worker again."""
+"""The runtime in few files: a browser discovers modules level by level, by the imports of those it has, and each level
+is a round trip to the server, in the page and again in the worker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import InternalError
 from .files import STABLE_NAMES
 
 COMMON = "runtime.js"
-"""What the page and the worker share."""
+"""The modules shared by the page and the worker."""
 
 ROOTS = ("load.js", "worker.js", "thread.js", "page.js")
 
@@ -26,7 +26,7 @@ _OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """`imports`: a pattern, and the file whose exports it takes apart; `exports`: a name and its value; `body`: the
+    """`imports`: a pattern, and the file whose exports it destructures; `exports`: a name and its value; `body`: the
     rest."""
 
     name: str
@@ -36,12 +36,12 @@ class _Module:
 
 
 def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
-    """Sources of fewer modules that do the same: COMMON, and ROOTS, each with the modules that it alone imports. Files
-    that are no modules, or that nothing imports, stay as they are.
+    """Equivalent sources in fewer modules: COMMON, and ROOTS, each with the modules that it alone imports. Files that
+    are no modules, or that are not imported, stay as they are.
 
-    A module becomes a function that runs once, so names in different modules do not meet. Comments, indentation and
-    empty lines are left out: strings of several lines are shaders, which need none of them. InternalError for an
-    import or export in a form that this does not know.
+    A module becomes a function that runs once, so names in different modules do not collide. Comments, indentation and
+    empty lines are removed: strings of several lines are shaders, where none of them matters. InternalError for an
+    unsupported form of import or export.
     """
     modules = {name: _parse(name, text) for name, text in sources.items() if name.endswith(".js")}
     needs = {root: _needs(root, modules) for root in ROOTS if root in modules}
@@ -64,7 +64,7 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def exported_names(source: str) -> list[str]:
-    """What a module exports."""
+    """The names that a module exports."""
     return [name for name, _ in _parse("", source).exports]
 
 
@@ -88,7 +88,7 @@ def _parse(name: str, text: str) -> _Module:
 
 
 def _needs(root: str, modules: Mapping[str, _Module]) -> list[_Module]:
-    """The modules that `root` needs, each behind those that it imports, and `root` last."""
+    """The modules that `root` depends on, each after those that it imports, and `root` last."""
     found: dict[str, _Module] = {}
 
     def visit(name: str, importers: tuple[str, ...]) -> None:

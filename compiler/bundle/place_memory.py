@@ -1,4 +1,4 @@
-"""Where stack, weights and arena lie in a module's memory."""
+"""The addresses of stack, weights and arena in a module's memory."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class MemoryLayout:
 
     @property
     def bytes(self) -> int:
-        """Of all the memory, while there is one thread; each further one takes 64 KiB for its stack."""
+        """The size of the memory with one thread; each further one takes 64 KiB for its stack."""
         return self.pages * PAGE
 
 
 def place_memory(name: str, heap_base: int, constant_bytes: int, arena_bytes: int) -> MemoryLayout:
     """[stack, static data | weights, prepared | arena] of the model `name`, each 64-byte aligned. `constant_bytes` are
-    those of weights and what is prepared from them. InputError above wasm32's 4 GiB."""
+    those of weights and of the tensors prepared from them. InputError above wasm32's 4 GiB."""
     weights = _align(heap_base)
     arena = _align(weights + constant_bytes)
     end = arena + arena_bytes

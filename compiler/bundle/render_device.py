@@ -1,4 +1,4 @@
-"""A device program as the JSON that the runtime reads: kernels as source text, the rest as tables of indices."""
+"""A device program as the runtime's JSON: kernels as source text, the rest as tables of indices."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .artifact import KernelInfo
 
 
 def render_device(program: DeviceProgram, *, ordered: bool) -> bytes:
-    """UTF-8. What fields mean is said in device_program.py; tensors are counted in elements, shapes are left out. With
-    `ordered` the order of the launches is there, by entry, which else only the host's module knows."""
+    """UTF-8. device_program.py documents the fields; tensors are counted in elements, shapes are left out. With
+    `ordered` it has the order of the launches, by entry, which otherwise is code of the host's module."""
     document: dict[str, Any] = {
         "backend": program.backend,
         "features": sorted({feature for k in program.kernels for feature in k.features}),
@@ -40,7 +40,7 @@ def render_device(program: DeviceProgram, *, ordered: bool) -> bytes:
 
 
 def render_steps(kernels: Sequence[KernelInfo]) -> bytes:
-    """What the steps of a run on the CPU are, for its profile."""
+    """The launches of a run on the CPU, for its profile."""
     steps = [{"name": k.name, "nodes": list(k.nodes), "ops": list(k.ops)} for k in kernels]
     return json.dumps(steps, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -72,8 +72,8 @@ def _storage(storage: Storage) -> dict[str, Any]:
 
 def _constant(c: Constant) -> dict[str, Any]:
     entry: dict[str, Any] = {"value": c.value, "offset": c.offset, "bytes": c.bytes, "dtype": str(c.dtype)}
-    if c.digits is not None:
-        entry["digits"] = [[d.extent, d.stride, d.axis, d.weight] for d in c.digits]
+    if c.dimensions is not None:
+        entry["digits"] = [[d.extent, d.stride, d.axis, d.weight] for d in c.dimensions]
         entry["limits"] = list(c.limits)
     return entry
 

@@ -54,7 +54,7 @@ def wasm_entry(
     memory: MemoryLayout,
     modules: Mapping[str, BundleFile],
 ) -> str:
-    """`steps` says what the steps of a run are, for `profile`; `halves` are of the weights."""
+    """`steps` is the file of a run's launches, for `profile`; `halves` are those of the weights."""
     sizes = f"kernels: {len(part.kernels)}, preparedBytes: {part.prepared_bytes}, arenaBytes: {part.arena_bytes}"
     shared = {variant: f", shared: {at}" for variant, at in part.shared_at.items()}
     variants = " ".join(f"{v}: {{ {_file(file)}{shared.get(v, '')} }}," for v, file in modules.items())

@@ -23,7 +23,7 @@ from .render_entry import device_entry, render_entry, wasm_entry
 from .render_types import render_types
 
 SHARD_BYTES = 20 * 2**20
-"""Some hosts refuse files above 25 MiB."""
+"""Some hosts reject files above 25 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def write_bundle(
     isolation: bool = False,
     shard_bytes: int = SHARD_BYTES,
 ) -> list[WrittenFile]:
-    """Write the bundle into the folder `out`, all of it or nothing: it is made beside `out` and renamed.
+    """Write the bundle into the folder `out` atomically: it is written beside `out` and renamed.
 
     Same artifact, same bytes. `force` replaces a folder that holds a bundle and nothing else.
     InputError when `out` is taken or cannot be written, or the model exceeds wasm32's 4 GiB.
@@ -58,7 +58,7 @@ def write_bundle(
 
 
 def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: int = SHARD_BYTES) -> list[BundleFile]:
-    """The files of the bundle, model.js first; no two have one name. `isolation` adds what gives a page threads."""
+    """The files of the bundle, model.js first; no two have one name. `isolation` adds the files for threads."""
     modules = keep_backends(read_runtime(), [part.backend for part in artifact.backends])
     sources = merge_modules(modules)
     runtime = link_runtime(sources, ("load.js", "page.js", "page.css", "page.svg"))
@@ -151,7 +151,7 @@ def _explained(out: Path) -> Iterator[None]:
 
 
 def _replace_folder(out: Path, files: Sequence[BundleFile]) -> None:
-    """Make the new folder beside `out`, then swap; whatever fails, `out` is as it was."""
+    """Make the new folder beside `out`, then swap; on any failure, `out` is unchanged."""
     token = secrets.token_hex(4)
     fresh = out.with_name(f".{out.name}.{token}.new")
     old = out.with_name(f".{out.name}.{token}.old")

@@ -81,8 +81,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
 
 def _device(made: DeviceBuild) -> str:
     p = made.program
-    waits = f"; a run waits {p.crossings} times for the device" if p.crossings > 1 else ""
-    if p.crossings == 1:
+    waits = f"; a run waits {p.readbacks} times for the device" if p.readbacks > 1 else ""
+    if p.readbacks == 1:
         waits = "; a run waits once for the device"
     launches = f"{len(p.kernels)} kernels, {len(p.steps)} launches in a run{waits}"
     return f"{launches}; {size(made.code_bytes)} of shaders; {size(p.bytes)} of device memory"
@@ -169,7 +169,7 @@ def _device_data(made: DeviceBuild) -> dict[str, Any]:
     return {
         "kernels": len(p.kernels),
         "launches": [_launch(s) for s in p.steps],
-        "crossings": p.crossings,
+        "crossings": p.readbacks,
         "bytes": {"code": made.code_bytes, "device": p.bytes},
     }
 

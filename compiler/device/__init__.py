@@ -1,1 +1,1 @@
-"""From naive kernels to a program for a GPU, and the part of it that runs on the host."""
+"""From naive kernels to a program for a GPU, with its host part."""

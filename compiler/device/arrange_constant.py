@@ -1,4 +1,4 @@
-"""A constant that is shipped in one layout and wanted in another, or in an image: a copy by strides at upload.
+"""A strided copy at upload, for a constant that ships in one layout and is read in another, or in an image.
 
 A copy costs a page some milliseconds; a kernel for it would be compiled first, which takes software rasterisers 40.
 """
@@ -13,14 +13,14 @@ from math import prod
 import numpy as np
 
 from ..ir.layout import Layout
-from ..program.device_program import Digit, Subdimension
+from ..program.device_program import CopyDimension, Subdimension
 
 Array = np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of a logical axis: it counts `extent` steps of `weight` elements."""
+    """A part of a logical axis: `extent` positions, `weight` elements apart."""
 
     axis: int
     weight: int
@@ -29,10 +29,10 @@ class _Part:
 
 def find_arrangement(
     there: Layout, wanted: Layout, order: Sequence[Subdimension] | None = None
-) -> tuple[Digit, ...] | None:
-    """The digits, outermost first, by which elements in `there` are put in `order` of the physical shape of `wanted`,
-    by default its linear order; None where no strides say that (groups that straddle blocks, borders, blocks with room
-    after them)."""
+) -> tuple[CopyDimension, ...] | None:
+    """The dimensions, outermost first, of the strided copy from `there` into `order` of the physical shape of `wanted`,
+    by default its linear order; None where no strided copy exists (groups that straddle blocks, halos, padded
+    blocks)."""
     if any(lo or hi for layout in (there, wanted) for lo, hi in layout.pad):
         return None
     if any(b.room > b.size for layout in (there, wanted) for b in layout.blocks):
@@ -40,18 +40,18 @@ def find_arrangement(
     parts = _parts(wanted) if order is None else _reordered(_parts(wanted), order)
     if parts is None:
         return None
-    digits: list[Digit] = []
+    dimensions: list[CopyDimension] = []
     for p in parts:
-        found = _digits(p, there)
+        found = _dimensions(p, there)
         if found is None:
             return None
-        digits += found
+        dimensions += found
     exact = {a for a, n in enumerate(there.shape) if prod(p.extent for p in parts if p.axis == a) == n}
-    return _merged([replace(d, axis=-1, weight=0) if d.axis in exact else d for d in digits])
+    return _merged([replace(d, axis=-1, weight=0) if d.axis in exact else d for d in dimensions])
 
 
 def _parts(layout: Layout) -> list[_Part]:
-    """The dimensions of memory in terms of logical axes."""
+    """The physical dimensions in terms of logical axes."""
     sizes = [(a, layout.block_size(a)) for a in layout.order]
     return [
         *(_Part(a, size, layout.extent(a) // size) for a, size in sizes),
@@ -74,8 +74,8 @@ def _reordered(parts: list[_Part], order: Sequence[Subdimension]) -> list[_Part]
     return [_Part(parts[o.dim].axis, parts[o.dim].weight * o.step, o.extent) for o in order]
 
 
-def _digits(part: _Part, there: Layout) -> list[Digit] | None:
-    """A part by strides in `there`: two digits where it crosses the border of a block."""
+def _dimensions(part: _Part, there: Layout) -> list[CopyDimension] | None:
+    """A part with its strides in `there`: two dimensions where it spans several blocks."""
     strides: dict[tuple[int, int], int] = {}
     size = 1
     for p in reversed(_parts(there)):
@@ -84,21 +84,21 @@ def _digits(part: _Part, there: Layout) -> list[Digit] | None:
     block = there.block_size(part.axis)
     stride, inner = strides[part.axis, block], strides[part.axis, 1]
     if part.weight % block == 0:
-        return [Digit(part.extent, part.weight // block * stride, part.axis, part.weight)]
+        return [CopyDimension(part.extent, part.weight // block * stride, part.axis, part.weight)]
     if block % part.weight == 0:
         inside = block // part.weight
         if part.extent <= inside and inside % part.extent == 0:
-            return [Digit(part.extent, part.weight * inner, part.axis, part.weight)]
+            return [CopyDimension(part.extent, part.weight * inner, part.axis, part.weight)]
         if part.extent % inside == 0:
-            outer = Digit(part.extent // inside, stride, part.axis, block)
-            return [outer, Digit(inside, part.weight * inner, part.axis, part.weight)]
+            outer = CopyDimension(part.extent // inside, stride, part.axis, block)
+            return [outer, CopyDimension(inside, part.weight * inner, part.axis, part.weight)]
     return None
 
 
-def _merged(digits: Sequence[Digit]) -> tuple[Digit, ...]:
-    """Neighbours that count on are one digit."""
-    made: list[Digit] = []
-    for d in digits:
+def _merged(dimensions: Sequence[CopyDimension]) -> tuple[CopyDimension, ...]:
+    """Contiguous neighbours become one dimension."""
+    made: list[CopyDimension] = []
+    for d in dimensions:
         if d.extent == 1:
             continue
         last = made[-1] if made else None
@@ -109,17 +109,17 @@ def _merged(digits: Sequence[Digit]) -> tuple[Digit, ...]:
     return tuple(made)
 
 
-def arrange(source: Array, digits: Sequence[Digit], limits: Sequence[int]) -> Array:
-    """The elements of `source`, flat, as `digits` say; zero where the position on an axis reaches its limit."""
-    shape = tuple(d.extent for d in digits)
+def arrange(source: Array, dimensions: Sequence[CopyDimension], limits: Sequence[int]) -> Array:
+    """The elements of `source`, flat, in the order of `dimensions`; zero at or beyond the limit of an axis."""
+    shape = tuple(d.extent for d in dimensions)
     offset = np.zeros(shape, np.int64)
-    places: dict[int, Array] = {}
-    for k, d in enumerate(digits):
-        steps = np.arange(d.extent, dtype=np.int64).reshape((-1,) + (1,) * (len(digits) - 1 - k))
-        offset += steps * d.stride
+    positions: dict[int, Array] = {}
+    for k, d in enumerate(dimensions):
+        index = np.arange(d.extent, dtype=np.int64).reshape((-1,) + (1,) * (len(dimensions) - 1 - k))
+        offset += index * d.stride
         if d.axis >= 0:
-            places[d.axis] = places.get(d.axis, 0) + steps * d.weight
+            positions[d.axis] = positions.get(d.axis, 0) + index * d.weight
     inside = np.ones(shape, bool)
-    for axis, place in places.items():
-        inside &= place < limits[axis]
+    for axis, position in positions.items():
+        inside &= position < limits[axis]
     return np.where(inside, source[np.where(inside, offset, 0)], source.dtype.type(0)).reshape(-1)

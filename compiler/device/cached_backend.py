@@ -1,4 +1,4 @@
-"""A GPU's backend that keeps on disk what it made of a kernel."""
+"""A GPU's backend with a cache of compiled kernels."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ..program.device_program import (
     DeviceKernel,
     Param,
     Placement,
-    Places,
+    Placements,
     Subdimension,
 )
 from ..system.cache import Cache, key_of
 
 SHADER = "shader"
-"""The kind of cache entry that holds a kernel's source text and what its parameters became."""
+"""The kind of cache entry that holds a kernel's source text and its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedBackend:
-    """`backend`, asked only for kernels that `known` lacks. Its repr must say all that a kernel's text depends on
-    besides the kernel itself. What it cannot express is asked for each time."""
+    """`backend`, called only for kernels that `cache` lacks. Its repr must contain all that a kernel's text depends on
+    besides the kernel itself. CannotExpress is not cached."""
 
     backend: DeviceBackend
-    known: Cache
+    cache: Cache
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class CachedBackend:
     def fits(self, shape: tuple[int, ...]) -> bool:
         return self.backend.fits(shape)
 
-    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
         return self.backend.place(kernels, arguments, fixed)
 
     def place_linear(self, elements: int) -> Placement | None:
@@ -64,16 +64,16 @@ class CachedBackend:
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
     ) -> CompiledKernel:
         key = key_of(describe(naive), self.backend, tuple(placements), key_of_choices(choices))
-        data = self.known.get(SHADER, key)
+        data = self.cache.get(SHADER, key)
         if data is not None:
             return kernel_from_bytes(data, naive)
         made = self.backend.compile_kernel(naive, placements, choices)
-        self.known.put(SHADER, key, kernel_to_bytes(made))
+        self.cache.put(SHADER, key, kernel_to_bytes(made))
         return made
 
 
 def kernel_to_bytes(made: CompiledKernel) -> bytes:
-    """All of it but names, which are those of the naive kernel."""
+    """All but the names, which are those of the naive kernel."""
     k = made.kernel
     return json.dumps(
         {
@@ -94,7 +94,7 @@ def kernel_to_bytes(made: CompiledKernel) -> bytes:
 
 
 def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
-    """What `kernel_to_bytes` was given, for a kernel that prints as `naive` does."""
+    """The inverse of `kernel_to_bytes`, for a kernel that prints as `naive` does."""
     e = json.loads(data)
     layouts = layouts_from_bytes(e["layouts"].encode())
     params = tuple(

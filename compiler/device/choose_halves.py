@@ -1,4 +1,4 @@
-"""Which values of a model lie as float16 in a device's memory under `--precision f16`."""
+"""Which values of a model are stored as float16 in a device's memory under `--precision f16`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from ..dtypes import F32
 from ..pipeline.lower_model import Lowered
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
-from .place_on_host import Division
+from .partition_host import HostPartition
 
 FEW = 4096
-"""Elements up to which a value stays float32: to halve 16 KiB saves no time, and they may be sums of squares, means or
+"""Most elements of a value that stays float32: halving 16 KiB saves no time, and they may be sums of squares, means or
 variances of rows, which later steps divide by."""
 
 
-def choose_halves(model: Lowered, division: Division) -> frozenset[Tensor]:
-    """The tensors on the device, aliases of others among them, that lie there as float16.
+def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]:
+    """The tensors on the device, aliases included, that are stored there as float16.
 
-    Not what the page or the host gives or takes, which is float32; not tensors that are `exact`; not those that share
+    Not those that the page or the host reads or writes, which are float32; not `exact` ones; not those that share
     memory with one of these.
     """
     outside = {t for _, t in (*model.tensors.inputs, *model.tensors.outputs)}
-    outside |= {t for s in division.segments for t in (*s.reads, *s.writes)}
+    outside |= {t for s in partition.segments for t in (*s.reads, *s.writes)}
     together: dict[Tensor, list[Tensor]] = {}
     for t in (*(g.output for g in model.groups), *model.aliases):
         together.setdefault(owner_of(t, model.aliases), []).append(t)

@@ -1,4 +1,4 @@
-"""From naive kernels to a program for a GPU: kernels compiled once each, values in storages, constants in place."""
+"""From naive kernels to a program for a GPU: distinct kernels compiled, values and constants placed in storages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .choose_halves import choose_halves
 from .compile_kernels import DistinctKernels, compile_kernels
 from .host_program import host_offsets, host_program
 from .narrow_model import narrow_model
-from .place_constants import PlacedConstants, place_constants, wanted
-from .place_on_host import Division, Segment, place_on_host
+from .partition_host import HostPartition, Segment, partition_host
+from .place_constants import PlacedConstants, constant_use, place_constants
 from .place_textures import place_textures
 from .place_values import place_values
 from .storage_types import StorageTypes
@@ -37,33 +37,33 @@ def compile_for_device(
     choices: KernelChoices = default_choices,
 ) -> DeviceProgram:
     """The program of `model`, which was lowered by the backend's layout policy. Constants are added to `weights`
-    unless they are there; one that lies there in another layout is repacked on the device, once, at load.
+    unless they are there; one that is there in another layout is repacked on the device, once, at load.
 
-    What the backend cannot say runs on the host, whose program is compiled for `cpu`, with weights of its own. With
-    `halves` values and constants lie as float16 where that is accurate enough. `choices` are those of each kernel's
-    schedule on the device.
+    Operations that the backend cannot express run on the host, whose program is compiled for `cpu`, with weights of its
+    own. With `halves` values and constants are float16 where that is accurate enough. `choices` are those of each
+    kernel's schedule on the device.
     """
     narrow = narrow_model(model)
     cannot, compiled = dict(narrow.cannot), dict[Hashable, CompiledKernel]()
     while True:
-        division = place_on_host(model, cannot)
-        types = StorageTypes(weights, choose_halves(model, division) if halves else None)
-        tensors = place_textures(model, narrow.kernels, division, backend)
+        partition = partition_host(model, cannot)
+        types = StorageTypes(weights, choose_halves(model, partition) if halves else None)
+        tensors = place_textures(model, narrow.kernels, partition, backend)
         kernels = DistinctKernels(backend, compiled, choices)
-        groups = compile_kernels(model, narrow.kernels, division, tensors, types, kernels)
+        groups = compile_kernels(model, narrow.kernels, partition, tensors, types, kernels)
         if not groups.refused:
             break
         cannot |= groups.refused
-    memory = place_values(model, division, tensors, types)
+    memory = place_values(model, partition, tensors, types)
     launches = {i: kernels.kernels[at] for i, at in groups.numbers.items()}
     constants = place_constants(model, launches, backend, types, kernels, memory)
-    host = host_program(model, division, cpu, observe)
-    offsets = host_offsets(model, division)
+    host = host_program(model, partition, cpu, observe)
+    offsets = host_offsets(model, partition)
     steps = tuple(
         _host_call(model, s, tensors.numbers, offsets)
         if isinstance(s, Segment)
         else _launch(model, s, groups.numbers[s], launches[s], tensors.numbers, constants)
-        for s in division.steps
+        for s in partition.steps
     )
     return DeviceProgram(
         backend=backend.name,
@@ -76,7 +76,7 @@ def compile_for_device(
         steps=steps,
         inputs=tuple(_input(name, t, tensors.numbers, offsets) for name, t in model.tensors.inputs),
         outputs=tuple(
-            _output(name, t, owner_of(t, model.aliases), division, tensors.numbers, offsets)
+            _output(name, t, owner_of(t, model.aliases), partition, tensors.numbers, offsets)
             for name, t in model.tensors.outputs
         ),
         host=host,
@@ -93,7 +93,7 @@ def _launch(
 ) -> Launch:
     g = model.groups[group]
     arguments = (
-        constants.numbers[wanted(t, b, place)] if t.is_constant else numbers[t]
+        constants.numbers[constant_use(t, b, place)] if t.is_constant else numbers[t]
         for t, b, place in zip((*g.reads, g.output), compiled.params, compiled.placements, strict=True)
     )
     return Launch(kernel, model.kernels[group].name, tuple(arguments), g.origin.nodes, g.origin.ops)
@@ -114,11 +114,11 @@ def _output(
     name: str,
     t: Tensor,
     owner: Tensor,
-    division: Division,
+    partition: HostPartition,
     numbers: Mapping[Tensor, int],
     offsets: Mapping[Tensor, int],
 ) -> Port:
-    """Taken from where it is computed."""
-    if owner in division.results:
+    """Read from the side that computes it."""
+    if owner in partition.results:
         return Port(TensorSpec(name, t.dtype, t.shape, offsets[t]), -1)
     return Port(TensorSpec(name, t.dtype, t.shape, -1), numbers[t])

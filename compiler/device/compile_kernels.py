@@ -1,4 +1,4 @@
-"""Compiles the kernels of a model for a device, each different one once."""
+"""Compiles the distinct kernels of a model for a device."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..ir.printer import print_kernel
 from ..pipeline.compile_for import KernelChoices, default_choices
 from ..pipeline.lower_model import Lowered
 from ..program.device_program import CompiledKernel, DeviceBackend, Placement
-from .place_on_host import Division
+from .partition_host import HostPartition
 from .place_textures import DeviceTensors
 from .storage_types import StorageTypes
 
 
 class DistinctKernels:
-    """Compiled kernels, numbered as they come. `compiled` keeps them from one attempt at a program to the next."""
+    """Compiled kernels, numbered in order of use. `compiled` keeps them between attempts at a program."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class DistinctKernels:
         self.kernels: list[CompiledKernel] = []
 
     def number(self, naive: Kernel, placements: tuple[Placement | None, ...]) -> int:
-        """The number of the kernel. Raises CannotExpress, as the backend does."""
+        """The number of the kernel. Raises CannotExpress from the backend."""
         key = (print_kernel(naive, named=False), placements)
         if key not in self._numbers:
             if key not in self._compiled:
@@ -42,7 +42,7 @@ class DistinctKernels:
 
 @dataclass(frozen=True, slots=True)
 class CompiledGroups:
-    """By number of the group: the number of its kernel, or the reason why it cannot be compiled."""
+    """By number of the group: the number of its kernel, or the reason of the CannotExpress."""
 
     numbers: Mapping[int, int]
     refused: Mapping[int, str]
@@ -51,18 +51,18 @@ class CompiledGroups:
 def compile_kernels(
     model: Lowered,
     naive: Mapping[int, Kernel],
-    division: Division,
+    partition: HostPartition,
     tensors: DeviceTensors,
     types: StorageTypes,
     kernels: DistinctKernels,
 ) -> CompiledGroups:
-    """Those of the groups on the device, from their `naive` ones, into `kernels`."""
+    """Adds the kernels of the groups on the device, from their `naive` ones, to `kernels`."""
     numbers: dict[int, int] = {}
     refused: dict[int, str] = {}
-    for i in division.groups:
+    for i in partition.groups:
         params = (*model.groups[i].reads, model.groups[i].output)
         try:
-            numbers[i] = kernels.number(types.apply(naive[i], params), tuple(tensors.place(t) for t in params))
+            numbers[i] = kernels.number(types.apply(naive[i], params), tuple(tensors.placement(t) for t in params))
         except CannotExpress as reason:
             refused[i] = str(reason)
     return CompiledGroups(numbers, refused)

@@ -1,4 +1,4 @@
-"""Runs a device program from Python: what the JavaScript runtime does in a page, for tests and `--verify`."""
+"""Runs a device program from Python as the JavaScript runtime does in a page, for tests and `--verify`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 class Device(Protocol):
-    """A GPU API, or what stands for one. Memory goes by the index of its storage, kernels by theirs."""
+    """A GPU API, or an emulation of one. Storages and kernels are given by index."""
 
     def allocate(self, storages: Sequence[Storage]) -> None:
         """Creates all storages, zeroed."""
@@ -37,7 +37,7 @@ class Device(Protocol):
     def launch(self, kernel: int, storages: Sequence[int]) -> None: ...
 
     def close(self) -> None:
-        """Frees all that it holds; nothing is called after."""
+        """Frees all memory and programs; no method is called after."""
         ...
 
 
@@ -53,12 +53,14 @@ class Host(Protocol):
 
 
 class DeviceModel:
-    """A device program on a device, called like a NativeModel. What it holds on the device is freed by `close`, or when
-    nobody refers to it any more."""
+    """A device program on a device, with the interface of NativeModel. Its device memory is freed by `close`, or when
+    it is garbage."""
 
     def __init__(self, program: DeviceProgram, weights: bytes, device: Device, host: Host | None = None) -> None:
         if (host is None) != (program.host is None):
-            raise InternalError(f"{program.backend}: the program and its host do not belong together")
+            raise InternalError(
+                f"{program.backend}: a host was given to a program without one, or none to a program with one"
+            )
         self.backend = program.backend
         self.program = program
         self._host = host
@@ -67,7 +69,7 @@ class DeviceModel:
         device.allocate(program.storages)
         for c in program.constants:
             data = np.frombuffer(weights, c.dtype.numpy, c.bytes // c.dtype.bytes, c.offset)
-            self._write(c.value, data if c.digits is None else arrange(data, c.digits, c.limits), "a constant")
+            self._write(c.value, data if c.dimensions is None else arrange(data, c.dimensions, c.limits), "a constant")
         for step in program.prepare:
             self._launch(step)
         for i, s in enumerate(program.storages):
@@ -101,13 +103,13 @@ class DeviceModel:
             self._device.close()
 
     def _call(self, step: HostCall, number: int) -> None:
-        """A segment on the host, with what it reads and writes taken over the border."""
+        """A segment on the host: reads back its operands, then uploads its results."""
         assert self._host is not None
-        places = [self._spec(v, at) for v, at in zip((*step.reads, *step.writes), step.offsets, strict=True)]
-        for value, spec in zip(step.reads, places, strict=False):
+        specs = [self._spec(v, at) for v, at in zip((*step.reads, *step.writes), step.offsets, strict=True)]
+        for value, spec in zip(step.reads, specs, strict=False):
             write_tensor(self._host.arena, spec, self._read(value))
         self._host.call(segment_entry(number))
-        for value, spec in zip(step.writes, places[len(step.reads) :], strict=True):
+        for value, spec in zip(step.writes, specs[len(step.reads) :], strict=True):
             self._write(value, read_tensor(self._host.arena, spec), f"the result of {step.name}")
 
     def _spec(self, value: int, offset: int) -> TensorSpec:
@@ -123,7 +125,7 @@ class DeviceModel:
         self._device.write(v.storage, to_device(data, v.dtype, self.program.storages[v.storage].dtype, what))
 
     def _read(self, value: int) -> Array:
-        """The elements of a value, flat, of the model's type. What is read lies flat on every device."""
+        """The elements of a value, flat, of the model's type. Values that are read back are linear on every device."""
         v = self.program.values[value]
         return from_device(self._device.read(v.storage)[: prod(v.shape)], v.dtype)
 
@@ -135,7 +137,7 @@ class DeviceModel:
 
 
 def to_device(data: Array, dtype: DType, device: DType, what: str) -> Array:
-    """Elements of the model's `dtype` as the device's 32-bit type holds them."""
+    """Elements of the model's `dtype` converted to the device's 32-bit type."""
     if dtype == I64 and data.size and not (int(data.min()) >= -(2**31) and int(data.max()) < 2**31):
         raise InputError(f"{what} has an element beyond int32, which the device cannot hold")
     return np.ascontiguousarray(data, device.numpy).reshape(-1)

@@ -1,4 +1,4 @@
-"""The host's part of a model that runs on a device: kernels for the CPU, and an arena for what they hold."""
+"""The host's part of a model that runs on a device: kernels for the CPU, and their arena."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from ..target import Target
 from ..tensor import Tensor
 from ..tensor.place_tensors import Stored
 from ..tensor.program import TensorProgram
-from .place_on_host import Division, Segment
+from .partition_host import HostPartition, Segment
 
 
-def host_program(model: Lowered, division: Division, cpu: Target, observe: Observer = ignore) -> Program | None:
+def host_program(model: Lowered, partition: HostPartition, cpu: Target, observe: Observer = ignore) -> Program | None:
     """The steps of all segments, compiled for `cpu`; None where nothing runs on the host."""
-    if not division.segments:
+    if not partition.segments:
         return None
-    made = compile_for(host_model(model, division), cpu, observe)
-    return replace(made, segments=tuple((s.first, s.last) for s in division.segments))
+    made = compile_for(host_model(model, partition), cpu, observe)
+    return replace(made, segments=tuple((s.first, s.last) for s in partition.segments))
 
 
-def host_offsets(model: Lowered, division: Division) -> Mapping[Tensor, int]:
-    """Where in the host's arena each tensor lies that the host ever holds, in bytes."""
-    return _place(model, division).offset
+def host_offsets(model: Lowered, partition: HostPartition) -> Mapping[Tensor, int]:
+    """The offset in the host's arena, in bytes, of each tensor that the host ever holds."""
+    return _place(model, partition).offset
 
 
-def host_model(model: Lowered, division: Division) -> Lowered:
+def host_model(model: Lowered, partition: HostPartition) -> Lowered:
     """The model of the host's groups alone, in the order of the segments' steps, for `compile_for`.
 
-    Its inputs and outputs are those of the whole model that the host holds. Their offsets, and those of what crosses
-    the border, are in `stored`. A tensor with a border of zeros shares its memory with no other, since nothing may
-    ever write to the border: the arena must be zero at the start.
+    Its inputs and outputs are those of the whole model that the host holds. Their offsets, and those of values that are
+    read back or uploaded, are in `stored`. Halos rely on zero-initialised memory: a tensor with one shares its memory
+    with no other, and the arena must be zero at the start.
     """
-    order = [i for s in division.segments for i in s.groups]
-    inputs = tuple((name, t) for name, t in model.tensors.inputs if t in division.on_host)
-    outputs = tuple((name, t) for name, t in model.tensors.outputs if owner_of(t, model.aliases) in division.results)
+    order = [i for s in partition.segments for i in s.groups]
+    inputs = tuple((name, t) for name, t in model.tensors.inputs if t in partition.on_host)
+    outputs = tuple((name, t) for name, t in model.tensors.outputs if owner_of(t, model.aliases) in partition.results)
     return replace(
         model,
         tensors=TensorProgram(inputs, outputs, model.tensors.tensors, model.tensors.origins),
         groups=tuple(model.groups[i] for i in order),
         kernels=tuple(model.kernels[i] for i in order),
-        stored=_place(model, division),
+        stored=_place(model, partition),
     )
 
 
-def _place(model: Lowered, division: Division) -> Stored:
-    """Every tensor that the host holds, for as long as it does, counted in its steps."""
-    owner = {t: owner_of(t, model.aliases) for t in (*division.on_host, *model.aliases)}
-    owner = {t: root for t, root in owner.items() if root in division.on_host}
-    steps = [a for s in division.segments for a in _accesses(model, s)]
+def _place(model: Lowered, partition: HostPartition) -> Stored:
+    """Every tensor that the host holds, by its live range in the host's steps."""
+    owner = {t: owner_of(t, model.aliases) for t in (*partition.on_host, *model.aliases)}
+    owner = {t: root for t, root in owner.items() if root in partition.on_host}
+    steps = [a for s in partition.segments for a in _accesses(model, s)]
     inputs = tuple(t for _, t in model.tensors.inputs if t in owner)
     outputs = tuple(t for _, t in model.tensors.outputs if t in owner)
     ranges = live_ranges(steps, model.aliases, inputs, outputs)
@@ -69,13 +69,13 @@ def _place(model: Lowered, division: Division) -> Stored:
     whole = LiveRange(0, len(steps))
     live = [whole if t in bordered else ranges[t] for t in size]
     plan = plan_memory([Request(n, max(r.first, 0), max(r.last, 0)) for n, r in zip(size.values(), live, strict=True)])
-    where = dict(zip(size, plan.offsets, strict=True))
-    return Stored(owner, {t: where[root] for t, root in owner.items()}, plan.peak)
+    offset = dict(zip(size, plan.offsets, strict=True))
+    return Stored(owner, {t: offset[root] for t, root in owner.items()}, plan.peak)
 
 
 def _accesses(model: Lowered, s: Segment) -> list[Access[Tensor]]:
-    """Those of a segment's steps. All that it reads comes from the device before its first step, and is there, like
-    all that it writes, until its last."""
+    """The accesses of a segment's steps. Its operands are read back before its first step; they and its results are
+    live until its last."""
     groups = [model.groups[i] for i in s.groups]
     found = [Access(tuple(t for t in g.reads if not t.is_constant), (g.output,)) for g in groups]
     found[0] = replace(found[0], writes=(*s.reads, *found[0].writes))

@@ -1,4 +1,4 @@
-"""From tensors to naive kernels, by what a device's backend wants."""
+"""From tensors to naive kernels, by the layout policy of a device's backend."""
 
 from __future__ import annotations
 

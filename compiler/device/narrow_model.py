@@ -1,4 +1,4 @@
-"""The kernels of a model in the element types of devices, as far as they can be said so."""
+"""The kernels of a model in the element types of devices, where they can be expressed."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from ..tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class NarrowModel:
-    """By number of the group: its kernel, or the reason why there is none."""
+    """By number of the group: its kernel, or the reason of the CannotExpress."""
 
     kernels: Mapping[int, Kernel]
     cannot: Mapping[int, str]
 
 
 def narrow_model(model: Lowered) -> NarrowModel:
-    """What is known of integers is carried from kernel to kernel. int64 inputs are taken to fit int32: whoever hands
-    values to the device, from outside or from the host, refuses those that do not."""
+    """Value ranges of integers are propagated from kernel to kernel. int64 inputs are assumed to fit int32: uploads to
+    the device, of inputs or from the host, reject those that do not."""
     ranges: dict[Tensor, Range] = {t: INT32 for _, t in model.tensors.inputs if t.dtype == I64}
     kernels: dict[int, Kernel] = {}
     cannot: dict[int, str] = {}
     for i, (group, kernel) in enumerate(zip(model.groups, model.kernels, strict=True)):
-        known: dict[Buffer, Range] = {}
+        read: dict[Buffer, Range] = {}
         for t, b in zip(group.reads, kernel.params, strict=False):
             if not t.dtype.is_float:
                 owner = owner_of(t, model.aliases)
-                known[b] = ranges[owner] if owner in ranges else constant_range(t)
+                read[b] = ranges[owner] if owner in ranges else constant_range(t)
         made: Range | None
         try:
-            narrowed = narrow_types(kernel, known)
+            narrowed = narrow_types(kernel, read)
             kernels[i], made = narrowed.kernel, narrowed.range
         except CannotExpress as reason:
-            cannot[i], made = str(reason), output_range(kernel, known)
+            cannot[i], made = str(reason), output_range(kernel, read)
         if made is not None:
             ranges[group.output] = made
     return NarrowModel(kernels, cannot)
 
 
 def constant_range(t: Tensor) -> Range:
-    """The interval of an integer tensor's elements, from its data where it has any."""
+    """The range of an integer tensor's elements, from its data where it has any."""
     if t.data is not None and t.data.size:
         return int(t.data.min()), int(t.data.max())
     return limits(t.dtype)

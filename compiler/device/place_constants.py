@@ -1,4 +1,4 @@
-"""Constants on a device: uploaded, copied by strides, repacked or computed, in the layout that a kernel wants."""
+"""Constants on a device: uploaded, with a strided copy, repacked or computed, in the layout that a kernel reads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..pipeline.lower_model import Lowered, kernel_name
 from ..program.device_program import (
     CompiledKernel,
     Constant,
+    CopyDimension,
     DeviceBackend,
     DeviceValue,
-    Digit,
     Launch,
     Placement,
     Storage,
@@ -27,16 +27,15 @@ from .place_values import DeviceMemory, storage_bytes
 from .repack_kernel import repack_kernel
 from .storage_types import StorageTypes
 
-Wanted = tuple[Tensor, Layout, Placement | None]
-"""A constant as a kernel reads it."""
+ConstantUse = tuple[Tensor, Layout, Placement | None]
+"""A constant with the layout and texture in which a kernel reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedConstants:
-    """`numbers` of values, which `memory` has beside those that it had; `uploads`, then launches to `prepare`, fill
-    them at load."""
+    """`numbers` of values, which are added to `memory`; `uploads`, then launches to `prepare`, fill them at load."""
 
-    numbers: Mapping[Wanted, int]
+    numbers: Mapping[ConstantUse, int]
     memory: DeviceMemory
     uploads: tuple[Constant, ...]
     prepare: tuple[Launch, ...]
@@ -50,16 +49,16 @@ def place_constants(
     kernels: DistinctKernels,
     memory: DeviceMemory,
 ) -> PlacedConstants:
-    """What the `launches`, compiled kernels by number of their group, read of constants.
+    """The constants that the `launches` read: compiled kernels by number of their group.
 
     Constants are added to the bundle's weights unless they are there, kernels that prepare them to `kernels`. Storages
-    that only these read are marked.
+    that only these read are marked `prepare_only`.
     """
     made = _Constants(model, backend, types, kernels, memory)
     read = set[int]()
     for group, kernel in launches.items():
         g = model.groups[group]
-        read.update(made.number(*w) for w in wanted_constants((*g.reads, g.output), kernel))
+        read.update(made.number(*w) for w in constant_uses((*g.reads, g.output), kernel))
     given = {made.values[c.value].storage for c in made.uploads}
     kept = {made.values[v].storage for v in read}
     storages = (replace(s, prepare_only=True) if i in given - kept else s for i, s in enumerate(made.storages))
@@ -67,20 +66,20 @@ def place_constants(
     return PlacedConstants(made.numbers, extended, tuple(made.uploads), tuple(made.prepare))
 
 
-def wanted_constants(tensors: tuple[Tensor, ...], kernel: CompiledKernel) -> list[Wanted]:
+def constant_uses(tensors: tuple[Tensor, ...], kernel: CompiledKernel) -> list[ConstantUse]:
     """The constants among a kernel's arguments, in the layouts and places of its parameters."""
     params = zip(tensors, kernel.params, kernel.placements, strict=True)
-    return [wanted(t, b, place) for t, b, place in params if t.is_constant]
+    return [constant_use(t, b, place) for t, b, place in params if t.is_constant]
 
 
-def wanted(t: Tensor, b: Buffer, place: Placement | None) -> Wanted:
-    """A constant as the parameter `b` at `place` has it."""
+def constant_use(t: Tensor, b: Buffer, place: Placement | None) -> ConstantUse:
+    """A constant as the parameter `b`, placed at `place`."""
     assert b.layout is not None
     return t, b.layout, place
 
 
 class _Constants:
-    """Grows as constants are asked for; each (constant, layout, place) once."""
+    """Adds constants on first use; each (constant, layout, placement) once."""
 
     def __init__(
         self,
@@ -92,7 +91,7 @@ class _Constants:
     ) -> None:
         self._model, self._backend, self._types, self._kernels = model, backend, types, kernels
         self._shipped: dict[tuple[Tensor, Layout], int] = {}
-        self.numbers: dict[Wanted, int] = {}
+        self.numbers: dict[ConstantUse, int] = {}
         self.storages: list[Storage] = list(memory.storages)
         self.values: list[DeviceValue] = list(memory.values)
         self.uploads: list[Constant] = []
@@ -110,15 +109,15 @@ class _Constants:
         order = self._backend.memory_order(layout.physical_shape, place)
         if there == layout and order is None:
             return self._upload(t, there, offset)
-        digits = find_arrangement(there, layout, order)
-        if digits is None:
+        dimensions = find_arrangement(there, layout, order)
+        if dimensions is None:
             return self._repacked_value(t, there, offset, layout, place)
         value = self._new_value(t, layout, place)
-        self._add_upload(value, t, there, offset, digits)
+        self._add_upload(value, t, there, offset, dimensions)
         return value
 
     def _repacked_value(self, t: Tensor, there: Layout, offset: int, layout: Layout, place: Placement | None) -> int:
-        """One upload serves every layout that is wanted of a constant."""
+        """All layouts of a constant are repacked from one upload."""
         if (t, there) not in self._shipped:
             self._shipped[t, there] = self._upload(t, there, offset)
         source = self._shipped[t, there]
@@ -135,24 +134,24 @@ class _Constants:
         tensors = (*group.reads, t)
         naive = self._types.apply(build_kernel(kernel_name(group), group, {t: layout}), tensors)
         at = self._kernels.number(naive, (*(None for _ in group.reads), place))
-        *reads, _ = wanted_constants(tensors, self._kernels.kernels[at])
+        *reads, _ = constant_uses(tensors, self._kernels.kernels[at])
         arguments = (*(self.number(*w) for w in reads), value)
         self.prepare.append(Launch(at, naive.name, arguments, group.origin.nodes, group.origin.ops))
         return value
 
     def _upload(self, t: Tensor, layout: Layout, offset: int) -> int:
-        """A value as it lies in the weights."""
+        """A value in the layout of the weights."""
         value = self._new_value(t, layout, self._backend.place_linear(prod(layout.physical_shape)))
         self._add_upload(value, t, layout, offset)
         return value
 
     def _add_upload(
-        self, value: int, t: Tensor, there: Layout, offset: int, digits: tuple[Digit, ...] | None = None
+        self, value: int, t: Tensor, there: Layout, offset: int, dimensions: tuple[CopyDimension, ...] | None = None
     ) -> None:
         shipped = self._types.weights.dtype(t)
         size = prod(there.physical_shape) * shipped.bytes
-        limits = t.shape if digits is not None else ()
-        self.uploads.append(Constant(value, offset, size, shipped, digits, limits))
+        limits = t.shape if dimensions is not None else ()
+        self.uploads.append(Constant(value, offset, size, shipped, dimensions, limits))
 
     def _new_value(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
         shape, element = layout.physical_shape, self._types.of(t)

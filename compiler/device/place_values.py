@@ -1,4 +1,4 @@
-"""Device memory for all that a run computes: which storage each value lies in."""
+"""Device memory for the values of a run: the storage of each."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..program.device_program import DeviceValue, Placement, Storage
 from ..program.live_ranges import Access, live_ranges
 from ..program.plan_storages import Need, plan_storages
 from ..tensor import Tensor
-from .place_on_host import Division, Segment
+from .partition_host import HostPartition, Segment
 from .place_textures import DeviceTensors
 from .storage_types import StorageTypes
 
 COPIED = 16
-"""Bytes: what copies and bindings of buffers are multiples of."""
+"""Bytes: copies and bindings of buffers are multiples of this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,33 +28,33 @@ class DeviceMemory:
     values: tuple[DeviceValue, ...]
 
 
-def place_values(model: Lowered, division: Division, tensors: DeviceTensors, types: StorageTypes) -> DeviceMemory:
-    """Storages shared over time by values that are not live together. An alias lies where its owner does."""
+def place_values(model: Lowered, partition: HostPartition, tensors: DeviceTensors, types: StorageTypes) -> DeviceMemory:
+    """Storages shared by values whose live ranges do not overlap. An alias shares its owner's."""
     inputs, outputs = (
         [t for _, t in ports if t in tensors.numbers] for ports in (model.tensors.inputs, model.tensors.outputs)
     )
-    ranges = live_ranges([_access(model, s) for s in division.steps], model.aliases, inputs, outputs)
+    ranges = live_ranges([_access(model, s) for s in partition.steps], model.aliases, inputs, outputs)
     needs: dict[Tensor, Need] = {}
     for t, owner in tensors.owners.items():
-        size = storage_bytes(model.layouts[t].physical_shape, types.of(t), tensors.places[owner])
+        size = storage_bytes(model.layouts[t].physical_shape, types.of(t), tensors.placements[owner])
         if owner in needs:
             size = max(size, needs[owner].size)
         needs[owner] = Need(size, ranges[owner].first, ranges[owner].last, _kind(model, owner, tensors, types))
     chosen, sizes = plan_storages(list(needs.values()))
-    where = dict(zip(needs, chosen, strict=True))
+    storage = dict(zip(needs, chosen, strict=True))
     storages = []
     for number, size in enumerate(sizes):
-        t = next(t for t in needs if where[t] == number)
-        storages.append(Storage(size, types.of(t), tensors.places[t]))
+        t = next(t for t in needs if storage[t] == number)
+        storages.append(Storage(size, types.of(t), tensors.placements[t]))
     values = (
-        DeviceValue(t.name, where[owner], t.dtype, model.layouts[t].physical_shape)
+        DeviceValue(t.name, storage[owner], t.dtype, model.layouts[t].physical_shape)
         for t, owner in tensors.owners.items()
     )
     return DeviceMemory(tuple(storages), tuple(values))
 
 
 def storage_bytes(shape: tuple[int, ...], element: DType, place: Placement | None) -> int:
-    """What a value of a physical shape takes at `place`, or in a buffer."""
+    """The bytes of a value of a physical shape in the texture `place`, or in a buffer."""
     return max(COPIED, -(-prod(shape) * element.bytes // COPIED) * COPIED) if place is None else place.bytes
 
 
@@ -66,7 +66,8 @@ def _access(model: Lowered, step: int | Segment) -> Access[Tensor]:
 
 
 def _kind(model: Lowered, owner: Tensor, tensors: DeviceTensors, types: StorageTypes) -> Hashable:
-    """What may share a storage: a border of zeros is written once, at creation, so only equal layouts keep it."""
+    """Values of equal kind may share a storage: halos rely on zero-initialised memory, so a layout with one is part of
+    the kind."""
     layout = model.layouts[owner]
     border = layout if any(lo or hi for lo, hi in layout.pad) else None
-    return (border, tensors.places[owner], types.of(owner))
+    return (border, tensors.placements[owner], types.of(owner))

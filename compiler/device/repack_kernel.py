@@ -12,7 +12,7 @@ from .narrow_model import constant_range
 
 
 def repack_kernel(t: Tensor, there: Layout, wanted: Layout) -> Kernel:
-    """For elements as devices have them; what padding and rounding up add is zero."""
+    """For the element types of devices; padding is zero."""
     source = there.buffer("shipped", t.dtype)
     target = wanted.buffer("packed", t.dtype)
     loops = tuple(Var(f"i{d}", n) for d, n in enumerate(target.shape))

@@ -1,4 +1,4 @@
-"""As which types the elements of a model's tensors lie in a device's memory."""
+"""The element types of a model's tensors in a device's memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class StorageTypes:
-    """`halves` lie as float16, and so do constants that `weights` ships as such; None: nothing does."""
+    """`halves` are stored as float16, as are constants that `weights` ships so; None: no tensor is."""
 
     weights: Weights
     halves: frozenset[Tensor] | None
@@ -27,6 +27,6 @@ class StorageTypes:
         return device_dtype(t.dtype)
 
     def apply(self, kernel: Kernel, tensors: Sequence[Tensor]) -> Kernel:
-        """The kernel with parameters, those of `tensors`, as they lie in memory."""
+        """The kernel with its parameters, those of `tensors`, in their storage types."""
         halves = {b for b, t in zip(kernel.params, tensors, strict=True) if self.of(t) == F16}
         return store_halves(kernel, halves)

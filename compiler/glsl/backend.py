@@ -12,7 +12,7 @@ from ..errors import CannotExpress
 from ..ir.layout import LayoutPolicy, Stages
 from ..ir.nodes import Buffer, Kernel
 from ..passes.count_work import count_work
-from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places, Subdimension
+from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Placements, Subdimension
 from ..schedule.by_choices import schedule_by
 from ..schedule.nest import Reduction, match_nest
 from ..schedule.rules.fragment_constants import order_constants
@@ -65,7 +65,7 @@ class WebGl:
     def fits(self, shape: tuple[int, ...]) -> bool:
         return place_image(shape, drawn=True) is not None
 
-    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
         """Images where that fits, lines of elements elsewhere."""
         places: dict[int, Placement | None] = {}
         for kernel, values in zip(kernels, arguments, strict=True):

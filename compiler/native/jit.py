@@ -47,9 +47,9 @@ def header() -> str:
 class JitModule:
     """Machine code of one LLVM module; lives as long as this object."""
 
-    def __init__(self, llvm_ir: str, known: Cache | None = None) -> None:
-        """Compiles unless `known` has the object from an earlier build. InternalError where LLVM refuses the text."""
-        compiled = llvm.ObjectFileRef.from_data(_object(llvm_ir, known or Cache(None)))
+    def __init__(self, llvm_ir: str, cache: Cache | None = None) -> None:
+        """Compiles unless `cache` has the object from an earlier build. InternalError where LLVM refuses the text."""
+        compiled = llvm.ObjectFileRef.from_data(_object(llvm_ir, cache or Cache(None)))
         with ExitStack() as owned:
             context = owned.enter_context(llvm.create_context())
             empty = owned.enter_context(llvm.parse_assembly("", context))
@@ -65,12 +65,12 @@ class JitModule:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)(weights, arena)
 
 
-def _object(llvm_ir: str, known: Cache) -> bytes:
+def _object(llvm_ir: str, cache: Cache) -> bytes:
     key = key_of(llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), llvm_ir)
-    data = known.get("object", key)
+    data = cache.get("object", key)
     if data is None:
         data = _emit(llvm_ir)
-        known.put("object", key, data)
+        cache.put("object", key, data)
     return data
 
 

@@ -28,14 +28,14 @@ class NativeModel:
 
     backend = "native"
 
-    def __init__(self, program: Program, threads: int = 1, known: Cache | None = None) -> None:
+    def __init__(self, program: Program, threads: int = 1, cache: Cache | None = None) -> None:
         _check_memory(program)
         module = LlvmModule()
-        render_host(program, module, known)
+        render_host(program, module, cache)
         if module.calls(PARALLEL_FOR):
             define_parallel_for(module, threads)
         self.program = program
-        self._code = JitModule(module.text(header()), known)
+        self._code = JitModule(module.text(header()), cache)
         self._weights = _aligned(len(program.weights) + program.prepared)
         self._weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         self.arena = _aligned(program.arena)

@@ -1,1 +1,1 @@
-"""The line from a graph to a program."""
+"""The pipeline from a graph to a program."""

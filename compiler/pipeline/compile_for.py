@@ -1,9 +1,9 @@
-"""From naive kernels to the program for one processor."""
+"""From naive kernels to the program for one CPU target."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from functools import cache
 from math import prod
 
 from ..choices import DEFAULT, Choices
@@ -65,8 +65,8 @@ LOWERING_PASSES: tuple[KernelPass, ...] = (
     unroll_in_order,
     hoist_constants,
 )
-"""From a scheduled kernel to one that the LLVM renderer takes. Unrolled loops multiply what later passes see, so what
-can be done once for all their iterations comes before."""
+"""From a scheduled kernel to one for the LLVM renderer. Unrolling multiplies the work of later passes, so passes that
+can treat all iterations at once come before it."""
 
 _EXTREMES_KNOWN = LOWERING_PASSES.index(lower_float16) + 1
 
@@ -84,15 +84,15 @@ def compile_for(
     observe: Observer = ignore,
     opt_level: int = 2,
     weights: Weights | None = None,
-    known: Cache | None = None,
+    cache: Cache | None = None,
     choices: KernelChoices = default_choices,
 ) -> Program:
-    """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists steps.
+    """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists launches.
 
     `choices` are those of each naive kernel's schedule. Programs of one model for several targets may share `weights`.
-    What `known` has of earlier builds is not done again.
+    Kernels that `cache` has from earlier builds are not compiled again.
     """
-    launches = _Launches(model, target, weights or Weights(), observe, opt_level, known or Cache(None), choices)
+    launches = _Launches(model, target, weights or Weights(), observe, opt_level, cache or Cache(None), choices)
     steps = tuple(launches.step(g, k) for g, k in zip(model.groups, model.kernels, strict=True))
 
     def spec(name: str, t: Tensor) -> TensorSpec:
@@ -133,7 +133,7 @@ def lower_kernel(
 
 
 class _Launches:
-    """Kernels, each different from the others, and where the arguments of their launches lie."""
+    """Distinct kernels, and the memory of their launches' arguments."""
 
     def __init__(
         self,
@@ -142,11 +142,11 @@ class _Launches:
         weights: Weights,
         observe: Observer,
         opt_level: int,
-        known: Cache,
+        cache: Cache,
         choices: KernelChoices,
     ) -> None:
         self._model, self._target, self._observe, self._opt_level = model, target, observe, opt_level
-        self._cache, self._choices = known, choices
+        self._cache, self._choices = cache, choices
         self._shared: dict[str, int] = {}
         self._layouts: list[Layouts] = []
         self._placed: dict[tuple[Tensor, Layout], Slot] = {}
@@ -165,19 +165,19 @@ class _Launches:
         return Step(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops)
 
     def _kernel(self, naive: Kernel) -> int:
-        """The number of the kernel; its code, where it is known from earlier, needs no kernel but its layouts."""
+        """The number of the kernel; if its code is cached, only its layouts are needed."""
         text = describe(naive)
         if text in self._shared:
             return self._shared[text]
         choices = self._choices(naive)
         key = kernel_key(text, self._target, self._opt_level, choices)
-        make = cache(lambda: compile_kernel(naive, self._target, self._opt_level, self._observe, choices))
-        known = self._cache.get(LAYOUTS, key)
-        if known is None:
+        make = functools.cache(lambda: compile_kernel(naive, self._target, self._opt_level, self._observe, choices))
+        cached = self._cache.get(LAYOUTS, key)
+        if cached is None:
             layouts: Layouts = tuple(b.layout for b in make().params)
             self._cache.put(LAYOUTS, key, layouts_to_bytes(layouts))
         else:
-            layouts = layouts_from_bytes(known)
+            layouts = layouts_from_bytes(cached)
         self._layouts.append(layouts)
         self.makers.append(make)
         self.keys.append(key)
@@ -193,7 +193,7 @@ class _Launches:
         return self._prepare(tensor, layout)
 
     def _prepare(self, tensor: Tensor, layout: Layout) -> Slot:
-        """Where `tensor` lies in `layout` after loading; its kernel is built for just that layout."""
+        """The slot of `tensor` in `layout` after loading; its kernel is built for that layout."""
         key = (tensor, layout)
         if key not in self._placed:
             group = self._model.prepared[tensor]

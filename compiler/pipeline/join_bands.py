@@ -1,8 +1,8 @@
-"""Winograd's transforms and products in one kernel, band by band, so that what lies between stays in the cache.
+"""Winograd's transforms and products in one kernel, band by band, so that the intermediates stay in the cache.
 
     windows, products and result of the whole image, a kernel each   ->   for each band: windows; products; result
 
-Windows and products of one band are the kernel's own memory, `scratch`, which every band uses again.
+Windows and products of one band are in `scratch`, memory of the kernel that every band reuses.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..ir.simplify import simplify
 from ..schedule.steps import compute_at, reading_loop
 from ..tensor import Tensor
 from ..tensor.fuse import Group
-from ..tensor.spread_planes import spread_planes
+from ..tensor.pad_matrices import pad_matrices
 from ..tensor.use_winograd import Rewritten
 
 TILE_ROW = 3
-"""The dimension of windows and products that counts rows of tiles: [i, j, n, row, column, channel]."""
+"""The dimension of windows and products for rows of tiles: [i, j, n, row, column, channel]."""
 
 Chain = tuple[Group, Group, Group]
 Joined = tuple[Group, Kernel, dict[Tensor, Layout]]
@@ -82,7 +82,7 @@ def _join(chain: Chain, kernels: Sequence[Kernel], m: int, rows: int, costs: Cpu
         part = Tensor(Buffer(t.name, (*t.shape[:TILE_ROW], rows, *t.shape[TILE_ROW + 1 :]), t.dtype))
         plain = Layout.row_major(part.shape)
         scratch[t] = part
-        layouts[part] = spread_planes(part.shape, t.dtype, costs) if t is windows.output else plain
+        layouts[part] = pad_matrices(part.shape, t.dtype, costs) if t is windows.output else plain
     own = {t: layouts[part].buffer(t.name, t.dtype) for t, part in scratch.items()}
     params: dict[Tensor, Buffer] = {}
     nests: list[Stmt] = []

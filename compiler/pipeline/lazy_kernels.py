@@ -1,4 +1,4 @@
-"""A program's kernels, lowered when somebody looks at them: never, where a cache knows their code."""
+"""A program's kernels, lowered on access: never, if their code is cached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..target import Target
 
 
 class LazyKernels(Sequence[Kernel]):
-    """The results of functions, each called once at most."""
+    """The results of functions, each called at most once."""
 
     def __init__(self, makers: Iterable[Callable[[], Kernel]]) -> None:
         self._makers = tuple(makers)
@@ -43,21 +43,21 @@ class LazyKernels(Sequence[Kernel]):
 
 
 def describe(naive: Kernel) -> str:
-    """All that the code of a naive kernel depends on besides its target, as text."""
+    """A text of all that the code of a naive kernel depends on besides its target."""
     layouts = [b.layout for b in naive.params]
     return f"{print_kernel(naive, named=False)}{layouts}"
 
 
 def kernel_key(description: str, target: Target, opt_level: int, choices: Choices = DEFAULT) -> str:
-    """The key of what becomes of the naive kernel of this description."""
+    """The cache key of the compiled naive kernel of this description."""
     return key_of(description, target, opt_level, key_of_choices(choices))
 
 
 LAYOUTS = "layouts"
-"""The kind of cache entry that says how a kernel's parameters lie once it is scheduled."""
+"""The kind of cache entry that holds the layouts of a scheduled kernel's parameters."""
 
 Layouts = tuple[Layout | None, ...]
-"""Of a kernel's parameters, as its schedule wants them."""
+"""The layouts of a kernel's parameters, by its schedule."""
 
 
 def layouts_to_bytes(layouts: Iterable[Layout | None]) -> bytes:

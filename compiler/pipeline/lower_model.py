@@ -1,4 +1,4 @@
-"""From a graph to naive kernels: what is decided before anything depends on one target."""
+"""From a graph to naive kernels, before anything depends on one target."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .join_bands import join_bands
 class Lowered:
     """A model as naive kernels, before anything depends on a target. `kernels` belong to `groups` one by one.
 
-    `prepared` are the groups of what is computed at load: their kernels are built for the layouts that a target wants.
+    `prepared` are the groups of tensors computed at load: their kernels are built for the layouts that a target reads.
     `rewritten` are the convolutions that Winograd's algorithm computes.
     """
 
@@ -57,9 +57,9 @@ def lower_model(
     costs: CpuCosts = CPU_COSTS,
     choices: Choices = DEFAULT,
 ) -> Lowered:
-    """Operators become tensors, tensors groups, groups naive kernels with a place for each result.
+    """Operators become tensors, tensors groups, groups naive kernels with memory for each result.
 
-    `policy` is what the family of targets wants of layouts. Below `opt_level` 2 every tensor lies row-major. `choose`
+    `policy` is the layout policy of the family of targets. Below `opt_level` 2 every tensor is row-major. `choose`
     picks the convolutions to compute by Winograd's algorithm.
     """
     return lower_tensors(graph.name, lower_graph(graph), observe, opt_level, policy, choose, costs, choices)
@@ -76,13 +76,13 @@ def lower_tensors(
     costs: CpuCosts = CPU_COSTS,
     choices: Choices = DEFAULT,
 ) -> Lowered:
-    """Tensors become groups, groups naive kernels with a place for each result. `choices` are those for layers,
-    in scopes that the names of tensors give: `winograd`, `band`, `split_k`, `stages`."""
+    """Tensors become groups, groups naive kernels with memory for each result. `choices` are those for layers, in
+    scopes named by tensors: `winograd`, `band`, `split_k`, `stages`."""
     rewritten: tuple[Rewritten, ...] = ()
     if opt_level >= 2:
         tensors = add_relayouts(tensors)
         if choose is not None:
-            tensors, rewritten = use_winograd(tensors, choose, choices, in_line=policy.windows is not None)
+            tensors, rewritten = use_winograd(tensors, choose, choices, flat_tiles=policy.windows is not None)
     if policy.occupancy is not None:
         tensors = split_contractions(tensors, policy.occupancy, choices)
     if policy.stages is not None:

@@ -1,4 +1,4 @@
-"""The constants of a model as they lie in the bundle: one file that every target reads."""
+"""The constants of a model in the bundle: one file that every target reads."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..tensor.halves import LEAST, round_to_half
 Array = np.ndarray
 
 ALIGNMENT = 64
-"""Bytes: a cache line; also what every GPU API asks of offsets in an upload."""
+"""Bytes: a cache line, and at least the alignment of uploads in every GPU API."""
 
 
 class Weights:
-    """Constants packed one after the other, each (tensor, layout) once.
+    """Constants packed sequentially, each (tensor, layout) once.
 
-    A float32 constant of which every element is a float16 lies there as float16, at half of the bytes. Who computes in
-    float32 widens it at load: memory then holds the same parts in the same order, the halves at twice their size.
+    Float32 constants representable in float16 ship as float16, in half the bytes; targets that compute in float32 widen
+    them at load: memory then holds the same parts in the same order, the halves at twice their size.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Weights:
         self._size = self._memory_size = 0
 
     def add(self, tensor: Tensor, layout: Layout) -> int:
-        """The offset, in bytes of the file, of `tensor` in just this layout."""
+        """The offset, in bytes of the file, of `tensor` in this layout."""
         placed = self._offsets.setdefault(tensor, {})
         if layout not in placed:
             assert tensor.data is not None
@@ -39,7 +39,7 @@ class Weights:
         return placed[layout]
 
     def append(self, data: bytes) -> int:
-        """The offset, in bytes of the file, at which `data` now lies."""
+        """Appends `data`; returns its offset in bytes of the file."""
         return self._append(np.frombuffer(data, np.uint8), halve=False)
 
     def _append(self, data: Array, *, halve: bool) -> int:
@@ -53,25 +53,25 @@ class Weights:
         return at
 
     def dtype(self, tensor: Tensor) -> DType:
-        """As which type the elements of a constant lie in the file."""
+        """The type of a constant's elements in the file."""
         if tensor not in self._halved:
             self._halved[tensor] = tensor.data is not None and fits_half(tensor.data)
         return F16 if self._halved[tensor] else tensor.dtype
 
     def find(self, tensor: Tensor, wanted: Layout) -> tuple[Layout, int]:
-        """A layout in which `tensor` is there, and its offset: `wanted` if it is there so or not at all."""
+        """A layout in which `tensor` is in the file, and its offset: `wanted` if it is there in that or in none."""
         placed = self._offsets.get(tensor, {})
         if not placed or wanted in placed:
             return wanted, self.add(tensor, wanted)
         return next(iter(placed.items()))
 
     def in_memory(self, offset: int) -> int:
-        """Where in memory that lies which the file has at `offset`."""
+        """The offset in memory of the part at `offset` of the file."""
         return self._in_memory[offset]
 
     @property
     def halves(self) -> tuple[tuple[int, int], ...]:
-        """Offset and size in bytes of what the file has as float16, neighbours as one."""
+        """Offset and size in bytes of the file's float16 parts, neighbours merged."""
         found: list[tuple[int, int]] = []
         at = 0
         for part, half in self._parts:
@@ -87,7 +87,7 @@ class Weights:
         return b"".join(part.tobytes() for part, _ in self._parts)
 
     def memory(self) -> bytes:
-        """What memory holds of it."""
+        """The contents of memory: halves widened."""
         return b"".join(widen(part).tobytes() if half else part.tobytes() for part, half in self._parts)
 
 
@@ -97,8 +97,8 @@ def widen(part: Array) -> Array:
 
 
 def fits_half(data: Array) -> bool:
-    """Whether `data` is float32, large, and loses nothing as float16."""
+    """Whether `data` is float32, large, and representable in float16."""
     if data.dtype != F32.numpy or data.size < LEAST:
         return False
-    # Most that do not fit show it soon.
+    # Most that do not fit differ early.
     return all(np.array_equal(round_to_half(x), x) for x in (data.reshape(-1)[:LEAST], data))

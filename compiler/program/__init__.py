@@ -1,1 +1,1 @@
-"""Compiled models as data, for processors and for GPUs, and the static plans of their memory."""
+"""Compiled models as data, for CPUs and for GPUs, and their static memory plans."""

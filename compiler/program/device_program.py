@@ -1,7 +1,7 @@
-"""A model compiled for a GPU, apart from its API: kernels as source text, the memory they share, launches in order.
+"""A model compiled for a GPU, independent of its API: kernels as source text, their memory, launches in order.
 
-load:  create storages (zeroed), upload constants, launch `prepare`, drop the storages that only it used
-run:   upload inputs, carry out `steps`, download outputs
+load:  create storages (zeroed), upload constants, launch `prepare`, release the storages that only it used
+run:   upload inputs, run `steps`, read back outputs
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ Feature = Literal["shader-f16", "subgroups"]
 """Of WebGPU, beyond what all devices have."""
 
 LOAD = "load"
-"""The entry of what runs once, at load."""
+"""The entry that runs once, at load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the elements of a physical shape lie in a 2-D array texture of four components a texel.
+    """The layout of a physical shape in a 2-D array texture of four components a texel.
 
     `tile` = 0, flat: linear element e is component e % 4 of texel t = e // 4, at x = t % 2048, y = t // 2048 % 2048,
     layer t // 2**22. `tile` = L > 0, an image: with c the last axis, w the one before it (extent W) and h all others
     folded, component c % 4 of the texel at x = c // 4 * ceil(W / L) + w // L, y = h, layer w % L. A `tall` image has
     its channels below each other, not side by side: x = w // L, y = h * ceil(C / 4) + c // 4. The rows of an image may
-    stand in several `bands` of R = `height` beside each other: y = h % R, x is h // R * ceil(C / 4) * ceil(W / L) more.
+    be in several `bands` of R = `height` side by side: y = h % R, x is h // R * ceil(C / 4) * ceil(W / L) more.
     In a tall image groups of channels are rows: x is ceil(W / L) more for each band.
     """
 
@@ -49,21 +49,21 @@ class Placement:
 
     @property
     def bytes(self) -> int:
-        """Of all texels: four components of 32 bits."""
+        """The bytes of all texels: four components of 32 bits."""
         return self.width * self.height * self.layers * 16
 
 
 @dataclass(frozen=True, slots=True)
 class Subdimension:
-    """Part of dimension `dim` of a physical shape: `extent` steps of `step` elements along it."""
+    """Part of dimension `dim` of a physical shape: `extent` positions, `step` elements apart."""
 
     dim: int
     step: int
     extent: int
 
 
-Places = Mapping[int, Placement | None]
-"""By value: None where it lies in a buffer."""
+Placements = Mapping[int, Placement | None]
+"""By value: its texture, None for a buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class DeviceValue:
-    """A tensor on the device: `shape` is physical, its elements lie linearly or as the storage's placement says.
-    `dtype` is the model's; what lies on the device is the storage's 32-bit type."""
+    """A tensor on the device: `shape` is physical, its elements are linear or in the storage's placement. `dtype` is
+    the model's; on the device the elements have the storage's type."""
 
     name: str
     storage: int
@@ -90,7 +90,7 @@ class DeviceValue:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A binding of a kernel, in the order of its parameters; `dtype` is what the shader sees."""
+    """A binding of a kernel, in the order of its parameters; `dtype` is that of the shader."""
 
     dtype: DType
     access: Access
@@ -98,9 +98,9 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """What stands ahead of a fragment shader's `source`, in the types of its language: uniforms p0, p1, ..., one of
+    """The declarations before a fragment shader's `source`, in the types of its language: uniforms p0, p1, ..., one of
     `samplers` each, and outputs o0, o1, ... of the type `output`, one for each layer of the grid. A device that draws
-    into fewer layers at once declares the outputs of the others as variables."""
+    to fewer layers at once declares the outputs of the others as variables."""
 
     samplers: tuple[str, ...]
     output: str
@@ -137,9 +137,9 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class HostCall:
-    """Steps `first` to `last` (excluded) of the host's program run in wasm: values in `reads` come from the device
-    before, those in `writes` go to it after; `offsets` in bytes into the host's arena, reads first. `reason` says why
-    not on the device."""
+    """Steps `first` to `last` (excluded) of the host's program run in wasm: values in `reads` are read back from the
+    device before, those in `writes` uploaded after; `offsets` in bytes into the host's arena, reads first. `reason`:
+    why not on the device."""
 
     first: int
     last: int
@@ -153,9 +153,9 @@ class HostCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Digit:
-    """Part of the order in which elements are copied: it counts to `extent`, each time moving `stride` elements in the
-    source, and `weight` along a logical axis (-1 where it always stays inside)."""
+class CopyDimension:
+    """A dimension of a strided copy: `extent` elements, `stride` apart in the source, and `weight` apart along a
+    logical axis (-1 where the copy is always within its limit)."""
 
     extent: int
     stride: int
@@ -165,24 +165,24 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """`bytes` of the bundle's weights from `offset` on, elements of `dtype`, go into `value` at load.
+    """`bytes` of the bundle's weights from `offset` on, elements of `dtype`, are uploaded to `value` at load.
 
-    As they lie, or with `digits`, outermost first, into all of the value's storage in another order: what lies at or
-    beyond the limit of a logical axis is zero.
+    Unchanged, or by the strided copy of `dimensions`, outermost first, over the whole storage of the value: elements at
+    or beyond the limit of a logical axis are zero.
     """
 
     value: int
     offset: int
     bytes: int
     dtype: DType
-    digits: tuple[Digit, ...] | None = None
+    dimensions: tuple[CopyDimension, ...] | None = None
     limits: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
     """An input or output of the model, row-major: the `value` that holds it on the device, -1 for none; the offset in
-    its specification is where it lies in the host's arena, -1 for nowhere. An input may be in both, or in neither."""
+    its specification is that in the host's arena, -1 for none. An input may be in both, or in neither."""
 
     spec: TensorSpec
     value: int
@@ -190,8 +190,8 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A part of the program that is carried out without waiting for the device: steps of the host and what they write,
-    given to the device, if there is a `call` (by its number), then `launches`, by theirs."""
+    """A part of the program without waits for the device: if there is a `call` (by its number), its steps on the host
+    and the upload of their results, then `launches`, by theirs."""
 
     name: str
     call: int | None
@@ -200,7 +200,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class DeviceProgram:
-    """`backend` is the name of its target. `host` is what the calls among `steps` run: a segment for each, in order."""
+    """`backend` is the name of its target. `host` has a segment for each of the calls among `steps`, in order."""
 
     backend: str
     name: str
@@ -225,7 +225,7 @@ class DeviceProgram:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """`load`, where anything is prepared, then `run_0`, `run_1`, ...: one more than there are calls."""
+        """`load`, if anything is prepared, then `run_0`, `run_1`, ...: one more than there are calls."""
         cuts = [i for i, s in enumerate(self.steps) if isinstance(s, HostCall)]
         first = len(self.prepare)
         found = []
@@ -237,8 +237,8 @@ class DeviceProgram:
         return (*([Entry(LOAD, None, range(len(self.prepare)))] if prepares else ()), *found)
 
     @property
-    def crossings(self) -> int:
-        """How often a run waits for the device to hand values to the host, its outputs not counted."""
+    def readbacks(self) -> int:
+        """The number of calls that wait for values from the device; a run's outputs are not counted."""
         return sum(1 for c in self.calls if c.reads)
 
     @property
@@ -249,8 +249,8 @@ class DeviceProgram:
 
 @dataclass(frozen=True, slots=True)
 class CompiledKernel:
-    """What a GPU backend makes of one naive kernel: `params` are its buffers, in which constants may have got another
-    layout, and `placements` where each lies in a texture (None in a buffer)."""
+    """A naive kernel compiled by a GPU backend: `params` are its buffers, of which constants may have another layout,
+    and `placements` the texture of each (None for a buffer)."""
 
     kernel: DeviceKernel
     params: tuple[Buffer, ...]
@@ -258,11 +258,11 @@ class CompiledKernel:
 
 
 class DeviceBackend(Protocol):
-    """A shader language with its schedules. Backends know kernels only, nothing of models."""
+    """A shader language with its schedules. Backends depend on kernels only, not on models."""
 
     @property
     def name(self) -> str:
-        """That of its target."""
+        """The name of its target."""
         ...
 
     @property
@@ -272,29 +272,29 @@ class DeviceBackend(Protocol):
     def costs(self) -> GpuCosts: ...
 
     def fits(self, shape: tuple[int, ...]) -> bool:
-        """Whether a result of this physical shape can be written, and read with neighbours together."""
+        """Whether a result of this physical shape can be written, and its neighbouring elements read as vectors."""
         ...
 
-    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
-        """Where each value lies, by its number: `arguments[i]` are the values of `kernels[i]`'s parameters, -1 for a
-        constant. Values in `fixed` lie flat: they come from or go to memory outside."""
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
+        """The texture of each value, by its number: `arguments[i]` are the values of `kernels[i]`'s parameters, -1 for
+        a constant. Values in `fixed` are linear: they are uploaded or read back."""
         ...
 
     def place_linear(self, elements: int) -> Placement | None:
-        """Where so many elements in linear order lie: in a buffer (None), or in this texture."""
+        """The texture of so many elements in linear order, None for a buffer."""
         ...
 
     def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
         """The order of the elements of a physical shape at `place`, outermost first; None where it is linear. The
-        extents of a dimension may cover more than it has: what lies beyond is padding."""
+        extents of a dimension may exceed it: the rest is padding."""
         ...
 
     def compile_kernel(
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
     ) -> CompiledKernel:
-        """`placements` are of the parameters; None for a constant: its place is for the backend to choose. `choices`
-        are those of the schedule.
+        """`placements` are of the parameters; None for a constant: the backend chooses. `choices` are those of the
+        schedule.
 
-        Raises CannotExpress with the reason where the language cannot say what the kernel computes.
+        Raises CannotExpress with the reason where the language cannot express the kernel.
         """
         ...

@@ -1,4 +1,4 @@
-"""Live ranges: between which steps the memory of a value keeps its contents. Aliases share their owner's memory."""
+"""Live ranges of values, by steps. Aliases share their owner's memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = TypeVar("Value", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Access(Generic[Value]):
-    """The values, constants not among them, that a step reads and writes. All are live during the whole step: a result
+    """The values, without constants, that a step reads and writes. All are live during the whole step: a result
     may replace an operand only as its alias."""
 
     reads: tuple[Value, ...]
@@ -29,7 +29,7 @@ class LiveRange:
 
 
 def owner_of(value: Value, aliases: Mapping[Value, Value]) -> Value:
-    """Whose memory `value` lies in: its own, if it is no alias."""
+    """The owner of the memory of `value`: itself, if it is no alias."""
     while value in aliases:
         value = aliases[value]
     return value

@@ -1,4 +1,4 @@
-"""Static memory plan: where in one arena each stored tensor lies, by its live range."""
+"""Static memory plan: the offset of each stored tensor in one arena, by its live range."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Plan:
 
 
 def plan_memory(requests: list[Request]) -> Plan:
-    """Largest first, each at the lowest gap among those that live at the same time (greedy by size: Pisarchyk and Lee,
-    "Efficient Memory Management for Deep Neural Net Inference", 2020)."""
+    """Largest first, each at the lowest gap among those with overlapping live ranges (greedy by size: Pisarchyk and
+    Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020)."""
     order = sorted(range(len(requests)), key=lambda i: (-requests[i].size, requests[i].first, i))
     sizes = np.asarray([aligned(requests[i].size) for i in order], np.int64)
     firsts = np.asarray([requests[i].first for i in order], np.int64)
     lasts = np.asarray([requests[i].last for i in order], np.int64)
     starts = np.zeros_like(sizes)
     for k, size in enumerate(sizes):
-        meeting = np.flatnonzero((firsts[:k] <= lasts[k]) & (firsts[k] <= lasts[:k]))
-        meeting = meeting[np.argsort(starts[meeting], kind="stable")]
-        ends = starts[meeting] + sizes[meeting]
+        overlapping = np.flatnonzero((firsts[:k] <= lasts[k]) & (firsts[k] <= lasts[:k]))
+        overlapping = overlapping[np.argsort(starts[overlapping], kind="stable")]
+        ends = starts[overlapping] + sizes[overlapping]
         free_from = np.maximum.accumulate(np.concatenate(([0], ends)))
-        fits = starts[meeting] - free_from[:-1] >= size
+        fits = starts[overlapping] - free_from[:-1] >= size
         starts[k] = free_from[np.argmax(fits) if fits.any() else -1]
     offsets = np.zeros_like(starts)
     offsets[order] = starts
@@ -48,11 +48,11 @@ def plan_memory(requests: list[Request]) -> Plan:
 
 
 def lower_bound(requests: list[Request]) -> int:
-    """The most bytes that live at any one step: no plan needs less."""
+    """The most bytes live at any one step: a lower bound of every plan."""
     steps = {r.first for r in requests}
     return max((sum(aligned(r.size) for r in requests if r.first <= s <= r.last) for s in steps), default=0)
 
 
 def aligned(size: int) -> int:
-    """`size` bytes, and what is left of the last cache line."""
+    """`size` bytes rounded up to cache lines."""
     return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT

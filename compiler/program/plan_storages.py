@@ -1,4 +1,4 @@
-"""Which device memory each value lies in: storages are shared over time, by what fits them."""
+"""Assigns device memory to values: storages are shared by values whose live ranges do not overlap."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Need:
 def plan_storages(needs: Sequence[Need]) -> tuple[list[int], list[int]]:
     """The storage of each need, and the size of each storage.
 
-    In order of time, each takes the free storage that fits best, else makes the largest free one larger: a GPU's
-    buffers and textures are objects of their own, so that memory is shared whole or not at all.
+    In order of time, best fit among the free storages, else the largest free one grows: a GPU's buffers and textures
+    are separate objects, shared as a whole or not at all.
     """
     chosen = [0] * len(needs)
     sizes: list[int] = []
     kinds: list[Hashable] = []
-    busy_until: list[int] = []
+    live_until: list[int] = []
     for i in sorted(range(len(needs)), key=lambda i: (needs[i].first, -needs[i].size, i)):
         n = needs[i]
-        free = [s for s in range(len(sizes)) if kinds[s] == n.kind and busy_until[s] < n.first]
+        free = [s for s in range(len(sizes)) if kinds[s] == n.kind and live_until[s] < n.first]
         fitting = [s for s in free if sizes[s] >= n.size]
         if fitting:
             at = min(fitting, key=lambda s: (sizes[s], s))
@@ -38,8 +38,8 @@ def plan_storages(needs: Sequence[Need]) -> tuple[list[int], list[int]]:
             at = len(sizes)
             sizes.append(0)
             kinds.append(n.kind)
-            busy_until.append(0)
+            live_until.append(0)
         sizes[at] = max(sizes[at], n.size)
-        busy_until[at] = max(n.last, n.first)
+        live_until[at] = max(n.last, n.first)
         chosen[i] = at
     return chosen, sizes

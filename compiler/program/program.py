@@ -1,4 +1,4 @@
-"""A compiled model apart from any target: kernels to run in order, and where everything lies in memory."""
+"""A compiled model, independent of the target: kernels in order, and the memory of their arguments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TensorSpec:
 
 
 class Region(Enum):
-    """Memory by what fills it: the bundle's file, `prepare` at load, the inputs and every run."""
+    """Memory by its contents: the bundle's file, the results of `prepare` at load, the values of a run."""
 
     WEIGHTS = "weights"
     PREPARED = "prepared"
@@ -52,8 +52,8 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One launch: `kernel` is an index into Program.kernels, `name` says what this launch computes, `nodes` and `ops`
-    are the ONNX nodes that it covers."""
+    """One launch: `kernel` is an index into Program.kernels, `name` is that of this launch, `nodes` and `ops` are
+    the ONNX nodes that it covers."""
 
     kernel: int
     name: str
@@ -64,13 +64,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`kernels` are lowered for one target and each different from the others; `steps` run in order. `arena` is the
-    number of bytes for inputs, outputs and everything between.
+    """`kernels` are lowered for one target and distinct; `steps` run in order. `arena` is the number of bytes for
+    inputs, outputs and intermediates.
 
-    `keys` say what each kernel's code depends on, for a cache; none means that nothing of it is kept. The steps
-    `prepare` run once, at load: from the weights they fill the `prepared` bytes, which are read like weights.
-    `segments`: steps `first` to `last` (excluded) that run on their own, in a program that a device calls for what it
-    cannot do itself.
+    `keys` are the cache keys of the kernels' code; empty for no caching. The steps `prepare` run once, at load: from
+    the weights they fill the `prepared` bytes, which are read like weights. `segments`: steps `first` to `last`
+    (excluded) that run separately, in the host program of a device program.
     """
 
     name: str
@@ -87,7 +86,7 @@ class Program:
 
 
 def segment_entry(number: int) -> str:
-    """The function that runs a segment of a program which has them."""
+    """The name of the function that runs a segment."""
     return f"segment_{number}"
 
 
@@ -105,19 +104,19 @@ def check_wasm32(name: str, code: int, weights: int, arena: int) -> None:
 
 
 def read_tensor(memory: Array, spec: TensorSpec) -> Array:
-    """A copy of the tensor that lies in `memory` (uint8) at its offset."""
+    """A copy of the tensor at its offset in `memory` (uint8)."""
     data = memory[spec.offset : spec.offset + spec.bytes].tobytes()
     return np.frombuffer(data, spec.dtype.numpy).reshape(spec.shape).copy()
 
 
 def write_tensor(memory: Array, spec: TensorSpec, data: Array) -> None:
-    """Copies `data` to where the tensor lies in `memory` (uint8)."""
+    """Copies `data` to the tensor's offset in `memory` (uint8)."""
     flat = np.ascontiguousarray(data, spec.dtype.numpy).reshape(-1)
     memory[spec.offset : spec.offset + spec.bytes] = flat.view(np.uint8)
 
 
 def check_inputs(specs: tuple[TensorSpec, ...], inputs: Mapping[str, Array]) -> None:
-    """InputError unless `inputs` has exactly the arrays that `specs` ask for."""
+    """InputError unless `inputs` has exactly the arrays of `specs`."""
     expected = {s.name for s in specs}
     wrong = sorted(set(inputs) ^ expected)
     if wrong:

@@ -1,1 +1,1 @@
-"""What concerns the process and the machine: cache on disk, memory limits, recursion depth, garbage collector."""
+"""Process and machine: cache on disk, memory limits, recursion depth, garbage collector."""

@@ -1,9 +1,9 @@
-"""Results of earlier builds, on disk: pieces of code by a hash of everything that they were made from.
+"""Results of earlier builds, on disk: pieces of code by a hash of all their inputs.
 
-Any number of processes may use one folder: an entry is written aside and then renamed, and carries a checksum, so that
-whoever reads it finds all of it or nothing. What cannot be read counts as not there; a folder that cannot be written to
-is left alone, and `note` says so. What it holds is run, so a folder or an entry that other users can write to, or that
-belongs to one, is passed over. Where the folder grows too large, the least recently read entries go.
+Any number of processes may use one folder: an entry is written to a temporary file and then renamed, and has a
+checksum, so that a reader finds all of it or nothing. An unreadable entry counts as missing; with a read-only folder
+nothing is written, and `note` reports it. Entries are executed, so a folder or an entry that other users can write to,
+or that belongs to one, is ignored. Where the folder exceeds its limit, the least recently read entries are deleted.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _CHECKSUM_BYTES = 32
 _SUFFIX = ".entry"
 _UNFINISHED = ".unfinished"
 _TOUCHED_SECONDS = 3600.0
-"""An entry that is read is marked as used, but not more often than this; a file that was left unfinished is litter
-after as long."""
+"""The access time of an entry that is read is updated at most this often; an unfinished file older than this is
+deleted."""
 
 
 class Cache:
     """Entries by kind ("code", "object", ...) and key. Without a folder they last as long as this object.
 
-    `hits` and `misses` count what `get` was asked for, each entry once.
+    `hits` and `misses` count the first `get` of each entry.
     """
 
     def __init__(self, folder: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
@@ -48,7 +48,7 @@ class Cache:
         self._wrote = False
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """What was put here, by this process or another; None where there is no such entry, or a damaged one."""
+        """The entry's data, from this process or another; None for a missing or damaged entry."""
         name = f"{kind}-{key}"
         data = self._memory.get(name)
         if data is None and self.folder is not None:
@@ -62,7 +62,7 @@ class Cache:
         return data
 
     def put(self, kind: str, key: str, data: bytes) -> None:
-        """Keeps `data`; that it cannot be written is no error."""
+        """Stores `data`; a failure to write is no error."""
         name = f"{kind}-{key}"
         self._memory[name] = data
         if self.folder is not None and self.note is None:
@@ -73,7 +73,7 @@ class Cache:
                 self.note = f"nothing is written to {self.folder}: {error.strerror or error}"
 
     def trim(self) -> None:
-        """Drops what was not used for longest, where the folder is above its limit, until a quarter of that is free."""
+        """Deletes the least recently used entries of a folder above its limit, down to three quarters of it."""
         if self.folder is None or not self._wrote:
             return
         self._wrote = False
@@ -151,8 +151,8 @@ def _checksum(name: str, packed: bytes) -> bytes:
 
 
 def distrust(status: os.stat_result) -> str | None:
-    """Why a folder or a file of this status may hold what another user wrote; None where it does not, and where the
-    system has no such users."""
+    """Why a folder or a file of this status may have contents by another user; None if it cannot, or if the system has
+    no such users."""
     if not hasattr(os, "geteuid"):
         return None
     if status.st_uid != os.geteuid():
@@ -163,28 +163,27 @@ def distrust(status: os.stat_result) -> str | None:
 
 
 def open_cache(*, enabled: bool = True) -> Cache:
-    """The user's cache, in the folder that WEBNN_COMPILE_CACHE_DIR names or else where the system keeps caches. Where
-    it is not `enabled`, one that ends with the process; so too, with a warning, where other users may have written to
-    the folder."""
+    """The user's cache, in the folder of WEBNN_COMPILE_CACHE_DIR or else the system's folder for caches. Not `enabled`,
+    or, with a warning, where other users may have written to the folder: one in memory."""
     if not enabled:
         return Cache(None)
     named = os.environ.get(FOLDER_VARIABLE)
     folder = Path(named) if named else _usual_folder()
     reason = None
-    # What a link leads to is checked, and used.
+    # The target of a link is checked, and used.
     with suppress(OSError, RuntimeError):
         folder = folder.resolve()
         reason = distrust(folder.stat())
     if reason is None:
         return Cache(folder)
-    known = Cache(None)
-    known.note = f"the cache folder {folder} is passed over: {reason}"
+    temporary = Cache(None)
+    temporary.note = f"the cache folder {folder} is passed over: {reason}"
     warnings.warn(
-        f"{known.note}, and what it holds is run; make it yours alone (chown, chmod go-w), or name another "
+        f"{temporary.note}, and what it holds is run; make it yours alone (chown, chmod go-w), or name another "
         f"folder by {FOLDER_VARIABLE}",
         stacklevel=3,
     )
-    return known
+    return temporary
 
 
 def _usual_folder() -> Path:
@@ -194,14 +193,14 @@ def _usual_folder() -> Path:
 
 
 def key_of(*parts: object) -> str:
-    """A key of everything that an entry depends on, this compiler included: values whose text says all of them."""
+    """A key of all that an entry depends on, this compiler included: values that their text identifies."""
     text = "\0".join(str(p) for p in (compiler_sources(), *parts))
     return sha256(text.encode()).hexdigest()
 
 
 @cache
 def compiler_sources() -> str:
-    """A hash of the compiler's own source files: another version of any of them finds no entry of this one."""
+    """A hash of the compiler's own source files: no other version of any of them finds entries of this one."""
     digest = sha256()
     root = Path(__file__).parent.parent
     for path in sorted(root.rglob("*.py")):

@@ -8,6 +8,6 @@ ALLOCATIONS = 20_000
 
 
 def collect_less_often() -> None:
-    """Trees of millions of nodes are made and dropped: by its default of 700 allocations the collector takes a fifth of
-    the time, and finds no more."""
+    """Trees of millions of nodes are made and dropped: at its default of 700 allocations the collector takes a fifth of
+    the time, and frees no more."""
     gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])

@@ -1,4 +1,4 @@
-"""Limits of what compiling a model takes: a file of a few bytes can describe a huge computation."""
+"""Limits of a compilation's resources: a file of a few bytes can describe a huge computation."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ NODES = 250_000
 """Nodes of a model once its functions are inlined. Large language models have 50,000, and take minutes to compile."""
 
 ELEMENTS = 2**31 - 1
-"""Elements of a tensor, also as it lies in memory with its padding: the indices of every target are int32."""
+"""Elements of a tensor, with the padding of its layout: the indices of every target are int32."""
 
 RANK = 64
-"""Dimensions of a tensor, as NumPy has them: models use 8 at most, and a few bytes can declare 2**31."""
+"""Dimensions of a tensor, NumPy's limit: models use 8 at most, and a few bytes can declare 2**31."""
 
 FOLD_BYTES = 64 * 2**20
 """A result that depends on constants alone is computed at compile time up to this size, or where it has no more
 elements than its operands; else the model computes it at run time, which costs less than a download of that size."""
 
 FOLD_STEPS = 2**32
-"""The same for the elements that computing it takes, those added up included: about a minute in NumPy."""
+"""The same for the elements evaluated for it, those of reductions included: about a minute in NumPy."""
 
 COPIES = 5
-"""So many times a build holds the constants that a model keeps, as read, packed and written. For wasm the peak grows by
-5.0 bytes for each byte of weights (measured)."""
+"""Copies of a model's constants that a build holds: as read, packed and written. For wasm the peak grows by 5.0 bytes
+for each byte of weights (measured)."""
 
 _SHARE = 3 / 4
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -50,7 +50,7 @@ class CompileMemory:
     def take(self, size: int, what: str) -> None:
         """Counts `size` bytes before importing allocates them. `what` names node or tensor.
 
-        Raises InputError where they make more than the limit.
+        Raises InputError where the total exceeds the limit.
         """
         self._taken += size
         if self._taken > self._limit:
@@ -62,7 +62,7 @@ class CompileMemory:
     def keep(self, sizes: Mapping[str, int]) -> None:
         """Checks the constants that the imported model keeps: bytes by name.
 
-        Raises InputError, which names the largest, where building with them takes more than the limit.
+        Raises InputError, which names the largest, where a build with them exceeds the limit.
         """
         total = sum(sizes.values())
         if total * COPIES > self._limit:
@@ -80,14 +80,14 @@ class CompileMemory:
 
 
 def check_rank(rank: int, what: str) -> None:
-    """Raises InputError for a tensor of more dimensions than are supported; `what` says which one."""
+    """Raises InputError for a tensor of more dimensions than are supported; `what` names it."""
     if rank > RANK:
         raise InputError(f"{what} has {rank} dimensions, and a tensor may have {RANK}; give the model smaller shapes")
 
 
 def check_elements(shape: Sequence[int], what: str) -> None:
-    """Raises InputError for a tensor of more elements than indices can count, or of too many dimensions; `what` says
-    which one."""
+    """Raises InputError for a tensor of more elements than indices can count, or of too many dimensions; `what` names
+    it."""
     check_rank(len(shape), what)
     count = prod(shape)
     if count > ELEMENTS:
@@ -115,7 +115,7 @@ def format_size(size: int) -> str:
 
 
 def parse_size(text: str) -> int | None:
-    """The bytes of a size such as 4GiB, 4GB, 1.5g or 4096; None where `text` is none, or 0."""
+    """The bytes of a size such as 4GiB, 4GB, 1.5g or 4096; None where `text` is no size, or 0."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?)b?|b)?", text.strip().lower(), re.ASCII)
     if match is None:
         return None
@@ -125,7 +125,7 @@ def parse_size(text: str) -> int | None:
 
 
 def machine_memory() -> int:
-    """Bytes of memory that this process may take: those of the machine, or of its container."""
+    """Bytes of memory available to this process: those of the machine, or of its container."""
     sizes = [_physical_memory()]
     for path in _CGROUP_LIMITS:
         with suppress(OSError, ValueError):

@@ -7,5 +7,5 @@ from pathlib import Path
 
 
 def printable(path: str | Path) -> str:
-    """A path as text, also where its bytes are no text."""
+    """A path as text, also where its bytes are not valid text."""
     return os.fsencode(path).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Room for walks over expressions, which recurse as deep as these are."""
+"""A recursion limit for walks over expressions, which recurse as deep as these are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FRAMES = 5_000
-"""Python frames. An expression is as deep as fusion lets it grow (`tensor/fuse/measure.DEPTH_LIMIT`) or as an operator
-makes it (`ops/broadcast.MOST_OPERANDS`), and a walk takes three or four frames a level: a model's size adds nothing."""
+"""Python frames. The depth of an expression is bounded by fusion (`tensor/fuse/measure.DEPTH_LIMIT`) and by operators
+(`ops/broadcast.MOST_OPERANDS`), not by the model's size; a walk takes three or four frames a level."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Tensors: an operator says here what it computes, element by element."""
+"""Tensors: operators as expressions of their elements."""
 
 from .tensor import Tensor, compute, constant, placeholder, reduce
 

@@ -14,9 +14,9 @@ from .tensor import Tensor, compute
 
 
 def add_relayouts(program: TensorProgram) -> TensorProgram:
-    """A copy behind each graph input that a convolution reads, and before each graph output that one makes.
+    """A copy after each graph input that a convolution reads, and before each graph output that one produces.
 
-    Graph inputs and outputs lie row-major; the copies change the layout and write the border.
+    Graph inputs and outputs are row-major; the copies change the layout and write the halo.
     """
     readers: dict[Tensor, list[Tensor]] = {}
     for t in program.tensors:

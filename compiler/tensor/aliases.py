@@ -1,5 +1,5 @@
-"""Groups that compute nothing: their output lies, byte for byte, as what they read (Reshape, a Transpose that the
-layouts cancel), so both share memory and no kernel runs."""
+"""Groups that compute nothing: their output has the bytes of their operand (Reshape, a Transpose that the layouts
+cancel), so both share memory and no kernel runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tensor import Tensor
 def find_aliases(
     groups: tuple[Group, ...], layouts: Mapping[Tensor, Layout], fixed: set[Tensor]
 ) -> dict[Tensor, Tensor]:
-    """Output -> the tensor whose memory it is. Tensors in `fixed` (graph inputs) and constants lend no memory."""
+    """Output -> the tensor whose memory it shares: neither one in `fixed` (graph inputs) nor a constant."""
     found: dict[Tensor, Tensor] = {}
     for g in groups:
         if not isinstance(g.body, Load) or g.reduce is not None or g.body.guard is not None:

@@ -1,4 +1,4 @@
-"""From a group to a kernel of naive loops over its output as it lies in memory."""
+"""From a group to a kernel of naive loops over its output in memory order."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .tensor import Tensor
 
 
 def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout], *, fill_border: bool = True) -> Kernel:
-    """Parameters: what the group reads, in order, then its output. Loops follow the output's layout, outermost first;
-    reduction loops stand inside them around an accumulator. The border of the output, if any, is filled with zeros,
-    unless it is known to hold them."""
+    """Parameters: the group's operands, in order, then its output. Loops follow the output's layout, outermost first,
+    reduction loops inside them around an accumulator. The halo of the output, if any, is filled with zeros if
+    `fill_border`."""
     layout = layouts[group.output]
     loops = _axes(group, layout, rounded=True)
     reads, values = _place_reads(group, layouts, loops)
@@ -40,8 +40,8 @@ def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout], *, f
 
 
 def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:
-    """A loop variable per logical axis; with `rounded`, over the rounded-up extent (what lies there is never used), if
-    that saves the rest of a vector: whole ones may have room after them, too."""
+    """A loop variable per logical axis; with `rounded`, over the rounded-up extent (the padding is never used), if
+    that saves a partial vector; whole vectors may be padded, too."""
     made = {}
     for d, v in enumerate(group.axes):
         extent = v.extent
@@ -54,7 +54,7 @@ def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:
 def _place_reads(
     group: Group, layouts: Mapping[Tensor, Layout], loops: Mapping[int, Var]
 ) -> tuple[list[Buffer], tuple[Expr, Expr | None]]:
-    """The buffers read, as they lie in memory, and the group's expressions over them and the new loop variables."""
+    """The buffers read, in their layouts, and the group's expressions over them and the new loop variables."""
     env: dict[Var, Expr] = {v: loops[d] for d, v in enumerate(group.axes)}
     body = substitute(group.body, env)
     reduction = None if group.reduce is None else substitute(group.reduce.value, env)
@@ -84,7 +84,7 @@ def _place_reads(
 
 
 def _constant_layout(t: Tensor, wide: Var | None, values: list[Expr]) -> Layout:
-    """Row-major, with the dimension that moves with the innermost loop last and as long as that loop."""
+    """Row-major, with the dimension indexed by the innermost loop last and as long as that loop."""
     layout = Layout.row_major(t.shape)
     if wide is None:
         return layout
@@ -109,8 +109,8 @@ def _border_covers(x: Load, layout: Layout) -> bool:
 
 
 def _in_range(group: Group, loops: Mapping[int, Var], values: tuple[Expr, Expr | None]) -> bool:
-    """Whether loops over rounded-up extents are proved to read inside every buffer still, and no guard is needed just
-    for what is never used."""
+    """Whether loops over rounded-up extents are proved to stay in bounds of every buffer, and no guard is needed for
+    padding alone."""
     rounded = {loops[d] for d, a in enumerate(group.axes) if loops[d].extent != a.extent}
     if not rounded:
         return True
@@ -145,7 +145,7 @@ def _fill_border(out: Buffer, layout: Layout) -> list[Stmt]:
     """Zeros around the interior: for each padded dimension, outermost first, the slabs before and after."""
     fills: list[Stmt] = []
     zero = Const(0.0 if out.dtype.is_float else 0, out.dtype)
-    for place, axis in enumerate(layout.order):
+    for position, axis in enumerate(layout.order):
         lo, hi = layout.pad[axis]
         for start, count in ((0, lo), (lo + layout.shape[axis], hi)):
             if not count:
@@ -154,10 +154,10 @@ def _fill_border(out: Buffer, layout: Layout) -> list[Stmt]:
             indices: list[Expr] = []
             for p, a in enumerate(layout.order):
                 inner_lo = layout.pad[a][0]
-                if p < place:
+                if p < position:
                     v = Var(f"b{a}", layout.shape[a])
                     indices.append(v + inner_lo if inner_lo else v)
-                elif p == place:
+                elif p == position:
                     v = Var(f"b{a}", count)
                     indices.append(v + start if start else v)
                 else:

@@ -1,13 +1,12 @@
-"""Whether Winograd's algorithm pays for a convolution on a GPU, and by which tiles: an estimate of what each way costs.
+"""Whether Winograd's algorithm pays for a convolution on a GPU, and with which tiles: a cost model.
 
-The unit is a multiply-add. A kernel takes as long as its arithmetic with what that loads from caches, or as its traffic
-with memory, whichever is longer, and its launch. Windows and products of F(4x4) are 2.25 times what the image is, its
-filters 4 times; of F(2x2) 4 and 1.8 times, of F(4x2) 3 and 2.7. So F(4x4) wins where there are pixels enough; with few
-of them the filters' bytes decide (of 512 x 512 channels at 7 x 7 pixels they take longer to read than the direct
-convolution to compute).
+The unit is a multiply-add. A kernel takes as long as its arithmetic and loads from caches, or as its memory traffic,
+whichever is longer, plus its launch. Windows and products of F(4x4) are 2.25 times the image, its filters 4 times; of
+F(2x2) 4 and 1.8 times, of F(4x2) 3 and 2.7. So F(4x4) wins where there are enough pixels; with few of them the filters'
+bytes decide (of 512 x 512 channels at 7 x 7 pixels they take longer to read than the direct convolution to compute).
 
-A page waits for every shader before its first result. Convolutions of the same shapes share theirs, so it is what all
-of them save together that must amortise the time to compile them.
+A page waits for every shader before its first result. Convolutions of the same shapes share their shaders, so all of
+them together must amortise the time to compile these.
 """
 
 from __future__ import annotations
@@ -28,9 +27,8 @@ TAPS = 3
 
 
 def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[tuple[int, ...]], bool]) -> Choice:
-    """For each convolution the tiles of F(m x k, 3 x 3), by what they cost; None first where the direct convolution is
-    as good. `order` is that of the windows' dimensions; `fits`: whether a device can hold a tensor of a physical
-    shape."""
+    """For each convolution the tiles of F(m x k, 3 x 3), by cost; None first where the direct convolution is as good.
+    `order` is that of the windows' dimensions; `fits`: whether a device can hold a tensor of a physical shape."""
 
     def choose(t: Tensor, conv: Convolution, alike: int) -> Sequence[OutputTile | None]:
         channels, filters = conv.x.shape[1], t.shape[1]
@@ -69,10 +67,10 @@ def _direct(t: Tensor, conv: Convolution, costs: GpuCosts) -> float:
 
 def _by_tiles(t: Tensor, conv: Convolution, tile: OutputTile, costs: GpuCosts) -> float:
     channels, filters, window = conv.x.shape[1], t.shape[1], _window(tile)
-    planes, tiles = prod(window), _tiles(t, tile)
-    windows, products = (planes * tiles * c for c in (channels, filters))
+    matrices, tiles = prod(window), _tiles(t, tile)
+    windows, products = (matrices * tiles * c for c in (channels, filters))
     total = _kernel(
-        windows * filters * _loading(tiles, 1, costs), windows + products + planes * channels * filters, costs
+        windows * filters * _loading(tiles, 1, costs), windows + products + matrices * channels * filters, costs
     )
     for transformed, image in ((windows, conv.x), (products, t)):
         # An operation for each row or column of a window, and a load of four for each row of a tile or window.

@@ -1,8 +1,8 @@
-"""How each materialised tensor lies in memory: channels last where convolutions live, with the zeros around it.
+"""The layout of each materialised tensor: channels last for convolutions, with a halo of zeros.
 
 Layout belongs to the stored value, not to the operator: a group computes over logical indices, and `build_kernel` maps
-those to where each value lies. So no transposes arise that would have to be cancelled; a model's own Transpose whose
-result lies as its operand does becomes an alias (see `aliases`).
+those to each value's layout. So no transposes arise that would have to be cancelled; a model's own Transpose whose
+result has the bytes of its operand becomes an alias (see `aliases`).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads
 from .fuse import Group
 from .order_columns import order_columns
+from .pad_matrices import pad_matrices
 from .program import TensorProgram
-from .spread_planes import spread_planes
 from .tensor import Tensor
 
 CHANNEL_ALIGN = 4
-"""Channels are rounded up to a multiple of this: a v128, a vec4f, a texel hold four."""
+"""Channels are rounded up to a multiple of this: the elements of a v128, a vec4f, a texel."""
 
 BORDER_LIMIT = 8
-"""Widest zero border, in elements a side, that a producer writes for a convolution to read."""
+"""Widest halo, in elements a side, that a producer writes for a convolution to read."""
 
 
 Borders = dict[Tensor, tuple[tuple[int, int], ...]]
@@ -35,8 +35,8 @@ Borders = dict[Tensor, tuple[tuple[int, int], ...]]
 
 
 def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tensor, ...], t: Tensor) -> bool:
-    """Same rank, spatial axis d moving index d, and no other operand but weights: the product of two computed tensors
-    is a matrix product, which looks alike but wants its operands as they are."""
+    """Same rank, spatial axis d in index d, and no other operand but weights: the product of two computed tensors is a
+    matrix product, which looks alike but reads its operands row-major."""
     if t.is_constant or t.rank != len(axes) or t.rank < 3 or t.dtype != F32:
         return False
     sites = list(loads(reduction.value))
@@ -49,7 +49,7 @@ def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tenso
 
 
 def is_spatial(indices: tuple[Expr, ...], axes: tuple[Var, ...]) -> bool:
-    """Index d of each spatial dimension moves with axis d, or that axis has one position."""
+    """Index d of each spatial dimension depends on axis d, or that axis has one position."""
     if len(indices) != len(axes):
         return False
     return all(
@@ -68,7 +68,7 @@ def choose_layout(
     policy: LayoutPolicy = CPU_LAYOUTS,
     costs: CpuCosts = CPU_COSTS,
 ) -> dict[Tensor, Layout]:
-    """The layout of every graph input and group output; constants lie row-major until a schedule packs them."""
+    """The layout of every graph input and group output; constants are row-major until a schedule packs them."""
     fixed = {t for _, t in (*program.inputs, *program.outputs)}
     last: set[Tensor] = set()
     for g in groups:
@@ -90,20 +90,20 @@ def choose_layout(
         if t.rank >= 3 and t.dtype == F32:
             align = CHANNEL_ALIGN if policy.few_channels or t.shape[1] >= CHANNEL_ALIGN else 1
             layouts[t] = Layout.channels_last(t.shape, align=align, pad=borders.get(t))
-    layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.planes)
+    layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.windows)
     layouts.update(order_columns(groups, layouts, fixed))
     return layouts
 
 
 def _windows(t: Tensor, policy: LayoutPolicy, costs: CpuCosts) -> Layout:
-    """Of the tensors that are written in many planes at once."""
+    """The layout of Winograd's windows: many matrices, written at once."""
     if policy.windows is None:
-        return spread_planes(t.shape, t.dtype, costs)
+        return pad_matrices(t.shape, t.dtype, costs)
     return replace(Layout.row_major(t.shape), order=policy.windows)
 
 
 def row_major(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Tensor, Layout]:
-    """Every graph input and group output as ONNX lays it out."""
+    """Every graph input and group output row-major, as in ONNX."""
     inputs = (t for _, t in program.inputs)
     return {t: Layout.row_major(t.shape) for t in (*inputs, *(g.output for g in groups))}
 
@@ -122,7 +122,7 @@ def _spread(groups: tuple[Group, ...], last: set[Tensor]) -> None:
 
 
 def _keeps_axes(g: Group) -> bool:
-    """Whether each output axis d is read through dimension d (element-wise, concat, slice, resize, pad)."""
+    """Whether each output axis d indexes dimension d of the operands (element-wise, concat, slice, resize, pad)."""
     for x in loads(g.body):
         if len(x.indices) == len(g.axes) and not is_spatial(x.indices, g.axes):
             return False
@@ -154,13 +154,14 @@ def _borders(groups: tuple[Group, ...]) -> Borders:
 
 
 def _equal_borders(borders: Borders, groups: tuple[Group, ...]) -> Borders:
-    """One border for all tensors of a shape that have any, and for those that are added to them: kernels that differ in
-    nothing else are one kernel then, and the tensors may share memory. Costs their bytes, as nobody writes borders."""
+    """One halo for all tensors of a shape that have any, and for those that are added to them: kernels that differ in
+    nothing else become one, and the tensors may share memory. Costs only bytes: halos rely on zero-initialised
+    memory."""
     widest: dict[tuple[int, ...], tuple[tuple[int, int], ...]] = {}
     for t, border in borders.items():
         if any(map(any, border)):
-            known = widest.get(t.shape, border)
-            widest[t.shape] = tuple((max(a, c), max(b, d)) for (a, b), (c, d) in zip(known, border, strict=True))
+            other = widest.get(t.shape, border)
+            widest[t.shape] = tuple((max(a, c), max(b, d)) for (a, b), (c, d) in zip(other, border, strict=True))
     reduced = {x.buffer for g in groups if g.reduce is not None for x in loads(g.reduce.value)}
     added = {t for g in groups for t in g.reads if t.buffer not in reduced}
     bordered = {t for t, border in borders.items() if any(map(any, border))}
@@ -174,7 +175,7 @@ def reach_of(index: Expr, extent: int) -> tuple[int, int] | None:
 
 
 def guard_is_bounds(x: Load) -> bool:
-    """Whether the guard says just that the indices are in range, so that a border of zeros means the same."""
+    """Whether the guard is exactly the bounds check of the indices, so that a halo of zeros is equivalent."""
     if x.guard is None or len(x.indices) < 3:
         return False
     edges = []

@@ -1,4 +1,4 @@
-"""Whether Winograd's algorithm pays for a convolution, and by which tiles: an estimate of what each way costs."""
+"""Whether Winograd's algorithm pays for a convolution on a CPU, and with which tiles: a cost model."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ LANES = 4
 
 
 def choose_tile(costs: CpuCosts) -> Choice:
-    """For each convolution the tiles of F(m x k, 3 x 3), by what they cost; None first where the direct convolution is
-    as good."""
+    """For each convolution the tiles of F(m x k, 3 x 3), by cost; None first if the direct convolution is as good."""
 
     def choose(t: Tensor, conv: Convolution, _alike: int) -> Sequence[OutputTile | None]:
         if conv.weights.shape[2:] != (3, 3):
@@ -48,8 +47,8 @@ def _by_tiles(t: Tensor, conv: Convolution, tile: OutputTile, costs: CpuCosts) -
 
 
 def _products(count: int, rows: int, columns: int, depth: int, costs: CpuCosts) -> float:
-    """Of matrices whose weights are read once: what takes longer, multiplying or bringing the weights. Each register
-    tile takes as long as a full one where its rows are too few to hide latencies."""
+    """Of matrices whose weights are read once: the larger of arithmetic and weight traffic. A register tile takes as
+    long as a full one where its rows are too few to hide latencies."""
     tile = costs.product_rows
     work = max(rows, tile // 2 * ceil(rows / tile)) * _vectors(columns) * (depth + costs.product_overhead)
     return count * max(work, depth * columns * F32.bytes / costs.bytes_per_operation)

@@ -1,4 +1,4 @@
-"""The value of tensors by NumPy over index grids: what constant folding uses, and a reference for every kernel."""
+"""Evaluates tensors by NumPy over index grids, for constant folding and as the reference of every kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tensors are convolutions that other algorithms compute too."""
+"""Recognises the convolutions that Winograd's algorithm can compute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Convolution:
 
 
 def match_convolution(t: Tensor) -> Convolution | None:
-    """The two-dimensional convolution of unit strides and one group, with constant weights, that `t` is."""
+    """`t` as a two-dimensional convolution of unit strides and one group, with constant weights; None if it is none."""
     reduce = t.body
     if not isinstance(reduce, Reduce) or reduce.op != "sum" or reduce.init.value or t.dtype != F32 or t.rank != 4:
         return None

@@ -1,4 +1,4 @@
-"""Which way round an operand of a matrix product lies, if the model has it transposed (the keys of attention)."""
+"""The layout of a matrix product's operand that the model has transposed (the keys of attention)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from .tensor import Tensor
 def order_columns(
     groups: tuple[Group, ...], layouts: Mapping[Tensor, Layout], fixed: set[Tensor]
 ) -> dict[Tensor, Layout]:
-    """New layouts for tensors that a product of two computed tensors reads along its columns, but that lie along its
-    reduction: the columns become innermost, so that the product loads vectors and its producer scatters instead, once.
+    """New layouts for tensors that a product of two computed tensors reads along its columns, but whose innermost axis
+    is its reduction: the columns become innermost, so that the product loads vectors and its producer scatters instead,
+    once.
 
-    Only what one kernel reads is turned, at one place, and not what is `fixed` (graph inputs and outputs).
+    Only for tensors with a single read, and not for `fixed` ones (graph inputs and outputs).
     """
     readers = Counter(t for g in groups for t in g.reads)
-    turned: dict[Tensor, Layout] = {}
+    transposed: dict[Tensor, Layout] = {}
     for g in groups:
         if g.reduce is None or g.reduce.op != "sum" or not g.axes:
             continue
@@ -37,14 +38,14 @@ def order_columns(
             t = by_buffer[c.b.buffer]
             movable = t not in fixed and not t.is_constant and readers[t] == 1 and layouts[t].is_row_major
             alone = all(x.buffer is not c.b.buffer for x in (*loads(c.a), *loads(g.body)))
-            place = _place_of(column, c.b)
-            if movable and alone and place is not None:
-                order = (*(d for d in range(t.rank) if d != place), place)
-                turned[t] = replace(layouts[t], order=order)
-    return turned
+            dimension = _dimension_of(column, c.b)
+            if movable and alone and dimension is not None:
+                order = (*(d for d in range(t.rank) if d != dimension), dimension)
+                transposed[t] = replace(layouts[t], order=order)
+    return transposed
 
 
-def _place_of(column: Var, b: Load) -> int | None:
-    """The dimension that is indexed by just `column`, if no other index mentions it."""
-    places = [d for d, i in enumerate(b.indices) if column in free_vars(i)]
-    return places[0] if len(places) == 1 and affine(b.indices[places[0]]) == affine(column) else None
+def _dimension_of(column: Var, b: Load) -> int | None:
+    """The dimension that is indexed by `column` alone, if no other index uses it."""
+    found = [d for d, i in enumerate(b.indices) if column in free_vars(i)]
+    return found[0] if len(found) == 1 and affine(b.indices[found[0]]) == affine(column) else None

@@ -1,4 +1,4 @@
-"""Where each stored tensor lies in the arena: live ranges, sharing by aliases and in place, then the memory plan."""
+"""The offset of each stored tensor in the arena: live ranges, sharing by aliases and in place, then the memory plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """`offset` in bytes into an arena of `peak` bytes; `owner` is whose memory a tensor shares, or itself."""
+    """`offset` in bytes into an arena of `peak` bytes; `owner` is the tensor whose memory it shares, or itself."""
 
     owner: Mapping[Tensor, Tensor]
     offset: Mapping[Tensor, int]
@@ -43,10 +43,10 @@ def place_tensors(
     size: dict[Tensor, int] = {}
     for t, root in owner.items():  # an alias may have its channels rounded up where its owner has not
         size[root] = max(size.get(root, 0), _bytes(t, layouts))
-    # The page writes all inputs before the first step; one that nothing reads keeps its memory during that step.
+    # The page writes all inputs before the first step; an unused one keeps its memory during that step.
     plan = plan_memory([Request(n, max(ranges[t].first, 0), max(ranges[t].last, 0)) for t, n in size.items()])
-    where = dict(zip(size, plan.offsets, strict=True))
-    return Stored(owner, {t: where[root] for t, root in owner.items()}, plan.peak)
+    offset = dict(zip(size, plan.offsets, strict=True))
+    return Stored(owner, {t: offset[root] for t, root in owner.items()}, plan.peak)
 
 
 def _find_in_place(
@@ -56,8 +56,8 @@ def _find_in_place(
     inputs: tuple[Tensor, ...],
     ranges: Mapping[Tensor, LiveRange],
 ) -> dict[Tensor, Tensor]:
-    """The results that take the place of an operand which nothing reads later, and whose memory that is. `ranges` are
-    those of the tensors where only `aliases` share memory."""
+    """The results computed in place of an operand at its last use, with the owner of that memory. `ranges` are those of
+    the tensors where only `aliases` share memory."""
     found: dict[Tensor, Tensor] = {}
     last = {t: r.last for t, r in ranges.items()}
 
@@ -77,7 +77,7 @@ def _find_in_place(
 
 
 def _overwritable(g: Group, layouts: Mapping[Tensor, Layout]) -> Tensor | None:
-    """What the group reads only at the very element that it writes, in the same layout: the result may replace it."""
+    """An operand read only at the element that the group writes, in the same layout: the result may replace it."""
     here = layouts[g.output]
     for t in g.reads if not g.scratch else ():
         if t.is_constant or t.dtype != g.output.dtype or layouts[t] != here:

@@ -1,4 +1,4 @@
-"""A model as tensors: what lower_graph makes and fuse reads."""
+"""A model as tensors: the result of lower_graph, the input of fuse."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .tensor import Tensor
 @dataclass(frozen=True, slots=True)
 class TensorProgram:
     """`tensors` are all computed tensors in topological order; `origins` names the ONNX nodes they come from.
-    Those in `stored` are not to be fused away, although nothing else asks for them: a copy that changes the layout.
-    `channels_last` are buffers of images whose readers or makers do not show that they are, `planes` buffers that are
-    written in many planes at once."""
+    Those in `stored` are always materialised: copies that change the layout. `channels_last` are buffers of images that
+    are not recognised by their readers or producers, `windows` buffers of Winograd's windows, in the transform
+    domain."""
 
     inputs: tuple[tuple[str, Tensor], ...]
     outputs: tuple[tuple[str, Tensor], ...]
@@ -22,4 +22,4 @@ class TensorProgram:
     origins: Mapping[Tensor, Origin]
     stored: frozenset[Tensor] = frozenset()
     channels_last: frozenset[Buffer] = frozenset()
-    planes: frozenset[Buffer] = frozenset()
+    windows: frozenset[Buffer] = frozenset()

@@ -1,4 +1,4 @@
-"""A program with other tensors in place of some of its own."""
+"""Replaces tensors of a program."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .tensor import Tensor
 
 
 def replace_tensors(program: TensorProgram, make: Callable[[Tensor], Sequence[Tensor]]) -> TensorProgram:
-    """Each tensor, once it reads what took the place of others, becomes those that `make` gives for it, in order; the
-    last stands for it, and all bear its origin. `make` gives the tensor itself to leave it. The same program where
+    """Each tensor, after its operands are replaced, becomes the tensors that `make` returns for it, in order; the last
+    is its replacement, and all have its origin. `make` returns the tensor itself to keep it. The same program where
     nothing changes."""
     done: dict[Tensor, Tensor] = {}
     tensors: list[Tensor] = []

@@ -1,10 +1,10 @@
-"""Long products with few results are made in parts on a GPU, which are added up after (split-K).
+"""Split-K: on a GPU, long products with few results are computed in parts, which are added up after.
 
 A tile of 8 positions by 4 columns takes 8 loads of A and 4 of B for 32 multiply-adds of vectors; one of a single
-position takes 5 for 4. Where a product has few results, tiles must shrink to keep it occupied, or invocations be
-few: ResNet18's 7 x 7 layers have 896 of 7 x 4 results each, its classifier 250 of 1 x 4, which add up 4608 and 512
-products one after the other. Cut into parts, each part has its invocations. What that costs: every part of a result
-is written and read once, 8 bytes for thousands of operations, and one more launch.
+position takes 5 for 4. Where a product has few results, tiles must shrink to keep the device occupied, or invocations
+be few: ResNet18's 7 x 7 layers have 896 of 7 x 4 results each, its classifier 250 of 1 x 4, which add up 4608 and 512
+products sequentially. With parts, each part has its own invocations. The cost: every part of a result is written and
+read once, 8 bytes for thousands of operations, and one more launch.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
 
 ROWS, COLUMNS = 8, 4
-"""Results of an invocation that is worth its loads, where there are so many."""
+"""Results of an invocation that amortise its loads, where there are as many."""
 
 LEAST = 128
-"""Products that an invocation adds up at least: fewer take less time than a launch."""
+"""Fewest products of an invocation: fewer take less time than a launch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A contraction with a constant: `column` moves the constant alone, `rows` the other operand alone; `over` moves
-    both and is added up."""
+    """A contraction with a constant: `column` indexes the constant alone, `rows` the other operand alone; `over`
+    indexes both and is reduced."""
 
     column: Var
     rows: tuple[Var, ...]
@@ -44,7 +44,7 @@ def split_contractions(program: TensorProgram, occupancy: int, choices: Choices 
     ->  t[p, i, j] = sum of a[i, 64 p + k] w[64 p + k, j], k < 64;   y[i, j] = sum of t[p, i, j], p < 8
 
     By default of products with a constant that have fewer tiles than `occupancy` invocations. Sums are reassociated.
-    The decision is `split_k` of the scope that the result names.
+    The choice is `split_k` in the scope of the result's name.
     """
     images: set[Buffer] = set()
 
@@ -57,7 +57,7 @@ def split_contractions(program: TensorProgram, occupancy: int, choices: Choices 
             return [t]
         partial = _partial(t, found.over, count)
         whole = _whole(t, partial, count)
-        if t.rank > 2:  # an image: parts stand in place of its batch
+        if t.rank > 2:  # an image: the axis of parts replaces its batch
             images.update((partial.buffer, whole.buffer))
         return [partial, whole]
 
@@ -66,7 +66,7 @@ def split_contractions(program: TensorProgram, occupancy: int, choices: Choices 
 
 
 def match_product(t: Tensor) -> Product | None:
-    """The product with a constant that `t` is: of a matrix, or a convolution of one image and one group."""
+    """`t` as a product with a constant (of a matrix, or a convolution of one image and one group), or None."""
     body = t.body
     if t.prepared or t.dtype != F32 or not isinstance(body, Reduce) or body.op != "sum" or body.init.value:
         return None
@@ -85,8 +85,8 @@ def match_product(t: Tensor) -> Product | None:
 
 
 def count_parts(t: Tensor, found: Product, occupancy: int) -> list[int]:
-    """In how many equal parts the products can be added up, the preferred number first: as many as keep the device
-    occupied, in multiples of four elements, if that can be."""
+    """The numbers of equal parts that the sum can be split into, the preferred one first: as many as keep the device
+    occupied, in multiples of four elements, if possible."""
     assert isinstance(t.body, Reduce)
     along = max((v.extent for v in found.rows), default=1)
     invocations = prod(t.shape) // (min(ROWS, along) * COLUMNS)
@@ -100,7 +100,7 @@ def count_parts(t: Tensor, found: Product, occupancy: int) -> list[int]:
 
 
 def _partial(t: Tensor, over: Var, parts: int) -> Tensor:
-    """Parts of the sum in a first axis, which takes the place of a batch of one."""
+    """Parts of the sum along a first axis, which replaces a batch of one."""
     whole = t.body
     assert isinstance(whole, Reduce)
     size = over.extent // parts

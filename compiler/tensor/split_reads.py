@@ -1,4 +1,4 @@
-"""A tensor made of more tensors than a kernel may read is made in parts."""
+"""Splits a tensor that reads more tensors than a kernel may."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .tensor import Tensor, compute
 def split_reads(program: TensorProgram, most: int) -> TensorProgram:
     """y = a + b + c + d   ->   t = a + b + c; y = t + d          (most = 3)
 
-    Parts of a map's expression (a concatenation, a sum of many) become tensors of its shape. What reads too much in a
-    single reduction stays as it is.
+    Parts of a map's expression (a concatenation, a sum of many) become tensors of its shape. A single
+    reduction that reads too many stays as it is.
     """
 
     def parts(t: Tensor) -> list[Tensor]:
@@ -41,7 +41,7 @@ def _largest_part(t: Tensor, most: int) -> Expr | None:
 
 
 def _values(e: Expr) -> Iterator[Expr]:
-    """The expression and those it is made of; not indices and conditions of loads."""
+    """The expression and its subexpressions, without indices and conditions of loads."""
     stack: list[Node] = [e]
     while stack:
         n = stack.pop()

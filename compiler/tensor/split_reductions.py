@@ -1,4 +1,4 @@
-"""Long reductions with few results are made in stages: on a GPU one invocation would do all of it, others nothing."""
+"""Reduces in stages where results are few: on a GPU one invocation would do all the work, and others be idle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
 
 FEWEST = 128
-"""Elements of a reduction that a choice may make in stages."""
+"""Fewest elements of a reduction that may be split into stages."""
 
 
 def split_reductions(
@@ -24,9 +24,9 @@ def split_reductions(
 ) -> TensorProgram:
     """y = sum of x[r], r < 9000   ->   t[i] = sum of x[9 * i + r], r < 9; y = sum of t[i], i < 1000
 
-    Of products `alone` says which, since an invocation makes a tile of results, of others `shared`. Parts are as many
-    as minimum occupancy takes, or more where they would still be too long. Sums are reassociated. The
-    decision is `stages` of the scope that the result names.
+    `alone` decides for products, of which an invocation computes a tile of results, `shared` for other reductions.
+    Parts are as many as the minimum occupancy requires, or more where they would still be too long. Sums are
+    reassociated. The choice is `stages` in the scope of the result's name.
     """
     return replace_tensors(program, lambda t: _stages(t, alone if _is_product(t) else shared, choices))
 
@@ -40,7 +40,7 @@ def _is_product(t: Tensor) -> bool:
 
 
 def _stages(t: Tensor, stages: Stages, choices: Choices) -> list[Tensor]:
-    """`t` alone, or what it is made from in stages and then itself."""
+    """`t` alone, or its stages, `t` last."""
     longest = max(t.body.axes, key=lambda v: v.extent, default=None) if isinstance(t.body, Reduce) else None
     if longest is None or not isinstance(t.body, Reduce) or t.prepared or not prod(t.shape):
         return [t]
@@ -66,14 +66,14 @@ def _options(t: Tensor, whole: Reduce, extent: int, stages: Stages) -> list[int]
 
 
 def _parts(extent: int, wanted: int) -> int:
-    """How many parts a loop is cut into: about as many as wanted, of four elements at least; equal ones if possible."""
+    """The number of parts of a loop: about `wanted`, of at least four elements each; equal parts if possible."""
     wanted = min(wanted, extent // 4)
     equal = [n for n in range(wanted, min(2 * wanted, extent // 4) + 1) if n and extent % n == 0]
     return equal[0] if equal else wanted
 
 
 def _partial(t: Tensor, whole: Reduce, longest: Var, parts: int) -> Tensor:
-    """The reduction over parts of `longest`, one result for each in a last axis."""
+    """The reduction over parts of `longest`, one result for each along a last axis."""
     size = -(-longest.extent // parts)
     others = [v for v in whole.axes if v is not longest]
 

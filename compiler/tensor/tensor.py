@@ -1,4 +1,4 @@
-"""A Tensor is a buffer with the expression of its elements: what is computed, and nothing of how.
+"""A Tensor is a buffer with the expression of its elements: the computation, without a schedule.
 
 A tensor is a placeholder (no body), a constant (`data`), a map (`body` without Reduce) or a reduction (`body` is one
 Reduce). An operator that needs several reductions (softmax, say) is a composition of several tensors. Reading
@@ -28,8 +28,8 @@ class Tensor:
     tensors whose buffers the body loads. Compares by identity.
 
     A `prepared` tensor has a body over constants and other prepared tensors alone; it is computed once, when the model
-    is loaded, in the layout that each of its readers asks for. An `exact` one is stored as it is computed also where
-    others are rounded: a part of a sum.
+    is loaded, in the layout of each of its readers. An `exact` one is stored in float32 also where others are rounded
+    to float16: a part of a sum.
     """
 
     buffer: Buffer
@@ -90,7 +90,7 @@ class Tensor:
 
 
 def placeholder(name: str, shape: tuple[int, ...], dtype: DType) -> Tensor:
-    """A tensor whose elements come from outside."""
+    """A tensor without a body: its elements are given."""
     return Tensor(Buffer(name, tuple(shape), dtype))
 
 
@@ -138,8 +138,8 @@ def reduce(
 
 
 def check_reads(name: str, body: Expr) -> None:
-    """Raises BoundsError unless every read in the body of tensor `name` is proved to stay within what it reads, under
-    its guard if it has one. A reduction over an empty axis reads nothing."""
+    """Raises BoundsError unless every read in the body of tensor `name` is proved to be in bounds, under its guard if
+    it has one. A reduction over an empty axis reads nothing."""
     if isinstance(body, Reduce) and any(axis.extent == 0 for axis in body.axes):
         return
     for x in loads(body):

@@ -6,9 +6,9 @@
     y[n, o, h, w]                = sum over i, j of A'[h % m, i] A'[w % k, j] products[i, j, n, h // m, w // k, o]
 
 for output tiles of m x k, which F(m, 3) gives i its matrices and F(k, 3) j. All four are ordinary tensors: the last
-takes in bias, residual and activation as any reduction does, the third is a contraction like others. The matrices stand
-in the bodies as selections by index, so that a schedule can read them off.
-Where that suits the target better, n, th and tw are one dimension, which counts all tiles.
+takes in bias, residual and activation as any reduction does, the third is a contraction like others. The matrices are
+in the bodies as selections by index, so that a schedule can recover them. On some targets n, th and tw are one
+dimension, the flattened tile index.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .winograd_matrices import OutputTile, winograd
 
 Array = np.ndarray
 Choice = Callable[[Tensor, Convolution, int], Sequence[OutputTile | None]]
-"""The output tiles by which a convolution, one of so many of its shapes, can be computed, the preferred ones first;
-None: as it is."""
+"""The output tiles by which a convolution, one of so many of its shapes, can be computed, the preferred one first;
+None: the direct convolution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A convolution, and the tensors that take its place, in order; the last of them is the result."""
+    """A convolution, and its replacement: tensors in order, the last of them the result."""
 
     tile: OutputTile
     convolution: Tensor
@@ -45,12 +45,12 @@ class Rewritten:
 
 
 def use_winograd(
-    program: TensorProgram, choose: Choice, choices: Choices = DEFAULT, *, in_line: bool = False
+    program: TensorProgram, choose: Choice, choices: Choices = DEFAULT, *, flat_tiles: bool = False
 ) -> tuple[TensorProgram, tuple[Rewritten, ...]]:
-    """The program with the convolutions that `choose` picks computed by tiles, and what was rewritten. `in_line`: one
-    dimension counts the tiles. The decision is `winograd` of the scope that the result names."""
+    """The program with the convolutions that `choose` picks computed by tiles, and these convolutions. `flat_tiles`:
+    one dimension is the flattened tile index. The choice is `winograd` in the scope of the result's name."""
     rewritten: list[Rewritten] = []
-    channels_last, planes = set(program.channels_last), set(program.planes)
+    channels_last, windows = set(program.channels_last), set(program.windows)
     alike = Counter(_shapes(t, c) for t in program.tensors if (c := match_convolution(t)) is not None)
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
@@ -60,10 +60,10 @@ def use_winograd(
         tile = Scope(choices, t.name).choose("winograd", choose(t, found, alike[_shapes(t, found)]))
         if tile is None:
             return (t,)
-        made = by_tiles(t, found, tile, in_line=in_line)
+        made = by_tiles(t, found, tile, flat_tiles=flat_tiles)
         rewritten.append(Rewritten(tile, t, made))
         channels_last.update((found.x.buffer, t.buffer))
-        planes.add(made[0].buffer)
+        windows.add(made[0].buffer)
         return made
 
     result = replace_tensors(program, make)
@@ -74,8 +74,8 @@ def use_winograd(
         names = origins[r.tensors[-1]].nodes
         for part, op in zip(r.tensors, ("WinogradInput", "WinogradWeights", "WinogradProducts"), strict=False):
             origins[part] = Origin(names, (op,) * len(names))
-    images, windows = frozenset(channels_last), frozenset(planes)
-    return replace(result, origins=origins, channels_last=images, planes=windows), tuple(rewritten)
+    result = replace(result, origins=origins, channels_last=frozenset(channels_last), windows=frozenset(windows))
+    return result, tuple(rewritten)
 
 
 def _shapes(t: Tensor, conv: Convolution) -> tuple[object, ...]:
@@ -83,7 +83,7 @@ def _shapes(t: Tensor, conv: Convolution) -> tuple[object, ...]:
 
 
 def by_tiles(
-    t: Tensor, conv: Convolution, tile: OutputTile, *, in_line: bool = False
+    t: Tensor, conv: Convolution, tile: OutputTile, *, flat_tiles: bool = False
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """windows, filters, products and the result, which keeps the buffer of `t`."""
     m, k = tile
@@ -93,12 +93,12 @@ def by_tiles(
     batch, filters, height, width = t.shape
     rows, columns, channels = -(-height // m), -(-width // k), x.shape[1]
 
-    def place(b: Expr, th: Expr, tw: Expr) -> list[Expr]:
-        return [(b * rows + th) * columns + tw] if in_line else [b, th, tw]
+    def tile_index(b: Expr, th: Expr, tw: Expr) -> list[Expr]:
+        return [(b * rows + th) * columns + tw] if flat_tiles else [b, th, tw]
 
     def window(i: Expr, j: Expr, *tile_and_channel: Expr) -> Expr:
         *at, c = tile_and_channel
-        b, th, tw = (at[0] // (rows * columns), at[0] // columns % rows, at[0] % columns) if in_line else at
+        b, th, tw = (at[0] // (rows * columns), at[0] // columns % rows, at[0] % columns) if flat_tiles else at
 
         def term(a: Expr, d: Expr) -> Expr:
             element = _read_inside(x, [b, c, th * m + a - conv.top, tw * k + d - conv.left])
@@ -112,8 +112,8 @@ def by_tiles(
 
         return reduce("sum", (3, 3), term)
 
-    tiles = (batch * rows * columns,) if in_line else (batch, rows, columns)
-    exact = max(tile) > 2  # results of larger tiles err by ten times what float16 rounds
+    tiles = (batch * rows * columns,) if flat_tiles else (batch, rows, columns)
+    exact = max(tile) > 2  # the error of larger tiles is ten times float16's rounding
     windows = replace(compute(f"{t.name}.windows", (*window_shape, *tiles, channels), (x,), window), exact=exact)
     made = compute(f"{t.name}.filters", (*window_shape, filters, channels), (w,), filter_)
     transformed = replace(made, prepared=True, exact=exact)
@@ -127,7 +127,7 @@ def by_tiles(
 
     def result(b: Expr, o: Expr, h: Expr, v: Expr) -> Expr:
         def term(i: Expr, j: Expr) -> Expr:
-            element = products[i, j, *place(b, h // m, v // k), o]
+            element = products[i, j, *tile_index(b, h // m, v // k), o]
             return entry(down.output, h % m, i) * (entry(across.output, v % k, j) * element)
 
         return reduce("sum", window_shape, term)
@@ -143,7 +143,7 @@ def entry(matrix: Array, row: Expr, column: Expr) -> Expr:
 
 
 def _pick(values: list[Expr], index: Expr) -> Expr:
-    """values[index], found by halves."""
+    """values[index] by binary search."""
     if len(values) == 1:
         return values[0]
 
@@ -157,7 +157,7 @@ def _pick(values: list[Expr], index: Expr) -> Expr:
 
 
 def _read_inside(x: Tensor, index: list[Expr]) -> Expr:
-    """The element at `index`, zero where that lies outside in one of the spatial axes."""
+    """The element at `index`, zero where a spatial index is out of bounds."""
     guard: Expr | None = None
     for i, extent in zip(index[2:], x.shape[2:], strict=True):
         inside = (Const(0) <= i) & (i < extent)

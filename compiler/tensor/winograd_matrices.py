@@ -18,7 +18,7 @@ Array = np.ndarray
 
 POINTS: dict[int, tuple[Fraction, ...]] = {
     2: (Fraction(0), Fraction(1), Fraction(-1)),
-    # The usual 0, +-1, +-2 err twice as much in float32; the entries of A and B are exact here too.
+    # The usual 0, +-1, +-2 have twice the error in float32; the entries of A and B are exact here too.
     3: (Fraction(0), Fraction(3, 4), Fraction(-3, 4), Fraction(3, 2)),
     4: (Fraction(0), Fraction(3, 4), Fraction(-3, 4), Fraction(3, 2), Fraction(-3, 2)),
 }

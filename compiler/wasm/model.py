@@ -43,9 +43,9 @@ def render_module(program: Program) -> str:
     return _render(program, None).text(HEADER)
 
 
-def _render(program: Program, known: Cache | None) -> LlvmModule:
+def _render(program: Program, cache: Cache | None) -> LlvmModule:
     module = LlvmModule()
-    render_host(program, module, known, profiled=True)
+    render_host(program, module, cache, profiled=True)
     _add_chunk(module)
     return module
 
@@ -55,7 +55,7 @@ def _add_chunk(module: LlvmModule) -> None:
         module.add(CHUNK, _CHUNK, internal=False)
 
 
-def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", known: Cache | None = None) -> Linked:
+def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", cache: Cache | None = None) -> Linked:
     """The wasm module of a program: exports `run(weights, arena)`, perhaps `prepare`, and `profile`, which calls the
     imported `env.clock` after each step; imports `env.memory`.
 
@@ -63,10 +63,10 @@ def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", kn
     `chunk(body, arguments, begin, end)` and its stack pointer. SHARED_LIMITS at the byte `shared_at` then makes it a
     module for threads, each with an instance of its own.
     """
-    return _link(_render(program, known), [*entries(program), PROFILE], relaxed, linker, known, STACK_BYTES)
+    return _link(_render(program, cache), [*entries(program), PROFILE], relaxed, linker, cache, STACK_BYTES)
 
 
-def build_launcher(program: DeviceProgram, *, linker: str = "builtin", known: Cache | None = None) -> Linked:
+def build_launcher(program: DeviceProgram, *, linker: str = "builtin", cache: Cache | None = None) -> Linked:
     """The host's part of a device program as a module of plain SIMD, which exports the program's entries, with weights
     and arena of the host as arguments.
 
@@ -74,17 +74,17 @@ def build_launcher(program: DeviceProgram, *, linker: str = "builtin", known: Ca
     `build_module` says of loops for several cores.
     """
     module = LlvmModule()
-    exports = render_launches(program, module, known)
+    exports = render_launches(program, module, cache)
     _add_chunk(module)
     # Launches alone take no stack, and so no memory.
-    return _link(module, exports, False, linker, known, STACK_BYTES if program.host is not None else 0)
+    return _link(module, exports, False, linker, cache, STACK_BYTES if program.host is not None else 0)
 
 
 def _link(
-    rendered: LlvmModule, exports: Sequence[str], relaxed: bool, linker: str, known: Cache | None, stack_bytes: int
+    rendered: LlvmModule, exports: Sequence[str], relaxed: bool, linker: str, cache: Cache | None, stack_bytes: int
 ) -> Linked:
     shared = rendered.calls(PARALLEL_FOR)
-    code = emit_object(rendered.text(HEADER), relaxed=relaxed, threads=shared, known=known)
+    code = emit_object(rendered.text(HEADER), relaxed=relaxed, threads=shared, known=cache)
     if not shared:
         return link(code, exports, linker=linker, stack_bytes=stack_bytes)
     linked = link(code, [*exports, CHUNK], linker=linker, stack_bytes=stack_bytes, shared=True, max_pages=MAX_PAGES)

@@ -17,7 +17,7 @@ from ..ir.rewrite import walk
 from ..passes.count_work import count_work
 from ..passes.reduce_by_subgroups import reduce_by_subgroups
 from ..passes.store_halves import load_wide, store_halves
-from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Places, Subdimension
+from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Placements, Subdimension
 from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_simt import schedule_simt
 from ..system.run_passes import Observer, ignore, names_of
@@ -66,7 +66,7 @@ class WebGpu:
     def fits(self, shape: tuple[int, ...]) -> bool:
         return prod(shape) * F32.bytes <= self.target.binding_bytes
 
-    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
         return {}
 
     def place_linear(self, elements: int) -> Placement | None:

@@ -96,7 +96,7 @@ BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
     ),
     "a stage of a target that is not built": (
         ["--targets", "webgl", "--dump", "after:wasm:llvm"],
-        r"--dump after:wasm:llvm shows what is made for wasm: add it to --targets",
+        r"--dump after:wasm:llvm needs target wasm: add it to --targets",
     ),
     "a stage of no target": (
         ["--dump", "after:metal:simplify"],

@@ -121,7 +121,7 @@ def test_data_has_the_same_order(name: str) -> None:
 
 def test_a_crossing_cuts_the_run() -> None:
     program = crossing()
-    assert (program.crossings, len(program.calls)) == (1, 2)
+    assert (program.readbacks, len(program.calls)) == (1, 2)
     parts = walked(program)
     assert all(("give", i) == part[0] for i, part in enumerate(parts[1:]))
     assert sum(len(p) for p in parts) == len(program.steps)

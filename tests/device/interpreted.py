@@ -17,7 +17,7 @@ from webnn_compile.program.device_program import (
     DeviceKernel,
     Param,
     Placement,
-    Places,
+    Placements,
     Storage,
     Subdimension,
 )
@@ -36,7 +36,7 @@ class InterpretedBackend:
     def __init__(self) -> None:
         self.kernels: list[Kernel] = []
 
-    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Places:
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
         assert [len(k.params) for k in kernels] == [len(a) for a in arguments]
         return {}
 

@@ -64,12 +64,12 @@ def test_copies_are_what_packing_is(shape: tuple[int, ...]) -> None:
     found = 0
     for there, wanted in product(layouts(shape), repeat=2):
         for place in (None, place_image(wanted.physical_shape)):
-            digits = find_arrangement(there, wanted, order_in(wanted, place))
-            if digits is None:
+            dimensions = find_arrangement(there, wanted, order_in(wanted, place))
+            if dimensions is None:
                 assert there.blocks or wanted.blocks, (there, wanted, place)
                 continue
             found += 1
-            made = arrange(there.pack(data).reshape(-1), digits, shape)
+            made = arrange(there.pack(data).reshape(-1), dimensions, shape)
             np.testing.assert_array_equal(made, expected(data, wanted, place), err_msg=f"{there} {wanted} {place}")
     assert found > 10
 
@@ -80,10 +80,10 @@ def test_weights_of_wasm_go_straight_into_images() -> None:
     none, ones = ((0, 0),) * 4, (1,) * 4
     panels = Layout(shape, (0, 2, 3, 1), none, ones, (Block(0, 8, 8),))
     wanted = Layout(shape, (2, 3, 1, 0), none, ones)
-    digits = find_arrangement(panels, wanted, order_in(wanted, place_image(wanted.physical_shape)))
-    assert digits is not None
+    dimensions = find_arrangement(panels, wanted, order_in(wanted, place_image(wanted.physical_shape)))
+    assert dimensions is not None
     data = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-    made = arrange(panels.pack(data).reshape(-1), digits, shape)
+    made = arrange(panels.pack(data).reshape(-1), dimensions, shape)
     np.testing.assert_array_equal(made, expected(data, wanted, place_image(wanted.physical_shape)))
 
 

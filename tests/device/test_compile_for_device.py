@@ -71,7 +71,7 @@ def test_constants_beside_wasm_are_shipped_once_and_arranged_at_load() -> None:
     assert not alone.prepare
     assert {k.name for k in (beside.kernels[p.kernel] for p in beside.prepare)} == {"repack"}
     shipped = [c for c in beside.constants if beside.storages[beside.values[c.value].storage].prepare_only]
-    arranged = [c for c in beside.constants if c.digits is not None]
+    arranged = [c for c in beside.constants if c.dimensions is not None]
     assert len(shipped) == len(beside.prepare) == 1  # in panels of 8 that 6 channels, rounded up to 9, straddle
     assert len(arranged) == 3  # the other weights; biases lie as they are wanted
 

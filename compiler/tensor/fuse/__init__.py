@@ -1,7 +1,7 @@
 """Which tensors share a kernel. A kernel computes one tensor, and has at most one reduction.
 
 Three steps, each from frozen data to frozen data: the epilogues of reductions (`find_epilogues`), the maps that are
-computed where they are read (`inline_maps`), and the kernels to be (`build_groups`).
+computed where they are read (`inline_maps`), and the groups, one per kernel (`build_groups`).
 """
 
 from __future__ import annotations

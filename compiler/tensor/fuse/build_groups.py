@@ -1,4 +1,4 @@
-"""From what fusion decided to the kernels to be."""
+"""From the decisions of fusion to groups, one per kernel."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .inline_maps import Expanded, Maps, expand
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Group:
-    """One kernel to be: `output` = `body` over `axes`, where loads of `anchor` mean the reduction `reduce`.
+    """One future kernel: `output` = `body` over `axes`, where loads of `anchor` mean the reduction `reduce`.
 
     `reads` are the tensors it loads (materialised ones and constants). `anchor` is None for a map.
-    `scratch` is memory for the kernel's own use, which holds nothing before it and nothing after.
+    `scratch` is temporary memory of the kernel, dead before and after it.
     """
 
     output: Tensor
@@ -62,7 +62,7 @@ def _group(flow: Dataflow, output: Tensor, anchor: Tensor | None, maps: Maps) ->
 
 
 def _reduction(anchor: Tensor, axes: tuple[Var, ...], maps: Maps) -> tuple[Reduce, frozenset[Tensor]]:
-    """The reduction at the element that lies at `axes`, and the tensors that are computed inside it."""
+    """The reduction at element `axes`, and the tensors that are computed inside it."""
     assert isinstance(anchor.body, Reduce)
     value = substitute(anchor.body.value, dict(zip(anchor.axes, axes, strict=True)))
     value, computes = expand(value, maps.inlined)
@@ -70,7 +70,7 @@ def _reduction(anchor: Tensor, axes: tuple[Var, ...], maps: Maps) -> tuple[Reduc
 
 
 def _materialised(output: Tensor, used: set[Buffer], anchor: Tensor | None) -> tuple[Tensor, ...]:
-    """The tensors whose buffers are `used` by the kernel of `output`, in the order in which its inputs lead to them."""
+    """The tensors whose buffers are `used` by the kernel of `output`, in the order of a traversal of its inputs."""
     found: dict[Tensor, None] = {}
     seen: set[Tensor] = set()
 
@@ -85,7 +85,7 @@ def _materialised(output: Tensor, used: set[Buffer], anchor: Tensor | None) -> t
                 visit(r)
 
     visit(output)
-    # A buffer may be reached both through an inlined tensor and beside it: look behind what was found, too.
+    # A buffer may be reached both through an inlined tensor and directly: search beyond the tensors found, too.
     missing = used - {t.buffer for t in found} - ({anchor.buffer} if anchor else set())
     stack = list(found)
     while missing and stack:

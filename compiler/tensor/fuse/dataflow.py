@@ -1,4 +1,4 @@
-"""Which tensor reads which, as all steps of fusion see it."""
+"""Readers and order of tensors, for all steps of fusion."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .measure import Tree, measure_tree
 
 @dataclass(frozen=True, slots=True)
 class Dataflow:
-    """`readers` of each tensor, and its place in the `order` of the program; `stored` tensors have memory whatever
-    reads them; `trees` measures each computed tensor's own body. A kernel reads at most `most_reads` tensors."""
+    """`readers` of each tensor, and its position in the `order` of the program; `stored` tensors are always
+    materialised; `trees` measures each computed tensor's own body. A kernel reads at most `most_reads` tensors."""
 
     program: TensorProgram
     most_reads: int | None
@@ -41,7 +41,7 @@ class Dataflow:
 
 
 def find_dataflow(program: TensorProgram, most_reads: int | None) -> Dataflow:
-    """Who reads what in `program`."""
+    """The dataflow of `program`."""
     readers: dict[Tensor, list[Tensor]] = {}
     for t in program.tensors:
         for r in t.reads:

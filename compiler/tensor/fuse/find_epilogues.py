@@ -1,8 +1,8 @@
-"""The epilogue of a reduction: the element-wise maps that follow it (bias, activation, residual), each read at the very
+"""The epilogue of a reduction: the element-wise maps that follow it (bias, activation, residual), each read at the
 index that is computed.
 
-Where two reductions meet in a map, the one over more axes takes it, or else the longer: so a residual block's 1x1
-shortcut is computed by itself, and the convolution beside it (or its last step, a transform) is the same kernel as
+A map that joins two reductions belongs to the one over more axes, or else the longer: so a residual block's 1x1
+shortcut is a kernel of its own, and the convolution beside it (or its last step, a transform) is the same kernel as
 those of other blocks.
 """
 
@@ -20,12 +20,12 @@ from .dataflow import Dataflow, count
 from .measure import Measure
 
 EPILOGUE_LIMIT = 16
-"""Maps between a value and where all that reads it meets again; beyond, the search is given up."""
+"""Most maps between a value and the map that post-dominates its readers; beyond, the search ends."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Epilogue:
-    """The reduction `anchor`, the maps behind it that are inlined, with their measures, and the kernel's `output`: the
+    """The reduction `anchor`, the maps after it that are inlined, with their measures, and the kernel's `output`: the
     last map, or the anchor itself."""
 
     anchor: Tensor
@@ -39,7 +39,7 @@ class Epilogue:
 
 
 def find_epilogues(flow: Dataflow) -> Mapping[Tensor, Epilogue]:
-    """The epilogue that a tensor belongs to, for every reduction and the maps that one takes in."""
+    """The epilogue of every reduction, and of the maps that belong to one."""
     found: dict[Tensor, Epilogue] = {}
     reductions = [t for t in flow.program.tensors if t.is_reduction]
     for anchor in sorted(reductions, key=lambda t: (*_extent(t), flow.order[t]), reverse=True):
@@ -51,8 +51,8 @@ def find_epilogues(flow: Dataflow) -> Mapping[Tensor, Epilogue]:
 
 
 def _extend(flow: Dataflow, epilogue: Epilogue, taken: Container[Tensor]) -> Epilogue | None:
-    """The epilogue up to the next map in which all that reads its output meets again (x * sigmoid(x)); None where there
-    is none, or where a kernel has no room for it. Maps that are `taken` belong to other reductions."""
+    """The epilogue up to the next map that post-dominates its output (x * sigmoid(x)); None where there is none, or
+    where a kernel would exceed its limits. Maps that are `taken` belong to other reductions."""
     if epilogue.output in flow.stored:
         return None
     path = _find_meeting(flow, epilogue.output, taken)
@@ -91,7 +91,7 @@ def _find_meeting(flow: Dataflow, start: Tensor, taken: Container[Tensor]) -> tu
 
 
 def _reads_identity(user: Tensor, t: Tensor) -> bool:
-    """Whether `user` reads of `t` the element that it computes, and no other."""
+    """Whether `user` reads `t` only at the element that it computes."""
     assert user.body is not None
     reads = [x for x in loads(user.body) if x.buffer is t.buffer]
     return all(x.guard is None and _is_identity(x.indices, user.axes) for x in reads)
@@ -102,7 +102,7 @@ def _is_identity(indices: tuple[Expr, ...], axes: tuple[Var, ...]) -> bool:
 
 
 def _extent(t: Tensor) -> tuple[int, int]:
-    """Over how many axes, and over how many elements, a reduction goes."""
+    """The number of axes, and of elements, of a reduction."""
     assert isinstance(t.body, Reduce)
     axes = t.body.axes
     return sum(a.extent > 1 for a in axes), count(axes) if axes else 0

@@ -1,4 +1,4 @@
-"""A map is inlined into what reads it where that repeats no arithmetic, or where it only moves data."""
+"""A map is inlined into its readers where that repeats no arithmetic, or where it only moves data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ that do not cancel doubles them at every link, and costs more than a copy."""
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Expanded:
-    """The `body` of a map over `axes` with all that is inlined into it, and the tensors that it then computes."""
+    """The `body` of a map over `axes` after inlining, and the tensors that it then computes."""
 
     axes: tuple[Var, ...]
     body: Expr
@@ -38,10 +38,10 @@ class Maps:
 
 
 def inline_maps(flow: Dataflow, epilogues: Mapping[Tensor, Epilogue]) -> Maps:
-    """Decides for each map, in the program's order, so that of what it reads all is decided.
+    """Decides for each map, in the program's order, so that its operands are decided first.
 
-    Bodies are simplified at every step: the indices of a chain of reshapes and transposes multiply, and would else
-    reach any size before something cancels.
+    Bodies are simplified at every step: the indices of a chain of reshapes and transposes grow exponentially before
+    they cancel.
     """
     measures: dict[Buffer, Measure] = {}
     for epilogue in epilogues.values():
@@ -127,8 +127,8 @@ def _may_inline(
 
 
 def _repeats_nothing(t: Tensor, user: Tensor, users: int, *, cheap: bool) -> bool:
-    """Whether `user`, one of so many, computes no element of `t` that is computed elsewhere; data that is only moved
-    (`cheap`) may be so more often."""
+    """Whether `user`, one of so many, recomputes no element of `t`; for data that is only moved (`cheap`),
+    recomputation is allowed."""
     assert user.body is not None
     once = users == 1 and len({x.indices for x in loads(user.body) if x.buffer is t.buffer}) == 1
     if isinstance(user.body, Reduce):

@@ -11,7 +11,7 @@ import onnx.parser
 import pytest
 from kernel_checks import random_array
 from webnn_compile.device.host_program import host_model
-from webnn_compile.device.place_on_host import Division, Segment, place_on_host
+from webnn_compile.device.partition_host import HostPartition, Segment, partition_host
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.ir import Graph
@@ -74,30 +74,30 @@ def feeds_of(graph: Graph, seed: int = 0) -> dict[str, Array]:
 
 
 class TwoSided:
-    """The division carried out: kernels of the device by the interpreter, those of the host natively."""
+    """The partition carried out: kernels of the device by the interpreter, those of the host natively."""
 
-    def __init__(self, model: Lowered, division: Division) -> None:
-        self.model, self.division = model, division
+    def __init__(self, model: Lowered, partition: HostPartition) -> None:
+        self.model, self.partition = model, partition
         self.device: dict[Tensor, Array] = {}
-        host = host_model(model, division)
+        host = host_model(model, partition)
         self.offsets = host.stored.offset
         program = compile_for(host, host_target())
-        self.host = NativeModel(replace(program, segments=tuple((s.first, s.last) for s in division.segments)))
+        self.host = NativeModel(replace(program, segments=tuple((s.first, s.last) for s in partition.segments)))
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         for name, t in self.model.tensors.inputs:
-            if t in self.division.on_device:
+            if t in self.partition.on_device:
                 self.device[t] = feeds[name].reshape(-1)
-            if t in self.division.on_host:
+            if t in self.partition.on_host:
                 self._put(t, feeds[name])
-        for step in self.division.steps:
+        for step in self.partition.steps:
             if isinstance(step, int):
                 self._launch(step)
                 continue
             for t in step.reads:
                 self._put(t, self.device.pop(t))  # whatever needs it again finds it on the host
                 self.device[t] = self._take(t)
-            self.host.call(segment_entry(self.division.segments.index(step)))
+            self.host.call(segment_entry(self.partition.segments.index(step)))
             for t in step.writes:
                 self.device[t] = self._take(t)
         return {name: self._output(t) for name, t in self.model.tensors.outputs}
@@ -129,33 +129,33 @@ class TwoSided:
 
     def _output(self, t: Tensor) -> Array:
         root = owner_of(t, self.model.aliases)
-        flat = self._take(t) if root in self.division.results else self.device[root]
+        flat = self._take(t) if root in self.partition.results else self.device[root]
         return flat[: t.buffer.size].reshape(t.shape)
 
 
-def check(graph: Graph, cannot: Mapping[int, str], model: Lowered | None = None) -> Division:
+def check(graph: Graph, cannot: Mapping[int, str], model: Lowered | None = None) -> HostPartition:
     model = model or lower_model(graph, policy=POLICY)
-    division = place_on_host(model, cannot)
-    assert_sound(model, division, cannot)
-    sides = TwoSided(model, division)
+    partition = partition_host(model, cannot)
+    assert_sound(model, partition, cannot)
+    sides = TwoSided(model, partition)
     for seed in (0, 1):  # the second run finds what the first left behind
         feeds = feeds_of(graph, seed)
         got = sides.run(feeds)
         for name, want in evaluate_graph(graph, feeds).items():
             np.testing.assert_allclose(got[name], want, rtol=1e-5, atol=1e-5)
-    return division
+    return partition
 
 
-def assert_sound(model: Lowered, division: Division, cannot: Mapping[int, str]) -> None:
+def assert_sound(model: Lowered, partition: HostPartition, cannot: Mapping[int, str]) -> None:
     """Every group once, after what it reads; everything where it is needed when it is."""
-    order = [i for s in division.steps for i in ((s,) if isinstance(s, int) else s.groups)]
+    order = [i for s in partition.steps for i in ((s,) if isinstance(s, int) else s.groups)]
     assert sorted(order) == list(range(len(model.groups)))
-    assert cannot.keys() <= division.reasons.keys()
-    steps = [i for s in division.segments for i in range(s.first, s.last)]
-    assert steps == list(range(len(division.reasons)))
+    assert cannot.keys() <= partition.reasons.keys()
+    steps = [i for s in partition.segments for i in range(s.first, s.last)]
+    assert steps == list(range(len(partition.reasons)))
     inputs = {t for _, t in model.tensors.inputs}
-    host, device = inputs & division.on_host, inputs & division.on_device
-    for s in division.steps:
+    host, device = inputs & partition.on_host, inputs & partition.on_device
+    for s in partition.steps:
         if isinstance(s, Segment):
             assert device >= set(s.reads)
             host |= set(s.reads)
@@ -170,28 +170,28 @@ def assert_sound(model: Lowered, division: Division, cannot: Mapping[int, str]) 
 
 def test_nothing_on_the_host() -> None:
     model = lower_model(graph_of(BRANCHES), policy=POLICY)
-    division = place_on_host(model, {})
-    assert division.segments == ()
-    assert division.crossings == 0
-    assert not division.on_host
-    assert list(division.steps) == list(range(len(model.groups)))
+    partition = partition_host(model, {})
+    assert partition.segments == ()
+    assert partition.readbacks == 0
+    assert not partition.on_host
+    assert list(partition.steps) == list(range(len(model.groups)))
 
 
 def test_everything_on_the_host() -> None:
     graph = graph_of(BRANCHES)
     model = lower_model(graph, policy=POLICY)
-    division = check(graph, dict.fromkeys(range(len(model.groups)), "cannot"))
-    assert len(division.segments) == 1
-    assert division.crossings == 0
-    assert not division.on_device
+    partition = check(graph, dict.fromkeys(range(len(model.groups)), "cannot"))
+    assert len(partition.segments) == 1
+    assert partition.readbacks == 0
+    assert not partition.on_device
 
 
 def test_what_reads_inputs_alone_runs_before_the_device() -> None:
     graph = graph_of(BRANCHES)
     model = lower_model(graph, policy=POLICY)
-    division = check(graph, by_op(model, "Add"), model)
-    assert len(division.segments) == 1
-    assert division.crossings == 0
+    partition = check(graph, by_op(model, "Add"), model)
+    assert len(partition.segments) == 1
+    assert partition.readbacks == 0
 
 
 def test_a_convolution_between_others() -> None:
@@ -200,9 +200,9 @@ def test_a_convolution_between_others() -> None:
     model = lower_model(graph, policy=POLICY)
     bordered = {t for t, layout in model.layouts.items() if any(lo or hi for lo, hi in layout.pad)}
     second = max(i for i, g in enumerate(model.groups) if bordered & set(g.reads))
-    division = check(graph, {second: "cannot"}, model)
-    assert division.crossings == 1
-    assert any(t in bordered for s in division.segments for t in s.reads)
+    partition = check(graph, {second: "cannot"}, model)
+    assert partition.readbacks == 1
+    assert any(t in bordered for s in partition.segments for t in s.reads)
 
 
 def test_branches_wait_for_each_other() -> None:
@@ -221,9 +221,9 @@ def test_branches_wait_for_each_other() -> None:
     }
     """)
     model = lower_model(graph, policy=POLICY)
-    division = place_on_host(model, by_op(model, "ReduceL1", "ReduceMin"))
-    assert_sound(model, division, by_op(model, "ReduceL1", "ReduceMin"))
-    assert len(division.segments) == division.crossings == 1
+    partition = partition_host(model, by_op(model, "ReduceL1", "ReduceMin"))
+    assert_sound(model, partition, by_op(model, "ReduceL1", "ReduceMin"))
+    assert len(partition.segments) == partition.readbacks == 1
 
 
 SMALL_BETWEEN = """
@@ -242,13 +242,13 @@ g (float[SIZE] x) => (float[SIZE] y)
 """
 
 
-@pytest.mark.parametrize(("size", "crossings"), [(50, 0), (200_000, 2)])
-def test_small_kernels_between_save_crossings(size: int, crossings: int) -> None:
+@pytest.mark.parametrize(("size", "readbacks"), [(50, 0), (200_000, 2)])
+def test_small_kernels_between_save_readbacks(size: int, readbacks: int) -> None:
     model = lower_model(graph_of(SMALL_BETWEEN.replace("SIZE", str(size))), policy=POLICY)
-    division = place_on_host(model, by_op(model, "CumSum", "ReduceMin"))
-    assert division.crossings == crossings
-    if not crossings:
-        assert "small, between what runs on the host" in division.reasons.values()
+    partition = partition_host(model, by_op(model, "CumSum", "ReduceMin"))
+    assert partition.readbacks == readbacks
+    if not readbacks:
+        assert "small, between kernels on the host" in partition.reasons.values()
 
 
 def test_random_divisions() -> None:

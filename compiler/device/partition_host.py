@@ -1,4 +1,4 @@
-"""What a GPU cannot say runs on the host: which kernels, in which calls, and what crosses the border."""
+"""The host/device partition: operations that a GPU cannot express run on the host, in few segments and readbacks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..program.live_ranges import owner_of
 from ..tensor import Tensor
 
 SMALL = 1 << 14
-"""Iterations of a kernel, and elements that it reads, up to which it may run on the host to save a crossing."""
+"""Most iterations and elements read of a kernel that may run on the host to save a readback."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Kernels on the host without a device's between them. `groups` are numbers in the model, in order; they are the
-    steps `first` to `last` (excluded) of the host's program. `reads` come from the device before, `writes` go to it
-    after: tensors that own their memory."""
+    """Consecutive kernels on the host. `groups` are numbers in the model, in order; they are the steps `first` to
+    `last` (excluded) of the host's program. `reads` are read back from the device before, `writes` uploaded after:
+    tensors that own their memory."""
 
     groups: tuple[int, ...]
     first: int
@@ -32,11 +32,11 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
-    """`steps` are groups for the device, by number, and segments for the host, in order. `reasons` say for each group
-    on the host why. `on_host` and `on_device` are the tensors (owners of their memory) that either side ever holds:
-    an input of the model may be in both, or in none. `results` are those that the host computes; the model's outputs
-    among them are taken from there."""
+class HostPartition:
+    """`steps` are groups for the device, by number, and segments for the host, in order. `reasons` has the reason for
+    each group on the host. `on_host` and `on_device` are the tensors (owners of their memory) that either side ever
+    holds: an input of the model may be in both, or in none. `results` are those that the host computes; the model's
+    outputs among them are read there."""
 
     steps: tuple[int | Segment, ...]
     reasons: Mapping[int, str]
@@ -46,7 +46,7 @@ class Division:
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """Those for the device, in order."""
+        """The groups for the device, in order."""
         return tuple(s for s in self.steps if isinstance(s, int))
 
     @property
@@ -54,28 +54,27 @@ class Division:
         return tuple(s for s in self.steps if isinstance(s, Segment))
 
     @property
-    def crossings(self) -> int:
-        """How often a run waits for the device to hand values to the host."""
+    def readbacks(self) -> int:
+        """How many segments of a run wait for values from the device."""
         return sum(1 for s in self.segments if s.reads)
 
 
-def place_on_host(model: Lowered, cannot: Mapping[int, str]) -> Division:
-    """`cannot` says why groups are not for the device, by number. Beside them the host runs small kernels
+def partition_host(model: Lowered, cannot: Mapping[int, str]) -> HostPartition:
+    """`cannot` has the reasons of groups that the device cannot run, by number. The host also runs small kernels
 
-    - between its own: they come after one of them and before another;
-    - at its edge: all that they read is inputs or from the host, or all that reads them is there, and nothing on the
-      device is next to them.
+    - between its own: they depend on one of them, and another on them;
+    - next to its own only: all their producers and readers are on the host, or inputs and outputs.
 
-    Kernels are put in an order of as few changes of side as there can be.
+    Kernels are ordered for the fewest switches between host and device.
     """
     links = _Links(model)
     reasons = _with_small_neighbours(model, links, cannot)
     candidates = [_divide(model, links, reasons, host_first) for host_first in (True, False)]
-    return min(candidates, key=lambda d: (d.crossings, len(d.segments)))
+    return min(candidates, key=lambda d: (d.readbacks, len(d.segments)))
 
 
 class _Links:
-    """Who makes what which group reads; tensors stand for those whose memory they share."""
+    """Producers and readers of groups; aliases count as their owners."""
 
     def __init__(self, model: Lowered) -> None:
         self._aliases = model.aliases
@@ -112,15 +111,15 @@ def _with_small_neighbours(model: Lowered, links: _Links, cannot: Mapping[int, s
             if i in reasons or not near:
                 continue
             if i in behind and i in ahead:
-                reasons[i] = "small, between what runs on the host"
+                reasons[i] = "small, between kernels on the host"
             elif near <= reasons.keys():
-                reasons[i] = "small, next to what runs on the host"
+                reasons[i] = "small, next to kernels on the host"
             changed = changed or i in reasons
     return reasons
 
 
 def _reached(start: Iterable[int], links: Sequence[frozenset[int]]) -> set[int]:
-    """All that lies behind `start` along `links`."""
+    """All groups reachable from `start` along `links`."""
     found: set[int] = set()
     stack = list(start)
     while stack:
@@ -131,14 +130,14 @@ def _reached(start: Iterable[int], links: Sequence[frozenset[int]]) -> set[int]:
 
 
 def _trips(n: Node, times: int = 1) -> int:
-    """How often the innermost loops run, all in all."""
+    """The total number of iterations of the innermost loops."""
     if isinstance(n, For):
         times *= n.var.extent
     inner = [c for c in children(n) if not isinstance(c, Expr)]
     return sum(_trips(c, times) for c in inner) if inner else times
 
 
-def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], host_first: bool) -> Division:
+def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], host_first: bool) -> HostPartition:
     made_there = {links.made[i] for i in reasons}
     wanted = {t for i, reads in enumerate(links.reads) if i not in reasons for t in reads}
     held = links.inputs & {t for i in reasons for t in links.reads[i]}
@@ -159,11 +158,11 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], host_firs
     fixed = {t for t in links.outputs if t not in made_there}
     device = wanted | fixed | {t for i, t in enumerate(links.made) if i not in reasons}
     there = frozenset(made_there)
-    return Division(tuple(steps), reasons, there | held, frozenset(device), there)
+    return HostPartition(tuple(steps), reasons, there | held, frozenset(device), there)
 
 
 def _turns(links: _Links, reasons: Mapping[int, str], host_first: bool) -> list[list[int]]:
-    """Host and device in turn, each as far as it gets: no other order changes sides more seldom."""
+    """Host and device in turn, each as far as possible: no other order has fewer switches."""
     turns: list[list[int]] = []
     done: set[int] = set()
     host = host_first

@@ -1,4 +1,4 @@
-"""Layouts of tensors that are written in many planes at once, so that the planes do not meet in the same cache sets."""
+"""Padding for tensors of many matrices written at once, so that equal positions do not map to the same cache sets."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ STEP = 16
 """Bytes by which rows grow: whole vectors."""
 
 
-def spread_planes(shape: tuple[int, ...], dtype: DType, costs: CpuCosts) -> Layout:
-    """Row-major planes (the first two dimensions count them), rows a little longer than they are where planes would
-    otherwise lie a large power of two apart."""
+def pad_matrices(shape: tuple[int, ...], dtype: DType, costs: CpuCosts) -> Layout:
+    """Row-major matrices (the first two dimensions count them), rows padded where the distance of matrices would be a
+    large power of two."""
     rows, columns = prod(shape[2:-1]), shape[-1]
     step = STEP // dtype.bytes
     longer = range(columns, columns + 16 * step, step)
