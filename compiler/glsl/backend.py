@@ -1,4 +1,4 @@
-"""WebGL 2 as a backend of device programs: values to textures, kernels to shaders."""
+"""The WebGL 2 backend: values in textures, kernels as fragment shaders."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from ..system.run_passes import Observer, ignore, names_of
 from .compose import compose
 from .lower import FRAGMENT_PASSES, lower_fragment
 from .render import declare, render
-from .textures import TILE, grow, place_flat, place_image, texel_order, use_textures
+from .textures import TILE, pad_to_texture, place_flat, place_image, texel_order, use_textures
 
 UNITS = 16
-"""Textures that a shader reads at most (MAX_TEXTURE_IMAGE_UNITS)."""
+"""Most textures that a shader reads (MAX_TEXTURE_IMAGE_UNITS)."""
 
 LAYERS = 256
-"""Layers of a texture at most (MAX_ARRAY_TEXTURE_LAYERS)."""
+"""Most layers of a texture (MAX_ARRAY_TEXTURE_LAYERS)."""
 
 
 SERIAL = 2048
-"""Elements that one fragment reduces where few do: longer loops leave a GPU idle, and may be taken for a hang."""
+"""Most elements that one fragment reduces, where fragments are few: longer loops leave a GPU idle, and may trip its
+watchdog."""
 
 REDUCERS = 1024
-"""Fragments that keep a GPU occupied, where each reduces for itself."""
+"""Minimum occupancy, in fragments of which each computes a reduction."""
 
 POLICY = LayoutPolicy(
     borders=False, fill_borders=False, linear=False, reads=UNITS, stages=Stages(SERIAL, REDUCERS), windows=(0, 2, 1, 3)
@@ -49,13 +50,13 @@ STAGES = (
     *names_of(FRAGMENT_PASSES),
     "glsl",
 )
-"""What the observer of a backend sees of each kernel, in order."""
+"""The stages of each kernel that the observer of a backend receives, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebGl:
-    """Values in textures of four 32-bit elements a texel. There are no borders of zeros: a fragment writes whole tiles
-    of pixels, which borders would shift out of step."""
+    """Values in textures of four 32-bit elements a texel. There are no halos: a fragment writes whole tiles of pixels,
+    which halos would misalign."""
 
     name: str = "webgl"
     layouts: LayoutPolicy = POLICY
@@ -66,7 +67,7 @@ class WebGl:
         return place_image(shape, drawn=True) is not None
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
-        """Images where that fits, lines of elements elsewhere."""
+        """Images where they fit, otherwise flat textures."""
         places: dict[int, Placement | None] = {}
         for kernel, values in zip(kernels, arguments, strict=True):
             for b, value in zip(kernel.params, values, strict=True):
@@ -85,7 +86,7 @@ class WebGl:
     def compile_kernel(
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
     ) -> CompiledKernel:
-        """The shader of a kernel. Constants lie as the reduction reads them, in images where that fits."""
+        """The shader of a kernel. Constants are in the order of the reduction's reads, in images where they fit."""
         self.observe("narrow_types", naive)
         kernel = order_constants(naive)
         self.observe("order_constants", kernel)
@@ -111,29 +112,31 @@ class WebGl:
 def fragment_kernel(
     naive: Kernel, places: Mapping[Buffer, Placement], choices: Choices = DEFAULT, observe: Observer = ignore
 ) -> Kernel:
-    """A naive kernel as what one fragment does, over the textures in which its parameters lie."""
-    grown = {b: grow(b, p) for b, p in places.items()}
+    """A naive kernel as a grid of fragments, over the textures of its parameters."""
+    padded = {b: pad_to_texture(b, p) for b, p in places.items()}
     bands = places[naive.params[-1]].bands
-    tiles = {b: (grown[b], p.tile) for b, p in places.items()}
+    tiles = {b: (padded[b], p.tile) for b, p in places.items()}
     scheduled = schedule_by(lambda c: schedule_fragment(naive, tiles, bands, c), choices, naive.name)
     observe("schedule_fragment", scheduled)
-    made = use_textures(scheduled, {grown[b]: p for b, p in places.items()})
+    made = use_textures(scheduled, {padded[b]: p for b, p in places.items()})
     observe("use_textures", made)
     return made
 
 
 def _step(kernel: Kernel, b: Buffer) -> int:
-    """Pixels of the result `b` that are made together: a row of a tile."""
+    """Pixels of the result `b` that are computed together: a row of a tile."""
     nest = match_nest(kernel.body)
     found = find_transform(nest) if isinstance(nest, Reduction) and b is kernel.params[-1] else None
     return len(found.columns.matrix) if found is not None else 1
 
 
 def _check(kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:
-    """CannotExpress for what textures and shaders do not have."""
+    """CannotExpress for types and sizes that textures and shaders do not support."""
     wrong: set[DType] = {b.dtype for b in kernel.params} - {F32, I32, U32}
     if wrong:
-        raise CannotExpress(f"it has elements of {', '.join(sorted(d.name for d in wrong))}, which textures have not")
+        raise CannotExpress(
+            f"it has elements of {', '.join(sorted(d.name for d in wrong))}, which textures do not support"
+        )
     if len(kernel.params) - 1 > UNITS:
         raise CannotExpress(f"it reads {len(kernel.params) - 1} tensors, and a shader at most {UNITS} textures")
     if places[kernel.params[-1]].layers > TILE:

@@ -1,4 +1,4 @@
-"""The text of a fragment shader that draws into all layers at once, as `webgl/split_outputs.js` composes it, too."""
+"""The text of a fragment shader that draws to all layers at once, equal to that of `webgl/split_outputs.js`."""
 
 from __future__ import annotations
 

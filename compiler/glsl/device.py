@@ -70,7 +70,7 @@ class GlesDevice:
             self.write(len(self._made.textures) - 1, np.zeros(s.bytes // 4, s.dtype.numpy))
 
     def release(self, storage: int) -> None:
-        """A framebuffer would keep the texture that it draws into."""
+        """Framebuffers first: they would keep their textures alive."""
         for key in [k for k in self._targets if k[0] == storage]:
             framebuffer = self._targets.pop(key)
             self._made.framebuffers.remove(framebuffer)
@@ -121,7 +121,7 @@ class GlesDevice:
         self._check(f"kernel {k.name}")
 
     def finish(self) -> None:
-        """Waits until everything is done."""
+        """Waits until all commands are complete."""
         self._gl.glFinish()
 
     def _program(self, kernel: int) -> int:
@@ -131,8 +131,8 @@ class GlesDevice:
             self._made.programs.append(program)
             self._gl.glUseProgram(program)
             for unit in range(len(k.params) - 1):
-                place = self._gl.glGetUniformLocation(program, f"p{unit}".encode())
-                self._gl.glUniform1i(place, unit)
+                location = self._gl.glGetUniformLocation(program, f"p{unit}".encode())
+                self._gl.glUniform1i(location, unit)
         return self._programs[kernel]
 
     def _target(self, storage: int, layers: int, first: int) -> int:
@@ -142,10 +142,10 @@ class GlesDevice:
             made = self._targets[key] = self._gl.generate("Framebuffers")
             self._made.framebuffers.append(made)
             self._gl.glBindFramebuffer(FRAMEBUFFER, made)
-            places = [COLOR_ATTACHMENT0 + i for i in range(layers)]
-            for i, place in enumerate(places):
-                self._gl.glFramebufferTextureLayer(FRAMEBUFFER, place, self._made.textures[storage], 0, first + i)
-            self._gl.glDrawBuffers(layers, (c_uint * layers)(*places))
+            attachments = [COLOR_ATTACHMENT0 + i for i in range(layers)]
+            for i, attachment in enumerate(attachments):
+                self._gl.glFramebufferTextureLayer(FRAMEBUFFER, attachment, self._made.textures[storage], 0, first + i)
+            self._gl.glDrawBuffers(layers, (c_uint * layers)(*attachments))
             status = self._gl.glCheckFramebufferStatus(FRAMEBUFFER)
             if status != FRAMEBUFFER_COMPLETE:
                 raise InternalError(f"webgl: a texture cannot be drawn to (status {status:#x})")

@@ -1,4 +1,4 @@
-"""GLSL ES 3.00, as far as kernels need it (The OpenGL ES Shading Language, version 3.00, sections 5 and 8)."""
+"""The subset of GLSL ES 3.00 that kernels use (The OpenGL ES Shading Language, version 3.00, sections 5 and 8)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HELPERS = {
     "chooseb": "bvec4 chooseb(bvec4 c, bvec4 a, bvec4 b) {"
     " return bvec4(c.x ? a.x : b.x, c.y ? a.y : b.y, c.z ? a.z : b.z, c.w ? a.w : b.w); }",
 }
-"""Functions that the language lacks; those that a shader calls stand at its head."""
+"""Functions that the language lacks; a shader begins with those that it calls."""
 
 
 class Glsl(Dialect):
-    """`names` are those of the samplers; what is stored goes to the outputs `o0`, `o1`, ..., one per layer. `used` are
+    """`names` are those of the samplers; stores are to the outputs `o0`, `o1`, ..., one per layer. `used` are
     the helpers that were called."""
 
     def __init__(self, names: Mapping[Buffer, str]) -> None:
@@ -89,7 +89,7 @@ class Glsl(Dialect):
 
     def select(self, cond: Text, a: Text, b: Text, dtype: DType, lanes: int, cond_lanes: int) -> Text:
         if dtype == F32:
-            # Chromium makes a branch of ?:, and takes minutes to compile a hundred that follow each other.
+            # Chromium turns ?: into a branch, and takes minutes to compile a hundred in sequence.
             both = f"bvec4({cond.text})" if lanes > cond_lanes else cond.text
             return Text(f"mix({b.text}, {a.text}, {both})")
         if cond_lanes == 1:

@@ -1,4 +1,4 @@
-"""OpenGL ES 3.0 without a window, through the system's libraries: a context, and the calls that kernels need."""
+"""OpenGL ES 3.0 without a window, through the system's libraries: a context, and the functions that kernels use."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 @dataclass(slots=True)
 class Objects:
-    """What somebody has made in the context, by name."""
+    """Objects created in the context, by name."""
 
     textures: list[int] = field(default_factory=list)
     framebuffers: list[int] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Objects:
 
 
 class Gles:
-    """The functions of a context, by the names that the specification gives them."""
+    """The functions of a context, by their names in the specification."""
 
     def __init__(self) -> None:
         self._discarded: deque[Objects] = deque()
@@ -84,19 +84,19 @@ class Gles:
         return getattr(self._library, name)
 
     def make_current(self) -> None:
-        """Before any call: other users of EGL, as wgpu is, leave another context or none, and calls without one do
-        nothing and report nothing. Raises InputError in a second thread."""
+        """Called before any other: users of EGL such as wgpu leave another context or none, and calls without one fail
+        silently. Raises InputError in a second thread."""
         if self._egl.eglGetCurrentContext() == self._context:
             return
         if not self._egl.eglMakeCurrent(self._display, None, None, self._context):
             raise InputError("target webgl: another thread has the OpenGL context; run all of its models in one thread")
 
     def discard(self, objects: Objects) -> None:
-        """Has objects deleted by the next `delete_discarded`. Any thread may call this; only one has the context."""
+        """Queues objects for the next `delete_discarded`. Any thread may call this; only one has the context."""
         self._discarded.append(objects)
 
     def delete_discarded(self) -> None:
-        """Not between the calls of a launch: no program is in use after it."""
+        """Not between the calls of a launch: it unsets the program in use."""
         if self._discarded:
             self.glUseProgram(0)  # a program in use would stay
         while self._discarded:
@@ -115,7 +115,7 @@ class Gles:
         return made.value
 
     def link(self, vertex: str, fragment: str) -> int:
-        """The program of two shaders. Raises InputError with the driver's words where they do not compile."""
+        """The program of two shaders. Raises InputError with the driver's message where they do not compile."""
         program = self.glCreateProgram()
         for kind, source in ((VERTEX_SHADER, vertex), (FRAGMENT_SHADER, fragment)):
             shader = self.glCreateShader(kind)
@@ -135,7 +135,7 @@ class Gles:
             log = ctypes.create_string_buffer(4096)
             getattr(self, f"glGet{what}InfoLog")(made, 4096, None, log)
             lines = "\n".join(f"{i + 1:4} {line}" for i, line in enumerate(source.splitlines()[:200]))
-            raise InputError(f"the OpenGL driver refuses a shader: {log.value.decode(errors='replace')}\n{lines}")
+            raise InputError(f"the OpenGL driver rejects a shader: {log.value.decode(errors='replace')}\n{lines}")
 
 
 def context() -> Gles:

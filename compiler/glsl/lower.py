@@ -1,4 +1,4 @@
-"""From a scheduled kernel over textures to one that the shader language can say."""
+"""From a scheduled kernel over textures to one that the shader language can express."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..system.run_passes import Observer, ignore, run_passes
 def fetch_guarded(kernel: Kernel) -> Kernel:
     """x[i] if g   ->   select(g, x[i], 0)
 
-    A fetch beyond a texture yields something, and harms nothing (WebGL 2, section 4.2); what it yields is not used.
+    A fetch out of bounds is safe and returns some value (WebGL 2, section 4.2), which is not used.
     """
 
     def rule(n: Node) -> Expr | None:
@@ -52,7 +52,7 @@ def fetch_texels(kernel: Kernel) -> Kernel:
 
 
 def skip_zeros(kernel: Kernel) -> Kernel:
-    """acc = acc + 0.0 * w   ->   nothing: what unrolling leaves of taps in the padding"""
+    """acc = acc + 0.0 * w   ->   nothing: taps in the padding after unrolling"""
 
     def rule(n: Node) -> Stmt | None:
         match n:
@@ -71,8 +71,8 @@ def _is_zero(e: Expr) -> bool:
 def keep_nans(kernel: Kernel) -> Kernel:
     """y = max(x, 0)   ->   y = select(x is NaN, x, max(x, 0))
 
-    By the bits of x: drivers take a selection by a comparison for a maximum, and theirs gives the other operand. What a
-    reduction accumulates starts from a number, and stays one.
+    By the bits of x: drivers turn a selection by a comparison into their maximum, which returns the other operand. The
+    accumulator of a reduction starts as a number, and stays one.
     """
 
     def extreme(n: Node) -> Expr | None:

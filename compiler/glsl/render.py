@@ -22,7 +22,7 @@ def declare(kernel: Kernel) -> Declarations:
 
 
 def render(kernel: Kernel) -> str:
-    """What stands behind the declarations."""
+    """The source after the declarations."""
     grid = find_grid(kernel)
     *reads, out = kernel.params
     layers = out.shape[0]
@@ -30,30 +30,31 @@ def render(kernel: Kernel) -> str:
     variables = {v: f"{v.name}_f" for v in grid.blocks}
     dialect = Glsl(names)
     body = Writer(dialect, variables).write(grid.body)
-    place = own_texel(kernel)
+    texel = own_texel(kernel)
     head = [HELPERS[name] for name in HELPERS if name in dialect.used]
-    lines = [*_decode("x", place.column, variables), *_decode("y", place.row, variables)]
-    # What lies behind the end of a line of elements is stored, too: not left open.
+    lines = [*_decode("x", texel.column, variables), *_decode("y", texel.row, variables)]
+    # Zero for the padding of flat textures: outputs must not be undefined.
     start = [f"  o{i} = {VECTORS[out.dtype]}(0);" for i in range(layers)]
     return "\n".join([*head, "void main() {", *lines, *start, *body, "}\n"])
 
 
 @dataclass(frozen=True, slots=True)
 class OwnTexel:
-    """Which grid variables make up a fragment's coordinates: (variable, how far it moves them), smallest first."""
+    """A fragment's coordinates in terms of grid variables: (variable, stride), smallest first."""
 
     column: tuple[tuple[Var, int], ...]
     row: tuple[tuple[Var, int], ...]
 
 
 def own_texel(kernel: Kernel) -> OwnTexel:
-    """The grammar of a fragment: InternalError unless every store is to a known layer of one texel, whose coordinates
-    are made up of the variables of the grid, each used once, so that no two fragments share a texel."""
+    """The grammar of a fragment: InternalError unless every store is to a constant layer of one texel, whose
+    coordinates are a mixed-radix number of the variables of the grid, each used once, so that no two fragments share a
+    texel."""
     grid = find_grid(kernel)
     stores = [n for n in walk(kernel.body) if isinstance(n, Store) and n.buffer.scope is Scope.GLOBAL]
     found = {tuple(_digits(i, kernel) for i in s.indices[1:3]) for s in stores}
     if len(found) != 1 or grid.threads or grid.shared:
-        raise InternalError(f"kernel {kernel.name}: its fragments store at {len(found)} places")
+        raise InternalError(f"kernel {kernel.name}: its fragments store at {len(found)} texels")
     row, column = found.pop()
     used = [v for v, _ in (*row, *column)]
     if len(set(used)) < len(used) or set(used) != {v for v in grid.blocks if v.extent > 1}:
@@ -68,21 +69,21 @@ def _digits(index: Expr, kernel: Kernel) -> tuple[tuple[Var, int], ...]:
     size = 1
     for atom, factor in sorted(form.terms, key=lambda term: term[1]):
         if not isinstance(atom, Var) or factor != size:
-            raise InternalError(f"kernel {kernel.name}: its fragments store elsewhere than at their own place")
+            raise InternalError(f"kernel {kernel.name}: its fragments store elsewhere than at their own texel")
         digits.append((atom, factor))
         size *= atom.extent
     if form.constant:
-        raise InternalError(f"kernel {kernel.name}: its fragments store beside their own place")
+        raise InternalError(f"kernel {kernel.name}: its fragments store beside their own texel")
     return tuple(digits)
 
 
 def _decode(axis: str, digits: tuple[tuple[Var, int], ...], names: dict[Var, str]) -> list[str]:
     lines = []
-    for place, (v, factor) in enumerate(digits):
+    for position, (v, factor) in enumerate(digits):
         text = f"int(gl_FragCoord.{axis})"
         if factor > 1:
             text = f"{text} / {factor}"
-        if place < len(digits) - 1:
+        if position < len(digits) - 1:
             text = f"{text} % {v.extent}"
         lines.append(f"  int {names[v]} = {text};")
     return lines

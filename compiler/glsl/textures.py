@@ -1,4 +1,4 @@
-"""Tensors in textures: which place each takes, and the coordinates of an element there."""
+"""Tensors in textures: the placement of each, and the coordinates of its elements."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..program.device_program import Placement, Subdimension
 
 TEXEL = 4
 SIZE = 2048
-"""Width and height that every WebGL 2 device has (MAX_TEXTURE_SIZE)."""
+"""Width and height that every WebGL 2 device supports (MAX_TEXTURE_SIZE)."""
 
 TILE = 8
-"""Neighbouring pixels that one fragment writes at most (MAX_DRAW_BUFFERS on nearly every device). With 4 models take a
-fourth longer; where a device has no more, the runtime draws twice, each time half of the outputs."""
+"""Most neighbouring pixels that one fragment writes (MAX_DRAW_BUFFERS on nearly every device). With 4, models take a
+fourth longer; on devices limited to 4 the runtime draws twice, each time half of the outputs."""
 
 SHARED_FETCHES = 14
-"""About as many texels as a fragment fetches whatever its tile: weights, and the ends of a window's rows."""
+"""About the texels that a fragment fetches independent of its tile: weights, and the ends of a window's rows."""
 
 
 def place_flat(elements: int) -> Placement:
-    """A line of elements."""
+    """A flat texture: elements in linear order."""
     texels = max(1, -(-elements // TEXEL))
     rows = -(-texels // SIZE)
     return Placement(min(texels, SIZE), min(rows, SIZE), -(-rows // SIZE))
@@ -32,8 +32,8 @@ def place_flat(elements: int) -> Placement:
 
 def place_image(shape: tuple[int, ...], *, drawn: bool = False, step: int = 1) -> Placement | None:
     """An image of the two last axes of a physical shape, channels side by side or one below the other; None where it
-    does not fit, or has so few channels that texels would be mostly empty. One that is drawn may stand in bands. Tiles
-    are multiples of `step`."""
+    does not fit, or has so few channels that texels would be mostly empty. A `drawn` one may be in bands. Tiles are
+    multiples of `step`."""
     if not shape or shape[-1] < TEXEL - 1 or not prod(shape):
         return None
     *outer, width, channels = (1, *shape) if len(shape) == 1 else shape
@@ -54,8 +54,8 @@ def place_image(shape: tuple[int, ...], *, drawn: bool = False, step: int = 1) -
 
 
 def best_bands(width: int, rows: int) -> int:
-    """In how many parts the rows of a small image stand side by side: software rasterisers give squares of 64 texels to
-    their threads, and shade squares of four. GPUs do not mind."""
+    """The number of bands, side by side, of a small image's rows: software rasterisers assign squares of 64 texels to
+    their threads, and shade squares of four. For GPUs it makes no difference."""
     if width * rows < 4 * 64:
         return 1
     fitting = [b for b in range(1, rows // 2 + 1) if -(-rows // b) >= 4 and -(-rows // b) * b <= rows * 1.15]
@@ -63,25 +63,25 @@ def best_bands(width: int, rows: int) -> int:
 
 
 def least_bands(width: int, rows: int) -> int:
-    """In how few parts of equal length the rows of an image that is too high fit beside each other, 0 for none."""
+    """The fewest bands of equal height in which an image that is too high fits, 0 for none."""
     return next((b for b in range(2, SIZE // width + 1) if rows % b == 0 and rows // b <= SIZE), 0)
 
 
 def best_height(columns: int, groups: int) -> int:
-    """How many groups of channels of an image of one row stand below each other, 0 for none: GPUs shade squares of two
-    texels, software rasterisers of four. A power of two, so that readers find a group by a shift."""
+    """The number of channel groups, one below the other, of an image of one row, 0 for none: GPUs shade squares of two
+    texels, software rasterisers of four. A power of two, so that readers compute a group by a shift."""
     fitting = [n for n in (64, 32, 16, 8, 4) if groups % n == 0]
     return next((n for n in fitting if columns * groups >= n * 128), fitting[-1] if fitting else 0)
 
 
 def best_tile(width: int, step: int = 1) -> int:
-    """The tile by which a row takes the fewest fetches: large, but little of the last one left over."""
+    """The tile with the fewest fetches of a row: large, but with little of the last tile wasted."""
     sizes = [t for t in range(min(TILE, max(width, step)), 0, -1) if t % step == 0]
     return min(sizes, key=lambda t: -(-width // t) * (t + SHARED_FETCHES))
 
 
-def grow(buffer: Buffer, place: Placement) -> Buffer:
-    """The buffer as large as its texture: an image of whole tiles and texels, or a line of whole texels."""
+def pad_to_texture(buffer: Buffer, place: Placement) -> Buffer:
+    """The buffer padded to its texture: an image of whole tiles and texels, or a flat texture of whole texels."""
     if not place.tile:
         return replace(buffer, shape=(max(1, -(-buffer.size // TEXEL)) * TEXEL,), layout=None)
     *outer, width, channels = (1, *buffer.shape) if len(buffer.shape) == 1 else buffer.shape
@@ -92,7 +92,7 @@ def grow(buffer: Buffer, place: Placement) -> Buffer:
 
 
 def use_textures(kernel: Kernel, places: dict[Buffer, Placement]) -> Kernel:
-    """x[h, w, c]   ->   x[layer, row, column, component], where `places` says that they lie"""
+    """x[h, w, c]   ->   x[layer, row, column, component], by the placements `places`"""
     made = {b: replace(b, shape=(p.layers, p.height, p.width, TEXEL), layout=None) for b, p in places.items()}
 
     def rule(n: object) -> Expr | Stmt | None:
@@ -129,14 +129,14 @@ def coordinates(place: Placement, shape: tuple[int, ...], indices: tuple[Expr, .
 
 def texel_order(shape: tuple[int, ...], place: Placement) -> tuple[Subdimension, ...] | None:
     """The order of an image's elements in memory, outermost first: layer, rows, groups of channels, columns, channels;
-    also that of a tall image. None for a line.
+    the same for a tall image. None for a flat texture.
 
-    Of images without bands, which nothing draws.
+    For images without bands, those that are not drawn.
     """
     if not place.tile:
         return None
     if place.bands > 1:
-        raise InternalError(f"texel_order: {place} stands in bands")
+        raise InternalError(f"texel_order: {place} has bands")
     c = len(shape) - 1
     groups, lanes = Subdimension(c, TEXEL, -(-shape[c] // TEXEL)), Subdimension(c, 1, TEXEL)
     if not c:

@@ -74,7 +74,7 @@ RELAXED_PASSES = (*LOWERING_PASSES[:_EXTREMES_KNOWN], relax_extremes, *LOWERING_
 """The same for a target with relaxed instructions for max and min."""
 
 STAGES = ("schedule_cpu", *names_of(RELAXED_PASSES))
-"""What an observer sees of each kernel, in order."""
+"""The stages of each kernel that an observer receives, in order."""
 
 
 @deep_recursion()

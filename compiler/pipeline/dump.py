@@ -1,4 +1,4 @@
-"""What a stage of the compiler made, as text: `--dump after:STAGE`."""
+"""The result of a stage of the compiler as text: `--dump after:STAGE`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..ir.printer import print_kernel
 
 
 class Dump:
-    """An observer that hands the text of each result of `stage` to `emit`; a line ahead of it says where the stage
-    changed nothing. It holds all that it has seen, for its identity."""
+    """An observer that passes the text of each result of `stage` to `emit`, after a line "(unchanged)" where the stage
+    changed nothing. It keeps all results, to compare their identity."""
 
     def __init__(self, stage: str, emit: Callable[[str], None]) -> None:
         self.stage = stage

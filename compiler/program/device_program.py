@@ -22,7 +22,7 @@ Access = Literal["read", "write"]
 Extents = tuple[int, int, int]
 
 Feature = Literal["shader-f16", "subgroups"]
-"""Of WebGPU, beyond what all devices have."""
+"""A feature of WebGPU that not all devices have."""
 
 LOAD = "load"
 """The entry that runs once, at load."""
@@ -111,7 +111,7 @@ class DeviceKernel:
     """`source` is one shader with entry point `main`, without `declarations` where there are any. `grid` is workgroups
     (WebGPU), or width, height and layers of the texels that a draw covers (WebGL). `flops` and `bytes` of one launch
     are for reports and profiles. `with_subgroups` is the same kernel for devices that have these, where it saves a
-    barrier. `features` are what a device must have for `source`."""
+    barrier. `features` are those that `source` requires of a device."""
 
     name: str
     source: str

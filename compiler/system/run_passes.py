@@ -1,4 +1,4 @@
-"""Pipelines are tuples of functions from a value to the next; whoever looks on sees each result."""
+"""Pipelines are tuples of functions from a value to the next; an observer receives each result."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 Observer = Callable[[str, object], None]
-"""Called with the name of each stage and what it made: the very object that it was given, where it changed nothing."""
+"""Called with the name and the result of each stage: its very input, where it changed nothing."""
 
 
 def ignore(_: str, __: object) -> None:
-    """The observer of results that are of no interest."""
+    """The observer that ignores all results."""
 
 
 def run_passes(value: T, passes: Iterable[Callable[[T], T]], observe: Callable[[str, T], None] = ignore) -> T:

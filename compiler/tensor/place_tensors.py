@@ -95,5 +95,5 @@ def _same_element(x: Load, g: Group) -> bool:
 
 def _bytes(t: Tensor, layouts: Mapping[Tensor, Layout]) -> int:
     shape = layouts[t].physical_shape
-    check_elements(shape, f"tensor {t.name!r}, as it lies in memory,")
+    check_elements(shape, f"tensor {t.name!r}, with its layout's padding,")
     return prod(shape) * t.dtype.bytes

@@ -48,14 +48,14 @@ STAGES = (
     "fit_grid",
     "wgsl",
 )
-"""What the observer of a backend sees of each kernel. A kernel that is made with subgroups, too, is seen again, from
-`reduce_by_subgroups` on."""
+"""The stages of each kernel that the observer of a backend receives. For a kernel with a variant for subgroups they
+repeat, from `reduce_by_subgroups` on."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebGpu:
-    """Values lie in buffers, in linear order; a border of zeros is there from the start and never written. Where fewer
-    results are wanted than keep a GPU occupied, workgroups share reductions, and long ones are made in stages."""
+    """Values are in buffers, in linear order; halos rely on zero-initialised memory. Where results are fewer than the
+    minimum occupancy, a workgroup computes a reduction together, and long ones are made in stages."""
 
     target: GpuTarget = WEBGPU
     name: str = "webgpu"
@@ -113,7 +113,7 @@ class WebGpu:
         return scheduled
 
     def _lower(self, vectors: Kernel, passes: tuple[Pass, ...]) -> Kernel:
-        """The passes but those that have made vectors."""
+        """The passes after VECTOR_PASSES."""
         made = fit_grid(lower(vectors, passes[len(VECTOR_PASSES) :], self.observe), self.target.workgroups)
         self.observe("fit_grid", made)
         return made

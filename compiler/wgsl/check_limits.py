@@ -1,4 +1,4 @@
-"""What a device grants, held against what a kernel asks for: browsers report excess late, or not at all."""
+"""Checks a kernel against the device's limits: browsers report excess late, or not at all."""
 
 from __future__ import annotations
 

@@ -21,16 +21,16 @@ Array = np.ndarray
 
 
 SUBGROUPS = "subgroup"
-"""What wgpu calls WebGPU's feature `subgroups`; its shaders use that without a line that enables it."""
+"""The name in wgpu of WebGPU's feature `subgroups`; its shaders use it without a line that enables it."""
 
 FEATURES = ("shader-f16", SUBGROUPS)
-"""What shaders may enable, and is asked of the adapter where it has it."""
+"""Features that shaders may enable, requested from the adapter where it has them."""
 
 
 @functools.cache
 def open_device() -> wgpu.GPUDevice:
-    """The machine's adapter, with no more than what every browser grants, and FEATURES. Raises InputError where there
-    is none."""
+    """The machine's adapter, with the limits that every browser supports, and FEATURES. Raises InputError without an
+    adapter."""
     try:
         with _runtime_folder():
             adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
@@ -50,7 +50,7 @@ def open_device() -> wgpu.GPUDevice:
 
 @contextmanager
 def _runtime_folder() -> Iterator[None]:
-    """The libraries of window systems print an error of their own where the variable is missing, as in containers."""
+    """Sets XDG_RUNTIME_DIR: without it, as in containers, the libraries of window systems print an error."""
     name = "XDG_RUNTIME_DIR"
     if name in os.environ:
         yield

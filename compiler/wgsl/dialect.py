@@ -1,4 +1,4 @@
-"""WGSL, as far as kernels need it (https://www.w3.org/TR/WGSL/)."""
+"""The subset of WGSL that kernels use (https://www.w3.org/TR/WGSL/)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SCALARS = {F32: "f32", F16: "f16", I32: "i32", U32: "u32", BOOL: "bool"}
 VECTORS = {F32: "vec4f", F16: "vec4h", I32: "vec4i", U32: "vec4u", BOOL: "vec4<bool>"}
 
 
-TOGETHER = {"+": "Add", "*": "Mul", "max": "Max", "min": "Min"}
-"""How subgroup operations are called."""
+COLLECTIVES = {"+": "Add", "*": "Mul", "max": "Max", "min": "Min"}
+"""The names of subgroup operations."""
 
 
 class Wgsl(Dialect):
     """`names` are those of the parameters; `vectors` the parameters that are arrays of vec4. `specials` are the
-    infinities and NaN that were printed: the language has no literal for them, and refuses constants that become so,
-    hence they are the bits of variables of the module."""
+    infinities and NaN that were printed: the language has no literal for them, and rejects constant expressions that
+    yield them, hence they are the bits of variables of the module."""
 
     def __init__(self, names: Mapping[Buffer, str], vectors: frozenset[Buffer]) -> None:
         self._names, self._vectors = names, vectors
@@ -51,7 +51,7 @@ class Wgsl(Dialect):
 
     def all_reduce(self, op: str, a: Text, among: Among) -> Text:
         assert among is not Among.WORKGROUP
-        return Text(f"subgroup{'Exclusive' if among is Among.BEFORE else ''}{TOGETHER[op]}({a.text})")
+        return Text(f"subgroup{'Exclusive' if among is Among.BEFORE else ''}{COLLECTIVES[op]}({a.text})")
 
     def literal(self, value: int | float | bool, dtype: DType) -> Text:
         if dtype == BOOL:
@@ -111,7 +111,7 @@ class Wgsl(Dialect):
 
 
 def whole_vectors(buffer: Buffer, accesses: list[Load | Store]) -> bool:
-    """Whether a parameter can be an array of vec4: every access is to one at a multiple of four."""
+    """Whether a parameter can be an array of vec4: every access is a vector at a multiple of four."""
     return all(
         isinstance(a.indices[-1], Ramp) and not _lane(a.indices[-1].base) for a in accesses if a.buffer is buffer
     )

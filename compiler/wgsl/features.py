@@ -1,4 +1,4 @@
-"""What a kernel's shader needs of a device beyond what all have."""
+"""The device features that a kernel's shader requires, beyond those of every device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENABLE: dict[Feature, str] = {"shader-f16": "enable f16;", "subgroups": "enable 
 
 
 def find_features(kernel: Kernel) -> tuple[Feature, ...]:
-    """Of a lowered kernel."""
+    """The features of a lowered kernel."""
     nodes = list(walk(kernel.body))
     needed = {
         "shader-f16": any(isinstance(n, Load | Store) and n.buffer.dtype == F16 for n in nodes),

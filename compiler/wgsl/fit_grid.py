@@ -1,4 +1,4 @@
-"""Grids within what a dimension may hold."""
+"""Grids within the limit of a dimension."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..ir.rewrite import rewrite_top_down, substitute
 def fit_grid(kernel: Kernel, workgroups: int) -> Kernel:
     """for b < 100000 block: S(b)   ->   for h < 2 block: for l < 50000 block: S(min(50000*h + l, 99999))
 
-    Where the two do not multiply to what was there, the last workgroup runs again and stores what it stored before.
+    Where the product of the two exceeds the extent, the last workgroup runs again and stores the same values.
     """
 
     def rule(n: object) -> Stmt | None:

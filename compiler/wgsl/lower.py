@@ -1,4 +1,4 @@
-"""From a scheduled kernel to one that WGSL can say."""
+"""From a scheduled kernel to one that WGSL can express."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ..system.run_passes import Observer, ignore, run_passes
 
 
 def group_vectors(kernel: Kernel) -> Kernel:
-    """`group_lanes` of buffers that vectors fill."""
+    """`group_lanes` for buffers of whole vectors."""
     return group_lanes(kernel, lambda b: b.size % LANES == 0)
 
 
 Pass = Callable[[Kernel], Kernel]
 
 VECTOR_PASSES: tuple[Pass, ...] = (flatten_indices, vectorize_loops, unroll_loops)
-"""What comes before totals of a workgroup are made one way or the other."""
+"""The passes before the reductions of a workgroup, by a tree or by subgroups."""
 
 _OTHERS: tuple[Pass, ...] = (
     share_nodes,

@@ -11,7 +11,7 @@ from .features import ENABLE, find_features
 
 
 def render(kernel: Kernel) -> str:
-    """Bindings 0, 1, ... of group 0 are the parameters in order; `array<vec4f>` where only whole vectors are moved."""
+    """Bindings 0, 1, ... of group 0 are the parameters in order; `array<vec4f>` if all accesses are vectors."""
     grid = find_grid(kernel)
     nodes = list(walk(kernel.body))
     accesses = [n for n in nodes if isinstance(n, Load | Store)]

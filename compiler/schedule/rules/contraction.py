@@ -74,7 +74,7 @@ def _block(stmt: Stmt, nest: Reduction, roles: Roles, blocks: Blocks, target: Ta
     around = [*roles.batch, chunk]
     for _ in around:
         if not isinstance(stmt, For):
-            raise ScheduleError(f"contraction: fewer than {len(around)} loops stand around the blocks of K")
+            raise ScheduleError(f"contraction: fewer than {len(around)} loops are around the blocks of K")
         stmt = stmt.body
     over = nest.over[0]
     return around, accumulate(stmt, over, blocks.depth, apart=over.extent > MOST_PRODUCTS)

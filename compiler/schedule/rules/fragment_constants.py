@@ -15,7 +15,7 @@ from ..steps import pack
 def order_constants(kernel: Kernel) -> Kernel:
     """w[c, r, s, k]   ->   w[r, s, c, k], where c is the longest loop of the sum and k an axis of the result
 
-    The last axis of a constant is left to `build_kernel`; the one before it lies along rows of texels, the others in
+    The last axis of a constant is left to `build_kernel`; the one before it is along rows of texels, the others in
     different rows.
     """
     nest = match_nest(kernel.body)

@@ -1,5 +1,5 @@
 """The loop order of a product on a CPU, as in GEBP (Goto and van de Geijn, "Anatomy of High-Performance Matrix
-Multiplication", 2008): how many panels of B lie inside the loop over tiles of rows."""
+Multiplication", 2008): the number of panels of B inside the loop over tiles of rows."""
 
 from __future__ import annotations
 

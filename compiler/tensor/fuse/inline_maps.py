@@ -109,8 +109,8 @@ def _may_inline(
     epilogues: Mapping[Tensor, Epilogue],
     inlined: Mapping[Buffer, Measure],
 ) -> bool:
-    """Whether all that reads the map `t`, whose expanded body has `measure`, may compute it there, and has room for it
-    beside the maps that are `inlined` already."""
+    """Whether all readers of the map `t`, whose expanded body has `measure`, may compute it inline, and have room for
+    it beside the maps that are `inlined` already."""
     users = flow.readers.get(t, ())
     cheap = _is_movement(t.body)
     for user in users:
