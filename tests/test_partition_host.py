@@ -28,7 +28,7 @@ from webnn_compile.tensor import Tensor
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-POLICY = LayoutPolicy(fill_borders=False)
+POLICY = LayoutPolicy(fill_halos=False)
 
 BRANCHES = """
 <ir_version: 10, opset_import: ["" : 21]>
@@ -195,14 +195,14 @@ def test_what_reads_inputs_alone_runs_before_the_device() -> None:
 
 
 def test_a_convolution_between_others() -> None:
-    """Its operand has a border, which comes over with it."""
+    """Its operand has a halo, which comes over with it."""
     graph = graph_of(BRANCHES)
     model = lower_model(graph, policy=POLICY)
-    bordered = {t for t, layout in model.layouts.items() if any(lo or hi for lo, hi in layout.pad)}
-    second = max(i for i, g in enumerate(model.groups) if bordered & set(g.reads))
+    with_halo = {t for t, layout in model.layouts.items() if any(lo or hi for lo, hi in layout.pad)}
+    second = max(i for i, g in enumerate(model.groups) if with_halo & set(g.reads))
     partition = check(graph, {second: "cannot"}, model)
     assert partition.readbacks == 1
-    assert any(t in bordered for s in partition.segments for t in s.reads)
+    assert any(t in with_halo for s in partition.segments for t in s.reads)
 
 
 def test_branches_wait_for_each_other() -> None:

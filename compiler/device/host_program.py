@@ -60,14 +60,14 @@ def _place(model: Lowered, partition: HostPartition) -> Stored:
     outputs = tuple(t for _, t in model.tensors.outputs if t in owner)
     ranges = live_ranges(steps, model.aliases, inputs, outputs)
     size: dict[Tensor, int] = {}
-    bordered: set[Tensor] = set()
+    with_halo: set[Tensor] = set()
     for t, root in owner.items():
         layout = model.layouts[t]
         size[root] = max(size.get(root, 0), prod(layout.physical_shape) * t.dtype.bytes)
         if any(lo or hi for lo, hi in layout.pad):
-            bordered.add(root)
+            with_halo.add(root)
     whole = LiveRange(0, len(steps))
-    live = [whole if t in bordered else ranges[t] for t in size]
+    live = [whole if t in with_halo else ranges[t] for t in size]
     plan = plan_memory([Request(n, max(r.first, 0), max(r.last, 0)) for n, r in zip(size.values(), live, strict=True)])
     offset = dict(zip(size, plan.offsets, strict=True))
     return Stored(owner, {t: offset[root] for t, root in owner.items()}, plan.peak)

@@ -69,5 +69,5 @@ def _kind(model: Lowered, owner: Tensor, tensors: DeviceTensors, types: StorageT
     """Values of equal kind may share a storage: halos rely on zero-initialised memory, so a layout with one is part of
     the kind."""
     layout = model.layouts[owner]
-    border = layout if any(lo or hi for lo, hi in layout.pad) else None
-    return (border, tensors.placements[owner], types.of(owner))
+    halo = layout if any(lo or hi for lo, hi in layout.pad) else None
+    return (halo, tensors.placements[owner], types.of(owner))

@@ -39,7 +39,7 @@ REDUCERS = 1024
 """Minimum occupancy, in fragments of which each computes a reduction."""
 
 POLICY = LayoutPolicy(
-    borders=False, fill_borders=False, linear=False, reads=UNITS, stages=Stages(SERIAL, REDUCERS), windows=(0, 2, 1, 3)
+    halos=False, fill_halos=False, linear=False, reads=UNITS, stages=Stages(SERIAL, REDUCERS), windows=(0, 2, 1, 3)
 )
 
 STAGES = (

@@ -36,9 +36,9 @@ class LayoutPolicy:
     """What a target wants of its tensors' layouts.
 
     `windows`: the order in which the dimensions of Winograd's windows lie (row and column inside a window, window,
-    channel), all windows being one line; None where they are an image, taken in bands that stay in a cache. `borders`:
+    channel), all windows being one line; None where they are an image, taken in bands that stay in a cache. `halos`:
     zeros around what convolutions read; `few_channels`: even fewer than four channels are rounded up to four;
-    `fill_borders`: a kernel writes the border of its result each time (elsewhere it is zero from the start and stays
+    `fill_halos`: a kernel writes the halo of its result each time (elsewhere it is zero from the start and stays
     so); `linear`: memory is one line of elements, so that a tensor may lie in another's memory in another shape;
     `reads`: how many tensors a kernel may read; `stages`: which reductions are made in stages (None for none), and
     `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
@@ -46,9 +46,9 @@ class LayoutPolicy:
     """
 
     windows: tuple[int, ...] | None = None
-    borders: bool = True
+    halos: bool = True
     few_channels: bool = False
-    fill_borders: bool = True
+    fill_halos: bool = True
     linear: bool = True
     reads: int | None = None
     stages: Stages | None = None

@@ -39,7 +39,7 @@ class NativeModel:
         self._weights = _aligned(len(program.weights) + program.prepared)
         self._weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         self.arena = _aligned(program.arena)
-        # Whatever is read before it is written shows as NaN; what a device's host is given has borders of zeros.
+        # Whatever is read before it is written shows as NaN; what a device's host is given has halos of zeros.
         self.arena[:] = 0 if program.segments else 0xFF
         if program.prepare:
             self.call(PREPARE)

@@ -89,9 +89,9 @@ def _join(chain: Chain, kernels: Sequence[Kernel], m: int, rows: int, costs: Cpu
     body: list[Stmt] = []
     for g, k in zip(chain, kernels, strict=True):
         merged = {p: params.setdefault(t, p) for t, p in zip((*g.reads, g.output), k.params, strict=True)}
-        *borders, nest = k.body.stmts if isinstance(k.body, Seq) else (k.body,)
+        *halos, nest = k.body.stmts if isinstance(k.body, Seq) else (k.body,)
         nests.append(replace_buffers(nest, merged))
-        body += borders
+        body += halos
     line = reading_loop(nests[-1], params[products.output], TILE_ROW)
     memory = {params.pop(t): b for t, b in own.items()}
     output = params.pop(result.output)

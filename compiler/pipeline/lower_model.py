@@ -98,7 +98,7 @@ def lower_tensors(
     if not policy.linear:
         aliases = {t: o for t, o in aliases.items() if layouts[t].physical_shape == layouts[o].physical_shape}
     groups = tuple(g for g in groups if g.output not in aliases)
-    kernels = tuple(build_kernel(kernel_name(g), g, layouts, fill_border=policy.fill_borders) for g in groups)
+    kernels = tuple(build_kernel(kernel_name(g), g, layouts, fill_halo=policy.fill_halos) for g in groups)
     if policy.windows is None:
         groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts, costs, choices)
     for k in kernels:

@@ -16,10 +16,10 @@ from .fuse import Group
 from .tensor import Tensor
 
 
-def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout], *, fill_border: bool = True) -> Kernel:
+def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout], *, fill_halo: bool = True) -> Kernel:
     """Parameters: the group's operands, in order, then its output. Loops follow the output's layout, outermost first,
     reduction loops inside them around an accumulator. The halo of the output, if any, is filled with zeros if
-    `fill_border`."""
+    `fill_halo`."""
     layout = layouts[group.output]
     loops = _axes(group, layout, rounded=True)
     reads, values = _place_reads(group, layouts, loops)
@@ -34,7 +34,7 @@ def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout], *, f
         store = _reduction_loops(group, body, reduction, out, target)
     for axis in reversed(layout.order):
         store = For(loops[axis], store)
-    fills = _fill_border(out, layout) if fill_border else ()
+    fills = _fill_halo(out, layout) if fill_halo else ()
     kernel = Kernel(name, (*reads, out), Seq((*fills, store)), group.origin)
     return simplify(kernel)
 
@@ -74,7 +74,7 @@ def _place_reads(
         if isinstance(n, Load) and n.buffer in placed:
             layout = placed[n.buffer]
             guard = n.guard
-            if guard is not None and guard_is_bounds(n) and _border_covers(n, layout):
+            if guard is not None and guard_is_bounds(n) and _halo_covers(n, layout):
                 guard = None
             return Load(buffers[n.buffer], layout.index(n.indices), guard)
         return None
@@ -99,7 +99,7 @@ def _constant_layout(t: Tensor, wide: Var | None, values: list[Expr]) -> Layout:
     return layout
 
 
-def _border_covers(x: Load, layout: Layout) -> bool:
+def _halo_covers(x: Load, layout: Layout) -> bool:
     for d, i in enumerate(x.indices):
         r = range_of(i)
         lo, hi = layout.pad[d]
@@ -141,7 +141,7 @@ def _reduction_loops(group: Group, body: Expr, value: Expr, out: Buffer, target:
     return Alloc(acc, Seq((Store(acc, (), group.reduce.init), update, Store(out, target, result))))
 
 
-def _fill_border(out: Buffer, layout: Layout) -> list[Stmt]:
+def _fill_halo(out: Buffer, layout: Layout) -> list[Stmt]:
     """Zeros around the interior: for each padded dimension, outermost first, the slabs before and after."""
     fills: list[Stmt] = []
     zero = Const(0.0 if out.dtype.is_float else 0, out.dtype)

@@ -26,11 +26,11 @@ from .tensor import Tensor
 CHANNEL_ALIGN = 4
 """Channels are rounded up to a multiple of this: the elements of a v128, a vec4f, a texel."""
 
-BORDER_LIMIT = 8
+HALO_LIMIT = 8
 """Widest halo, in elements a side, that a producer writes for a convolution to read."""
 
 
-Borders = dict[Tensor, tuple[tuple[int, int], ...]]
+Halos = dict[Tensor, tuple[tuple[int, int], ...]]
 """Zeros before and after each spatial axis."""
 
 
@@ -83,13 +83,13 @@ def choose_layout(
             last.add(g.output)
     _spread(groups, last)
     layouts = row_major(program, groups)
-    borders = _borders(groups) if policy.borders else {}
-    if not policy.fill_borders:
-        borders = _equal_borders(borders, groups)
+    halos = _halos(groups) if policy.halos else {}
+    if not policy.fill_halos:
+        halos = _equal_halos(halos, groups)
     for t in last - fixed:
         if t.rank >= 3 and t.dtype == F32:
             align = CHANNEL_ALIGN if policy.few_channels or t.shape[1] >= CHANNEL_ALIGN else 1
-            layouts[t] = Layout.channels_last(t.shape, align=align, pad=borders.get(t))
+            layouts[t] = Layout.channels_last(t.shape, align=align, pad=halos.get(t))
     layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.windows)
     layouts.update(order_columns(groups, layouts, fixed))
     return layouts
@@ -132,7 +132,7 @@ def _keeps_axes(g: Group) -> bool:
     return True
 
 
-def _borders(groups: tuple[Group, ...]) -> Borders:
+def _halos(groups: tuple[Group, ...]) -> Halos:
     """For each tensor, how far beyond its edges convolutions read it."""
     found: dict[Tensor, list[list[int]]] = {}
     for g in groups:
@@ -144,7 +144,7 @@ def _borders(groups: tuple[Group, ...]) -> Borders:
             if t is None or x.guard is None or t.is_constant or not guard_is_bounds(x):
                 continue
             reach = [reach_of(i, n) for i, n in zip(x.indices[2:], t.shape[2:], strict=True)]
-            if any(r is None or max(r) > BORDER_LIMIT for r in reach):
+            if any(r is None or max(r) > HALO_LIMIT for r in reach):
                 continue
             pads = found.setdefault(t, [[0, 0] for _ in t.shape[2:]])
             for p, r in zip(pads, reach, strict=True):
@@ -153,19 +153,19 @@ def _borders(groups: tuple[Group, ...]) -> Borders:
     return {t: tuple((lo, hi) for lo, hi in pads) for t, pads in found.items()}
 
 
-def _equal_borders(borders: Borders, groups: tuple[Group, ...]) -> Borders:
+def _equal_halos(halos: Halos, groups: tuple[Group, ...]) -> Halos:
     """One halo for all tensors of a shape that have any, and for those that are added to them: kernels that differ in
     nothing else become one, and the tensors may share memory. Costs only bytes: halos rely on zero-initialised
     memory."""
     widest: dict[tuple[int, ...], tuple[tuple[int, int], ...]] = {}
-    for t, border in borders.items():
-        if any(map(any, border)):
-            other = widest.get(t.shape, border)
-            widest[t.shape] = tuple((max(a, c), max(b, d)) for (a, b), (c, d) in zip(other, border, strict=True))
+    for t, halo in halos.items():
+        if any(map(any, halo)):
+            other = widest.get(t.shape, halo)
+            widest[t.shape] = tuple((max(a, c), max(b, d)) for (a, b), (c, d) in zip(other, halo, strict=True))
     reduced = {x.buffer for g in groups if g.reduce is not None for x in loads(g.reduce.value)}
     added = {t for g in groups for t in g.reads if t.buffer not in reduced}
-    bordered = {t for t, border in borders.items() if any(map(any, border))}
-    return {t: widest[t.shape] for t in added | bordered if t.shape in widest}
+    with_halo = {t for t, halo in halos.items() if any(map(any, halo))}
+    return {t: widest[t.shape] for t in added | with_halo if t.shape in widest}
 
 
 def reach_of(index: Expr, extent: int) -> tuple[int, int] | None:

@@ -31,7 +31,7 @@ from .render import render
 POLICY = LayoutPolicy(
     windows=(0, 1, 2, 3),
     few_channels=True,
-    fill_borders=False,
+    fill_halos=False,
     reads=WEBGPU.storage_buffers - 1,
     stages=Stages(WEBGPU.longest_alone, WEBGPU.minimum_occupancy),
     shared=Stages(WEBGPU.longest_shared, WEBGPU.minimum_occupancy // WEBGPU.invocations),

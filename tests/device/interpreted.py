@@ -27,11 +27,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class InterpretedBackend:
-    """Stands for WebGPU: linear buffers, no border ever filled. Like a schedule it wants weights in another layout:
+    """Stands for WebGPU: linear buffers, no halo ever filled. Like a schedule it wants weights in another layout:
     transposed, rounded up."""
 
     name = "webgpu"
-    layouts = LayoutPolicy(few_channels=True, fill_borders=False)
+    layouts = LayoutPolicy(few_channels=True, fill_halos=False)
 
     def __init__(self) -> None:
         self.kernels: list[Kernel] = []
@@ -68,7 +68,7 @@ def _other_way_round(layout: Layout) -> Layout:
 
 
 class InterpretedDevice:
-    """Bytes per storage. What is written once only shows: all but borders is poisoned before the first launch."""
+    """Bytes per storage. What is written once only shows: all but halos is poisoned before the first launch."""
 
     def __init__(self, backend: InterpretedBackend, sources: Sequence[DeviceKernel]) -> None:
         self._kernels = [backend.kernels[int(k.source)] for k in sources]

@@ -1,4 +1,4 @@
-"""Device programs: memory shared over time, borders that stay zero, constants shipped once and repacked at load."""
+"""Device programs: memory shared over time, halos that stay zero, constants shipped once and repacked at load."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compiled(proto: onnx.ModelProto, *, beside_wasm: bool = False) -> tuple[Devi
 
 
 def network(channels: int = 6) -> onnx.ModelProto:
-    """Convolutions with borders and a residual, a pooling, a fully connected layer."""
+    """Convolutions with halos and a residual, a pooling, a fully connected layer."""
     nodes = [
         node("Conv", ["x", "w0", "b0"], ["c0"], pads=[1, 1, 1, 1]),
         node("Relu", ["c0"], ["r0"]),
@@ -57,7 +57,7 @@ def network(channels: int = 6) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("beside_wasm", [False, True])
-def test_a_network_with_borders_runs_again_and_again(beside_wasm: bool) -> None:
+def test_a_network_with_halos_runs_again_and_again(beside_wasm: bool) -> None:
     proto = network()
     made, _ = compiled(proto, beside_wasm=beside_wasm)
     for seed in range(3):
@@ -87,11 +87,11 @@ def test_memory_is_shared_by_values_that_do_not_live_together() -> None:
     assert len(written) < len(steps) - 3
 
 
-def test_a_storage_with_a_border_is_shared_by_equal_layouts_only() -> None:
+def test_a_storage_with_a_halo_is_shared_by_equal_layouts_only() -> None:
     _, program = compiled(network())
     by_storage: dict[int, set[tuple[int, ...]]] = {}
     for v in program.values:
-        if v.shape == (1, 7, 6, 8):  # 5 x 4 with a border
+        if v.shape == (1, 7, 6, 8):  # 5 x 4 with a halo
             by_storage.setdefault(v.storage, set()).add(v.shape)
     assert by_storage
     for storage in by_storage:

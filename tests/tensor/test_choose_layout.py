@@ -1,4 +1,4 @@
-"""Where tensors of convolutions lie, which borders they have, and which operators cost nothing for it."""
+"""Layouts of convolutions' tensors, their halos, and the operators that cost nothing with them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_channels_lie_last_and_are_rounded_up() -> None:
     assert low.layouts[made(low, "Relu")].physical_shape == (1, 6, 5, 8)
 
 
-def test_a_padded_convolution_reads_a_border_of_zeros() -> None:
+def test_a_padded_convolution_reads_a_halo_of_zeros() -> None:
     proto = two_convolutions(4, pads=[1, 2, 1, 0])
     low = lowered(proto)
     assert low.layouts[made(low, "Relu")].pad == ((0, 0), (0, 0), (1, 1), (2, 0))
@@ -56,7 +56,7 @@ def test_a_padded_convolution_reads_a_border_of_zeros() -> None:
     check_model(proto, work=100_000)
 
 
-def test_the_border_is_as_wide_as_the_widest_reader_asks() -> None:
+def test_the_halo_is_as_wide_as_its_widest_reader() -> None:
     weights = {"w": random((4, 4, 3, 3)), "v": random((4, 4, 5, 5))}
     nodes = [
         node("Relu", ["x"], ["r"]),
@@ -70,7 +70,7 @@ def test_the_border_is_as_wide_as_the_widest_reader_asks() -> None:
     check_model(proto, work=150_000)
 
 
-def test_borders_that_nobody_writes_are_equal_so_that_kernels_are() -> None:
+def test_halos_of_zeroed_memory_are_equal_so_that_kernels_are() -> None:
     """Two residual blocks, then a convolution of stride 2, which reaches less far."""
     weights = {name: random((8, 8, 3, 3)) for name in ("w0", "w1", "w2", "w3", "w4")} | {"v": random((8, 8, 1, 1))}
     pads = {"pads": [1, 1, 1, 1]}
@@ -87,15 +87,15 @@ def test_borders_that_nobody_writes_are_equal_so_that_kernels_are() -> None:
         node("Conv", ["s1", "w4"], ["y"], strides=[2, 2], **pads),
     ]
     proto = model(nodes, {"x": [1, 8, 6, 6]}, ["y"], weights)
-    low = lower_model(run_graph_passes(import_model(proto)), policy=LayoutPolicy(fill_borders=False))
-    borders = {low.layouts[g.output].pad[2:] for g in low.groups if g.output.shape == (1, 8, 6, 6)}
-    assert borders == {((1, 1), (1, 1))}
+    low = lower_model(run_graph_passes(import_model(proto)), policy=LayoutPolicy(fill_halos=False))
+    halos = {low.layouts[g.output].pad[2:] for g in low.groups if g.output.shape == (1, 8, 6, 6)}
+    assert halos == {((1, 1), (1, 1))}
     added = [k for g, k in zip(low.groups, low.kernels, strict=True) if "Add" in g.origin.ops]
     assert len({print_kernel(k, named=False) for k in added}) == 1
     check_model(proto, work=2_000_000)
 
 
-def test_a_very_wide_border_stays_a_guard() -> None:
+def test_a_very_wide_halo_stays_a_guard() -> None:
     low = lowered(two_convolutions(4, pads=[9, 0, 0, 0]))
     assert low.layouts[made(low, "Relu")].pad == ((0, 0),) * 4
     assert any(guards(k) for k in low.kernels)
