@@ -1,4 +1,4 @@
-"""Decisions of schedules as data: each is made by name among legal options, by whoever compiles.
+"""Decisions of schedules as data: each is made by name among legal options.
 
 A decision's options are ordered, what its heuristic prefers first, so `First` is the default schedule. `Record` takes
 any options and lists them, which discovers the space of a kernel as it is scheduled; `Replay` makes recorded decisions
@@ -20,7 +20,7 @@ T = TypeVar("T")
 """Options are what JSON has: integers, strings, booleans, None, and tuples of these."""
 
 VERSION = 1
-"""Of the spaces: records of another one are not replayed. Counts up whenever a decision gets another meaning."""
+"""Of the spaces, in the keys of what records lead to. Counts up whenever a decision gets another meaning."""
 
 
 class Choices(Protocol):

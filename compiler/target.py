@@ -62,8 +62,8 @@ class GpuTarget:
     shared_tiles: bool = False
 
 
-# The limits that every WebGPU implementation grants without being asked. A program is compiled for a GPU that nobody
-# has seen: an integrated one has about 1000 lanes and hides latencies with two waves in each. Tiles of the least
+# The limits that every WebGPU implementation grants without being asked. The GPU is unknown at
+# compile time: an integrated one has about 1000 lanes and hides latencies with two waves in each. Tiles of the least
 # traffic would make 448 invocations of ResNet18's layers of 7 x 7; these are 2048. On software adapters, where only
 # traffic counts, the whole network takes a fifth longer for it. A workgroup of 256 reads 65536 elements as 64 vectors
 # in each invocation, some of them at a time: 5 to 10 microseconds, as long as a launch.

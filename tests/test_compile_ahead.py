@@ -11,6 +11,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from cli.command import heed_interrupts
 from onnx_models import model, node
 from webnn_compile.build.build import build
 from webnn_compile.build.compile_ahead import FEWEST, compile_ahead
@@ -96,7 +97,13 @@ def start(file: Path, tmp_path: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "webnn_compile", str(file), "--out", str(tmp_path / "out"), "--no-cache"]
     environment = {**os.environ, FOLDER_VARIABLE: str(tmp_path / "cache")}
     running = subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True, env=environment
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        env=environment,
+        preexec_fn=heed_interrupts,
     )
     assert running.stderr is not None
     for line in running.stderr:

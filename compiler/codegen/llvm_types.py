@@ -24,7 +24,7 @@ def memory_type(dtype: DType, lanes: int = 1) -> str:
 
 
 def literal(value: int | float | bool, dtype: DType) -> str:
-    """A constant; floats as the bits of the double that LLVM asks for."""
+    """A constant; floats as the bits of a double, which is LLVM's syntax."""
     if dtype.name == "bool":
         return "true" if value else "false"
     if dtype.is_float:

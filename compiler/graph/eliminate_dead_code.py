@@ -8,7 +8,7 @@ from .ir import Graph, Node
 
 
 def eliminate_dead_code(graph: Graph) -> Graph:
-    """Without nodes and constants that no output needs; outputs of nodes that nobody reads become None.
+    """Without nodes and constants that no output needs; unused outputs of nodes become None.
 
     Inputs stay, read or not: they are part of the model's signature.
     """

@@ -1,4 +1,4 @@
-"""From operators to tensors: the last step that knows ONNX."""
+"""From operators to tensors: the last step with ONNX's operators."""
 
 from __future__ import annotations
 

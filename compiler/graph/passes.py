@@ -17,7 +17,7 @@ GraphPass = Callable[[Graph], Graph]
 """Gives back the same object where nothing changed."""
 
 GRAPH_PASSES: tuple[GraphPass, ...] = (
-    eliminate_dead_code,  # first, so that outputs which nobody reads hinder no other pass
+    eliminate_dead_code,  # first, so that unused outputs hinder no other pass
     convert_float16,
     fold_constants,
     remove_identities,

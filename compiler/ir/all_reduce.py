@@ -10,22 +10,22 @@ from .nodes import Expr
 
 
 class Among(Enum):
-    """Whose values meet. BEFORE: of the invocations of a subgroup those before the one that asks, in an order that is
-    the same for all (an exclusive scan); the first gets what the operator leaves any other operand unchanged with."""
+    """The invocations whose values are combined. EXCLUSIVE_SCAN: those of the subgroup before the invocation, in an
+    order that is the same for all; the first gets the operator's neutral element."""
 
     WORKGROUP = "workgroup"
     SUBGROUP = "subgroup"
-    BEFORE = "before"
+    EXCLUSIVE_SCAN = "before"
 
 
 @dataclass(frozen=True, slots=True)
 class AllReduce(Expr):
-    """`op` over what `a` is in each invocation of the workgroup, or of the subgroup; all of them get the result.
+    """A collective: `op` over the values of `a` in the invocations of the workgroup or subgroup; all get the result.
 
     op = + | * | max | min; of max and min no operand is a NaN. It is the whole value of a store to a local buffer,
     which stands where a barrier may; one of a workgroup in no serial loop, where the next could overtake it. A
-    subgroup is what hardware runs in lockstep: 4 to 128 invocations of one workgroup, nobody says how many or
-    which.
+    subgroup is what hardware runs in lockstep: 4 to 128 invocations of one workgroup; neither their number nor which
+    they are is known.
     """
 
     op: str

@@ -127,10 +127,10 @@ class _Run:
         for group in groups.values():
             values = [a.value for a in group]
             totals = list(accumulate(values, lambda x, y: apply_binary(e.op, x, y)))
-            if e.among is Among.BEFORE:
+            if e.among is Among.EXCLUSIVE_SCAN:
                 totals = [np.full_like(values[0], 0 if e.op == "+" else 1), *totals]
             for i, a in enumerate(group):
-                a.value = totals[i if e.among is Among.BEFORE else -1]
+                a.value = totals[i if e.among is Among.EXCLUSIVE_SCAN else -1]
 
     def steps(self, s: Stmt) -> Iterator[_Arrival]:
         """Executes `s`, pausing where invocations meet."""

@@ -4,7 +4,7 @@
     multiple of `align`; the axes of `blocks` are split, and their inner parts follow as the innermost dimensions.
 
 Padding holds zeros, so a convolution can read beyond its input's edge. What rounding up and the room after a block
-add holds no particular value, and nobody's result depends on it.
+add holds no particular value, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Stages:
 
 @dataclass(frozen=True, slots=True)
 class LayoutPolicy:
-    """What a target wants of its tensors' layouts.
+    """The layout policy of a family of targets.
 
     `windows`: the order in which the dimensions of Winograd's windows lie (row and column inside a window, window,
     channel), all windows being one line; None where they are an image, taken in bands that stay in a cache. `halos`:

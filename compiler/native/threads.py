@@ -23,7 +23,7 @@ entry:
   ret void
 }"""
 
-# A loop: body, arguments, extent, chunks, first chunk that nobody has taken.
+# A loop: body, arguments, extent, chunks, first chunk that is not taken.
 _LOOP = "{ ptr, ptr, i64, i64, i64 }"
 
 _TEAMWORK = f"""define internal void @@(ptr %loop) #0 {{

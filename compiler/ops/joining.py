@@ -29,7 +29,7 @@ def _concat(call: Call) -> Tensor:
 
 
 def _joined(name: str, every: list[Tensor], axis: int) -> Tensor:
-    """`every` one behind the other along `axis`; many in parts, which are joined then."""
+    """`every` concatenated along `axis`; many in groups, which are concatenated then."""
     first = every[0]
     parts = [t for t in every if t.shape[axis] > 0]
     if len(parts) > MOST_OPERANDS:

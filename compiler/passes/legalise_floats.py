@@ -19,7 +19,7 @@ ROUNDER_BITS = 0x4B400000
 
 def legalise_floats(kernel: Kernel) -> Kernel:
     """lower_math for devices: sin(x), fmod(x, y), isnan(x)   ->   float32 arithmetic and questions to the bits;
-    x + 1.5 * 2**23 - 1.5 * 2**23   ->   the whole number taken out of the bits, which nobody cancels."""
+    x + 1.5 * 2**23 - 1.5 * 2**23   ->   the integer extracted from the bits, which no compiler simplifies."""
     body = rewrite(kernel.body, _before)
     lowered = lower_math(kernel if body is kernel.body else replace(kernel, body=body))
     body = rewrite(lowered.body, _after)

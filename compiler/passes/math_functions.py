@@ -114,7 +114,7 @@ def exp(x: Num) -> Num:
 
 
 def log(x: Num) -> Num:
-    """1 ulp; -inf at 0, NaN below, subnormals included: asked of the bits, since devices take subnormals for zero."""
+    """1 ulp; -inf at 0, NaN below, subnormals included: tested on the bits, since devices flush subnormals to zero."""
     whole = x.bits(I32)
     tiny = whole < 0x00800000
     scaled = Num(Select(tiny.e, whole.cast(F32).e, x.e), x.lanes)  # a subnormal as a multiple of 2**-149

@@ -1,4 +1,4 @@
-"""Equal expressions become one node: what is computed once is named once by whoever prints it."""
+"""Common subexpression elimination: equal expressions become one node, which the printer names once."""
 
 from __future__ import annotations
 

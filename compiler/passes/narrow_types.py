@@ -212,7 +212,7 @@ class _Narrower:
             return self._value(a, known).cast(device_dtype(to))
         if source.is_float:
             return self._truncated(to, self._expr(a, known), e, known)
-        # Between integers the low bits are kept; a wider type asks for all of them.
+        # Between integers the low bits are kept; a wider type needs all of them.
         x = self._value(a, known) if to.bits > min(source.bits, 32) and source.bits < 64 else self._expr(a, known)
         return _wrapped(x.cast(device_dtype(to)), e, known)
 

@@ -30,7 +30,7 @@ SMALLEST = 4
 """Invocations of a subgroup at least, where those of the workgroup are a multiple of it: sizes are powers of two."""
 
 TURNS = 4
-"""Elements that an invocation reads before it asks again whether there are more."""
+"""Elements that an invocation reads between two tests of the loop's bound."""
 
 ZERO, ONE = Const(0), Const(1)
 
@@ -65,7 +65,7 @@ def _by_subgroups(m: Meeting) -> Stmt:
     gather = For(turn, If(turn * TURNS * many < m.count, For(element, read, parallel=False)), parallel=False)
     stmts: list[Stmt] = [
         Store(size, (ZERO,), AllReduce("+", ONE, Among.SUBGROUP)),
-        Store(rank, (ZERO,), AllReduce("+", ONE, Among.BEFORE)),
+        Store(rank, (ZERO,), AllReduce("+", ONE, Among.EXCLUSIVE_SCAN)),
         keep(AllReduce(m.op, m.store.value.a, Among.SUBGROUP)),
         m.keep(m.me, Select(_lanes(own.eq(0), m.lanes), m.target, nothing)),
         Barrier(),

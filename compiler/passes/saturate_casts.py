@@ -15,7 +15,7 @@ from .math_functions import Num
 def saturate_casts(kernel: Kernel) -> Kernel:
     """int32(x)   ->   select(x is none, 0, select(2147483648 <= x, 2147483647, int32(clamp(x))))
 
-    The clamp is to what float32 has between the bounds. Whether `x` is no number is asked of its bits.
+    The clamp is to what float32 has between the bounds. NaN is detected on the bits of `x`.
     """
 
     def rule(n: object) -> Expr | None:

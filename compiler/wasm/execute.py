@@ -66,7 +66,7 @@ class WasmInstance:
             return self._memory
         if isinstance(kind, wasmtime.FuncType) and name in functions:
             return wasmtime.Func(self._store, kind, functions[name])
-        raise InternalError(f"the WebAssembly module imports {wanted.module}.{name}, which nobody gives it")
+        raise InternalError(f"the WebAssembly module imports {wanted.module}.{name}, which is not provided")
 
     @property
     def memory(self) -> NDArray[np.uint8]:

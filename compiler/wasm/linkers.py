@@ -114,7 +114,7 @@ def _run(linker: str, command: list[str], object_bytes: bytes) -> bytes:
 
 
 def _adapt(module: bytes, exports: Sequence[str], linker: str, shared_pages: int | None) -> Linked:
-    """Leaves out custom sections, exports that nobody asked for, and memory beyond the stack and the static data."""
+    """Leaves out custom sections, exports that were not requested, and memory beyond the stack and the static data."""
     what = f"module made by {linker}"
     parts = {s.number: s.body for s in binary.sections(module, what) if s.number != binary.CUSTOM}
     exported = _exports(Reader(parts.get(binary.EXPORT, b"\0"), what))

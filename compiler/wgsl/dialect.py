@@ -51,7 +51,7 @@ class Wgsl(Dialect):
 
     def all_reduce(self, op: str, a: Text, among: Among) -> Text:
         assert among is not Among.WORKGROUP
-        return Text(f"subgroup{'Exclusive' if among is Among.BEFORE else ''}{COLLECTIVES[op]}({a.text})")
+        return Text(f"subgroup{'Exclusive' if among is Among.EXCLUSIVE_SCAN else ''}{COLLECTIVES[op]}({a.text})")
 
     def literal(self, value: int | float | bool, dtype: DType) -> Text:
         if dtype == BOOL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +30,11 @@ def network() -> onnx.ModelProto:
     ]
     weights = {"k": random((8, 3, 3, 3)), "scale": np.abs(random((8,), 1)), "b": random((8,), 2), "g": random((8, 5))}
     return model(nodes, {"x": ["batch", 3, 8, 8]}, ["probabilities", "r"], weights)
+
+
+def heed_interrupts() -> None:
+    """For a process that is interrupted: where a shell runs the tests in the background, it would ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 SHAPE = ("--shape", "x=1x3x8x8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.command import EXAMPLE, PROGRAM, SHAPE, contents, refused, run
+from cli.command import EXAMPLE, PROGRAM, SHAPE, contents, heed_interrupts, refused, run
 from webnn_compile.cli.command import INTERRUPTED, OUR_FAULT
 from webnn_compile.errors import InternalError
 from webnn_compile.wasm.model import WasmModel
@@ -71,7 +71,11 @@ def test_interrupted(path: Path, tmp_path: Path) -> None:
     assert run(path, "--out", out, *SHAPE).exit_code == 0
     before = contents(out)
     process = subprocess.Popen(
-        [PROGRAM, EXAMPLE, "--out", out, "--force"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [PROGRAM, EXAMPLE, "--out", out, "--force"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
     )
     assert process.stderr is not None
     for line in process.stderr:

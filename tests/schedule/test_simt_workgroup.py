@@ -168,7 +168,7 @@ def test_subgroups_and_those_before() -> None:
     x = np.arange(1, 9, dtype=np.float32)
     two: Subgroups = lambda i: i % 2  # noqa: E731
     np.testing.assert_array_equal(run_kernel(together(8, Among.SUBGROUP), [x], two)[0], [16, 20] * 4)
-    before = run_kernel(together(8, Among.BEFORE), [x], two)[0]
+    before = run_kernel(together(8, Among.EXCLUSIVE_SCAN), [x], two)[0]
     np.testing.assert_array_equal(before, [0, 0, 1, 2, 4, 6, 9, 12])
 
 
@@ -176,7 +176,7 @@ def test_misuse_is_named() -> None:
     with pytest.raises(InternalError, match="is stored where all of them store it"):
         verify_kernel(together(8, scope=Scope.SHARED), "test")
     with pytest.raises(InternalError, match="invocations do not compute max together"):
-        verify_kernel(together(8, Among.BEFORE, "max"), "test")
+        verify_kernel(together(8, Among.EXCLUSIVE_SCAN, "max"), "test")
     t = Var("t", 8)
     x, y, v = Buffer("x", (8,), F32), Buffer("y", (8,), F32), Buffer("v", (), F32, Scope.LOCAL)
     total = AllReduce("+", Load(x, (t,)), Among.WORKGROUP)

@@ -48,7 +48,7 @@ def test_module_that_is_refused() -> None:
 
 def test_missing_import_is_named() -> None:
     module = link(object_of("imports"), ["talk"]).module
-    with pytest.raises(InternalError, match=r"imports env\.(ask|tell|triple), which nobody gives it"):
+    with pytest.raises(InternalError, match=r"imports env\.(ask|tell|triple), which is not provided"):
         WasmInstance(module, pages=2, relaxed=False)
 
 

@@ -113,7 +113,7 @@ class Numbering:
         self._fresh = count(1)
         self._open: list[Block] = []
         self._addresses: dict[int, tuple[Load | Store, tuple[Value, ...]]] = {}
-        self._seen: dict[int, tuple[Expr, Value]] = {}  # keeps what it knows by identity alive
+        self._seen: dict[int, tuple[Expr, Value]] = {}  # keeps nodes alive that are compared by identity
 
     def block(self, stmt: Stmt, *, repeats: bool = False) -> Block:
         """The statements below `stmt`, one level deeper than what is being numbered."""

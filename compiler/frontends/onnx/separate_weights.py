@@ -15,7 +15,7 @@ from .read_tensor import type_name
 Weights = Mapping[str, onnx.TensorProto | onnx.SparseTensorProto]
 
 KEPT_ELEMENTS = 256
-"""Initialisers up to this size stay in the skeleton: shapes, axes and scales, which inference wants to see."""
+"""Initialisers up to this size stay in the skeleton: shapes, axes and scales, whose values inference needs."""
 
 
 def separate_weights(model: onnx.ModelProto, source: Source) -> tuple[onnx.ModelProto, Weights]:

@@ -10,7 +10,7 @@ import onnx
 def write_defaults(nodes: Iterable[onnx.NodeProto], opset: int) -> None:
     """Gives nodes of the default domain that have a function body the attributes that they leave to their defaults.
 
-    ONNX forgets these where it puts values in place of a body's references to attributes, in inlining as in inference
+    ONNX drops these where it substitutes values for a body's references to attributes, in inlining as in inference
     (onnx 1.22: MeanVarianceNormalization without axes, HannWindow without output_datatype).
     """
     for node in nodes:

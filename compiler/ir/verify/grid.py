@@ -50,7 +50,7 @@ def check_collective(s: Store, value: AllReduce) -> Iterator[str]:
     """Problems of a store of what invocations compute together."""
     if s.buffer.scope is not Scope.LOCAL:
         yield f"what invocations compute together is stored where all of them store it: {shown(s)}"
-    if value.op not in (("+", "*") if value.among is Among.BEFORE else ("+", "*", "max", "min")):
+    if value.op not in (("+", "*") if value.among is Among.EXCLUSIVE_SCAN else ("+", "*", "max", "min")):
         yield f"invocations do not compute {value.op} together: {shown(s)}"
 
 

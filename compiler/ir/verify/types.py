@@ -15,7 +15,7 @@ LOGIC = frozenset({"and", "or", "xor"})
 SHIFTS = frozenset({"shl", "shr"})
 
 RELAXED = frozenset({"relaxed_max", "relaxed_min"})
-"""What LLVM for wasm with relaxed SIMD knows besides, of vectors of four float32."""
+"""Further operations of LLVM for wasm with relaxed SIMD, on vectors of four float32."""
 
 
 def check_types(e: Expr) -> Iterator[str]:
