@@ -65,7 +65,7 @@ def _whole(tensor: onnx.TensorProto) -> bool:
         return False
     try:
         numpy_helper.to_array(tensor)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, KeyError):  # ONNX's library: KeyError for an element type that there is not
         return False
     return True
 

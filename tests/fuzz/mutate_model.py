@@ -24,6 +24,6 @@ def mutate_model(model: onnx.ModelProto, given: Feeds, seeds: Sequence[int]) -> 
         before = model.SerializeToString()
         try:
             mutation(model, given, draw)
-        except (ValueError, TypeError, OverflowError, IndexError):  # protobuf, NumPy and ONNX refuse some odd values
+        except (ValueError, TypeError, OverflowError, LookupError):  # protobuf, NumPy and ONNX refuse some odd values
             model.ParseFromString(before)
     return tuple(names)

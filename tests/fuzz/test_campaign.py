@@ -15,6 +15,7 @@ from fuzz.campaign import Campaign, draw_cases
 from fuzz.case import KINDS, Case, Outcome
 from fuzz.draw_page import draw_page
 from fuzz.draw_subject import draw_subject
+from fuzz.mutate_model import GROUPS, mutate_model
 
 
 @dataclass
@@ -60,6 +61,16 @@ def test_a_graph_shrinks_to_the_operator_at_fault(tmp_path: Path) -> None:
     assert [len(small.graph.input), len(small.graph.output), len(small.graph.initializer)] == [1, 1, 0]
     dims = small.graph.input[0].type.tensor_type.shape.dim
     assert {d.dim_value for d in dims} == {1}
+
+
+def test_every_mutation_stands_a_parameter_of_no_dtype() -> None:
+    model = onnx.ModelProto.FromString(draw_subject(Case("graphs", 2)).data)
+    model.graph.initializer.add(name="odd", data_type=-1, dims=[2], raw_data=bytes(8))
+    data = model.SerializeToString()
+    names: set[str] = set()
+    for seed in range(2000):
+        names.update(mutate_model(onnx.ModelProto.FromString(data), {}, [seed]))
+    assert names == {m.__name__ for group in GROUPS for m in group}
 
 
 def test_mutations_that_do_not_matter_are_left_out(tmp_path: Path) -> None:
