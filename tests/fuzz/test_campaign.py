@@ -64,7 +64,7 @@ def test_a_graph_shrinks_to_the_operator_at_fault(tmp_path: Path) -> None:
 
 
 def test_every_mutation_stands_a_parameter_of_no_dtype() -> None:
-    model = onnx.ModelProto.FromString(draw_subject(Case("graphs", 2)).data)
+    model = onnx.ModelProto.FromString(draw_subject(Case("graphs", 2)).model)
     model.graph.initializer.add(name="odd", data_type=-1, dims=[2], raw_data=bytes(8))
     data = model.SerializeToString()
     names: set[str] = set()
