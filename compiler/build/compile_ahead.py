@@ -28,6 +28,8 @@ FEWEST = 40
 
 @dataclass(frozen=True, slots=True)
 class _Task:
+    """What a process needs to compile one kernel, and the key under which it goes to the cache."""
+
     key: str
     naive: Kernel
     target: Target

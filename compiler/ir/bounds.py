@@ -9,7 +9,7 @@ from ..dtypes import I32
 from .index import Affine, affine
 from .intervals import Range, atom_range
 from .lanes import Ramp, Splat, lanes_of
-from .nodes import Binary, Const, Expr, Load, Store, Unary
+from .nodes import Binary, Const, Expr, Load, Store, Unary, Var
 from .rewrite import loads, walk
 from .value_ranges import INT32, Ranges, within
 
@@ -17,16 +17,30 @@ from .value_ranges import INT32, Ranges, within
 def unproved_index(x: Load | Store, conditions: Iterable[Expr] = ()) -> int | None:
     """The first dimension of the buffer whose index is not proved to lie in it wherever `conditions` and the guard of
     the access hold; None where the access stays inside. Nothing is proved by arithmetic that may leave int32."""
+    pairs = enumerate(zip(x.indices, x.buffer.shape, strict=True))
+    unclear = [(d, index, extent) for d, (index, extent) in pairs if not _evident(index, extent)]
+    if not unclear:
+        return None
     guard = x.guard if isinstance(x, Load) else None
     known = tuple(conditions) if guard is None else (*conditions, guard)
     ranges, counted = ConditionalRanges(known), Ranges({})
     wraps = any(_may_wrap(c, counted) for c in known)
-    for d, (index, extent) in enumerate(zip(x.indices, x.buffer.shape, strict=True)):
+    for d, index, extent in unclear:
         low, high = ranges.of(index)
         reachable = low <= high  # else the conditions contradict each other
         if wraps or _may_wrap(index, counted) or (reachable and (low < 0 or high >= extent)):
             return d
     return None
+
+
+def _evident(index: Expr, extent: int) -> bool:
+    """Whether no analysis is needed to see that the index is inside, whatever the conditions are: most are an axis."""
+    match index:
+        case Var():
+            return 0 < index.extent <= extent
+        case Const(value, _):
+            return 0 <= int(value) < extent
+    return False
 
 
 def _may_wrap(e: Expr, ranges: Ranges) -> bool:

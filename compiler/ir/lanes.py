@@ -23,6 +23,8 @@ class Ramp(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Splat(Expr):
+    """A vector all of whose lanes are `a`."""
+
     a: Expr
     lanes: int
 

@@ -185,6 +185,8 @@ ExprLike = Expr | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Const(Expr):
+    """A number: of an integer type an int, of a float type a float, else a bool."""
+
     value: int | float | bool
     type: DType = I32
 
@@ -210,6 +212,8 @@ class Var(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Unary(Expr):
+    """An operation on one operand, by name: arithmetic, rounding, a mathematical function, a test of a float."""
+
     op: str
     a: Expr
 
@@ -220,6 +224,8 @@ class Unary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Expr):
+    """An operation on two operands of one type, by symbol or name; comparisons give bool."""
+
     op: str
     a: Expr
     b: Expr
@@ -236,6 +242,8 @@ class Binary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Select(Expr):
+    """`a` where `cond` holds, else `b`; both are defined."""
+
     cond: Expr
     a: Expr
     b: Expr
@@ -288,6 +296,8 @@ PREDICATES = frozenset({"isnan", "isinf"})
 
 @dataclass(frozen=True, slots=True)
 class For:
+    """A loop of `var` from 0 to below its extent; `kind` says how it runs."""
+
     var: Var
     body: Stmt
     kind: LoopKind = LoopKind.SERIAL
@@ -296,6 +306,8 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class Store:
+    """`value` is written to the element of `buffer` at `indices`."""
+
     buffer: Buffer
     indices: tuple[Expr, ...]
     value: Expr
@@ -303,17 +315,23 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Alloc:
+    """`buffer` exists in `body`, its elements undefined until they are stored."""
+
     buffer: Buffer
     body: Stmt
 
 
 @dataclass(frozen=True, slots=True)
 class Seq:
+    """Statements one after the other."""
+
     stmts: tuple[Stmt, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
+    """A region worth a function of its own."""
+
     body: Stmt
 
 

@@ -190,7 +190,17 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def loads(node: Node) -> Iterator[Load]:
-    return (n for n in walk(node) if isinstance(n, Load))
+    """Those of `walk`, which this repeats without a visit to leaves: they are most of the nodes, and this the question
+    that is asked most."""
+    stack, seen = [node], {id(node)}
+    while stack:
+        n = stack.pop()
+        if isinstance(n, Load):
+            yield n
+        for c in reversed(_CHILDREN[type(n)](n)):
+            if type(c) not in _LEAVES and id(c) not in seen:
+                seen.add(id(c))
+                stack.append(c)
 
 
 def substitute(node: N, env: Mapping[Var, Expr]) -> N:
@@ -225,8 +235,8 @@ def free_vars(node: Node) -> frozenset[Var]:
         if known is not None:
             return known
         found: frozenset[Var] = frozenset((n,)) if isinstance(n, Var) else frozenset()
-        for child in children(n):
-            found |= go(child)
+        if type(n) not in _LEAVES:
+            found = found.union(*[go(c) for c in children(n)])
         if isinstance(n, For):
             found -= {n.var}
         elif isinstance(n, Reduce):

@@ -117,6 +117,8 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class FunctionImport:
+    """A function that the host gives; `type` is an index into the types."""
+
     module: str
     field: str
     type: int
@@ -133,6 +135,8 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class GlobalImport:
+    """A global that the host gives; `type` is value type and mutability, as encoded."""
+
     field: str
     type: bytes
 

@@ -72,11 +72,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
+    """A local variable of the text, declared before what follows."""
+
     local: Local
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
+    """A store: where to is `address`, in the dialect's terms."""
+
     store: Store
     address: tuple[Value, ...]
     value: Value
@@ -93,6 +97,8 @@ class Looped:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
+    """`body` where `cond` holds; `before` is computed ahead of the condition."""
+
     cond: Value
     body: Block
     before: tuple[Value, ...]
