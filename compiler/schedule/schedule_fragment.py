@@ -15,9 +15,10 @@ from math import prod
 
 from ..choices import DEFAULT, Choices
 from ..errors import InternalError
-from ..ir.index import affine, flat_offset, range_of
+from ..ir.bounds import ConditionalRanges
+from ..ir.index import affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
-from ..ir.rewrite import free_vars, rewrite, substitute, walk
+from ..ir.rewrite import rewrite, substitute, walk
 from ..ir.simplify import simplify_stmt
 from .nest import Reduction, match_nest
 from .rules.fragment_reduction import schedule_fragment_reduction
@@ -206,11 +207,12 @@ def _redirect(inner: Stmt, kernel: Kernel, replacements: Replacements, element: 
 
 
 def _read(x: Load, replacements: Replacements) -> Expr | None:
-    """In bounds also where the result was rounded up; a guard is assumed to bound indices of its variables."""
+    """Each index is clamped unless it is proved to be in bounds under the guard of the load, for the elements by which
+    the result was rounded up, too: they do not exist, so what is fetched for them is not used."""
     if x.buffer not in replacements:
         return None
     new, tile = replacements[x.buffer]
-    guarded = free_vars(x.guard) if x.guard is not None else frozenset()
+    ranges = ConditionalRanges(() if x.guard is None else (x.guard,))
     if not tile:
         offset = flat_offset(x.buffer.shape, x.indices)
         found = offset.range()
@@ -218,12 +220,10 @@ def _read(x: Load, replacements: Replacements) -> Expr | None:
             return Load(new, (offset.to_expr(),), x.guard)
     indices = list(x.indices)
     for d, (index, extent) in enumerate(zip(x.indices, x.buffer.shape, strict=True)):
-        found = range_of(index)
-        if found is None or free_vars(index) & guarded:
-            continue
-        if found[0] < 0:
+        low, high = ranges.of(index)
+        if low < 0:
             index = Binary("max", index, Const(0))
-        if found[1] >= (new.shape[d] if tile else extent):
+        if high >= (new.shape[d] if tile else extent):
             index = Binary("min", index, Const(extent - 1))
         indices[d] = index
     return Load(new, tuple(indices) if tile else (flat_offset(x.buffer.shape, tuple(indices)).to_expr(),), x.guard)

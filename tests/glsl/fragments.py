@@ -106,9 +106,14 @@ TILES = {"transform_of_windows": (4, 4), "transform_of_results": (4, 4)}
 
 @cache
 def kernels(name: str) -> list[Kernel]:
+    """Those of one of MODELS."""
+    return kernels_of(MODELS[name](), TILES.get(name))
+
+
+def kernels_of(proto: onnx.ModelProto, tile: tuple[int, int] | None = None) -> list[Kernel]:
     """The naive kernels of a model, in types of 32 bits; constants lie as fragments want them."""
-    graph = run_graph_passes(import_model(MODELS[name]()))
-    choose = always(TILES[name]) if name in TILES else None
+    graph = run_graph_passes(import_model(proto))
+    choose = always(tile) if tile else None
     lowered = lower_tensors(graph.name, lower_graph(graph), policy=WebGl().layouts, choose=choose)
     return [order_constants(narrow_types(k, {}).kernel) for k in lowered.kernels]
 
