@@ -56,11 +56,12 @@ def replace(tensor: onnx.TensorProto, data: Array) -> None:
 
 
 def _pick(model: onnx.ModelProto, draw: Random) -> onnx.TensorProto | None:
-    found = [t for t in parameters(model) if t.data_type in (1, 2, 3, 5, 6, 7, 9, 10, 11, 12, 13) and _whole(t)]
+    found = [t for t in parameters(model) if t.data_type in (1, 2, 3, 5, 6, 7, 9, 10, 11, 12, 13) and is_whole(t)]
     return draw.choice(found) if found else None
 
 
-def _whole(tensor: onnx.TensorProto) -> bool:
+def is_whole(tensor: onnx.TensorProto) -> bool:
+    """Whether its elements are in the model, as many as its dims say and of an element type that there is."""
     if tensor.data_location == TensorProto.EXTERNAL:
         return False
     try:
@@ -203,7 +204,7 @@ def repeat_parameter(model: onnx.ModelProto, given: Feeds, draw: Random) -> None
 
 
 def to_input(model: onnx.ModelProto, given: Feeds, draw: Random) -> None:
-    whole = [t for t in model.graph.initializer if _whole(t)]
+    whole = [t for t in model.graph.initializer if is_whole(t)]
     if whole:
         move_to_inputs(model, given, draw.choice(whole))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from fuzz import check_model as oracle
 from fuzz.case import Outcome, Subject
@@ -95,6 +96,27 @@ def test_what_onnx_leaves_open_is_as_defined(monkeypatch: pytest.MonkeyPatch) ->
     subject = Subject(proto.SerializeToString(), {"x": np.asarray([1e30, -1e30, np.nan], np.float32)})
     assert check(subject).result == "as defined, unlike onnxruntime"
     monkeypatch.setattr(oracle, "evaluate_graph", lambda graph, feeds: {"y": np.ones(3, np.int32)})
+    assert check(subject).fault == "another result than by the operators' definitions"
+
+
+@pytest.mark.parametrize(
+    "proto",
+    [
+        model([node("MaxPool", ["x"], ["y"], kernel_shape=[1])], {"x": [1, 2, 3]}, ["y"]),
+        model(
+            [node("InstanceNormalization", ["x", "scale", "bias"], ["y"])],
+            {"x": [1, 2, 3]},
+            ["y"],
+            {"scale": np.full(2, -np.inf, np.float32), "bias": np.ones(2, np.float32)},
+        ),
+    ],
+    ids=["a NaN in a window", "an infinite scale"],
+)
+def test_of_extremes_the_definition_decides(proto: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.asarray([[[1, 2, 4], [3, 5, np.nan]]], np.float32)
+    subject = Subject(proto.SerializeToString(), {"x": x if proto.graph.node[0].op_type == "MaxPool" else x[:, [0, 0]]})
+    assert check(subject).result == "as defined, unlike onnxruntime"
+    monkeypatch.setattr(oracle, "evaluate_graph", lambda graph, feeds: {"y": np.ones((1, 2, 3), np.float32)})
     assert check(subject).fault == "another result than by the operators' definitions"
 
 
