@@ -38,7 +38,7 @@ def compile(
     wgpu, extra `[webgpu]`) and "webgl" (through the system's OpenGL ES). `shapes` fixes free dimensions. The target
     "native" runs on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise than
     the model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds
-    large constants to float16, and on "webgpu" what lies in memory between kernels; sums are float32 everywhere. With
+    large constants to float16, and on "webgpu" tensors between kernels; sums are float32 everywhere. With
     `cache`, kernels of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling
     may take, by estimate; by default three quarters of the machine's memory. Raises InputError and UnsupportedError.
     """

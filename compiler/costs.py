@@ -91,8 +91,8 @@ CPU_COSTS = CpuCosts()
 
 @dataclass(frozen=True, slots=True)
 class GpuCosts:
-    """What work on a GPU takes beside arithmetic, in the time of multiply-adds: a `load` of four elements that lie in a
-    cache, a `byte` that comes from memory or goes there, a `launch`, the compilation of a `shader`. A product computes
+    """What work on a GPU takes besides arithmetic, in the time of multiply-adds: a `load` of four cached elements, a
+    `byte` that comes from memory or goes there, a `launch`, the compilation of a `shader`. A product computes
     tiles of up to `rows` positions by `vectors` of four columns.
 
     Winograd's algorithm is used where its estimate is below `winograd_gain` of the direct convolution's, and where what

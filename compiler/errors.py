@@ -14,11 +14,11 @@ class InputError(WebnnCompileError):
 
 
 class UnsupportedError(WebnnCompileError):
-    """The model asks for something that this compiler does not do: names node, operator, reason, and a way out."""
+    """The model needs something that this compiler does not support: names node, operator, reason, and a way out."""
 
 
 class CannotExpress(UnsupportedError):
-    """A target cannot say what a kernel computes (float64 in a shader, say); the message is the reason."""
+    """A target cannot express what a kernel computes (such as float64 in a shader); the message is the reason."""
 
 
 class ScheduleError(Exception):

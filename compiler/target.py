@@ -1,4 +1,4 @@
-"""Facts about what a kernel will run on. Rules and passes ask for facts, never for a name."""
+"""Facts about what a kernel will run on. Rules and passes depend on facts, never on a name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .costs import CPU_COSTS, CpuCosts
 @dataclass(frozen=True, slots=True)
 class Target:
     """`lanes` is the number of 32-bit elements in a vector register; `registers` how many of those a kernel may use;
-    `fused` whether multiply and add are one instruction (the multiply then needs no register of its own); `steps` how
+    `fused` whether multiply and add are one instruction (the multiply then needs no register of its own); `unroll` how
     many steps of a reduction are worth one iteration, where what runs the code does not unroll loops itself;
     `relaxed_extremes` whether there are the relaxed instructions for max and min of four float32."""
 
@@ -18,7 +18,7 @@ class Target:
     lanes: int
     registers: int
     fused: bool
-    steps: int = 1
+    unroll: int = 1
     costs: CpuCosts = CPU_COSTS
     relaxed_extremes: bool = False
 
@@ -37,7 +37,7 @@ class Target:
 # tile is 34 instructions in V8, 12 of them multiply-adds; in twos 28, in fours 24, in eights 23 (V8 14.6, x86-64). It
 # takes 180 bytes of a bundle, so the code for browsers that lack relaxed SIMD goes without.
 WASM_PLAIN = Target("wasm", lanes=4, registers=14, fused=False)
-WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True, steps=4, relaxed_extremes=True)
+WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True, unroll=4, relaxed_extremes=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class GpuTarget:
     shared_tiles: bool = False
 
 
-# The limits that every WebGPU implementation grants without being asked. The GPU is unknown at
+# The limits that every WebGPU implementation grants by default. The GPU is unknown at
 # compile time: an integrated one has about 1000 lanes and hides latencies with two waves in each. Tiles of the least
 # traffic would make 448 invocations of ResNet18's layers of 7 x 7; these are 2048. On software adapters, where only
 # traffic counts, the whole network takes a fifth longer for it. A workgroup of 256 reads 65536 elements as 64 vectors

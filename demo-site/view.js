@@ -1,4 +1,4 @@
-// What the page shows: bars, numbers, small images. Knows nothing of the model but its figures.
+// What the page shows: bars, numbers, small images. Of the model it has the figures alone.
 
 /**
  * @template {HTMLElement} T

@@ -25,7 +25,7 @@ from webnn_compile.tensor.fuse import Group
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-NARROW = Target("narrow", lanes=4, registers=14, fused=False, steps=4)
+NARROW = Target("narrow", lanes=4, registers=14, fused=False, unroll=4)
 WIDE = Target("wide", lanes=8, registers=15, fused=True)
 TARGETS = (NARROW, WIDE)
 

@@ -394,8 +394,8 @@ def test_the_report_says_what_was_known(folder: Path, tmp_path: Path) -> None:
         given = [str(two_convolutions(tmp_path)), "--out", str(tmp_path / name), "--report", str(tmp_path / "r.json")]
         outputs.append(CliRunner().invoke(main, given).output)
     pieces = len(entries(folder))
-    assert f"0 of {pieces} pieces of code were known" in " ".join(outputs[0].split())
-    assert f"{pieces} of {pieces} pieces of code were known" in " ".join(outputs[1].split())
+    assert f"0 of {pieces} kernels and modules found" in " ".join(outputs[0].split())
+    assert f"{pieces} of {pieces} kernels and modules found" in " ".join(outputs[1].split())
     assert f'"hits": {pieces}' in (tmp_path / "r.json").read_text()
 
 

@@ -1,4 +1,4 @@
-"""Who may import whom: the table of ARCHITECTURE.md, held against every import statement."""
+"""Which room may import which: the table of ARCHITECTURE.md, held against every import statement."""
 
 from __future__ import annotations
 

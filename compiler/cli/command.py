@@ -28,7 +28,7 @@ LIST = "list"
 """What `--dump` is given for the names of the stages."""
 
 FILE = click.Path(path_type=Path, readable=False)
-"""Any path: what is wrong with one is said in the compiler's own words."""
+"""Any path: the compiler reports what is wrong with one."""
 
 
 class SizeOption(click.ParamType[int]):

@@ -1,4 +1,4 @@
-"""What a build says at its end: a table for people, JSON for programs."""
+"""The report of a build: a table for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _names(names: tuple[str, ...]) -> str:
 def _cache(cache: Cache) -> str:
     if cache.folder is None:
         return "off" if cache.note is None else f"off; {cache.note}"
-    found = f"{cache.hits} of {cache.hits + cache.misses} pieces of code were known, in {printable(cache.folder)}"
+    found = f"{cache.hits} of {cache.hits + cache.misses} kernels and modules found, in {printable(cache.folder)}"
     return found if cache.note is None else f"{found}; {cache.note}"
 
 

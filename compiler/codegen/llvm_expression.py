@@ -197,7 +197,7 @@ class ExpressionWriter:
         self.emit(f"br i1 {guard}, label %{inside}, label %{after}")
         self.lines.append(f"{inside}:")
         self.block = inside
-        # What is computed in here is not known behind the branch.
+        # Values computed in here do not dominate what follows the branch.
         outer = self.values, self.pointers
         self.values, self.pointers = dict(self.values), dict(self.pointers)
         loaded = self._fetch(e, lanes)

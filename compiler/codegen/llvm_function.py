@@ -180,7 +180,7 @@ class FunctionWriter(ExpressionWriter):
         self.emit(f"store {kind} {value}, ptr {slot}, align {align}")
 
     def _opaque(self, kind: str, value: str, *, fixed: bool = True) -> str:
-        """`value`, of which LLVM knows no more; where it is `fixed`, computed by now and not earlier either."""
+        """`value`, opaque to LLVM's optimiser; where it is `fixed`, not moved to before this point either."""
         register = "r" if kind == "ptr" else "xr"
         effect = " sideeffect" if fixed else ""
         return self.instruction(f'call {kind} asm{effect} "", "={register},0"({kind} {value})')

@@ -47,7 +47,7 @@ class LlvmModule:
         return next(reversed(self._functions))
 
     def text(self, header: str) -> str:
-        """The whole module behind `header` (target triple and data layout)."""
+        """The whole module, after `header` (target triple and data layout)."""
         outside = [d for d in sorted(self._declarations) if not any(f"@{name}(" in d for name in self._functions)]
         return "\n".join([header, *outside, *self._functions.values(), "attributes #0 = { nounwind }", ""])
 

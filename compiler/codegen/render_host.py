@@ -24,18 +24,18 @@ CLOCK = "clock"
 
 
 @deep_recursion()
-def render_host(program: Program, module: LlvmModule, known: Cache | None = None, *, profiled: bool = False) -> None:
+def render_host(program: Program, module: LlvmModule, cache: Cache | None = None, *, profiled: bool = False) -> None:
     """Adds the kernels and `void run(ptr weights, ptr arena)`, which calls them in order (`segment_0`, `segment_1`, ...
     for a program in segments); beside it the function `prepare` of the same signature, where the program has anything
     to prepare.
 
     With `profiled` there is `profile` too, the same as `run` but with a call of `clock()` after each step. What is
-    prepared lies behind the weights, which are a multiple of 64 bytes. Kernels that `known` has the code of are
+    prepared follows the weights, which are a multiple of 64 bytes. Kernels whose code `cache` holds are
     not rendered.
     """
     names = []
     for number in range(len(program.kernels)):
-        part = _kernel_code(program, number, known)
+        part = _kernel_code(program, number, cache)
         module.merge(part)
         names.append(part.last)
     functions = _functions(program)
@@ -61,21 +61,21 @@ def _functions(program: Program) -> dict[str, tuple[Step, ...]]:
     return (found or {ENTRY: program.steps}) | ({PREPARE: program.prepare} if program.prepare else {})
 
 
-def _kernel_code(program: Program, number: int, known: Cache | None) -> LlvmModule:
+def _kernel_code(program: Program, number: int, cache: Cache | None) -> LlvmModule:
     """The functions of one kernel; the last is the one to call."""
-    key = program.keys[number] if program.keys and known is not None else None
-    found = known.get(CODE, key) if known is not None and key is not None else None
+    key = program.keys[number] if program.keys and cache is not None else None
+    found = cache.get(CODE, key) if cache is not None and key is not None else None
     if found is not None:
         return LlvmModule.from_json(found.decode())
     part = LlvmModule()
     render_kernel(program.kernels[number], part)
-    if known is not None and key is not None:
-        known.put(CODE, key, part.to_json().encode())
+    if cache is not None and key is not None:
+        cache.put(CODE, key, part.to_json().encode())
     return part
 
 
 def _render(steps: Sequence[Step], names: Sequence[str], weights: int, after: Sequence[str]) -> str:
-    """The instructions of some steps, with the lines `after` behind each."""
+    """The instructions of some steps, each followed by the lines `after`."""
     lines: list[str] = []
     for step in steps:
         arguments = []

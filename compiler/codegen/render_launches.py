@@ -15,13 +15,13 @@ GIVE = "give"
 """`void give(i32)` of the runtime hands the device what a call of the host wrote, by its number among the calls."""
 
 
-def render_launches(program: DeviceProgram, module: LlvmModule, known: Cache | None = None) -> list[str]:
+def render_launches(program: DeviceProgram, module: LlvmModule, cache: Cache | None = None) -> list[str]:
     """Adds a function for each of the program's entries, and gives their names.
 
     All are called with the addresses of the host's weights and arena, which mean nothing where it computes nothing.
     """
     if program.host is not None:
-        render_host(program.host, module, known)
+        render_host(program.host, module, cache)
         module.declare(f"void @{GIVE}(i32)")
     if program.launches:
         module.declare(f"void @{LAUNCH}(i32)")

@@ -61,7 +61,7 @@ def _parts(layout: Layout) -> list[_Part]:
 
 def _reordered(parts: list[_Part], order: Sequence[Subdimension]) -> list[_Part] | None:
     """`parts`, one for each dimension, as `order` splits them. None where padding of a dimension that is split would
-    lie inside an axis."""
+    are inside an axis."""
     covered = {dim: prod(o.extent for o in order if o.dim == dim) for dim in range(len(parts))}
     counts = Counter(o.dim for o in order)
     split = [dim for dim in covered if counts[dim] > 1]

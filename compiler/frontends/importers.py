@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Shapes = Mapping[str, tuple[int, ...]] | None
 
 HEAD = 64
-"""Bytes of a file that say which format it has."""
+"""The bytes at the start of a file by which its format is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _formats() -> str:
 
 
 def _head(path: str | Path) -> bytes:
-    """None of its bytes where a file cannot be read: the importer says why."""
+    """No bytes where a file cannot be read: the importer raises the error."""
     try:
         file, _ = open_file(Path(path))
         with file:

@@ -18,7 +18,7 @@ class NotRegular(OSError):
 def open_file(path: Path) -> tuple[BinaryIO, int]:
     """The file at `path`, opened for reading, and its size in bytes.
 
-    Links are followed. What was opened is checked, not what lies at the path before or after. Raises OSError, which
+    Links are followed. The opened file is checked, not the path, which may change. Raises OSError, which
     is NotRegular for what is no regular file, and ValueError for what can be no path.
     """
     handle = os.open(path, os.O_RDONLY | sum(getattr(os, name, 0) for name in _FLAGS))

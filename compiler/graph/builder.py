@@ -69,7 +69,7 @@ class Builder:
         """Adds a node of an operator of `domain`, whose version is `opset`; an empty name among `outputs` is an output
         without readers (None in the result).
 
-        Raises UnsupportedError where the operator is unknown or cannot do what its attributes ask.
+        Raises UnsupportedError where the operator is unknown or does not support its attributes.
         """
         draft = Node(op_type, name, tuple(inputs), tuple(None for _ in outputs), attributes, opset, domain)
         tensors = define(draft, {v: self._tensor(v) for v in inputs if v is not None})

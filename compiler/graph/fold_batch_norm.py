@@ -33,7 +33,7 @@ def fold_batch_norm(graph: Graph) -> Graph:
     """BatchNormalization, and Add, Sub, Mul, Div by a constant per channel, become part of the weights and bias of the
     Conv, ConvTranspose, Gemm or MatMul that feeds nothing else. Computed in float64, then rounded.
 
-    A MatMul has no bias: only the scale is folded, and the shift stays behind as an Add.
+    A MatMul has no bias: only the scale is folded, and the shift remains as an Add.
     """
     constants = dict(graph.constants)
     names = value_names(graph)
@@ -92,7 +92,7 @@ def _source(node: Node, constants: dict[Value, Array]) -> Value | None:
 
 
 def _affine(node: Node, source: Value, axis: int, constants: dict[Value, Array]) -> _Affine | None:
-    """`node` as a scale and shift of the channels of `source`, which lie along `axis`; None where it is something else.
+    """`node` as a scale and shift of the channels of `source`, which are along `axis`; None where it is something else.
 
     BatchNormalization of opset 7 and 8 may normalise each position on its own (spatial=0), which is none.
     """
@@ -139,7 +139,7 @@ def _fold(node: Node, affine: _Affine, constants: dict[Value, Array]) -> _Folded
         case "Conv":
             weights = weights * scale.reshape(-1, *(1 for _ in weights.shape[1:]))
         case "ConvTranspose":
-            # Weights are (IC, OC/group, taps), and input channels lie group after group.
+            # Weights are (IC, OC/group, taps), and input channels are stored group by group.
             group = attributes.get("group", 1)
             assert isinstance(group, int)
             depth, filters, *taps = weights.shape

@@ -80,7 +80,7 @@ def _source(node: Node, graph: Graph) -> Value | None:
 
 
 def _other(node: Node, index: int, neutral: int, graph: Graph) -> Value | None:
-    """The input beside input `index` where the latter is a constant that is `neutral` everywhere."""
+    """The other input than input `index` where the latter is a constant that is `neutral` everywhere."""
     data = _constant(node, index, graph)
     return node.inputs[1 - index] if data is not None and bool((data == neutral).all()) else None
 

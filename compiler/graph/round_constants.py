@@ -12,7 +12,7 @@ from .ir import Array, Graph
 
 ACCURACY = 2.0**-10
 """Of its largest element: what rounding may change a constant by. Larger numbers than a float16 holds, and constants
-that lie among its subnormals, stay float32; so do whole numbers, which may be positions or limits of them."""
+that are among its subnormals, stay float32; so do whole numbers, which may be positions or limits of them."""
 
 
 def round_constants(graph: Graph) -> Graph:

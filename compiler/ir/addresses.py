@@ -1,4 +1,4 @@
-"""Where an access lies: the part that a loop advances, and the constant that the instruction carries."""
+"""The address of an access: the part that a loop advances, and the constant that the instruction carries."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def address(access: Load | Store | Pointer) -> Address:
 
 
 class Addresses:
-    """The addresses of accesses and of what lies below statements, each found once while one function is written."""
+    """The addresses of accesses, and those below statements, each found once while one function is written."""
 
     def __init__(self) -> None:
         self._of: dict[int, tuple[Load | Store, Address]] = {}

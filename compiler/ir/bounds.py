@@ -15,7 +15,7 @@ from .value_ranges import INT32, Ranges, within
 
 
 def unproved_index(x: Load | Store, conditions: Iterable[Expr] = ()) -> int | None:
-    """The first dimension of the buffer whose index is not proved to lie in it wherever `conditions` and the guard of
+    """The first dimension of the buffer whose index is not proved to be inside wherever `conditions` and the guard of
     the access hold; None where the access stays inside. Nothing is proved by arithmetic that may leave int32."""
     pairs = enumerate(zip(x.indices, x.buffer.shape, strict=True))
     unclear = [(d, index, extent) for d, (index, extent) in pairs if not _evident(index, extent)]
@@ -50,8 +50,8 @@ def _may_wrap(e: Expr, ranges: Ranges) -> bool:
 
 
 def _wraps(e: Expr, ranges: Ranges) -> bool:
-    """Whether int32 arithmetic, on loaded elements too, may wrap around: then `Ranges`, which allows for that, is what
-    there is to say of the result."""
+    """Whether int32 arithmetic, on loaded elements too, may wrap around: then `Ranges`, which allows for that,
+    bounds the result."""
     arithmetic = (n for n in walk(e) if isinstance(n, Unary | Binary) and n.dtype == I32)
     return any(not within(ranges.unwrapped(n), INT32) for n in arithmetic)
 

@@ -12,7 +12,7 @@ from .nodes import Buffer, Expr, Load, Stmt, Var
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Where element `offset` of a global buffer lies. It may stand before the buffer where each access is guarded."""
+    """The address of element `offset` of a global buffer. May precede the buffer where each access is guarded."""
 
     buffer: Buffer
     offset: Expr
@@ -45,7 +45,7 @@ class InOrder:
     """The iterations of a loop, sequentially and without overlap: between two of them the compiler behind this one
     loses sight of `sums`, elements of local buffers, and of the pointers in `advances`.
 
-    Single elements at an advancing pointer plus a constant are read through it; their indices say so by themselves.
+    Single elements at an advancing pointer plus a constant are read through it; their indices need no mark.
     """
 
     iterations: tuple[Stmt, ...]

@@ -144,14 +144,14 @@ def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:
 
 
 def range_of(e: Expr) -> Range | None:
-    """The interval that an int32 expression lies in; None where nothing is known (a value loaded from memory)."""
+    """The interval of an int32 expression; None where nothing is known (a value loaded from memory)."""
     if e.dtype != I32:
         return None
     return affine(e).range()
 
 
 def decide(op: str, a: Expr, b: Expr) -> bool | None:
-    """The truth of an int32 comparison where the ranges settle it."""
+    """The truth of an int32 comparison where the ranges decide it."""
     difference = (affine(a) + affine(b).scale(-1)).range()
     if difference is None:
         return None
@@ -244,7 +244,7 @@ def cancel_common_factor(op: str, x: Affine, divisor: int) -> Affine | None:
 
 
 def merge_quotients(op: str, x: Affine, divisor: int) -> Affine | None:
-    """(x // a + k) // b   ->   (x + k * a) // (a * b). The like for remainders would hide x % (a * b) from JOINS."""
+    """(x // a + k) // b   ->   (x + k * a) // (a * b). The same for remainders would hide x % (a * b) from JOINS."""
     if op != "//" or len(x.terms) != 1 or x.terms[0][1] != 1:
         return None
     match x.terms[0][0]:

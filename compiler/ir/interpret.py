@@ -106,7 +106,7 @@ class _Run:
         inner.statement(s.body)
 
     def workgroup(self, s: Stmt) -> None:
-        """Invocations that meet at barriers: each runs to its next one in turn."""
+        """Invocations with barriers: each runs to its next one in turn."""
         grid = find_grid(Kernel(self.kernel, (), s))
         running: list[Iterator[_Arrival]] = []
         for at in product(*(range(v.extent) for v in reversed(grid.threads))):
@@ -133,7 +133,7 @@ class _Run:
                 a.value = totals[i if e.among is Among.EXCLUSIVE_SCAN else -1]
 
     def steps(self, s: Stmt) -> Iterator[_Arrival]:
-        """Executes `s`, pausing where invocations meet."""
+        """Executes `s`, pausing at barriers."""
         match s:
             case Barrier():
                 yield _Arrival(s)

@@ -1,4 +1,4 @@
-"""Layout: how the elements of a tensor lie in memory. Operators and tensors know logical shapes only.
+"""Layout: the order of a tensor's elements in memory. Operators and tensors have logical shapes only.
 
     physical dimensions = logical axes in `order`, each with `pad` zeros before and after and its extent rounded up to a
     multiple of `align`; the axes of `blocks` are split, and their inner parts follow as the innermost dimensions.
@@ -35,11 +35,11 @@ class Stages:
 class LayoutPolicy:
     """The layout policy of a family of targets.
 
-    `windows`: the order in which the dimensions of Winograd's windows lie (row and column inside a window, window,
+    `windows`: the order of the dimensions of Winograd's windows in memory (row and column inside a window, window,
     channel), all windows being one line; None where they are an image, taken in bands that stay in a cache. `halos`:
     zeros around what convolutions read; `few_channels`: even fewer than four channels are rounded up to four;
     `fill_halos`: a kernel writes the halo of its result each time (elsewhere it is zero from the start and stays
-    so); `linear`: memory is one line of elements, so that a tensor may lie in another's memory in another shape;
+    so); `linear`: memory is one line of elements, so that a tensor may be a view of another's memory in another shape;
     `reads`: how many tensors a kernel may read; `stages`: which reductions are made in stages (None for none), and
     `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
     are made in parts.
@@ -139,7 +139,7 @@ class Layout:
         return Buffer(name, self.physical_shape, dtype, constant=constant, layout=self, values=values)
 
     def pack(self, data: Array) -> Array:
-        """`data`, of the logical shape, as it lies in memory."""
+        """`data`, of the logical shape, in the order of memory."""
         ends = [(lo, self.extent(a) - lo - n) for a, (n, (lo, _)) in enumerate(zip(self.shape, self.pad, strict=True))]
         if any(lo or hi for lo, hi in ends):
             data = np.pad(data, ends)

@@ -345,7 +345,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Every invocation of a workgroup arrives here before any goes on; what they stored is then seen by all."""
+    """Every invocation of a workgroup arrives here before any continues; their stores are then visible to all."""
 
 
 Stmt = Union[For, Store, Alloc, Seq, Outline, If, Barrier, "Call", "InOrder", "Held"]

@@ -190,8 +190,8 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def loads(node: Node) -> Iterator[Load]:
-    """Those of `walk`, which this repeats without a visit to leaves: they are most of the nodes, and this the question
-    that is asked most."""
+    """Those of `walk`, which this repeats without a visit to leaves: they are most of the nodes, and this is the
+    most frequent walk."""
     stack, seen = [node], {id(node)}
     while stack:
         n = stack.pop()

@@ -1,4 +1,4 @@
-"""Intervals of the integers that a kernel computes, with what conditions say about them."""
+"""Intervals of the integers that a kernel computes, narrowed by conditions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def union(a: Range, b: Range) -> Range:
 
 
 class Ranges:
-    """`buffers` says what is known of elements beyond `Buffer.values`; all else may be anything that its type holds."""
+    """`buffers` are ranges of elements beyond `Buffer.values`; all else has the range of its type."""
 
     def __init__(self, buffers: Mapping[Buffer, Range], facts: tuple[Fact, ...] = ()) -> None:
         self._buffers, self._facts = buffers, facts
@@ -91,7 +91,7 @@ class Ranges:
         return limits(e.dtype)
 
     def real(self, e: Expr) -> tuple[float, float]:
-        """What a float expression lies between where it is a number."""
+        """The bounds of a float expression where it is a number."""
         match e:
             case Const(value, _):
                 return float(value), float(value)

@@ -53,7 +53,7 @@ class NativeModel:
         return {s.name: read_tensor(self.arena, s) for s in self.program.outputs}
 
     def call(self, entry: str) -> None:
-        """One of the program's functions, on what lies in the arena."""
+        """One of the program's functions, on the contents of the arena."""
         self._code.call(entry, _address(self._weights), _address(self.arena))
 
 

@@ -1,4 +1,4 @@
-"""What an operator function is given, and how it says what it cannot do."""
+"""The argument of an operator function: its node's inputs and attributes, and the error for what is unsupported."""
 
 from __future__ import annotations
 

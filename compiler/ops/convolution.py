@@ -45,7 +45,7 @@ def conv_integer(call: Call) -> Tensor:
 
 
 def image_and_weights(call: Call) -> tuple[Tensor, Tensor]:
-    """The first two inputs, of one rank; raises UnsupportedError where kernel_shape says otherwise than the weights."""
+    """The first two inputs, of one rank; raises UnsupportedError where kernel_shape contradicts the weights."""
     x = call.input(0)
     w = call.input(1, (None,) * x.rank)
     if x.rank < 3:

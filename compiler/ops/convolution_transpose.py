@@ -25,7 +25,7 @@ class Spread:
 
     @property
     def by_phase(self) -> bool:
-        """Whether position o meets exactly the taps (o + before) % stride + stride*j: with a dilation it does not."""
+        """Whether position o has exactly the taps (o + before) % stride + stride*j: with a dilation it does not."""
         return self.dilation == 1 and self.stride > 1
 
     @property

@@ -23,7 +23,7 @@ def _constant_of_shape(call: Call) -> Tensor:
 
 
 def _eye_like(call: Call) -> Tensor:
-    """Ones on the diagonal moved right by k, in the input's dtype unless `dtype` says another."""
+    """Ones on the diagonal moved right by k, in the input's dtype unless `dtype` is given."""
     t = call.input(0)
     if t.rank != 2:
         raise call.unsupported(f"its input has rank {t.rank}, not 2", "the model is invalid")

@@ -144,7 +144,7 @@ def lrn(call: Call) -> Tensor:
     if x.rank < 2:
         raise call.unsupported(f"its input of shape {list(x.shape)} has no channels", "check the input shape")
     channels = x.shape[1]
-    # All other neighbours lie beyond the channels.
+    # All other neighbours are beyond the channels.
     before, after = (min(reach, max(channels - 1, 0)) for reach in ((size - 1) // 2, size // 2))
     taps = before + 1 + after
 

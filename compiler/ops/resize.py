@@ -236,7 +236,7 @@ def _weigh(name: str, x: Tensor, dimension: int, taps: Taps) -> Tensor:
 
 
 def _extrapolated(call: Call, t: Tensor, axes: list[Axis], coordinates: dict[int, Array]) -> Tensor:
-    """`extrapolation_value` where a coordinate lies outside the input.
+    """`extrapolation_value` where a coordinate is outside the input.
 
     Coordinates are monotonic, so those inside are one range on each axis.
     """

@@ -32,7 +32,7 @@ class Window:
         return shifted(index, -self.before)
 
     def guard(self, o: Expr, k: Expr) -> Expr | None:
-        """Whether tap k of position o lies within the axis; None where every tap of every position does."""
+        """Whether tap k of position o is within the axis; None where every tap of every position does."""
         last = (self.count - 1) * self.stride + (self.kernel - 1) * self.dilation - self.before
         return within(self.at(o, k), self.size, -self.before, last)
 
@@ -57,7 +57,7 @@ def both(a: Expr | None, b: Expr | None) -> Expr | None:
 
 
 def guard_of(windows: Sequence[Window], o: Sequence[Expr], k: Sequence[Expr]) -> Expr | None:
-    """Whether taps k of positions o lie within every axis; None where they always do."""
+    """Whether taps k of positions o are within every axis; None where they always do."""
     guard: Expr | None = None
     for w, position, tap in zip(windows, o, k, strict=True):
         guard = both(guard, w.guard(position, tap))
@@ -77,7 +77,7 @@ def shifted(e: Expr, offset: int) -> Expr:
 def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int], *, partial: bool = False) -> tuple[Window, ...]:
     """The windows of a convolution or pooling node, from strides, dilations, pads, auto_pad and ceil_mode.
 
-    With ceil_mode a last window that would start in the padding behind the input is dropped. With `partial` an axis may
+    With ceil_mode a last window that would start in the padding after the input is dropped. With `partial` an axis may
     be too short for one window: as in onnxruntime, whose quotient truncates, it has one that reaches beyond the end if
     it lacks less than a stride, and none if it lacks less than two. Raises UnsupportedError where it is shorter.
     """

@@ -1,4 +1,4 @@
-"""max and min of floats as selections: what shader languages say of NaN is not what this IR says."""
+"""max and min of floats as selections: shader languages define NaN otherwise than this IR."""
 
 from __future__ import annotations
 

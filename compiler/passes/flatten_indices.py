@@ -1,4 +1,4 @@
-"""Buffers become one-dimensional: what targets with linear memory want."""
+"""Buffers become one-dimensional: for targets with linear memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outlined regions become calls of functions: which pointers and numbers each takes is settled here."""
+"""Outlined regions become calls of functions; the pointers and numbers that each takes are chosen here."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ..ir.rewrite import rewrite_top_down, walk
 @dataclass(frozen=True, slots=True)
 class Meeting:
     """One total of a workgroup: `target` is stored in place of `store`, whose value it is. `part` has room for the
-    value of each of `count` invocations, of which the one that asks is number `me`."""
+    value of each of `count` invocations, of which the current one is number `me`."""
 
     store: Store
     op: str
@@ -29,7 +29,7 @@ class Meeting:
         return Load(self.store.buffer, self.store.indices)
 
     def place(self, invocation: Expr) -> Expr:
-        """Where in `part` the value of an invocation lies."""
+        """The index in `part` of the value of an invocation."""
         return Ramp(invocation * self.lanes, self.lanes) if self.lanes > 1 else invocation
 
     def load(self, invocation: Expr) -> Expr:

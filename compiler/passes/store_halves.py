@@ -60,7 +60,7 @@ def load_wide(kernel: Kernel) -> tuple[Kernel, frozenset[int]]:
 def saturate_halves(kernel: Kernel) -> Kernel:
     """float16(x)   ->   float16(min(max(x, -65504), 65504)); a float16 that was widened alone stays as it is.
 
-    What lies beyond float16 becomes its largest number, as a mask of -3e38 wants it, and no infinity, of which the next
+    What is beyond float16 becomes its largest number, as a mask of -3e38 needs, and no infinity, of which the next
     product would make a NaN. The model's own infinities stay, and NaN.
     """
 

@@ -99,7 +99,7 @@ def section(number: int, body: bytes) -> bytes:
 class Reader:
     """Reads a byte string from front to back; InternalError where it ends too early or is malformed.
 
-    `what` says in messages what is being read.
+    `what` names the thing being read, for messages.
     """
 
     __slots__ = ("data", "position", "what")

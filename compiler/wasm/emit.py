@@ -23,20 +23,20 @@ BASE_FEATURES = ("+simd128", "+bulk-memory", "+nontrapping-fptoint", "+sign-ext"
 _OPTIONS_LOCK = threading.Lock()
 
 
-def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, known: Cache | None = None) -> bytes:
-    """Verifies, optimises and compiles one module of LLVM IR, unless `known` has the object from an earlier build.
+def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, cache: Cache | None = None) -> bytes:
+    """Verifies, optimises and compiles one module of LLVM IR, unless `cache` holds the object.
 
     `relaxed` allows relaxed SIMD (a contracted multiply and add becomes one instruction; what `relax_extremes` has not
     seen may lose a NaN), `threads` atomics. Equal IR gives equal bytes. InternalError where LLVM refuses the IR.
     """
     features = _features(relaxed, threads)
-    if known is None:
+    if cache is None:
         return _emit(llvm_ir, features)
     key = key_of(llvmlite.__version__, TRIPLE, features, llvm_ir)
-    data = known.get("object", key)
+    data = cache.get("object", key)
     if data is None:
         data = _emit(llvm_ir, features)
-        known.put("object", key, data)
+        cache.put("object", key, data)
     return data
 
 

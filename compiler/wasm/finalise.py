@@ -64,7 +64,7 @@ def finalise(
     """Links one object; its memory is imported as `env.memory`, unless it has neither a stack nor data.
 
     Undefined functions become imports. The memory given must be fresh (zeros) and have at least the pages that the
-    import asks for; a shared one at most `max_pages`. With `shared`, each worker makes an instance of its own and so
+    import requires; a shared one at most `max_pages`. With `shared`, each worker makes an instance of its own and so
     writes the initialised data once more: it must be constant. `__stack_pointer` is then exported for the worker to
     set. InternalError for an export that is not there, undefined data, or what no generated code needs.
     """

@@ -30,7 +30,7 @@ def link(
 ) -> Linked:
     """Makes a module of one object; every linker keeps the contract of `finalise` on memory, imports and exports.
 
-    InputError where the linker asked for is unknown, not installed, or fails; InternalError as `finalise`.
+    InputError where the requested linker is unknown, not installed, or fails; InternalError as `finalise`.
     """
     program = find_linker(linker)
     shared_pages = max_pages if shared else None

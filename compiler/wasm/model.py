@@ -84,7 +84,7 @@ def _link(
     rendered: LlvmModule, exports: Sequence[str], relaxed: bool, linker: str, cache: Cache | None, stack_bytes: int
 ) -> Linked:
     shared = rendered.calls(PARALLEL_FOR)
-    code = emit_object(rendered.text(HEADER), relaxed=relaxed, threads=shared, known=cache)
+    code = emit_object(rendered.text(HEADER), relaxed=relaxed, threads=shared, cache=cache)
     if not shared:
         return link(code, exports, linker=linker, stack_bytes=stack_bytes)
     linked = link(code, [*exports, CHUNK], linker=linker, stack_bytes=stack_bytes, shared=True, max_pages=MAX_PAGES)

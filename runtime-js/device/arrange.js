@@ -1,14 +1,14 @@
-// Constants that lie in the bundle in another order than the device wants: a copy by strides.
+// Constants that the bundle stores in another order than the device: a strided copy.
 
 /** @typedef {import('../values/convert.js').Words} Words */
-/** @typedef {[extent: number, stride: number, axis: number, weight: number]} Digit */
+/** @typedef {[extent: number, stride: number, axis: number, weight: number]} StridedDimension */
 
 /**
- * The order in which `target` (zeros before) is filled: digits count, the last one fastest, each moving through `source`
- * by its stride. A digit of an axis moves there by its weight; beyond the axis's limit zeros stay.
+ * Fills `target`, which is zero before, in the order of nested loops over `digits`, the last innermost; each moves through `source`
+ * by its stride, and along its axis by its weight. Beyond the limit of an axis zeros stay.
  * @param {Words} source
  * @param {Words} target
- * @param {Digit[]} digits
+ * @param {StridedDimension[]} digits
  * @param {number[]} limits by axis
  */
 export function arrange(source, target, digits, limits) {
@@ -16,7 +16,7 @@ export function arrange(source, target, digits, limits) {
   const sizes = digits.map((_, i) => digits.slice(i + 1).reduce((size, [extent]) => size * extent, 1));
   /** @type {(level: number, from: number, to: number) => void} */
   const fill = (level, from, to) => {
-    const [extent, stride, axis, weight] = /** @type {Digit} */ (digits[level]);
+    const [extent, stride, axis, weight] = /** @type {StridedDimension} */ (digits[level]);
     const size = /** @type {number} */ (sizes[level]);
     const start = places[axis] ?? 0;
     const end = axis < 0 ? extent : Math.min(extent, Math.ceil((Number(limits[axis]) - start) / weight));

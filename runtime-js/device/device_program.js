@@ -1,4 +1,4 @@
-// A device program as it lies in the bundle, and what is the same for every GPU API: constants, buffers, segments.
+// A device program as the bundle stores it, and what is the same for every GPU API: constants, buffers, segments.
 
 import { fetchFile, fetchJson } from '../fetch/fetch_file.js';
 import { widen, words } from '../values/convert.js';
@@ -35,7 +35,7 @@ import { arrange } from './arrange.js';
  * @property {number} offset
  * @property {number} bytes
  * @property {string} dtype
- * @property {import('./arrange.js').Digit[]} [digits] the order in which it fills its storage
+ * @property {import('./arrange.js').StridedDimension[]} [digits] the order in which it fills its storage
  * @property {number[]} [limits]
  */
 /** @typedef {{ kernel: number, name: string, arguments: number[], nodes: string[], ops: string[] }} Launch */
@@ -50,10 +50,10 @@ import { arrange } from './arrange.js';
  * @property {Constant[]} constants
  * @property {Launch[]} launches
  * @property {HostCall[]} calls
- * @property {Record<string, number[]>} [order] the launches of each entry, where no host knows them
+ * @property {Record<string, number[]>} [order] the launches of each entry, where there is no host
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise
- * @property {{ inputs: number[], outputs: number[] }} [host] where those lie in the host's arena, in bytes; -1 for nowhere
+ * @property {{ inputs: number[], outputs: number[] }} [host] where those are in the host's arena, in bytes; -1 for nowhere
  */
 /**
  * @typedef {object} Device A GPU with a program's storages on it, zeroed. What fails because it is lost throws DeviceLostError.
@@ -71,7 +71,7 @@ import { arrange } from './arrange.js';
  * @property {(storage: number) => void} release
  * @property {() => void} dispose
  */
-/** @typedef {(launch: (number: number) => void) => void} Play Says what is launched, by number, one after the other. */
+/** @typedef {(launch: (number: number) => void) => void} Play Names the launches, by number, one after the other. */
 /** @typedef {(download?: boolean) => Promise<Words[]>} Segment Launches in order, then the values read, as arrays of their own. */
 /** @typedef {(program: Promise<Program>, plan: DevicePlan) => Promise<Device>} Open */
 
@@ -123,7 +123,7 @@ export function uploadConstants(device, program, weights) {
   }
 }
 
-/** Elements that fill whole words of 4 bytes: the file has room behind every constant, storages have, too. */
+/** Elements that fill whole words of 4 bytes: the file has room after every constant, storages have, too. */
 const even = (/** @type {number} */ length) => length + (length % 2);
 
 /**

@@ -26,7 +26,7 @@ const isHidden = () => globalThis.document?.visibilityState === 'hidden';
 
 /**
  * @param {string} adapter
- * @param {() => Trial | Promise<Trial>} prepare for adapters of which the browser does not say whose they are
+ * @param {() => Trial | Promise<Trial>} prepare for adapters that the browser does not name
  * @param {() => number} [now] ms
  * @param {() => boolean} [hidden] whether the page is: then no launch says how fast the adapter is, and it is taken
  * @throws {UnsupportedError} `software`
@@ -35,7 +35,7 @@ export async function requireHardware(adapter, prepare, now = () => performance.
   const after = 'it comes after wasm, and load({ backend }) takes it all the same';
   if (isSoftware(adapter)) throw new UnsupportedError('software', `the adapter is software (${adapter}): ${after}`);
   if (makers.test(adapter) || hidden()) return;
-  const slow = await findSlow(prepare, now, hidden).catch(() => undefined); // the start itself says whether the adapter works
+  const slow = await findSlow(prepare, now, hidden).catch(() => undefined); // the start itself shows whether the adapter works
   if (slow) throw new UnsupportedError('software', `the adapter (${adapter}) ${slow}: ${after}`);
 }
 

@@ -1,4 +1,4 @@
-// The host of a device program: launches in their order, and steps for what the GPU cannot say. A module of
+// The host of a device program: launches in their order, and steps for what the GPU cannot express. A module of
 // WebAssembly, or plain data.
 
 import { trapped } from '../errors.js';
@@ -23,7 +23,7 @@ import { allocate, compile } from '../wasm/wasm_module.js';
  * @property {(entry: string, actions: Actions) => void} play
  * @property {(weights: Uint8Array<ArrayBuffer>) => void} fill
  * @property {(offset: number, array: ArrayBufferView) => void} put an array into the arena
- * @property {(offset: number, dtype: string, length: number) => Uint8Array} take what lies in the arena, until the next call
+ * @property {(offset: number, dtype: string, length: number) => Uint8Array} take a view of the arena, until the next call
  */
 
 /**

@@ -14,7 +14,7 @@ export function checkOptions(options, backends) {
   checkNames('load', options, names);
   const { backend = 'auto', threads = 1, warmup = false, device, onProgress = () => {} } = options;
   const { signal, timeout = TIMEOUT } = options;
-  // Who loads in a worker has left the page free already, and Firefox may hang there: start_threads.js says where.
+  // A load in a worker leaves the page free already, and Firefox may hang there (start_threads.js).
   const { worker = device === undefined && typeof document !== 'undefined' } = options;
   if (!['auto', ...backends].includes(device ? 'webgpu' : backend)) {
     const have = backends.join(', ');

@@ -1,5 +1,5 @@
 // Runs that can be cancelled. A session hands a run to its worker or GPU at once, and cannot withdraw it: so a run with a
-// signal is held back until those before it are done, and so are all behind it.
+// signal is held back until those before it are done, and so are all after it.
 
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import { copyOf } from '../values/dtypes.js';

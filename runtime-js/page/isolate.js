@@ -1,5 +1,5 @@
 // Makes a page cross-origin isolated, so that it may have threads, on hosts where headers cannot be set: a service worker
-// adds them. Put this file beside the page or above it, and first into the page's head:
+// adds them. Put this file into the page's folder or above it, and first into the page's head:
 //
 //     <script src="./isolate.js"></script>
 //

@@ -1,4 +1,4 @@
-// What this browser's WebAssembly can do, asked of the engine itself with the smallest module that needs it.
+// What this browser's WebAssembly supports: each feature is tried with the smallest module that needs it.
 import { UnsupportedError } from '../errors.js';
 
 // (module (func (result v128) BODY)), the body given as its code after the empty list of locals.

@@ -1,5 +1,5 @@
 // Fork and join over shared memory. The loop's chunks are taken by whoever is free, so that a thread which the system
-// holds up delays nobody; a thread that has not woken is not waited for.
+// holds up delays no other; a thread that has not woken is not waited for.
 
 // Words of the control block, those that several threads write on cache lines of their own.
 const TICKET = 0; // number of the loop, and the next chunk to take in the low byte
@@ -42,7 +42,7 @@ export function parallelFor(control, threads, chunk) {
       chunk(body, args, 0, extent);
       return;
     }
-    // While the ticket is closed nobody takes a chunk by a description that is half written.
+    // While the ticket is closed no thread takes a chunk by a description that is half written.
     Atomics.store(control, TICKET, (loop << 8) | CLOSED);
     loop = (loop + 1) % LOOPS;
     Atomics.store(control, BODY, body);
@@ -84,7 +84,7 @@ export function serve(control, chunk) {
     try {
       waitForLoop(control, takeChunks(control, chunk));
     } catch {
-      // Told to the others by FAILED; what is left of the loop goes on.
+      // FAILED signals it to the others; the rest of the loop continues.
     }
   }
 }

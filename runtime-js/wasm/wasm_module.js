@@ -1,4 +1,4 @@
-// Memory and code of a WebAssembly module, with errors that say what to do.
+// Memory and code of a WebAssembly module, with errors that name a remedy.
 import { UnsupportedError } from '../errors.js';
 
 /**

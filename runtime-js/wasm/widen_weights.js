@@ -1,4 +1,4 @@
-// Weights that are float16 in the file and float32 in memory, where their parts lie in the same order.
+// Weights that are float16 in the file and float32 in memory, where their parts are in the same order.
 import { widenHalves } from '../values/convert.js';
 
 /** @typedef {[offset: number, bytes: number]} Range of the file */

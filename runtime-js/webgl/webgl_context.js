@@ -37,7 +37,7 @@ export function acquireContext() {
   return { gl, layers, adapter, release };
 }
 
-/** Frees all that it has, which browsers else do when nobody knows of it any more. */
+/** Frees all its resources, which browsers else do at garbage collection. */
 const lose = (/** @type {WebGL2RenderingContext} */ gl) => gl.getExtension('WEBGL_lose_context')?.loseContext();
 
 function create() {
@@ -142,7 +142,7 @@ export function linkProgram(gl, source) {
 }
 
 /**
- * What the compiler said.
+ * The compiler's log.
  * @param {WebGL2RenderingContext} gl
  * @param {WebGLProgram} program
  */

@@ -106,7 +106,7 @@ export function checkLost({ gl, undo }) {
 }
 
 /**
- * Lets others have a turn, who may end the model: other models share the context, and would meet its errors.
+ * Yields to other tasks, which may dispose of the model: other models share the context, and would see its errors.
  * @param {State} state
  */
 export async function turn(state, ms = 0) {

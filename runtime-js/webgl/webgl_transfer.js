@@ -1,4 +1,4 @@
-// Between arrays and textures: what lies flat goes by whole rows, one rectangle a layer, or as a part of one row.
+// Between arrays and textures: flat placements go by whole rows, one rectangle a layer, or as a part of one row.
 import { words } from '../values/convert.js';
 import { formatOf } from './webgl_context.js';
 
@@ -71,7 +71,7 @@ export function upload(gl, texture, dtype, size, data) {
  * @param {string} dtype
  * @param {number} length
  * @param {(layer: number) => WebGLFramebuffer} framebufferOf
- * @param {boolean} later whether the GPU is to copy it first, so that nobody waits for it
+ * @param {boolean} later whether the GPU is to copy it first, so that no call waits for it
  */
 export function createReader(gl, dtype, length, framebufferOf, later) {
   const [, format, type] = formatOf(gl, dtype);

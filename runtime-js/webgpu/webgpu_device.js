@@ -1,10 +1,10 @@
-// The WebGPU device that a program needs: limits compared, and asked for only beyond what every adapter has.
+// The WebGPU device that a program needs: limits compared, and requested only beyond what every adapter has.
 import { checkLimits } from '../device/check_limits.js';
 import { UnsupportedError } from '../errors.js';
 
 /** @typedef {import('../device/device_program.js').Program} Program */
 
-/** @type {Record<string, number>} What every adapter has; only what goes beyond is asked for. */
+/** @type {Record<string, number>} What every adapter has; only what goes beyond is requested. */
 const defaults = {
   maxStorageBuffersPerShaderStage: 8,
   maxStorageBufferBindingSize: 2 ** 27,

@@ -43,7 +43,7 @@ export function createPainter(device) {
     let texture = textures.get(key);
     if (!texture) {
       const { COPY_DST, RENDER_ATTACHMENT, TEXTURE_BINDING } = TextureUsage;
-      const usage = COPY_DST | RENDER_ATTACHMENT | TEXTURE_BINDING; // what copyExternalImageToTexture asks for
+      const usage = COPY_DST | RENDER_ATTACHMENT | TEXTURE_BINDING; // what copyExternalImageToTexture requires
       texture = device.createTexture({ size, format: 'rgba8unorm', usage });
       textures.set(key, texture);
     }

@@ -8,7 +8,7 @@ let policy;
 
 /**
  * @param {() => Worker} create by the expression that bundlers look for, which takes no trusted URL: so it goes first
- * @param {string} script its file, beside this one
+ * @param {string} script its file, in the folder of this one
  */
 export function createWorker(create, script) {
   try {

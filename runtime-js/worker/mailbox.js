@@ -5,7 +5,7 @@ import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
 
 // Words of the control block, each on a cache line of its own.
 const STATE = 0;
-const POSTED = 16; // messages that want an answer
+const POSTED = 16; // messages that need an answer
 const RUN = 32; // number of the run that was handed over
 const DONE = 48; // number of the last one that is done
 const BYTES = 256;
@@ -63,7 +63,7 @@ export const take = ({ outputs }, specs) =>
   outputs.map((bytes, i) => typedArray(/** @type {TensorInfo} */ (specs[i]).dtype, bytes.slice().buffer));
 
 /**
- * The page, before it posts a message that wants an answer.
+ * The page, before it posts a message that needs an answer.
  * @param {Mailbox} mailbox
  */
 export function callAway({ control }) {
@@ -74,7 +74,7 @@ export function callAway({ control }) {
 /**
  * The worker: serves runs until none has come for a while or a message waits.
  * @param {Mailbox} mailbox
- * @param {number} answered messages so far, of those that want an answer
+ * @param {number} answered messages so far, of those that need an answer
  * @param {(run: number) => boolean} serve whether the run gave outputs
  */
 export function listen({ control }, answered, serve) {

@@ -138,7 +138,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
 
 function create() {
   try {
-    // Bundlers know this expression, word for word, and take the worker's script along.
+    // Bundlers recognise this very expression, and include the worker's script.
     return createWorker(() => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }), './worker.js');
   } catch (error) {
     throw noStart(/** @type {Error} */ (error));

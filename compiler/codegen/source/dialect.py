@@ -1,4 +1,4 @@
-"""What a language like C must say for kernels to be printed in it."""
+"""The parts of a C-like language that printing kernels needs."""
 
 from __future__ import annotations
 

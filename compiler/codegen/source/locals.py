@@ -1,4 +1,4 @@
-"""Where a kernel's local and shared buffers lie: in variables, or in arrays of scalars or of vectors."""
+"""Storage of a kernel's local and shared buffers: variables, or arrays of scalars or of vectors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Local:
         return int(base.value) % self.lanes
 
     def address(self, access: Load | Store) -> tuple[Expr, ...]:
-        """Indices into the array: of the part, and of the lane where a scalar lies in a vector."""
+        """Indices into the array: of the part, and of the lane where a scalar is one of a vector."""
         base = base_of(access)
         if self.lanes == 1:
             return (base,)

@@ -1,4 +1,4 @@
-"""Value numbering: expressions that compute the same become one value, and blocks know how often they use it."""
+"""Value numbering: expressions that compute the same become one value, and blocks count their uses of it."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Numbering:
         return made
 
     def place(self, buffer: Buffer, around: Stmt) -> Local:
-        """Decides where a local or shared buffer lies, from every access below `around`."""
+        """Chooses the storage of a local or shared buffer, from every access below `around`."""
         accesses = (n for n in walk(around) if isinstance(n, Load | Store) and n.buffer is buffer)
         return self.locals.setdefault(buffer, place_local(buffer, accesses))
 
@@ -174,7 +174,7 @@ class Numbering:
                 raise AssertionError(f"not lowered: {s!r}")
 
     def _inner(self, body: Stmt, *, repeats: bool) -> Block:
-        """The block of a loop or condition: what it stores is not known where it begins, nor behind it."""
+        """The block of a loop or condition: values that it stores are unknown where it begins, and after it."""
         stored = {n.buffer for n in walk(body) if isinstance(n, Store)}
         again = {k for k in self._versions if k[0] in stored} | {(b, 0) for b in stored}
         for buffer, part in again:

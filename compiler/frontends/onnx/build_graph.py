@@ -29,7 +29,7 @@ def build_graph(
 ) -> Graph:
     """The Graph of `model`, whose inputs have fixed shapes and whose functions are inlined.
 
-    `types` are what ONNX infers: they let importing go on behind a node that is not supported.
+    `types` are what ONNX infers: they let importing continue after a node that is not supported.
     """
     build = _Build(model, types, weights, source, problems)
     build.nodes(model.graph.node, build.scope)

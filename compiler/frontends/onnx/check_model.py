@@ -1,4 +1,4 @@
-"""Checks the structure of a model with onnx.checker, in words that say what to do."""
+"""Checks the structure of a model with onnx.checker; errors name a remedy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
 
 
 def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx.OperatorSetIdProto]) -> None:
-    """Moves nodes that the imported opset does not define to a domain about which the checker asks nothing, and
+    """Moves nodes that the imported opset does not define to a domain that the checker ignores, and
     writes the default domain in one way."""
     for i in imports:
         i.domain = "" if i.domain == "ai.onnx" else i.domain
@@ -97,7 +97,7 @@ def _opset(skeleton: onnx.ModelProto, source: Source) -> int:
 
 
 def _with_shapes(skeleton: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy with an empty shape wherever the checker wants one that is missing: importing needs none of them."""
+    """A copy with an empty shape wherever the checker requires one that is missing: importing needs none of them."""
     copy = onnx.ModelProto()
     copy.CopyFrom(skeleton)
     for value in (*copy.graph.input, *copy.graph.output):

@@ -43,7 +43,7 @@ def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source
 
 
 def _first(complaints: str) -> str:
-    """The first node's complaint: those of the nodes behind it, which then lack a type, follow from it."""
+    """The error of the first node: those of later nodes, which then lack a type, follow from it."""
     text = re.sub(r"\[(Shape|Type)InferenceError\]|Inference error\(s\):", "", complaints)
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     return lines[0].rstrip(".") if lines else "unknown reason"

@@ -70,7 +70,7 @@ def show_shape_operands(model: onnx.ModelProto, hidden: Hidden) -> None:
 
 
 def _check_attributes(nodes: Iterable[onnx.NodeProto], source: Source) -> None:
-    """Inference makes as many outputs as Split says, and divides by the square of DepthToSpace's block (onnx 1.22)."""
+    """Inference makes as many outputs as Split has, and divides by the square of DepthToSpace's block (onnx 1.22)."""
     for node in nodes:
         values = {a.name: a.i for a in node.attribute}
         count, block = values.get("num_outputs", len(node.output)), values.get("blocksize", 1)

@@ -14,7 +14,7 @@ _SHOWN = 3
 
 
 def is_supported(node: onnx.NodeProto) -> bool:
-    """Whether the importer knows what to do with a node of this kind (If may still have a computed condition)."""
+    """Whether the importer supports a node of this kind (If may still have a computed condition)."""
     return (node.domain, node.op_type) in OPERATORS or is_onnx(node, "Constant", "If")
 
 

@@ -13,7 +13,7 @@ from .types import RELAXED
 
 LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})
 LOWERED_BINARY = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"}) | COMPARISONS | RELAXED
-"""The operations that a renderer has to know; lower_math puts everything else together from them."""
+"""The operations that a renderer supports; lower_math composes everything else from them."""
 
 
 def _an_access_by_several_indices(n: Node) -> bool:

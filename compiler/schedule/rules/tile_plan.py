@@ -120,7 +120,7 @@ def plan_tile(
         lines,
         line,
         tuple(over),
-        unroll=choices.choose("steps", list(range(target.steps, 0, -1))),
+        unroll=choices.choose("unroll", list(range(target.unroll, 0, -1))),
         layout=layout if roles.b.buffer.constant else None,
         inside=inside,
         outlined=choices.choose("outlined", [short, not short]) if inside > 1 else False,

@@ -2,7 +2,7 @@
 index that is computed.
 
 A map that joins two reductions belongs to the one over more axes, or else the longer: so a residual block's 1x1
-shortcut is a kernel of its own, and the convolution beside it (or its last step, a transform) is the same kernel as
+shortcut is a kernel of its own, and the other convolution (or its last step, a transform) is the same kernel as
 those of other blocks.
 """
 
