@@ -228,20 +228,18 @@ def replace_buffers(node: N, env: Mapping[Buffer, Buffer]) -> N:
 
 def free_vars(node: Node) -> frozenset[Var]:
     """The variables that occur and are bound by no loop or Reduce inside."""
-    done: dict[int, frozenset[Var]] = {}
-
-    def go(n: Node) -> frozenset[Var]:
-        known = done.get(id(n))
-        if known is not None:
-            return known
-        found: frozenset[Var] = frozenset((n,)) if isinstance(n, Var) else frozenset()
-        if type(n) not in _LEAVES:
-            found = found.union(*[go(c) for c in children(n)])
-        if isinstance(n, For):
-            found -= {n.var}
-        elif isinstance(n, Reduce):
-            found -= set(n.axes)
-        done[id(n)] = found
-        return found
-
-    return go(node)
+    found: set[Var] = set()
+    stack, seen = [node], set()
+    while stack:
+        n = stack.pop()
+        if isinstance(n, Var):
+            found.add(n)
+        elif id(n) not in seen:
+            seen.add(id(n))
+            if isinstance(n, For):
+                found |= free_vars(n.body) - {n.var}
+            elif isinstance(n, Reduce):
+                found |= free_vars(n.value) - set(n.axes)
+            else:
+                stack += _CHILDREN[type(n)](n)
+    return frozenset(found)
