@@ -33,6 +33,12 @@ def unproved_index(x: Load | Store, conditions: Iterable[Expr] = ()) -> int | No
     return None
 
 
+def leaves_int32(x: Load) -> bool:
+    """Whether arithmetic in the indices or the guard of a load may leave int32: then little is proved of it."""
+    counted = Ranges({})
+    return any(_may_wrap(e, counted) for e in (*x.indices, *(() if x.guard is None else (x.guard,))))
+
+
 def _evident(index: Expr, extent: int) -> bool:
     """Whether no analysis is needed to see that the index is inside, whatever the conditions are: most are an axis."""
     match index:

@@ -55,6 +55,16 @@ class Call:
             raise self.unsupported(f"input {index} is missing", "the model is invalid: export it again")
         return t
 
+    def image(self, index: int) -> Tensor:
+        """Input `index`, whose first dimensions are batch and channels. Raises UnsupportedError for fewer than two."""
+        t = self.input(index)
+        if t.rank < 2:
+            raise self.unsupported(
+                f"input {index} ({t.name!r}) has shape {list(t.shape)}, without a batch and channels",
+                "check the input shape",
+            )
+        return t
+
     def optional(self, index: int, shape: Sequence[int | None] | None = None) -> Tensor | None:
         """Like `input`; None where it is absent."""
         t = self.inputs[index] if index < len(self.inputs) else None
@@ -111,6 +121,8 @@ class Call:
     def ints(self, index: int, what: str) -> tuple[int, ...] | None:
         """Like `constant`, as a tuple of Python ints. Raises UnsupportedError for more than one dimension."""
         data = self._vector(index, what)
+        if data is not None and not np.isfinite(data).all():
+            raise self.unsupported(f"its input '{what}' is {data.tolist()}, not an integer", "the model is invalid")
         return None if data is None else tuple(int(v) for v in data)
 
     def floats(self, index: int, what: str) -> tuple[float, ...] | None:

@@ -103,7 +103,8 @@ def _gather_nd(call: Call) -> Tensor:
     data, indices = call.input(0), call.input(1)
     batch = call.attribute("batch_dims", 0)
     depth = indices.shape[-1] if indices.rank else 0
-    if not 0 < depth <= data.rank - batch or batch >= indices.rank or data.shape[:batch] != indices.shape[:batch]:
+    fits = 0 <= batch < indices.rank and 0 < depth <= data.rank - batch
+    if not fits or data.shape[:batch] != indices.shape[:batch]:
         raise call.unsupported(
             f"indices {list(indices.shape)}, data {list(data.shape)} and batch_dims {batch} do not fit",
             "check the input shapes",

@@ -65,7 +65,7 @@ def mat_mul(call: Call) -> Tensor:
 def mat_mul_integer(call: Call) -> Tensor:
     """ONNX MatMulInteger: 8-bit operands less their zero points (scalar, or per row of A and column of B), in int32."""
     a, b = call.input(0), call.input(1)
-    a_zero, b_zero = zero_point(call, 2), zero_point(call, 3)
+    a_zero, b_zero = _zero_point(call, 2, a), _zero_point(call, 3, b)
 
     def less_zero(t: Tensor, index: tuple[Expr, ...], zero: Tensor | None, along: int) -> Expr:
         value = t.read(index).cast(I32)
@@ -82,6 +82,17 @@ def mat_mul_integer(call: Call) -> Tensor:
         lambda left, right: less_zero(a, left, a_zero, -2) * less_zero(b, right, b_zero, -1),
         (a_zero, b_zero),
     )
+
+
+def _zero_point(call: Call, index: int, operand: Tensor) -> Tensor | None:
+    """That of `operand`: scalar, for each row or column of a matrix, or of the operand's rank."""
+    zero = zero_point(call, index)
+    if zero is not None and zero.rank not in ((0, 1, operand.rank) if operand.rank > 1 else (0,)):
+        raise call.unsupported(
+            f"input {index} ({zero.name!r}) has shape {list(zero.shape)}, that of its operand is {list(operand.shape)}",
+            "the model is invalid: export it again",
+        )
+    return zero
 
 
 def _matmul(

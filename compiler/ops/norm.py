@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from ..ir.construct import unary
 from ..ir.nodes import Expr, binary
+from .call import Call
+
+
+def norm_order(call: Call) -> float:
+    """The attribute p, 2 by default. Raises UnsupportedError for p < 1, which gives no norm."""
+    p = call.attribute("p", 2.0)
+    if not p >= 1:
+        raise call.unsupported(f"p={p:g} is less than 1, so there is no such norm", "the model is invalid")
+    return float(p)
 
 
 def norm_term(x: Expr, p: float) -> Expr:

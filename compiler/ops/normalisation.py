@@ -10,7 +10,7 @@ from ..ir.nodes import Const, Expr
 from ..tensor import Tensor, compute
 from .axes import many_axes, one_axis
 from .call import Call
-from .norm import norm_root, norm_term, power
+from .norm import norm_order, norm_root, norm_term, power
 from .reduce_axes import fold, reduce_axes, reduce_over, without
 from .window import scaled, shifted, within
 
@@ -68,7 +68,7 @@ def moments(
 
 def instance_normalization(call: Call) -> Tensor:
     """ONNX InstanceNormalization: per image and channel, over the spatial axes."""
-    x = call.input(0)
+    x = call.image(0)
     scale, bias = (call.input(i, x.shape[1:2]) for i in (1, 2))
     epsilon = call.attribute("epsilon", 1e-5)
     mean, variance = moments(call.name, x.shape, range(2, x.rank), (x,), lambda *i: x[i])
@@ -91,7 +91,7 @@ def group_normalization(call: Call) -> Tensor:
 
     Scale and bias are per group in opset 18, per channel from 21.
     """
-    x = call.input(0)
+    x = call.image(0)
     epsilon, groups = call.attribute("epsilon", 1e-5), call.attribute("num_groups", 1)
     batch, channels, *spatial = x.shape
     if groups < 1 or channels % groups:
@@ -138,11 +138,11 @@ def mean_variance_normalization(call: Call) -> Tensor:
 
 def lrn(call: Call) -> Tensor:
     """ONNX LRN: x / (bias + alpha/size * squares of `size` neighbouring channels) ** beta."""
-    x = call.input(0)
+    x = call.image(0)
     size = call.attribute("size", 1)
     alpha, beta, bias = call.attribute("alpha", 1e-4), call.attribute("beta", 0.75), call.attribute("bias", 1.0)
-    if x.rank < 2:
-        raise call.unsupported(f"its input of shape {list(x.shape)} has no channels", "check the input shape")
+    if size < 1:
+        raise call.unsupported(f"attribute size={size} is less than 1", "the model is invalid")
     channels = x.shape[1]
     # All other neighbours are beyond the channels.
     before, after = (min(reach, max(channels - 1, 0)) for reach in ((size - 1) // 2, size // 2))
@@ -162,7 +162,7 @@ def lrn(call: Call) -> Tensor:
 
 def lp_normalization(call: Call) -> Tensor:
     """ONNX LpNormalization: x divided by its p-norm along `axis`, p = 1 or 2; zeros stay."""
-    x, p = call.input(0), float(call.attribute("p", 2))
+    x, p = call.input(0), norm_order(call)
     axis = one_axis(call, call.attribute("axis", -1), x.rank)
     total = reduce_axes(f"{call.name}.sum", "sum", x.shape, (axis,), (x,), lambda *i: norm_term(x[i], p))
     norm = compute(

@@ -12,7 +12,7 @@ from ..ir.construct import select
 from ..ir.nodes import Expr
 from ..tensor import Tensor, compute, constant
 from .call import Call
-from .norm import norm_root, norm_term
+from .norm import norm_order, norm_root, norm_term
 from .reduce_axes import reduce_axes, reduce_over
 from .window import Window, guard_of, per_axis, scaled, windows_of
 
@@ -92,10 +92,8 @@ def _outer(vectors: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def lp_pool(call: Call) -> Tensor:
-    """ONNX LpPool: the p-norm of each window, p >= 1; padding counts as zero. Raises UnsupportedError for other p."""
-    x, p = call.input(0), float(call.attribute("p", 2))
-    if p < 1:
-        raise call.unsupported(f"p={p:g} is less than 1, so padding would not count as zero", "the model is invalid")
+    """ONNX LpPool: the p-norm of each window, p >= 1; padding counts as zero."""
+    x, p = call.input(0), norm_order(call)
     total = _pool(
         f"{call.name}.sum", "sum", x, _windows(call, x), lambda index, guard: norm_term(x.read(index, guard), p)
     )
@@ -118,7 +116,7 @@ def global_average_pool(call: Call) -> Tensor:
 
 def global_lp_pool(call: Call) -> Tensor:
     """ONNX GlobalLpPool: the p-norm over all spatial axes."""
-    x, p = call.input(0), float(call.attribute("p", 2))
+    x, p = call.input(0), norm_order(call)
     total = reduce_axes(
         f"{call.name}.sum", "sum", x.shape, _spatial(x), (x,), lambda *i: norm_term(x[i], p), keepdims=True
     )

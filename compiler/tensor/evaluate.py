@@ -37,6 +37,8 @@ def _evaluate(tensor: Tensor, values: dict[Buffer, Array]) -> Array:
         raise KeyError(f"no value given for {tensor.name}")
     for t in tensor.reads:
         values[t.buffer] = _evaluate(t, values)
+    if 0 in tensor.shape:  # the other extents may be any
+        return values.setdefault(tensor.buffer, np.empty(tensor.shape, tensor.dtype.numpy))
     rank = len(tensor.axes)
     env: dict[Var, Array] = {}
     for d, axis in enumerate(tensor.axes):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..dtypes import DType, from_numpy, highest, lowest
 from ..errors import BoundsError
-from ..ir.bounds import unproved_index
+from ..ir.bounds import leaves_int32, unproved_index
 from ..ir.index import range_of
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
 from ..ir.reduction import Reduce
@@ -145,9 +145,9 @@ def check_reads(name: str, body: Expr) -> None:
     for x in loads(body):
         dimension = unproved_index(x)
         if dimension is not None:
-            found, extent = range_of(x.indices[dimension]), x.buffer.shape[dimension]
+            found = range_of(x.indices[dimension])
             span = "elements" if found is None else f"elements {found[0]} to {found[1]}"
-            if found is not None and found[0] >= 0 and found[1] < extent:
+            if leaves_int32(x):
                 span = "elements by index arithmetic beyond int32"
             raise BoundsError(
                 f"{name!r} reads {span} along dimension {dimension} of {x.buffer.name!r}, whose shape is "

@@ -123,21 +123,6 @@ def test_constant_shapes_are_checked_before_anything_is_made() -> None:
         import_model(model(nodes, {"x": [6]}, ["y"], weights))
 
 
-def test_a_split_into_another_number_of_outputs() -> None:
-    proto = model([node("Split", ["x"], ["y"], "cut", num_outputs=2**31 - 1)], {"x": [4]}, ["y"], opset=18)
-    with pytest.raises(
-        InputError, match=r"Split \(node 'cut'\) has 1 outputs, and its attribute num_outputs is 2147483"
-    ):
-        import_model(proto)
-
-
-@pytest.mark.parametrize("block", [0, -2, 2**32, 2**62])
-def test_a_block_by_whose_square_inference_cannot_divide(block: int) -> None:
-    proto = model([node("DepthToSpace", ["x"], ["y"], "blocks", blocksize=block)], {"x": [1, 1, 1, 1]}, ["y"])
-    with pytest.raises(InputError, match=rf"DepthToSpace \(node 'blocks'\) has the attribute blocksize={block}"):
-        import_model(proto)
-
-
 @pytest.mark.parametrize("op", ["Expand", "Reshape", "Unsqueeze", "ConstantOfShape"])
 def test_a_rank_beyond_any_use(op: str) -> None:
     weights = {"n": np.asarray([100_000]), "s": np.ones(65, np.int64)}

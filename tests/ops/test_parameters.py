@@ -64,7 +64,12 @@ WRONG = [
     ("Resize", (_f(1, 1, 2, 2), None, np.ones((2, 2), np.float32)), {}, "input 'scales' has shape [2, 2], not one dim"),
     ("Reshape", (_f(4), np.asarray([[2, 2]])), {}, "input 'shape' has shape [1, 2], not one dimension"),
     ("Resize", (_f(1, 1, 1, 1), None, None, np.asarray([1, -1, 1, 6])), {}, "sizes [1, -1, 1, 6] do not fit 4 axes"),
-    ("LRN", (_f(3),), {"size": 3}, "its input of shape [3] has no channels"),
+    ("InstanceNormalization", (_f(3), _f(), _f()), {}, "has shape [3], without a batch and channels"),
+    ("GroupNormalization", (_f(), _f(1), _f(1)), {"num_groups": 1}, "has shape [], without a batch and channels"),
+    ("LRN", (IMAGE,), {"size": 0}, "attribute size=0 is less than 1"),
+    ("GlobalLpPool", (IMAGE,), {"p": 0}, "p=0 is less than 1"),
+    ("GatherND", (_f(2, 3), np.zeros((1, 1), np.int64)), {"batch_dims": -1}, "and batch_dims -1 do not fit"),
+    ("LRN", (_f(3),), {"size": 3}, "input 0 ('x0') has shape [3], without a batch and channels"),
     ("Resize", (_f(1, 0, 2), None, None, np.asarray([1, 2, 3])), {}, "has no elements"),
 ]
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 
 import onnx
 from onnx import helper
 
-from ...errors import InputError
 from ...graph.names import Names
 from .check_model import all_nodes
 from .read_model import Source
+from .refuse_crashes import refuse_crashes
 from .separate_weights import KEPT_ELEMENTS
 
 SHAPE_OPERANDS = {"AffineGrid": 1, "ConstantOfShape": 0, "Expand": 1, "Reshape": 1, "Resize": 3}
@@ -26,12 +26,11 @@ Hidden = Mapping[str, tuple[str, ...]]
 def hide_shape_operands(model: onnx.ModelProto, source: Source) -> Hidden:
     """Replaces those operands in the graph of `model` whose values are not in it by new inputs without a shape.
 
-    What inference then lacks is the rank of results without a known shape.
-    Raises InputError for attributes by which inference fails otherwise than by an error: `_check_attributes`.
+    What inference then lacks is the rank of results without a known shape. Raises InputError as `refuse_crashes`.
     """
     graph = model.graph
     nodes = list(all_nodes(graph.node))
-    _check_attributes(nodes, source)
+    refuse_crashes(nodes, graph, source)
     # Constants of the main graph only: a name may have another meaning in a branch.
     short = {t.name for t in graph.initializer if prod(t.dims) <= KEPT_ELEMENTS}
     short.update(n.output[0] for n in graph.node if n.op_type == "Constant" and not n.domain and _is_short(n))
@@ -67,22 +66,6 @@ def show_shape_operands(model: onnx.ModelProto, hidden: Hidden) -> None:
     kept = [v for v in model.graph.input if v.name not in hidden]
     del model.graph.input[:]
     model.graph.input.extend(kept)
-
-
-def _check_attributes(nodes: Iterable[onnx.NodeProto], source: Source) -> None:
-    """Inference makes as many outputs as Split has, and divides by the square of DepthToSpace's block (onnx 1.22)."""
-    for node in nodes:
-        values = {a.name: a.i for a in node.attribute}
-        count, block = values.get("num_outputs", len(node.output)), values.get("blocksize", 1)
-        if node.op_type == "Split" and not node.domain and count != len(node.output):
-            wrong = f"has {len(node.output)} outputs, and its attribute num_outputs is {count}"
-        elif node.op_type == "DepthToSpace" and not node.domain and not 0 < block < 2**31:
-            wrong = f"has the attribute blocksize={block}"
-        else:
-            continue
-        raise InputError(
-            f"{source.name} is not a valid ONNX model: {node.op_type} (node {node.name!r}) {wrong}; export it again"
-        )
 
 
 def _is_short(node: onnx.NodeProto) -> bool:

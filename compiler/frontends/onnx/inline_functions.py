@@ -29,7 +29,7 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
     if model.functions:
         try:
             model = inliner.inline_local_functions(model, convert_version=True)
-        except (onnx.checker.ValidationError, RuntimeError) as error:
+        except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
             raise InputError(
                 f"{source.name}: its functions cannot be inlined: {' '.join(str(error).split())}; export it again"
             ) from None
@@ -49,7 +49,7 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
             write_defaults((n for n in copy.graph.node if n.op_type == op), versions[""])
             try:
                 expanded = inliner.inline_selected_functions(copy, [("", op)], inline_schema_functions=True)
-            except RuntimeError:  # the inliner stumbles over optional inputs that are left out
+            except (RuntimeError, ValueError):  # the inliner fails on inputs that are left out
                 continue
             # Worth it only if nothing else becomes unsupported: the error is then about what the user wrote.
             if _unsupported(expanded) < _unsupported(model):
