@@ -22,6 +22,12 @@ ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
 }
 """By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`."""
 
+TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 300, "all": 2000}
+"""Of kernel, choices and target, drawn by `schedule/test_choices`."""
+
+VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 8, "all": 1}
+"""Of the small changes to a node (`fuzz/vary_node`), which are 98,000, every so many run."""
+
 FEW = 8
 """Of a function with more parameter sets than this, `check` takes every so many."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from effort import effort_of, every_nth_row
+from effort import VARIANTS_OF_NODES, effort_of, every_nth_row
 from fuzz.vary_node import vary_node
 from op_table import all_cases, untyped_model
 from webnn_compile.errors import WebnnCompileError
@@ -21,9 +21,6 @@ from webnn_compile.frontends.onnx.read_tensor import element_type
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.system.recursion import deep_recursion
-
-ONE_OF = {"check": 64, "ci": 8, "all": 1}
-"""Of the variants of a model, chosen by their names."""
 
 NODE_TESTS = Path(onnx.__file__).parent / "backend" / "test" / "data" / "node"
 
@@ -77,13 +74,13 @@ def check(models: list[onnx.ModelProto], one_of: int) -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of folded constants
 @pytest.mark.parametrize("op", ROWS)
 def test_rows_of_the_operator_table(op: str, request: pytest.FixtureRequest) -> None:
-    check(ROWS[op], ONE_OF[effort_of(request.config)])
+    check(ROWS[op], VARIANTS_OF_NODES[effort_of(request.config)])
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("op", NODE)
 def test_node_tests_of_onnx(op: str, request: pytest.FixtureRequest) -> None:
-    check(NODE[op], ONE_OF[effort_of(request.config)])
+    check(NODE[op], VARIANTS_OF_NODES[effort_of(request.config)])
 
 
 def test_variants_are_many_and_differ() -> None:

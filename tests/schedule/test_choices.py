@@ -5,14 +5,14 @@ A combination that is not legal raises ScheduleError, and nothing else is ever r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import onnx
 import pytest
 from drivers import need_driver
-from effort import Effort, effort_of
+from effort import TRIPLES, effort_of
 from kernel_checks import NARROW, WIDE, assert_close, inputs_for, operations, run_kernel
 from onnx_models import assert_close as assert_results
 from onnx_models import onnxruntime_results, random
@@ -48,8 +48,6 @@ from webnn_compile.tensor.choose_tile import choose_tile
 from webnn_compile.wasm.model import WasmModel, build_module
 from webnn_compile.wgsl.backend import WebGpu
 
-COUNTS: Mapping[Effort, int] = {"check": 48, "ci": 300, "all": 2000}
-"""Triples of kernel, choices and target that are drawn."""
 WORK = 60_000
 """Operations that the interpreter is given at most."""
 TOLERANCE = 1e-4
@@ -166,7 +164,7 @@ def check(kind: str, target: str, seed: int) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.function is test_any_legal_choices_compute_the_same:
-        seeds = range(COUNTS[effort_of(metafunc.config)])
+        seeds = range(TRIPLES[effort_of(metafunc.config)])
         kinds = list(KINDS)
         cases = [(kinds[s % len(kinds)], TARGETS[s // len(kinds) % len(TARGETS)], s) for s in seeds]
         metafunc.parametrize(("kind", "target", "seed"), cases, ids=["-".join(map(str, c)) for c in cases])
