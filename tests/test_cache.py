@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def entries(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.rglob("*") if p.is_file())
+    return sorted(p for p in folder.rglob("*.*") if p.is_file())
 
 
 def two_convolutions(folder: Path) -> Path:
@@ -319,6 +320,28 @@ def test_a_folder_below_its_limit_keeps_everything(folder: Path) -> None:
     store.put("code", "k", b"data")
     store.trim()
     assert len(entries(folder)) == 1
+
+
+def test_a_folder_is_walked_once_in_ten_minutes(folder: Path) -> None:
+    """By all processes together: in a folder of many entries a walk takes longer than a compilation."""
+
+    def left_after(limit: int) -> int:
+        store = Cache(folder, limit_bytes=limit)
+        store.put("code", "more", b"data")
+        store.trim()
+        return len(entries(folder))
+
+    mark = folder / "trimmed"
+    assert left_after(10_000) == 1
+    assert left_after(1) == 1
+    for age, left in ((590, 1), (610, 0)):
+        then = time.time() - age
+        os.utime(mark, (then, then))
+        assert left_after(1) == left
+    assert mark.stat().st_mtime > time.time() - 60
+    later = time.time() + 9999  # a clock that was wrong
+    os.utime(mark, (later, later))
+    assert left_after(1) == 0
 
 
 def test_the_key_depends_on_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
