@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import F32, highest, lowest
 from ..ir.construct import select, unary
 from ..ir.nodes import Expr, expr
+from ..system.limits import FOLD_BYTES, format_size
 from ..tensor import Tensor, compute, constant
 from .axes import many_axes
 from .call import Call
@@ -18,6 +19,7 @@ from .sample import (
     COORDINATES,
     LONGEST_AXIS,
     ROUNDING,
+    TAP_BYTES,
     Array,
     Axis,
     Taps,
@@ -163,11 +165,20 @@ def _interpolated(
     antialias = call.attribute("antialias", 0) != 0
     exclude_outside = call.attribute("exclude_outside", 0) != 0 and (cubic or antialias)
     kernel = cubic_kernel(call.attribute("cubic_coeff_a", -0.75)) if cubic else linear_kernel
+    radius = 2 if cubic else 1
     taps: dict[int, Taps] = {}
     for a in axes:
-        t = interpolate(a, coordinates[a.dimension], kernel, 2 if cubic else 1, antialias, exclude_outside)
-        if not t.keeps(a.size):
-            taps[a.dimension] = t
+        x_of = coordinates[a.dimension]
+        if np.array_equal(x_of, np.arange(a.size)):
+            continue  # each element is itself
+        most = a.count * 2 * a.reach(radius, antialias) * TAP_BYTES
+        if most > FOLD_BYTES:
+            raise call.unsupported(
+                f"interpolating axis {a.dimension} from {a.size} to {a.count} elements takes tables of "
+                f"{format_size(most)} in the bundle, and {format_size(FOLD_BYTES)} are the most",
+                "check its sizes or scales, or use mode nearest",
+            )
+        taps[a.dimension] = interpolate(a, x_of, kernel, radius, antialias, exclude_outside)
     result = x if x.dtype.is_float else compute(f"{call.name}.float", x.shape, (x,), lambda *i: x[i].cast(F32))
     if all(t.index.shape[1] <= 2 for t in taps.values()):
         result = _blend(call.name, result, shape, taps)

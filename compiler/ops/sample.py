@@ -35,6 +35,14 @@ class Axis:
         with np.errstate(all="ignore"):
             return COORDINATES[mode](self, np.arange(self.count, dtype=F), F(self.scale)).astype(F)
 
+    def width(self, antialias: bool) -> float:
+        """By how much a kernel is wider than on an axis that does not shrink."""
+        return max(1.0, 1 / self.scale) if antialias else 1.0
+
+    def reach(self, radius: int, antialias: bool) -> int:
+        """Taps on each side of a coordinate, of a kernel that is zero beyond `radius`."""
+        return math.ceil(radius * self.width(antialias))
+
 
 def _align_corners(a: Axis, x: Array, _: Any) -> Array:
     return np.asarray(x * F(a.size - 1) / F(max(a.count - 1, 1)))
@@ -91,10 +99,9 @@ class Taps:
     index: Array
     weight: Array
 
-    def keeps(self, size: int) -> bool:
-        """Whether each element of an axis of `size` is made of itself alone."""
-        own = np.arange(size, dtype=np.int32)[:, None]
-        return self.index.shape == own.shape and np.array_equal(self.index, own)
+
+TAP_BYTES = 8
+"""An index and a weight."""
 
 
 def linear_kernel(x: Array) -> Array:
@@ -126,8 +133,7 @@ def interpolate(
     Beyond its ends the axis repeats its last element, unless `exclude_outside` drops those taps. With `antialias` the
     kernel widens as the axis shrinks.
     """
-    width = max(1.0, 1 / axis.scale) if antialias else 1.0
-    reach = math.ceil(radius * width)
+    width, reach = axis.width(antialias), axis.reach(radius, antialias)
     # Farther outside the taps are the same, all of them the end's element, and int64 could not hold their indices.
     x = np.clip(coordinates.astype(np.float64), -8 * LONGEST_AXIS, 8 * LONGEST_AXIS)[:, None]
     index = np.floor(x).astype(np.int64) + np.arange(1 - reach, reach + 1)

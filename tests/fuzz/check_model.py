@@ -24,6 +24,7 @@ from onnx import numpy_helper
 from webnn_compile.costs import CPU_COSTS
 from webnn_compile.errors import WebnnCompileError
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.convert_float16 import convert_float16
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.native.jit import host_target
@@ -46,6 +47,8 @@ of integers that overflow."""
 EXTREME = 1e15
 """Where parameters or inputs are as large as this, infinite or NaN, results depend on what ONNX does not say: whether a
 NaN in a window counts, in which order what may become infinite is added and multiplied."""
+TINIEST = 1e-30
+"""The same for attributes closer to zero, -0 too: results depend on where there is a division by them."""
 
 
 class Refused(Exception):
@@ -226,11 +229,13 @@ def _pads_itself(data: bytes) -> bool:
 
 
 def _has_extremes(subject: Subject) -> bool:
-    """Whether an input or a parameter holds what is EXTREME."""
+    """Whether an input or a parameter holds what is EXTREME, or an attribute what is nearly zero."""
     model = _parsed(subject.model)
     kept = () if model is None else (_elements(t) for t in parameters(model))
     arrays = [a for a in (*subject.feeds.values(), *kept) if a is not None and a.dtype.kind == "f"]
-    return not all((np.abs(a.astype(np.float64)) < EXTREME).all() for a in arrays)
+    numbers = () if model is None else (f for n in model.graph.node for a in n.attribute for f in (a.f, *a.floats))
+    tiny = any(abs(f) < TINIEST and (f != 0 or np.signbit(f)) for f in numbers)
+    return tiny or not all((np.abs(a.astype(np.float64)) < EXTREME).all() for a in arrays)
 
 
 def _elements(tensor: onnx.TensorProto) -> Array | None:
@@ -252,8 +257,8 @@ def _reference(path: Path, feeds: Mapping[str, Array]) -> dict[str, Array]:
 
 def _check_definitions(path: Path, shapes: dict[str, tuple[int, ...]], subject: Subject, got: dict[str, Array]) -> None:
     """Where onnxruntime is no reference, results must be what the operators' definitions say, which NumPy keeps in
-    bounds."""
-    graph = import_model(path, shapes)
+    bounds, and computed in float32 where the model computes in float16, as on every target."""
+    graph = convert_float16(import_model(path, shapes))
     with np.errstate(all="ignore"):
         try:
             want = evaluate_graph(graph, subject.feeds)

@@ -109,15 +109,25 @@ def test_what_onnx_leaves_open_is_as_defined(monkeypatch: pytest.MonkeyPatch) ->
             ["y"],
             {"scale": np.full(2, -np.inf, np.float32), "bias": np.ones(2, np.float32)},
         ),
+        model([node("Celu", ["x"], ["y"], alpha=-0.0)], {"x": [1, 2, 3]}, ["y"]),
     ],
-    ids=["a NaN in a window", "an infinite scale"],
+    ids=["a NaN in a window", "an infinite scale", "an attribute of -0"],
 )
 def test_of_extremes_the_definition_decides(proto: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.asarray([[[1, 2, 4], [3, 5, np.nan]]], np.float32)
-    subject = Subject(proto.SerializeToString(), {"x": x if proto.graph.node[0].op_type == "MaxPool" else x[:, [0, 0]]})
+    whole = -x if proto.graph.node[0].op_type == "Celu" else x[:, [0, 0]]
+    subject = Subject(proto.SerializeToString(), {"x": x if proto.graph.node[0].op_type == "MaxPool" else whole})
     assert check(subject).result == "as defined, unlike onnxruntime"
     monkeypatch.setattr(oracle, "evaluate_graph", lambda graph, feeds: {"y": np.ones((1, 2, 3), np.float32)})
     assert check(subject).fault == "another result than by the operators' definitions"
+
+
+def test_definitions_are_evaluated_in_float32() -> None:
+    nodes = [node("Cast", ["x"], ["h"], to=10), node("Sum", ["h"] * 250, ["y"])]
+    proto = model(nodes, {"x": [2]}, ["y"])
+    proto.opset_import[0].domain = "ai.onnx.ml"  # which onnxruntime refuses
+    subject = Subject(proto.SerializeToString(), {"x": np.asarray([99, 73], np.float32)})
+    assert check(subject).result == "accepted, onnxruntime refuses"
 
 
 def moved(program: Program, region: Region, offset: int) -> Program:

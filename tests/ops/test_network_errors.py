@@ -10,7 +10,7 @@ from webnn_compile.dtypes import F32, I32, DType
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.graph.builder import define
 from webnn_compile.graph.ir import Node, Value
-from webnn_compile.tensor import constant, placeholder
+from webnn_compile.tensor import Tensor, constant, placeholder
 
 Input = tuple[int, ...] | np.ndarray
 
@@ -46,6 +46,19 @@ ROWS: list[tuple[str, list[Input], dict[str, Any], str]] = [
     ),
     ("Resize", [(1, 1, 2, 2)], {}, "it has neither scales nor sizes"),
     (
+        "Resize",
+        [(2, 3), np.zeros(0, np.float32), np.zeros(0, np.float32), np.asarray([2, 3_000_000])],
+        {"mode": "cubic"},
+        "interpolating axis 1 from 3 to 3000000 elements takes tables of 91.55 MiB in the bundle, and 64 MiB are the "
+        "most; check its sizes or scales, or use mode nearest",
+    ),
+    (
+        "Resize",
+        [(10_000_000,), np.zeros(0, np.float32), np.zeros(0, np.float32), np.asarray([999])],
+        {"mode": "linear", "antialias": 1},
+        "axis 0 from 10000000 to 999 elements takes tables of 152.6 MiB",
+    ),
+    (
         "Upsample",
         [(1, 1, 2, 2), (4,)],
         {},
@@ -62,14 +75,18 @@ ROWS: list[tuple[str, list[Input], dict[str, Any], str]] = [
 ]
 
 
-def _refusal(op: str, inputs: list[Input], attributes: dict[str, Any], dtype: DType = F32) -> str:
+def _define(op: str, inputs: list[Input], attributes: dict[str, Any], dtype: DType = F32) -> list[Tensor]:
     values = [Value(f"x{d}", i if isinstance(i, tuple) else i.shape, dtype) for d, i in enumerate(inputs)]
     tensors = {
         v: placeholder(v.name, v.shape, dtype) if isinstance(i, tuple) else constant(v.name, i)
         for v, i in zip(values, inputs, strict=True)
     }
+    return define(Node(op, "here", tuple(values), (None,), attributes, 21), tensors)
+
+
+def _refusal(op: str, inputs: list[Input], attributes: dict[str, Any], dtype: DType = F32) -> str:
     with pytest.raises(UnsupportedError) as error:
-        define(Node(op, "here", tuple(values), (None,), attributes, 21), tensors)
+        _define(op, inputs, attributes, dtype)
     return str(error.value)
 
 
@@ -82,3 +99,9 @@ def test_refusal(op: str, inputs: list[Input], attributes: dict[str, Any], reaso
 
 def test_integer_gemm_takes_whole_factors() -> None:
     assert "alpha is 0.5 for integer operands" in _refusal("Gemm", [(2, 3), (3, 4)], {"alpha": 0.5}, I32)
+
+
+def test_axes_that_resize_keeps_take_no_tables() -> None:
+    x, roi = (5_000_000, 2), np.zeros(0, np.float32)
+    (made,) = _define("Resize", [x, roi, np.float32([1, 2])], {"mode": "linear"})
+    assert made.shape == (5_000_000, 4)

@@ -14,8 +14,9 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import For, LoopKind, Outline
 from webnn_compile.ir.rewrite import walk
+from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
-from webnn_compile.target import Target
+from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
 
 WIDEST = Target("widest", lanes=16, registers=31, fused=True)
 FEW_REGISTERS = Target("few", lanes=4, registers=6, fused=False)
@@ -296,3 +297,15 @@ def test_copies_of_single_elements_are_unrolled(channels: int, together: int) ->
     stages = stages_of(lowered, NARROW)[0][1]
     loops = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, For) and n.kind is LoopKind.UNROLL]
     assert np.prod([n.var.extent for n in loops]) == together
+
+
+@pytest.mark.parametrize("columns", [9, 20])
+@pytest.mark.parametrize("width", range(1, 5))
+def test_both_variants_for_wasm_read_the_same_weights(width: int, columns: int) -> None:
+    """They have registers for tiles of other sizes; images are narrow, so that their lines may share tiles."""
+    for lines in (1, 2, 3, 4):
+        conv = node("Conv", ["x", "w"], ["y"], strides=[2, 2], pads=[0, 0, 0, 1])
+        x, w = [1, 4, 2 * lines, 2 * width], {"w": random((columns, 4, 1, 1))}
+        lowered = lower_model(import_model(model([conv], {"x": x}, ["y"], w)))
+        relaxed, plain = (compile_for(lowered, t).weights for t in (WASM_RELAXED, WASM_PLAIN))
+        assert relaxed == plain, lines

@@ -106,7 +106,7 @@ def plan_tile(
     elif known is not None and known.blocks:
         width = known.blocks[-1].size
     else:
-        width = _choose_vectors(rows, roles, target, choices) * target.lanes
+        width = _choose_vectors(_row_limit(line, roles), roles, target, choices) * target.lanes
     over = _choose_order(nest, roles, choices)
     tile_rows = _choose_rows(rows, target.tile_rows(width // target.lanes), choices)
     inside = 1 if blocks is not None else _choose_inside(nest, roles, width, tile_rows, target, choices)
@@ -146,13 +146,26 @@ def _choose_lines(line: Var | None, roles: Roles, target: Target, choices: Choic
         whole, rest = divmod(line.extent, lines)
         return whole * -(-lines * width // tile_rows) + -(-rest * width // tile_rows)
 
-    fitting = range(1, max(1, min(line.extent, FLAT_ROWS // width)) + 1)
+    fitting = range(1, _line_limit(line, roles.row) + 1)
     best = min(fitting, key=tiles)
     return choices.choose("lines", ordered(best if tiles(best) <= 0.95 * tiles(1) else 1, fitting))
 
 
+def _line_limit(line: Var, row: Var) -> int:
+    """The most lines that may share tiles."""
+    return max(1, min(line.extent, FLAT_ROWS // row.extent))
+
+
+def _row_limit(line: Var | None, roles: Roles) -> int:
+    """The most rows that tiles may be made of."""
+    if roles.row is None:
+        return 1
+    return roles.row.extent * (1 if line is None else _line_limit(line, roles.row))
+
+
 def _choose_vectors(rows: int, roles: Roles, target: Target, choices: Choices) -> int:
-    """Tile width in vectors: with few rows, hiding the latency of additions takes more columns."""
+    """Tile width in vectors: with few rows, hiding the latency of additions takes more columns. The default depends on
+    no target's registers: the variants of a wasm module share the weights, in panels of this width."""
     available = -(-roles.column.extent // target.lanes)
     preferred = max(1, min({1: 10, 2: 4, 3: 3}.get(rows, 2), available))
     return choices.choose("vectors", ordered(preferred, range(1, min(available, target.widest_tile) + 1)))
