@@ -15,6 +15,9 @@ from ..tensor import Tensor, compute
 from .broadcast import binary_operator, fold_operands, pointwise, scalar_element, unary_operator
 from .call import Call
 
+_CONSECUTIVE = 2**24
+"""Float32 holds every integer up to this one."""
+
 
 def _math(op: str) -> Callable[[Call], Tensor]:
     return unary_operator(lambda x: unary(op, x))
@@ -30,21 +33,27 @@ def _sign(x: Expr) -> Expr:
 
 
 def _pow(call: Call) -> Tensor:
-    """The result has the base's dtype. A power of integers with a fractional exponent goes through float64."""
+    """The result has the base's dtype. A power of integers with a fractional exponent goes through float64; where an
+    integer as exponent may be one that float32 rounds, its parity gives the sign."""
     base, exponent = call.input(0), call.input(1)
     known = exponent.data
     if known is not None and known.size == 1 and known.item() in (1, 2, 3):
         return pointwise(call, lambda x, _: reduce(lambda a, b: a * b, [x] * int(known.item())), base, exponent)
     whole = exponent.dtype.is_int or (known is not None and bool((known == np.rint(known)).all()))
     wide = base.dtype if whole or base.dtype.is_float else F64
+    small = known is not None and bool((np.abs(known.astype(np.float64)) <= _CONSECUTIVE).all())
 
     def body(x: Expr, y: Expr) -> Expr:
+        if wide.is_float and y.dtype.is_int and not small:
+            power = binary("pow", unary("abs", x), y.cast(wide))
+            return select((x < 0) & (y % 2).ne(0), -power, power)
         x, y = x.cast(wide), y.cast(wide)
         if wide.kind != "int":
             return binary("pow", x, y).cast(base.dtype)
-        # Integers have no negative powers but those of 1 and -1.
-        power = binary("pow", x, unary("abs", y))
-        return select(y < 0, 1 / power, power)
+        # Integers have no negative powers but those of 1 and -1, which parity decides, and beyond the 63rd power all
+        # others but 0 overflow.
+        inverse = select(x.eq(1) | x.eq(-1), select((y % 2).ne(0), x, 1), 0)
+        return select(y < 0, inverse, binary("pow", x, select(y > 63, 62 + y % 2, maximum(y, 0))))
 
     return pointwise(call, body, base, exponent)
 

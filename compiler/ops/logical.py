@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.construct import minimum, select
 from ..ir.nodes import binary
 from ..tensor import Tensor
 from .broadcast import binary_operator, pointwise, unary_operator
@@ -9,12 +10,16 @@ from .call import Call
 
 
 def _bit_shift(call: Call) -> Tensor:
-    """Of unsigned integers; the amounts are less than the number of bits."""
+    """Of unsigned integers; 0 where the amount is the number of bits or more, as in NumPy: ONNX leaves that open."""
     direction = call.attribute("direction", "")
     op = {"LEFT": "shl", "RIGHT": "shr"}.get(direction)
     if op is None:
         raise call.unsupported(f"attribute direction={direction!r} is unknown", "use 'LEFT' or 'RIGHT'")
-    return pointwise(call, lambda a, b: binary(op, a, b), call.input(0), call.input(1))
+    x, amount = call.input(0), call.input(1)
+    bits = x.dtype.bits
+    if amount.data is not None and (amount.data < bits).all():
+        return pointwise(call, lambda a, b: binary(op, a, b), x, amount)
+    return pointwise(call, lambda a, b: select(b < bits, binary(op, a, minimum(b, bits - 1)), 0), x, amount)
 
 
 OPERATORS = {

@@ -95,10 +95,11 @@ def _flatten(call: Call) -> Tensor:
 
 
 def _squeeze(call: Call) -> Tensor:
-    """Without axes (an attribute before opset 13), every dimension of extent 1 goes."""
+    """Without axes (an attribute before opset 13), every dimension of extent 1 goes; no axes in a list of them are
+    none given, as onnxruntime reads it."""
     t = call.input(0)
     given = axes_argument(call, 1, since=13)
-    axes = [d for d, e in enumerate(t.shape) if e == 1] if given is None else many_axes(call, given, t.rank)
+    axes = many_axes(call, given, t.rank) if given else [d for d, e in enumerate(t.shape) if e == 1]
     if any(t.shape[d] != 1 for d in axes):
         raise call.unsupported(
             f"axes {list(axes)} of {list(t.shape)} are not all of extent 1", "check the input shapes"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..dtypes import F32, highest, lowest
-from ..ir.construct import select, unary
+from ..dtypes import F32, I32, U8, DType, highest, lowest
+from ..ir.construct import maximum, minimum, select, unary
 from ..ir.nodes import Expr, expr
 from ..system.limits import FOLD_BYTES, format_size
 from ..tensor import Tensor, compute, constant
@@ -32,6 +32,9 @@ from .window import both, scaled, shifted, within
 
 Index = Callable[[Expr], Expr]
 """From the index of an output element to that of an input element."""
+
+_ONE = 2**22
+"""A weight of 1 for bytes: sums of weights up to 2 in size stay in int32."""
 
 
 def upsample(call: Call) -> Tensor:
@@ -161,7 +164,7 @@ def _index(name: str, table: Array, size: int) -> tuple[Tensor | None, Index]:
 def _interpolated(
     call: Call, x: Tensor, shape: tuple[int, ...], axes: list[Axis], coordinates: dict[int, Array], cubic: bool
 ) -> Tensor:
-    """Integers in float32, and then truncated, or rounded with antialias, as onnxruntime does."""
+    """Integers in float32, and then truncated, or rounded with antialias; then bytes take `_weigh_bytes`."""
     antialias = call.attribute("antialias", 0) != 0
     exclude_outside = call.attribute("exclude_outside", 0) != 0 and (cubic or antialias)
     kernel = cubic_kernel(call.attribute("cubic_coeff_a", -0.75)) if cubic else linear_kernel
@@ -179,7 +182,9 @@ def _interpolated(
                 "check its sizes or scales, or use mode nearest",
             )
         taps[a.dimension] = interpolate(a, x_of, kernel, radius, antialias, exclude_outside)
-    result = x if x.dtype.is_float else compute(f"{call.name}.float", x.shape, (x,), lambda *i: x[i].cast(F32))
+    if antialias and x.dtype == U8:
+        return _weigh_bytes(call.name, x, taps)
+    result = x if x.dtype.is_float else _cast(f"{call.name}.float", x, F32)
     if all(t.index.shape[1] <= 2 for t in taps.values()):
         result = _blend(call.name, result, shape, taps)
     else:
@@ -192,6 +197,28 @@ def _interpolated(
         return (unary("round", result[i]) if antialias else result[i]).cast(x.dtype)
 
     return compute(f"{call.name}.integer", shape, (result,), whole)
+
+
+def _weigh_bytes(name: str, x: Tensor, taps: dict[int, Taps]) -> Tensor:
+    """As Pillow and onnxruntime do: the last axis first, weights of 22 bits after the point, and each axis rounded to
+    bytes, halves up."""
+    result = x
+    for d in sorted(taps, reverse=True):
+        fixed = Taps(taps[d].index, np.rint(taps[d].weight * np.float64(_ONE)).astype(np.int32))
+        sums = _weigh(f"{name}.sum{d}", _cast(f"{name}.wide{d}", result, I32), d, fixed)
+        result = _rounded(f"{name}.axis{d}", sums)
+    return result
+
+
+def _rounded(name: str, sums: Tensor) -> Tensor:
+    def byte(*i: Expr) -> Expr:
+        return minimum(maximum((sums[i] + _ONE // 2) // _ONE, 0), 255).cast(U8)
+
+    return compute(name, sums.shape, (sums,), byte)
+
+
+def _cast(name: str, x: Tensor, dtype: DType) -> Tensor:
+    return compute(name, x.shape, (x,), lambda *i: x[i].cast(dtype))
 
 
 def _blend(name: str, x: Tensor, shape: tuple[int, ...], taps: dict[int, Taps]) -> Tensor:

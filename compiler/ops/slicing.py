@@ -7,6 +7,9 @@ from ..ir.nodes import Expr
 from ..tensor import Tensor, compute
 from .axes import diagonal_within, many_axes
 from .call import Call
+from .window import scaled, shifted
+
+_TO_THE_FIRST = (2**31 - 1, 2**63 - 1)
 
 
 def _slice(call: Call) -> Tensor:
@@ -29,15 +32,16 @@ def _slice(call: Call) -> Tensor:
     ranges = [range(e) for e in t.shape]
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         extent = t.shape[axis]
-        # As in Python, except that a backward slice from before the first element still has that one.
-        ranges[axis] = range(extent)[max(start, -extent) : end : step]
+        # As in Python, except that a backward slice from before the first element still has that one, and that in
+        # onnxruntime the largest integers as its end mean that it reaches the first element.
+        stop = None if step < 0 and end in _TO_THE_FIRST else end
+        ranges[axis] = range(extent)[max(start, -extent) : stop : step]
     shape = tuple(len(r) for r in ranges)
-    return compute(call.name, shape, (t,), lambda *at: t.read([_affine(p, r) for p, r in zip(at, ranges, strict=True)]))
 
+    def index(position: Expr, r: range) -> Expr:
+        return shifted(scaled(position, r.step), r.start)
 
-def _affine(position: Expr, r: range) -> Expr:
-    scaled = position if r.step == 1 else position * r.step
-    return scaled + r.start if r.start else scaled
+    return compute(call.name, shape, (t,), lambda *at: t.read([index(p, r) for p, r in zip(at, ranges, strict=True)]))
 
 
 def _trilu(call: Call) -> Tensor:

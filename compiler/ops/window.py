@@ -65,6 +65,9 @@ def guard_of(windows: Sequence[Window], o: Sequence[Expr], k: Sequence[Expr]) ->
 
 
 def scaled(e: Expr, factor: int) -> Expr:
+    """An index `e` times a step of an axis: 0 where the step is beyond int32, as there is no other position then."""
+    if not -(2**31) <= factor < 2**31:
+        return Const(0)
     return e if factor == 1 else e * factor
 
 
@@ -105,8 +108,10 @@ def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int], *, parti
                 f"its window spans {reach} elements of an axis that has {size + before + after} with padding",
                 "check the input shape",
             )
-        # What a window covers beyond the end counts as padding.
-        windows.append(Window(size, taps, stride, dilation, before, after + max(-free, 0), count))
+        # What a window covers beyond the end counts as padding, before opset 19.
+        if not ceil and call.opset < 19:
+            after += max(-free, 0)
+        windows.append(Window(size, taps, stride, dilation, before, after, count))
     return tuple(windows)
 
 

@@ -166,11 +166,11 @@ def _rounded(op: str, a: Expr, b: Expr, quotient: Expr, unsigned: bool) -> Expr:
 
 
 def _integer_power(a: Expr, b: Expr) -> Expr:
-    """By squaring; a negative exponent gives 0, to which 1/a**n truncates (1 and -1 apart: ONNX leaves those open)."""
+    """By squaring, for exponents from 0 to 63."""
     result, base = _like(1, a), a
     zero = _like(0, b)
     for bit in range(6):
         on = Binary("!=", Binary("and", b, _like(1 << bit, b)), zero)
         result = Select(on, result * base, result)
         base = base * base
-    return Select(Binary("<", b, zero), _like(0, a), result)
+    return result

@@ -53,7 +53,7 @@ def _evaluate(tensor: Tensor, values: dict[Buffer, Array]) -> Array:
 
 
 def _reduce(body: Reduce, shape: tuple[int, ...], env: dict[Var, Array], values: dict[Buffer, Array]) -> Array:
-    rank, axes = len(shape), body.axes
+    rank, axes = len(shape), body.axes or (Var("once", 1),)
     size = prod(shape)
     # The inner axes that fit the grid are reduced by NumPy at once, the next one in slices that do, the others one by
     # one.

@@ -33,7 +33,7 @@ from webnn_compile.system.cache import FOLDER_VARIABLE  # noqa: E402
 def main(
     minutes: float, cases: int | None, kinds: tuple[str, ...], seed: int | None, workers: int, limit: float, out: Path
 ) -> None:
-    """Mutated models, random graphs and faulty servers, against onnxruntime and what is documented."""
+    """Mutated models and nodes, random graphs and faulty servers, against onnxruntime and what is documented."""
     seed = secrets.randbelow(10**9) if seed is None else seed
     click.echo(f"seed {seed}, kinds {', '.join(kinds)}, {workers} workers")
     start = time.monotonic()

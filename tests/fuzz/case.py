@@ -9,7 +9,7 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-KINDS = ("bytes", "protobuf", "graphs", "page")
+KINDS = ("bytes", "protobuf", "nodes", "graphs", "page")
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,15 @@ from random import Random
 
 import numpy as np
 import onnx
-from fuzz.base_models import base_model
+from fuzz.base_models import base_model, pick_row
 from fuzz.case import Array, Case, Subject
 from fuzz.more_operators import long_graph
 from fuzz.mutate_bytes import mutate_bytes
 from fuzz.mutate_model import mutate_model
+from fuzz.vary_node import vary_node
 from google.protobuf.message import DecodeError
 from onnx import helper
+from op_table import feeds, untyped_model
 
 LARGEST_INPUTS = 1 << 24
 """Elements; a model that takes more is compiled, and not run."""
@@ -29,6 +31,11 @@ def draw_subject(case: Case) -> Subject:
         graph = long_graph(case.seed)
         targets = ("native", "native", "native", "wasm", "webgl", "webgpu")
         return Subject(graph.model().SerializeToString(), graph.inputs, draw.choice(targets), strict=True)
+    if case.kind == "nodes":
+        row = pick_row(draw)
+        what, variant = draw.choice(list(vary_node(untyped_model(row))))
+        data = variant.SerializeToString()
+        return Subject(data, fit_feeds(data, dict(feeds(row))), edits=(what,))
     model, given = base_model(draw)
     target = draw.choices(("native", "wasm", "bundle"), (20, 3, 2))[0]
     seeds = [draw.randrange(2**32) for _ in range(draw.choice((1, 1, 2, 3, 5)))]

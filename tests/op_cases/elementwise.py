@@ -105,12 +105,31 @@ CASES = [
         (np.asarray([1, -1, -1, 2, 5], np.int32), np.asarray([-3, -3, -2, -1, -9], np.int32)),
     ),
     Case(
+        "pow-int32-large-exponent",
+        "Pow",
+        (np.asarray([0, -1, -1, 1, 0], np.int32), np.asarray([64, 128, 65, 2**30, 2**31 - 1], np.int32)),
+    ),
+    Case(
         "pow-int32-whole-exponent",
         "Pow",
         (a.integers(-9, 9, 3, dtype="int32"), np.asarray([4, 0, 5], np.float32)),
         constants=frozenset({1}),
     ),
     Case("pow-float-int32-exponent", "Pow", (a.uniform(0.5, 2, 3), a.integers(-3, 4, 3, dtype="int32"))),
+    Case(
+        "pow-exponent-beyond-float32",
+        "Pow",
+        (
+            np.asarray([-2, -1, -0.5, -1], np.float32),
+            np.asarray([2**24 + 1, 2**24 + 1, 2**24 + 1, 2**24 + 2], np.int32),
+        ),
+    ),
+    Case(
+        "pow-int32-to-minus-infinity",
+        "Pow",
+        (np.asarray([2, 3, -1], np.int32), np.asarray([-np.inf, 0, 2], np.float32)),
+        constants=frozenset({1}),
+    ),
     # Remainders.
     Case(
         "mod-int32", "Mod", (a.integers(-20, 20, 3, 7, dtype="int32"), np.asarray([3, -3, 5, -5, 7, 1, -1], np.int32))

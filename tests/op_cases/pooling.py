@@ -74,6 +74,20 @@ _AVERAGE = [
         ceil_mode=1,
         count_include_pad=1,
     ),
+    *(
+        _pool(
+            "AveragePool",
+            f"-padded-short-{opset}-{ceil}",
+            _x(1, 2, 6, 6),
+            [3, 7],
+            opset=opset,
+            strides=[2, 2],
+            ceil_mode=ceil,
+            count_include_pad=1,
+        )
+        for opset in (11, 19)
+        for ceil in (0, 1)
+    ),
     _pool("AveragePool", "-padded-same", _x(1, 2, 6, 5), [3, 3], auto_pad="SAME_UPPER", count_include_pad=1),
     _pool("AveragePool", "-float64", _x(1, 2, 5, 6).astype(np.float64), [3, 3], pads=[1, 1, 1, 1]),
     _pool("AveragePool", "-opset-11", _x(1, 2, 6, 6), [3, 3], opset=11, strides=[2, 2], ceil_mode=1),

@@ -116,6 +116,7 @@ CASES = [
         {"axis": 0, "block_size": 2},
     ),
     Case("dynamicquantizelinear", "DynamicQuantizeLinear", (a.uniform(-3, 5, 3, 7),), outputs=3),
+    Case("dynamicquantizelinear-scalar", "DynamicQuantizeLinear", (np.asarray(1.5, np.float32),), outputs=3),
     Case("dynamicquantizelinear-positive", "DynamicQuantizeLinear", (a.uniform(2, 5, 7),), opset=11, outputs=3),
     Case("dynamicquantizelinear-negative", "DynamicQuantizeLinear", (a.uniform(-5, -2, 2, 1, 3),), outputs=3),
     Case("dynamicquantizelinear-zero", "DynamicQuantizeLinear", (np.zeros((2, 2), np.float32),), outputs=3),

@@ -44,6 +44,7 @@ CASES = [
     Case("flatten-rank0", "Flatten", (a.normal(),), {"axis": 0}),
     Case("flatten-empty", "Flatten", (a.normal(0, 3, 2),), opset=9, constants=frozenset({0})),
     Case("squeeze-all", "Squeeze", (a.normal(1, 3, 1, 5),)),
+    Case("squeeze-no-axes", "Squeeze", (a.normal(1, 3, 1, 5), ints()), constants=SHAPE),
     Case("squeeze-axes", "Squeeze", (a.normal(1, 3, 1, 5), ints(-2)), constants=SHAPE),
     Case("squeeze-two-axes", "Squeeze", (a.normal(1, 3, 1, 5), ints(2, 0)), opset=13, constants=SHAPE),
     Case("squeeze-to-scalar", "Squeeze", (a.normal(1), ints(0)), constants=SHAPE),

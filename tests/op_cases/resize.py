@@ -99,6 +99,20 @@ _LINEAR = [
         mode="linear",
         antialias=1,
     ),
+    _scaled(
+        "linear-antialias-uint8-up",
+        _a.integers(0, 256, 1, 2, 5, 4, dtype="uint8"),
+        [1, 1, 2, 2],
+        mode="linear",
+        antialias=1,
+    ),
+    _sized(
+        "linear-antialias-int32",
+        _a.integers(-99, 99, 1, 1, 9, 8, dtype="int32"),
+        [1, 1, 9, 3],
+        mode="linear",
+        antialias=1,
+    ),
     _sized("linear-antialias-up", _x(1, 1, 4, 5), [1, 1, 7, 8], mode="linear", antialias=1),
     _sized("linear-antialias-exclude", _x(1, 1, 9, 8), [1, 1, 4, 3], mode="linear", antialias=1, exclude_outside=1),
 ]
@@ -115,6 +129,13 @@ _CUBIC = [
     _scaled("cubic-2d", _x(4, 5), [2, 1.5], mode="cubic"),
     _scaled("cubic-opset-11", _x(1, 1, 4, 4), [1, 1, 2, 2], 11, mode="cubic"),
     _sized("cubic-antialias", _x(1, 1, 9, 8), [1, 1, 4, 3], mode="cubic", antialias=1),
+    _sized(
+        "cubic-antialias-uint8",
+        _a.integers(0, 2, 1, 1, 9, 8, dtype="uint8") * np.uint8(255),
+        [1, 1, 4, 3],
+        mode="cubic",
+        antialias=1,
+    ),
     _sized("cubic-antialias-exclude", _x(1, 1, 9, 8), [1, 1, 4, 3], mode="cubic", antialias=1, exclude_outside=1),
 ]
 

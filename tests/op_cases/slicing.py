@@ -35,6 +35,13 @@ CASES = [
         Case(f"slice-{name}", "Slice", (a.normal(*shape), *rest), constants=BOUNDS)
         for name, (shape, *rest) in SLICES.items()
     ),
+    Case(
+        "slice-back-to-the-largest-integer",
+        "Slice",
+        (a.normal(9), ints(7), ints(2**63 - 1), ints(0), ints(-3)),
+        constants=BOUNDS,
+    ),
+    Case("slice-step-beyond-int32", "Slice", (a.normal(9), ints(7), ints(9), ints(0), ints(2**62)), constants=BOUNDS),
     Case("slice-opset10", "Slice", (a.normal(5, 6), ints(1), ints(-1), ints(1), ints(2)), opset=10, constants=BOUNDS),
     Case(
         "slice-opset11-int32",

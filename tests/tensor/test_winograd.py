@@ -11,17 +11,15 @@ import onnx
 import pytest
 import webnn_compile
 from convolutions import CASES, TOLERANCE, Case, always
+from kernel_checks import Verifier
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.build.build import build
 from webnn_compile.build.measure_layer import convolve, measure_layer
 from webnn_compile.build.options import Options
 from webnn_compile.costs import CPU_COSTS, CpuCosts
 from webnn_compile.frontends.onnx import import_model
-from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.nodes import Kernel
-from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline.compile_for import compile_for
@@ -37,17 +35,12 @@ from webnn_compile.wasm.model import WasmModel, build_module
 TARGETS = {"native": host_target(), "wasm": WASM_PLAIN, "wasm-relaxed": WASM_RELAXED}
 
 
-def verify(stage: str, result: Graph | Kernel) -> None:
-    if isinstance(result, Kernel):
-        verify_kernel(result, stage)
-
-
 def lower(proto: onnx.ModelProto, choose: Choice | None, costs: CpuCosts = CPU_COSTS) -> Lowered:
-    return lower_model(run_graph_passes(import_model(proto)), verify, choose=choose, costs=costs)
+    return lower_model(run_graph_passes(import_model(proto)), Verifier(), choose=choose, costs=costs)
 
 
 def run(lowered: Lowered, target: str, feeds: dict[str, Any]) -> dict[str, Any]:
-    program = compile_for(lowered, TARGETS[target], verify)
+    program = compile_for(lowered, TARGETS[target], Verifier())
     if target == "native":
         return NativeModel(program).run(feeds)
     relaxed = target == "wasm-relaxed"

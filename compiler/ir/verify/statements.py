@@ -98,7 +98,7 @@ def _expression(e: Expr, at: Place, seen: set[tuple[int, ...]]) -> Iterator[str]
         if key in seen:
             continue
         seen.add(key)
-        yield from _node(x, replace(at, conditions=conditions))
+        yield from _node(x, at if conditions is at.conditions else replace(at, conditions=conditions))
         if isinstance(x, Load) and x.guard is not None:
             # Neither the load nor what its indices load happens where the guard is false.
             stack.append((x.guard, conditions))
