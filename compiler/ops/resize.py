@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtypes import F32, I32, U8, DType, highest, lowest
 from ..ir.construct import maximum, minimum, select, unary
-from ..ir.nodes import Expr, expr
+from ..ir.nodes import Expr, binary, expr
 from ..system.limits import FOLD_BYTES, format_size
 from ..tensor import Tensor, compute, constant
 from .axes import many_axes
@@ -33,8 +33,8 @@ from .window import both, scaled, shifted, within
 Index = Callable[[Expr], Expr]
 """From the index of an output element to that of an input element."""
 
-_ONE = 2**22
-"""A weight of 1 for bytes: sums of weights up to 2 in size stay in int32."""
+_POINT = 22
+"""Bits after the point of weights for bytes: with sums of weights up to 2 in size, those of products are int32."""
 
 
 def upsample(call: Call) -> Tensor:
@@ -204,7 +204,7 @@ def _weigh_bytes(name: str, x: Tensor, taps: dict[int, Taps]) -> Tensor:
     bytes, halves up."""
     result = x
     for d in sorted(taps, reverse=True):
-        fixed = Taps(taps[d].index, np.rint(taps[d].weight * np.float64(_ONE)).astype(np.int32))
+        fixed = Taps(taps[d].index, np.rint(taps[d].weight * 2.0**_POINT).astype(np.int32))
         sums = _weigh(f"{name}.sum{d}", _cast(f"{name}.wide{d}", result, I32), d, fixed)
         result = _rounded(f"{name}.axis{d}", sums)
     return result
@@ -212,7 +212,7 @@ def _weigh_bytes(name: str, x: Tensor, taps: dict[int, Taps]) -> Tensor:
 
 def _rounded(name: str, sums: Tensor) -> Tensor:
     def byte(*i: Expr) -> Expr:
-        return minimum(maximum((sums[i] + _ONE // 2) // _ONE, 0), 255).cast(U8)
+        return minimum(maximum(binary("shr", sums[i] + (1 << _POINT - 1), _POINT), 0), 255).cast(U8)
 
     return compute(name, sums.shape, (sums,), byte)
 

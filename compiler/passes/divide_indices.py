@@ -8,13 +8,16 @@ from ..dtypes import I32
 from ..ir.index import range_of
 from ..ir.nodes import Binary, Const, Expr, Kernel
 from ..ir.rewrite import rewrite
+from ..ir.value_ranges import Ranges
 
 
 def divide_indices(kernel: Kernel) -> Kernel:
     """i // 8, i % 8, i // 6, i % 6   ->   i >> 3, i & 7, i / 6, i - i / 6 * 6          (0 <= i, int32)
 
-    A shift rounds down whatever the sign, and so does a mask; the others need the range.
+    A shift rounds down whatever the sign, and so does a mask; the others need the range, for indices that tables hold
+    that of their elements.
     """
+    ranges = Ranges({})
 
     def rule(n: object) -> Expr | None:
         match n:
@@ -23,8 +26,8 @@ def divide_indices(kernel: Kernel) -> Kernel:
                 if divisor & (divisor - 1) == 0:
                     shift, mask = Const(divisor.bit_length() - 1), Const(divisor - 1)
                     return Binary("shr", a, shift) if op == "//" else Binary("and", a, mask)
-                found = range_of(a)
-                if found is None or found[0] < 0:
+                found = range_of(a) or ranges.of(a)
+                if found[0] < 0:
                     return None
                 quotient = Binary("/", a, Const(divisor))
                 return quotient if op == "//" else a - quotient * divisor

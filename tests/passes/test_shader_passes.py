@@ -79,6 +79,15 @@ def test_divisions_of_what_may_be_negative_stay() -> None:
     np.testing.assert_array_equal(run_kernel(by_four, [])[0], [-1, -1, -1, -1, 0, 0, 0, 0])
 
 
+@pytest.mark.parametrize(("values", "plain"), [((0, 8), True), ((-1, 8), False), (None, False)])
+def test_divisions_of_what_a_table_holds(values: tuple[int, int] | None, plain: bool) -> None:
+    table = Buffer("table", (8,), I32, constant=True, values=values)
+    kernel = kernel_of(For(I, Store(N, (I,), Load(table, (I,)) % 5)), table, N)
+    after = divide_indices(kernel)
+    assert plain == (after is not kernel)
+    same(kernel, after, np.arange(8, dtype=np.int32))
+
+
 def test_extremes_keep_a_nan_where_it_was() -> None:
     value = minimum(maximum(Load(X, (I,)), -1.0), 1.0)
     kernel = kernel_of(For(I, Store(Y, (I,), value)), X, Y)
