@@ -8,8 +8,8 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# Two processes; the one that is done first takes tests of the other.
-PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+# Three processes, for two cores: tests in browsers wait often. The one that is done first takes tests of the others.
+PYTEST := $(BIN)/pytest -n 3 --dist worksteal
 
 DEMO := build/demo
 MODEL := examples/digits/resnet18_digits.onnx

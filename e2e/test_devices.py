@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from device_artifacts import Tensor, copy_device_artifact, host_artifact, tiny_device_artifact
-from devices import DEVICES, expected, open_bundle, pretend, value, write_site
+from devices import COUNT_CALLS, DEVICES, expected, open_bundle, pretend, value, write_site
 from harness import open_page, outcome
 from playwright.sync_api import Page
 from server import Site, serve
@@ -53,6 +53,35 @@ def test_result_and_info(page: Page, site: Site, backend: str, worker: bool) -> 
     seen = found["seen"]
     assert [p for p in seen if p["phase"] == "compile"][-1] == {"phase": "compile", "loaded": 3, "total": 3}
     assert seen[-1] == {"phase": "ready", "loaded": 8192, "total": 8192}
+
+
+@pytest.mark.parametrize("name", ["tiny", "host"])
+def test_500_runs_create_nothing(page: Page, site: Site, backend: str, name: str) -> None:
+    """Without a host of its own, and with one that computes between launches."""
+    open_bundle(page, site, name if name == "tiny" else f"{name}-{backend}", backend)
+    page.evaluate(COUNT_CALLS)
+    script = """
+      const alive = count(gpuObjects);
+      const total = () => Object.values(alive).reduce((a, b) => a + b, 0);
+      const model = await bundle.load({ backend: argument, worker: false });
+      const [{ dtype, shape }] = model.inputs;
+      const length = shape.reduce((a, b) => a * b, 1);
+      const input = dtype === 'int64' ? new BigInt64Array(length) : new Float32Array(length);
+      const run = async (i) => {
+        input.fill(dtype === 'int64' ? BigInt(i) : i);
+        return Number((await model.run({ input })).output[0]);
+      };
+      const first = await run(2);
+      const held = total();
+      for (const name in calls) calls[name] = 0;
+      for (let i = 0; i < 500; i++) await run(i % 7);
+      const created = Object.keys(calls).filter((name) => name.startsWith('create') && calls[name]);
+      return { first, last: await run(2), held, now: total(), created };
+    """
+    found = value(page, script, backend)
+    assert found["last"] == found["first"] == (expected(2)[0] if name == "tiny" else 10)
+    assert found["now"] == found["held"] > 0
+    assert found["created"] == (["createCommandEncoder"] if backend == "webgpu" else [])
 
 
 def test_the_worker_is_the_default(page: Page, site: Site, backend: str) -> None:

@@ -94,10 +94,10 @@ def test_a_model_whose_steps_are_missing_runs(page: Page, digits_site: Site, wor
     assert stray == []
 
 
-@pytest.mark.parametrize(("host", "runs"), [("wasm", 500), ("js", 20)])
-def test_runs_submit_once_each_and_create_nothing(
-    page: Page, digits_site: Site, backend: str, host: str, runs: int
-) -> None:
+@pytest.mark.parametrize("host", HOSTS)
+def test_runs_submit_once_each_and_create_nothing(page: Page, digits_site: Site, backend: str, host: str) -> None:
+    """test_devices has 500 runs, of small models."""
+    runs = 20
     open_digits(page, digits_site, backend, host)
     page.evaluate(COUNT_CALLS)
     script = """
