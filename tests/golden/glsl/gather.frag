@@ -16,17 +16,11 @@ void main() {
   ivec4 t0 = texelFetch(p1, ivec3(0, 0, 0), 0);
   int t1 = min(max((t0.x < 0) ? (t0.x + 6) : t0.x, 0), 5);
   int t2 = t1 / 6;
-  int t3 = t1 - t2 * 6;
-  bool t4 = (t3 != 0) && ((t3 ^ 6) < 0);
-  o0 = texelFetch(p0, ivec3(z_f + (t4 ? (t2 - 1) : t2), 0, t4 ? (t3 + 6) : t3), 0);
-  int t5 = min(max((t0.y < 0) ? (t0.y + 6) : t0.y, 0), 5);
+  o0 = texelFetch(p0, ivec3(z_f + t2, 0, t1 - t2 * 6), 0);
+  int t3 = min(max((t0.y < 0) ? (t0.y + 6) : t0.y, 0), 5);
+  int t4 = t3 / 6;
+  o1 = texelFetch(p0, ivec3(z_f + t4, 0, t3 - t4 * 6), 0);
+  int t5 = min(max((t0.z < 0) ? (t0.z + 6) : t0.z, 0), 5);
   int t6 = t5 / 6;
-  int t7 = t5 - t6 * 6;
-  bool t8 = (t7 != 0) && ((t7 ^ 6) < 0);
-  o1 = texelFetch(p0, ivec3(z_f + (t8 ? (t6 - 1) : t6), 0, t8 ? (t7 + 6) : t7), 0);
-  int t9 = min(max((t0.z < 0) ? (t0.z + 6) : t0.z, 0), 5);
-  int t10 = t9 / 6;
-  int t11 = t9 - t10 * 6;
-  bool t12 = (t11 != 0) && ((t11 ^ 6) < 0);
-  o2 = texelFetch(p0, ivec3(z_f + (t12 ? (t10 - 1) : t10), 0, t12 ? (t11 + 6) : t11), 0);
+  o2 = texelFetch(p0, ivec3(z_f + t6, 0, t5 - t6 * 6), 0);
 }
