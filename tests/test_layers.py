@@ -12,6 +12,9 @@ ROOT = Path(__file__).resolve().parent.parent
 COMPILER = ROOT / "compiler"
 
 BASE = {"errors", "dtypes", "costs", "target", "choices", "system"}
+RPC = "rpc"
+"""The folder beside the compiler, of which it is a part by name alone: it imports nothing of it."""
+
 CORE = BASE | {"ir", "program"}
 BACKENDS = {"wasm", "native", "glsl", "wgsl"}
 ALLOWED: dict[str, set[str]] = {
@@ -39,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "device": CORE | {"tensor", "passes", "pipeline"},
     "build": CORE | BACKENDS | {"bundle", "codegen", "graph", "frontends", "tensor", "pipeline", "device"},
     "compile_model": CORE | BACKENDS | {"graph", "frontends", "tensor", "pipeline", "device", "build"},
-    "cli": {"errors", "program", "system", "build"},
+    "cli": {"errors", "program", "system", "build", RPC},
 }
 """What each part may import besides itself. Only `__init__` and `__main__` stand above."""
 
@@ -111,7 +114,7 @@ def test_a_package_is_imported_where_it_belongs(package: str) -> None:
 def test_the_table_has_no_cycles() -> None:
     placed: set[str] = set()
     while len(placed) < len(ALLOWED):
-        ready = {p for p, below in ALLOWED.items() if below <= placed} - placed
+        ready = {p for p, below in ALLOWED.items() if below <= placed | {RPC}} - placed
         assert ready, f"in a cycle: {sorted(set(ALLOWED) - placed)}"
         placed |= ready
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..bundle import Artifact, DeviceArtifact, WasmArtifact, check_free, write_bundle
+from ..bundle import Artifact, DeviceArtifact, Manifest, WasmArtifact, check_free, make_manifest, write_bundle
 from ..errors import InputError, InternalError
 from ..pipeline.dump import Dump
 from ..pipeline.lower_model import Lowered
@@ -38,11 +38,34 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     """
     options.check()
     check_free(out, force=options.force)
+    work, report = _begin(model, options, phase, emit)
+    artifact = _make_artifact(model, work, report)
+    with work.timed("write"):
+        report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)
+        work.cache.trim()
+    return report
+
+
+def build_manifest(model: Path, options: Options, phase: Phase) -> Manifest:
+    """The same, with nothing written: what a device is sent that loads the model over RPC."""
+    options.check()
+    work, report = _begin(model, options, phase, lambda _: None)
+    manifest = make_manifest(_make_artifact(model, work, report))
+    work.cache.trim()
+    return manifest
+
+
+def _begin(model: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> tuple[Work, Report]:
     # Cached kernels are not made, so could not be dumped.
     cache = open_cache(enabled=options.cache and options.dump is None)
     dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
     work = Work(printable(model.stem), options, cache, phase, dump)
-    report = Report(printable(model.name), options.precision, cache, work.seconds)
+    return work, Report(printable(model.name), options.precision, cache, work.seconds)
+
+
+def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
+    """Compiles for each target of the options, and fills `report`."""
+    options = work.options
     with work.timed("import"):
         graph = import_graph(model, work)
     report.operators = Counter(n.op for n in graph.nodes)
@@ -73,9 +96,7 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         report.weights = len(artifact.weights)
         if report.wasm is not None:
             report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
-        report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)
-        cache.trim()
-    return report
+    return artifact
 
 
 def _by_preference(report: Report) -> tuple[DeviceArtifact | WasmArtifact, ...]:

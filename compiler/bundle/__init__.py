@@ -2,6 +2,7 @@
 
 from ..program.program import TensorSpec
 from .artifact import Artifact, DeviceArtifact, HostArtifact, KernelInfo, WasmArtifact
+from .manifest import Manifest, make_manifest
 from .place_memory import MemoryLayout, place_memory
 from .write_bundle import WrittenFile, check_free, render_bundle, write_bundle
 
@@ -10,11 +11,13 @@ __all__ = [
     "DeviceArtifact",
     "HostArtifact",
     "KernelInfo",
+    "Manifest",
     "MemoryLayout",
     "TensorSpec",
     "WasmArtifact",
     "WrittenFile",
     "check_free",
+    "make_manifest",
     "place_memory",
     "render_bundle",
     "write_bundle",

@@ -12,18 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
-from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
-from .files import BundleFile, Kind, foreign_files, hashed_file, is_bundle
+from .artifact import Artifact
+from .files import BundleFile, Kind, foreign_files, is_bundle
 from .isolation import isolate_page, isolation_files
 from .link_runtime import keep_backends, link_runtime, read_runtime, relink
+from .manifest import SHARD_BYTES, make_manifest
 from .merge_modules import exported_names, merge_modules
-from .place_memory import place_memory
-from .render_device import render_device, render_steps
-from .render_entry import device_entry, render_entry, wasm_entry
+from .render_entry import render_entry
 from .render_types import render_types
-
-SHARD_BYTES = 20 * 2**20
-"""Some hosts reject files above 25 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +58,9 @@ def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: i
     modules = keep_backends(read_runtime(), [part.backend for part in artifact.backends])
     sources = merge_modules(modules)
     runtime = link_runtime(sources, ("load.js", "page.js", "page.css", "page.svg"))
-    rendered = [
-        _render_wasm(artifact, part) if isinstance(part, WasmArtifact) else _render_device(artifact.name, part)
-        for part in artifact.backends
-    ]
-    shards = [
-        hashed_file("weights", "bin", artifact.weights[start : start + shard_bytes], "weights")
-        for start in range(0, len(artifact.weights), shard_bytes)
-    ]
+    manifest = make_manifest(artifact, shard_bytes)
     classes = [name for name in exported_names(modules["errors.js"]) if name.endswith("Error")]
-    entry = render_entry(artifact, [text for text, _ in rendered], shards, runtime, classes)
+    entry = render_entry(manifest, runtime, classes)
     page = relink(sources["index.html"], runtime.__getitem__).replace("{{name}}", html.escape(artifact.name))
     files = [
         BundleFile("model.js", entry.encode(), "entry"),
@@ -79,36 +68,9 @@ def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: i
         BundleFile("index.html", (isolate_page(page) if isolation else page).encode(), "page"),
         *(isolation_files(sources) if isolation else ()),
         *runtime.values(),
-        *(file for _, own in rendered for file in own),
-        *shards,
+        *manifest.files,
     ]
     return list({file.name: file for file in files}.values())
-
-
-def _render_wasm(artifact: Artifact, part: WasmArtifact) -> tuple[str, list[BundleFile]]:
-    """The manifest's entry and the files it names."""
-    constants = artifact.weight_memory + part.prepared_bytes
-    memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes)
-    modules = {
-        variant: hashed_file(variant, "wasm", part.modules[variant], "wasm")
-        for variant in VARIANTS
-        if variant in part.modules
-    }
-    steps = hashed_file("steps", "json", render_steps(part.kernels), "program")
-    return wasm_entry(part, artifact.halves, steps, memory, modules), [steps, *modules.values()]
-
-
-def _render_device(name: str, part: DeviceArtifact) -> tuple[str, list[BundleFile]]:
-    program = hashed_file(part.backend, "json", render_device(part.program, ordered=part.host is None), "program")
-    kernels = len(part.program.steps)
-    if part.host is None:
-        return device_entry(part.backend, kernels, program, None), [program]
-    memory = place_memory(
-        name, part.host.heap_base, part.host.weights_bytes + part.host.prepared_bytes, part.host.arena_bytes
-    )
-    module = hashed_file("host", "wasm", part.host.module, "wasm")
-    host = (module, memory, part.host.weights_offset, part.host.weights_bytes)
-    return device_entry(part.backend, kernels, program, host), [program, module]
 
 
 def check_free(out: Path, *, force: bool) -> None:

@@ -1,0 +1,102 @@
+"""The manifest of a compiled model, as data: what the runtime's `load` takes, and the files that it names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..program.program import TensorSpec
+from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
+from .files import BundleFile, hashed_file
+from .place_memory import MemoryLayout, place_memory
+from .render_device import render_device, render_steps
+
+ABI = 4
+"""The format of manifest, device programs and modules; load.js checks it."""
+
+SHARD_BYTES = 20 * 2**20
+"""Some hosts reject files above 25 MiB."""
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """`fields` are those of load.js's `Manifest`, as JSON, but that a file has the name `file` in place of a url.
+    `files` are all that it names."""
+
+    fields: Fields
+    files: tuple[BundleFile, ...]
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """Of the files, by sha256."""
+        return {file.sha256: file.data for file in self.files}
+
+
+def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifest:
+    """Raises InputError where the model exceeds wasm32's 4 GiB."""
+    shards = [
+        hashed_file("weights", "bin", artifact.weights[start : start + shard_bytes], "weights")
+        for start in range(0, len(artifact.weights), shard_bytes)
+    ]
+    backends = [
+        _wasm(artifact, part) if isinstance(part, WasmArtifact) else _device(artifact.name, part)
+        for part in artifact.backends
+    ]
+    fields = {
+        "abi": ABI,
+        "name": artifact.name,
+        "inputs": [_tensor(spec) for spec in artifact.inputs],
+        "outputs": [_tensor(spec) for spec in artifact.outputs],
+        "weights": [{"offset": i * shard_bytes, **_file(shard)} for i, shard in enumerate(shards)],
+        "backends": [part for part, _ in backends],
+    }
+    return Manifest(fields, (*(file for _, own in backends for file in own), *shards))
+
+
+def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFile]]:
+    constants = artifact.weight_memory + part.prepared_bytes
+    memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes)
+    modules = {v: hashed_file(v, "wasm", part.modules[v], "wasm") for v in VARIANTS if v in part.modules}
+    shared = {v: {"shared": at} for v, at in part.shared_at.items()}
+    steps = hashed_file("steps", "json", render_steps(part.kernels), "program")
+    fields = {
+        "backend": part.backend,
+        "kernels": len(part.kernels),
+        "preparedBytes": part.prepared_bytes,
+        "arenaBytes": part.arena_bytes,
+        "memory": _memory(memory),
+        "halves": [list(h) for h in artifact.halves],
+        "steps": _file(steps),
+        "modules": {v: {**_file(file), **shared.get(v, {})} for v, file in modules.items()},
+    }
+    return fields, [steps, *modules.values()]
+
+
+def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:
+    host = part.host
+    program = hashed_file(part.backend, "json", render_device(part.program, ordered=host is None), "program")
+    fields: Fields = {"backend": part.backend, "kernels": len(part.program.steps), "program": _file(program)}
+    if host is None:
+        return fields, [program]
+    memory = place_memory(name, host.heap_base, host.weights_bytes + host.prepared_bytes, host.arena_bytes)
+    module = hashed_file("host", "wasm", host.module, "wasm")
+    fields["host"] = {
+        "module": _file(module),
+        "memory": _memory(memory),
+        "weights": {"offset": host.weights_offset, "bytes": host.weights_bytes},
+    }
+    return fields, [program, module]
+
+
+def _memory(layout: MemoryLayout) -> Fields:
+    return {"pages": layout.pages, "weights": layout.weights, "arena": layout.arena}
+
+
+def _tensor(spec: TensorSpec) -> Fields:
+    return {"name": spec.name, "dtype": str(spec.dtype), "shape": list(spec.shape), "offset": spec.offset}
+
+
+def _file(file: BundleFile) -> Fields:
+    return {"file": file.name, "bytes": len(file.data), "sha256": file.sha256}

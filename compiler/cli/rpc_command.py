@@ -1,0 +1,245 @@
+"""The command line of RPC: `webnn-rpc serve`, `webnn-rpc devices`, `webnn-rpc run`."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import socket
+import ssl
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ..build.build import build_manifest
+from ..build.options import Options
+from ..build.targets import bundled_targets
+from ..errors import InputError, WebnnCompileError
+from .command import FILE, INTERRUPTED, ShapeOption
+
+if TYPE_CHECKING:
+    from webnn_compile.rpc.client import Session
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LEAST_TOKEN = 16
+"""Characters of a token of the user's own, where others may reach the broker."""
+
+PACKAGES = ("websockets", "segno", "cryptography")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="webnn-compile")
+def main() -> None:
+    """Run compiled models in browser tabs, here or on other machines.
+
+    `webnn-rpc serve` prints an address. A browser that opens it becomes a device; `webnn-rpc devices` and
+    `webnn-rpc run` use it.
+    """
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """The user's mistakes as one message, with exit code 2; checks that the extra is installed."""
+    missing = [p for p in PACKAGES if importlib.util.find_spec(p) is None]
+    if missing:
+        click.echo(f"error: webnn-rpc needs {', '.join(missing)}: pip install 'webnn-compile[tune]'", err=True)
+        sys.exit(2)
+    from webnn_compile.rpc.client import RpcError
+
+    try:
+        yield
+    except WebnnCompileError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except RpcError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+@main.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--token", envvar="WEBNN_RPC_TOKEN", help="What devices and clients must know; random by default.")
+@click.option("--allow-origin", "origins", multiple=True, metavar="URL", help="Pages of one's own that may connect.")
+@click.option("--cert", type=FILE, help="A certificate for https (PEM).")
+@click.option("--key", type=FILE, help="Its private key (PEM).")
+@click.option("--tls", type=click.Choice(["self-signed"]), help="Https by a certificate made now.")
+def serve(
+    host: str,
+    port: int,
+    token: str | None,
+    origins: tuple[str, ...],
+    cert: Path | None,
+    key: Path | None,
+    tls: str | None,
+) -> None:
+    """Start a broker, and serve the page that makes a browser a device.
+
+    On plain http from another machine a browser has no WebGPU and no threads: use --tls self-signed there.
+    """
+    with _explained():
+        from webnn_compile.rpc.start_broker import start_broker
+
+        if token is not None and host not in LOOPBACK and len(token) < LEAST_TOKEN:
+            raise InputError(f"--token: others can reach {host}; give at least {LEAST_TOKEN} characters, or none")
+        context, fingerprint = _certificate(host, cert, key, tls)
+        with contextlib.ExitStack() as opened:
+            try:
+                address = opened.enter_context(start_broker(host, port, token=token, origins=origins, tls=context))
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise InputError(
+                    f"cannot listen on {host}, port {port}: {reason}; give another --port or --host"
+                ) from None
+            shown = address.page.replace(f"//{host}:", f"//{_reachable(host)}:", 1)
+            click.echo(f"Open this address in a browser to make it a device:\n\n  {shown}\n")
+            if host not in LOOPBACK and sys.stdout.isatty():
+                import segno
+
+                segno.make(shown, error="l").terminal(compact=True)
+            if fingerprint is not None:
+                click.echo(
+                    f"Its certificate, which the browser warns of, has the SHA-256 fingerprint\n  {fingerprint}\n"
+                )
+            click.echo("Ctrl-C ends the broker.")
+            with contextlib.suppress(KeyboardInterrupt):
+                while True:
+                    time.sleep(3600)
+
+
+def _certificate(
+    host: str, cert: Path | None, key: Path | None, tls: str | None
+) -> tuple[ssl.SSLContext | None, str | None]:
+    from webnn_compile.rpc.tls import given_certificate, self_signed_certificate
+
+    if (cert is None) != (key is None):
+        raise InputError("--cert and --key belong together: give both")
+    if cert is not None and key is not None:
+        if tls is not None:
+            raise InputError("--tls self-signed makes a certificate: leave it out, or --cert and --key")
+        try:
+            return given_certificate(cert, key), None
+        except (OSError, ssl.SSLError) as error:
+            raise InputError(f"--cert {cert}, --key {key}: {error.strerror or error}; give PEM files") from None
+    if tls is not None:
+        made: tuple[ssl.SSLContext, str] = self_signed_certificate((_reachable(host), "localhost", "127.0.0.1"))
+        return made
+    return None, None
+
+
+def _reachable(host: str) -> str:
+    """The address by which other machines reach this one, where `host` stands for all."""
+    if host not in ("0.0.0.0", "::"):
+        return host
+    family, outside = (socket.AF_INET, "192.0.2.1") if host == "0.0.0.0" else (socket.AF_INET6, "2001:db8::1")
+    with socket.socket(family, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect((outside, 9))  # sends nothing
+        return str(probe.getsockname()[0])
+    return socket.gethostname()
+
+
+BROKER = click.option(
+    "--broker",
+    envvar="WEBNN_RPC_BROKER",
+    default="http://127.0.0.1:8765",
+    show_default=True,
+    metavar="URL",
+    help="The broker's address, with its token or with WEBNN_RPC_TOKEN set.",
+)
+
+
+def _connect(broker: str) -> Session:
+    from webnn_compile.rpc.client import connect
+
+    return connect(broker)
+
+
+@main.command()
+@BROKER
+def devices(broker: str) -> None:
+    """List the devices that have joined a broker."""
+    with _explained(), _connect(broker) as session:
+        found = session.devices()
+        if not found:
+            click.echo("No device has joined: open the broker's address in a browser.")
+            return
+        table = Table("device", "browser", "runs", "WebGPU", "WebGL 2", "used")
+        for d in found:
+            adapters = ((d.facts.get(name) or {}).get("adapter", "") for name in ("webgpu", "webgl"))
+            used = "yes" if d.leased else "no"
+            waiting = f", {d.waiting} wait" if d.waiting else ""
+            table.add_row(d.name, str(d.facts.get("browser", "")), ", ".join(d.backends), *adapters, used + waiting)
+        Console().print(table)
+
+
+@main.command()
+@click.argument("model", type=FILE)
+@BROKER
+@click.option("--device", default="any", show_default=True, help="A name from `webnn-rpc devices`.")
+@click.option("--backend", type=click.Choice(bundled_targets()), help="By default the first that device has.")
+@click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Repeat for each input of the model.")
+@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="Fix a free shape: input=1x3x224x224.")
+@click.option("--out", type=FILE, metavar="FILE.npz", help="Write the outputs here.")
+@click.option("--time", "repeat", type=click.IntRange(1), help="Measure so many runs.")
+@click.option("--wait", type=float, default=30.0, show_default=True, help="Seconds to wait for a free device.")
+def run(
+    model: Path,
+    broker: str,
+    device: str,
+    backend: str | None,
+    inputs: tuple[str, ...],
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    out: Path | None,
+    repeat: int | None,
+    wait: float,
+) -> None:
+    """Run MODEL once on a device."""
+    with _explained():
+        arrays = dict(map(_read_input, inputs))
+        given = {name: a.shape for name, a in arrays.items()} | dict(shapes)
+        with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:
+            chosen = backend or next(b for b in bundled_targets() if b in leased.info.backends)
+            compiled = build_manifest(model, Options(shapes=given, targets=(chosen,)), lambda _: None)
+            with leased.load(compiled, {"backend": chosen}) as loaded:
+                results = loaded.run(arrays)
+                click.echo(f"{loaded.info['backend']} on {leased.info.name} ({loaded.info.get('adapter', 'CPU')})")
+                for name, a in results.items():
+                    click.echo(f"  {name}: {a.dtype} {list(a.shape)}")
+                if repeat is not None:
+                    times = loaded.time(arrays, repeat=repeat)
+                    click.echo(f"  {np.median(times):.3g} ms, the median of {len(times)}")
+        if out is not None:
+            _write(out, results)
+
+
+def _read_input(text: str) -> tuple[str, np.ndarray]:
+    name, found, file = text.partition("=")
+    if not found or not name:
+        raise InputError(f"--input {text}: give NAME=FILE.npy")
+    try:
+        array = np.load(file, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--input {text}: {error}; give a file of numpy.save") from None
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"--input {text}: it holds several arrays; give a file of numpy.save")
+    return name, array
+
+
+def _write(out: Path, results: dict[str, np.ndarray]) -> None:
+    try:
+        with out.open("wb") as file:
+            np.savez(file, **results)  # type: ignore[arg-type]
+    except OSError as error:
+        raise InputError(f"--out {out}: {error.strerror}; give another file") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""Tabs of real browsers join a broker, and models run in them from Python."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from digits import MODEL, agrees, reference
+from digits import images as digits_images
+from harness import browser_name
+from playwright.sync_api import Page, expect
+from webnn_compile.build.build import build_manifest
+from webnn_compile.build.options import Options
+from webnn_compile.bundle import Manifest
+from webnn_compile.rpc.client import RpcError, Session, connect
+from webnn_compile.rpc.start_broker import Address, start_broker
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[Address]:
+    with start_broker() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def digits() -> Manifest:
+    return build_manifest(MODEL, Options(), lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def images() -> list[Array]:
+    return [np.asarray(pixels, np.float32).reshape(1, 1, 32, 32) for pixels in digits_images()[:2]]
+
+
+@pytest.fixture(scope="module")
+def logits() -> list[list[float]]:
+    return reference()[:2]
+
+
+@pytest.fixture
+def tab(page: Page, address: Address) -> Iterator[Page]:
+    """A page that has joined, and leaves."""
+    yield join(page, address)
+    page.goto("about:blank")
+
+
+def join(page: Page, address: Address) -> Page:
+    page.goto("about:blank")  # an address that differs in its fragment alone would not be opened anew
+    page.goto(address.page)
+    page.wait_for_selector("body[data-state=joined]", timeout=60_000)
+    return page
+
+
+@pytest.fixture
+def session(address: Address) -> Iterator[Session]:
+    with connect(address.page) as made:
+        yield made
+
+
+def soon(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it never holds"
+        time.sleep(0.02)
+
+
+def backends(page: Page) -> tuple[str, ...]:
+    """Those of which results are compared: WebGPU and WebGL of one browser are enough."""
+    return ("wasm", "webgpu", "webgl") if browser_name(page) == "chromium" else ("wasm",)
+
+
+def test_the_digits_run_in_the_tab(
+    tab: Page, session: Session, digits: Manifest, images: list[Array], logits: list[list[float]]
+) -> None:
+    (info,) = session.devices()
+    assert browser_name(tab) in info.facts["browser"].lower().replace("chrome ", "chromium ")
+    assert info.facts["isolated"] is True
+    with session.lease() as device:
+        for backend in backends(tab):
+            assert backend in device.info.backends
+            with device.load(digits, {"backend": backend}) as model:
+                assert model.info["backend"] == backend
+                for image, want in zip(images, logits, strict=True):
+                    assert agrees(model.run({"image": image})["logits"].ravel().tolist(), want)
+                profile = model.profile({"image": images[0]})
+                assert len(profile) == model.info["kernels"]
+                times = model.time({"image": images[0]}, repeat=3, warmup=1)
+                assert len(times) == 3
+                assert min(times) > 0
+
+
+def test_threads(tab: Page, session: Session, digits: Manifest, images: list[Array], logits: list[list[float]]) -> None:
+    with session.lease() as device, device.load(digits, {"backend": "wasm", "threads": 2}) as model:
+        assert model.info["threads"] == 2
+        assert agrees(model.run({"image": images[0]})["logits"].ravel().tolist(), logits[0])
+
+
+def test_errors_of_the_runtime_arrive(tab: Page, session: Session, digits: Manifest, images: list[Array]) -> None:
+    with session.lease() as device:
+        with device.load(digits, {"backend": "wasm"}) as model:
+            with pytest.raises(RpcError, match='no input "picture"') as caught:
+                model.run({"picture": images[0]})
+            assert caught.value.kind == "device"
+            assert "logits" in model.run({"image": images[0]})
+        with pytest.raises(RpcError, match="there is no model"):
+            model.run({"image": images[0]})
+        with pytest.raises(RpcError, match="this device has no operation eval"):
+            device.call({"op": "eval", "script": "1"})
+        with pytest.raises(RpcError, match="this device has no operation constructor"):
+            device.call({"op": "constructor"})
+
+
+def test_a_call_that_takes_too_long_ends_and_the_tab_goes_on(
+    tab: Page, session: Session, digits: Manifest, images: list[Array]
+) -> None:
+    with session.lease() as device:
+        model = device.load(digits, {"backend": "wasm"})
+        with pytest.raises(RpcError, match="has not answered for") as caught:
+            model.time({"image": images[0]}, repeat=10**6, deadline=0.3)
+        assert caught.value.kind == "timeout"
+        with device.load(digits, {"backend": "wasm"}) as again:
+            assert "logits" in again.run({"image": images[0]})
+
+
+def test_a_tab_that_is_reloaded_or_closed(tab: Page, session: Session, digits: Manifest) -> None:
+    device = session.lease()
+    name = device.info.name
+    device.load(digits, {"backend": "wasm"})
+    tab.reload()
+    tab.wait_for_selector("body[data-state=joined]")
+    with pytest.raises(RpcError) as caught:
+        device.load(digits, {"backend": "wasm"})
+    assert caught.value.kind == "gone"
+    with session.lease(name) as again, again.load(digits, {"backend": "wasm"}) as model:
+        assert model.info["backend"] == "wasm"
+    tab.goto("about:blank")
+    soon(lambda: session.devices() == [])
+
+
+def test_a_broker_that_comes_back(page: Page, digits: Manifest) -> None:
+    with start_broker() as first:
+        join(page, first)
+        port = int(first.url.rpartition(":")[2])
+    page.wait_for_selector("body[data-state=waiting]")
+    expect(page.locator("#state")).to_contain_text("Not connected")
+    with (
+        start_broker(port=port, token=first.token) as second,
+        connect(second.page) as session,
+        session.lease(timeout=60) as device,
+        device.load(digits, {"backend": "wasm"}) as model,
+    ):
+        assert model.info["backend"] == "wasm"
+    page.goto("about:blank")
+
+
+def test_stop_and_resume(tab: Page, session: Session) -> None:
+    assert len(session.devices()) == 1
+    tab.click("#stop")
+    expect(tab.locator("#state")).to_have_text("Stopped")
+    soon(lambda: session.devices() == [])
+    tab.click("#stop")
+    soon(lambda: len(session.devices()) == 1)
+
+
+def test_a_wrong_token_is_said_and_not_tried_again(page: Page, address: Address) -> None:
+    page.goto("about:blank")
+    page.goto(f"{address.url}/#wrong")
+    expect(page.locator("#state")).to_contain_text(
+        "the token is wrong: take the address that the broker prints", timeout=60_000
+    )
+    assert page.evaluate("document.body.dataset.state") == "stopped"
+    page.goto("about:blank")
+    page.goto(address.url)
+    expect(page.locator("#state")).to_contain_text("This address has no token", timeout=60_000)
+
+
+def test_pictures_of_the_page(tab: Page, tmp_path: Path) -> None:
+    """What is written on it; that it fits a phone."""
+    tab.set_viewport_size({"width": 360, "height": 640})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+    expect(tab.locator("#facts")).to_contain_text("Processors")
+    tab.set_viewport_size({"width": 1280, "height": 720})

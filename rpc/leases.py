@@ -1,0 +1,113 @@
+"""Which client uses which device: one at a time, in the order in which they asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+ANY = "any"
+"""The name that stands for every device."""
+
+
+@dataclass(eq=False, slots=True)
+class Device:
+    """`facts` are what its page says of the browser, as JSON; `backends` those that it can run."""
+
+    name: str
+    backends: tuple[str, ...]
+    facts: dict[str, Any]
+    lease: Lease | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Lease:
+    """`used` is the time of the last call, by the clock of `Leases`."""
+
+    id: int
+    device: Device
+    client: Hashable
+    used: float
+
+
+@dataclass(eq=False, slots=True)
+class _Wish:
+    client: Hashable
+    name: str
+    backend: str | None
+    granted: asyncio.Future[Lease]
+
+    def fits(self, device: Device) -> bool:
+        return self.name in (ANY, device.name) and (self.backend is None or self.backend in device.backends)
+
+
+@dataclass(slots=True)
+class Leases:
+    """The devices that have joined and the clients that wait for them. `ended` is told of every lease that ends."""
+
+    clock: Callable[[], float]
+    ended: Callable[[Lease], None]
+    devices: dict[str, Device] = field(default_factory=dict)
+    _wishes: list[_Wish] = field(default_factory=list)
+    _last_id: int = 0
+
+    def join(self, device: Device) -> None:
+        """Adds the device, under a name that no other has."""
+        wanted, n = device.name, 1
+        while device.name in self.devices or device.name == ANY:
+            n += 1
+            device.name = f"{wanted}-{n}"
+        self.devices[device.name] = device
+        self._grant()
+
+    def leave(self, device: Device) -> None:
+        if self.devices.pop(device.name, None) and device.lease is not None:
+            self.ended(device.lease)
+            device.lease = None
+
+    async def lease(self, client: Hashable, name: str, backend: str | None, timeout: float | None) -> Lease:
+        """Waits until a device of this name (or ANY) with the backend is free. Raises TimeoutError."""
+        wish = _Wish(client, name, backend, asyncio.get_running_loop().create_future())
+        self._wishes.append(wish)
+        try:
+            self._grant()
+            return await asyncio.wait_for(wish.granted, timeout)
+        finally:
+            if wish in self._wishes:
+                self._wishes.remove(wish)
+
+    def find(self, client: Hashable, lease_id: object) -> Lease | None:
+        """The client's lease, marked as used."""
+        for device in self.devices.values():
+            if device.lease is not None and device.lease.id == lease_id and device.lease.client is client:
+                device.lease.used = self.clock()
+                return device.lease
+        return None
+
+    def release(self, lease: Lease) -> None:
+        if lease.device.lease is lease:
+            lease.device.lease = None
+            self.ended(lease)
+            self._grant()
+
+    def release_all(self, client: Hashable) -> None:
+        """What a client that is gone had, and what it waited for."""
+        self._wishes = [w for w in self._wishes if w.client is not client]
+        for lease in [d.lease for d in self.devices.values() if d.lease is not None]:
+            if lease.client is client:
+                self.release(lease)
+
+    def waiting(self, device: Device) -> int:
+        """How many wait for a device such as this."""
+        return sum(w.fits(device) for w in self._wishes)
+
+    def _grant(self) -> None:
+        for wish in list(self._wishes):
+            free = next((d for d in self.devices.values() if d.lease is None and wish.fits(d)), None)
+            if free is None or wish.granted.done():
+                continue
+            self._last_id += 1
+            free.lease = Lease(self._last_id, free, wish.client, self.clock())
+            self._wishes.remove(wish)
+            wish.granted.set_result(free.lease)

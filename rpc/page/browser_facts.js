@@ -1,0 +1,76 @@
+// What a device says of itself when it joins: browser, processors, adapters, isolation; and what it lacks.
+
+import { acquireContext } from '../../runtime-js/webgl/webgl_context.js';
+import { nameOf, requestAdapter } from '../../runtime-js/webgpu/webgpu_device.js';
+
+const BROWSERS = [
+  ['Edge', /Edg\/(\d+)/],
+  ['Firefox', /Firefox\/(\d+)/],
+  ['Chrome', /Chrom(?:e|ium)\/(\d+)/],
+  ['Safari', /Version\/(\d+).* Safari\//],
+];
+const INSECURE = 'the page is not served over https or from localhost';
+
+/**
+ * `missing` are sentences for the user.
+ * @returns {Promise<{ backends: string[], facts: Record<string, any>, missing: string[] }>}
+ */
+export async function browserFacts() {
+  const [webgpu, noWebgpu] = await attempt(describeWebgpu);
+  const [webgl, noWebgl] = await attempt(describeWebgl);
+  const isolated = globalThis.crossOriginIsolated === true;
+  const whyNot = isSecureContext ? 'the page is not cross-origin isolated' : INSECURE;
+  const backends = [...(webgpu ? ['webgpu'] : []), ...(webgl ? ['webgl'] : []), 'wasm'];
+  const missing = [
+    noWebgpu && `WebGPU: ${noWebgpu}`,
+    noWebgl && `WebGL 2: ${noWebgl}`,
+    !isolated && `Threads: ${whyNot}`,
+  ];
+  return {
+    backends,
+    facts: { browser: browserName(), processors: navigator.hardwareConcurrency, isolated, webgpu, webgl },
+    missing: missing.filter((text) => typeof text === 'string'),
+  };
+}
+
+/** For example "Firefox 128". */
+export function browserName() {
+  for (const [name, version] of BROWSERS) {
+    const match = /** @type {RegExp} */ (version).exec(navigator.userAgent);
+    if (match) return `${name} ${match[1]}`;
+  }
+  return 'browser';
+}
+
+/**
+ * The result, or why there is none.
+ * @template T
+ * @param {() => T | Promise<T>} describe
+ * @returns {Promise<[T | undefined, string | undefined]>}
+ */
+async function attempt(describe) {
+  try {
+    return [await describe(), undefined];
+  } catch (error) {
+    return [undefined, /** @type {Error} */ (error).message];
+  }
+}
+
+async function describeWebgpu() {
+  const adapter = await requestAdapter();
+  /** @type {Record<string, number>} */
+  const limits = {};
+  for (const name in adapter.limits) {
+    const limit = /** @type {any} */ (adapter.limits)[name];
+    if (typeof limit === 'number') limits[name] = limit;
+  }
+  return { adapter: nameOf(adapter.info), features: [...adapter.features].sort(), limits };
+}
+
+function describeWebgl() {
+  const { gl, adapter, release } = acquireContext();
+  const features = [...(gl.getSupportedExtensions() ?? [])].sort();
+  const limits = { MAX_TEXTURE_SIZE: Number(gl.getParameter(gl.MAX_TEXTURE_SIZE)) };
+  release();
+  return { adapter, features, limits };
+}

@@ -1,0 +1,185 @@
+// What a device does for a client: loads models, runs them, times them.
+
+import { load } from '../../runtime-js/load/load.js';
+import { copyOf, elementOf, lengthOf } from '../../runtime-js/values/dtypes.js';
+
+/** @typedef {import('./frames.js').Header} Header */
+/** @typedef {import('./frames.js').Message} Message */
+/** @typedef {import('../../runtime-js/model.js').Model} Model */
+/** @typedef {{ header: Header, parts?: Uint8Array[] }} Answer */
+
+/** Of the timer's resolution so many make a measurement: it then errs by at most 1%. */
+const RESOLUTIONS = 100;
+const MOST_IN_BATCH = 10_000;
+
+/**
+ * Answers requests one after the other.
+ * @param {(sha256: string) => string} locate the address of a stored file
+ * @param {(task: string) => void} notify told what is being done, '' where nothing is
+ */
+export function runRequests(locate, notify) {
+  /** @type {Map<number, Model>} */
+  const models = new Map();
+  let last = 0;
+  let work = Promise.resolve();
+  let life = new AbortController();
+
+  /** @type {Record<string, (message: Message) => Promise<Answer>>} */
+  const operations = {
+    async load({ header }) {
+      const { manifest, options } = header;
+      const model = await load(/** @type {any} */ (withUrls(manifest, locate)), { ...options, signal: life.signal });
+      models.set(++last, model);
+      return { header: { model: last, info: model.info() } };
+    },
+    async run(message) {
+      const model = use(message.header);
+      const outputs = await model.run(unpack(message), { signal: life.signal });
+      return pack(model, outputs);
+    },
+    async time(message) {
+      const { repeat, warmup } = message.header;
+      return { header: await time(use(message.header), unpack(message), repeat, warmup) };
+    },
+    async profile(message) {
+      return { header: { profile: await use(message.header).profile(unpack(message), { signal: life.signal }) } };
+    },
+    async unload({ header }) {
+      const model = models.get(header.model);
+      models.delete(header.model);
+      await model?.dispose();
+      return { header: {} };
+    },
+  };
+
+  /** @param {Header} header */
+  const use = ({ model }) => {
+    const found = models.get(model);
+    if (!found) throw new RangeError(`there is no model ${model} here: load it again`);
+    return found;
+  };
+
+  return {
+    /**
+     * @param {Message} message
+     * @param {(header: Header, parts?: Uint8Array[]) => Promise<void>} reply
+     */
+    answer(message, reply) {
+      const { signal } = life;
+      work = work.then(async () => {
+        if (signal.aborted) return;
+        notify(message.header.op);
+        const operation = Object.hasOwn(operations, message.header.op) ? operations[message.header.op] : undefined;
+        try {
+          if (!operation) throw new TypeError(`this device has no operation ${message.header.op}`);
+          const { header, parts } = await operation(message);
+          if (!signal.aborted) await reply(header, parts);
+        } catch (error) {
+          if (!signal.aborted) await reply({ error: describe(error) });
+        }
+        notify('');
+      });
+    },
+    /** Frees all models, and ends what is under way: a worker that hangs ends with its model. */
+    release() {
+      life.abort();
+      life = new AbortController();
+      for (const model of models.values()) model.dispose();
+      models.clear();
+      work = Promise.resolve();
+      notify('');
+    },
+  };
+}
+
+/** @param {any} error */
+function describe(error) {
+  const code = typeof error?.code === 'string' ? error.code : undefined;
+  return { kind: 'device', name: String(error?.name), code, message: String(error?.message ?? error) };
+}
+
+/**
+ * The manifest with the address of each file.
+ * @param {any} value
+ * @param {(sha256: string) => string} locate
+ * @returns {any}
+ */
+function withUrls(value, locate) {
+  if (Array.isArray(value)) return value.map((element) => withUrls(element, locate));
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).map(([key, field]) => [key, withUrls(field, locate)]);
+  return Object.fromEntries(value.sha256 ? [...fields, ['url', locate(value.sha256)]] : fields);
+}
+
+/**
+ * The tensors of a message, by name, as typed arrays.
+ * @param {Message} message
+ */
+function unpack({ header, payload }) {
+  let at = payload.byteOffset;
+  /** @type {[string, any][]} */
+  const arrays = header.arrays.map((/** @type {{ name: string, dtype: string, shape: number[] }} */ spec) => {
+    const element = elementOf(spec.dtype);
+    const bytes = element.bytes * lengthOf(spec.shape);
+    const Constructor = /** @type {any} */ (globalThis)[/** @type {string} */ (element.arrays[0])];
+    // Typed arrays stand at multiples of their elements' size, which these need not.
+    const array = new Constructor(payload.buffer.slice(at, at + bytes));
+    at += bytes;
+    return [spec.name, array];
+  });
+  return Object.fromEntries(arrays);
+}
+
+/**
+ * @param {Model} model
+ * @param {Record<string, ArrayBufferView>} outputs
+ * @returns {Answer}
+ */
+function pack(model, outputs) {
+  const arrays = model.outputs.map(({ name, dtype, shape }) => ({ name, dtype, shape }));
+  return { header: { arrays }, parts: model.outputs.map(({ name }) => copyOf(/** @type {any} */ (outputs[name]))) };
+}
+
+/**
+ * Milliseconds of a run, `repeat` times: each the mean of as many runs as the timer's resolution asks for.
+ * @param {Model} model
+ * @param {any} inputs
+ * @param {number} repeat
+ * @param {number} warmup
+ */
+async function time(model, inputs, repeat, warmup) {
+  for (let i = 0; i < warmup; i++) await model.run(inputs);
+  const least = RESOLUTIONS * resolution();
+  let runs = 1;
+  let elapsed = await measure(model, inputs, runs);
+  while (elapsed < least && runs < MOST_IN_BATCH) {
+    runs = Math.min(MOST_IN_BATCH, Math.ceil(runs * Math.max(2, least / Math.max(elapsed, least / 10))));
+    elapsed = await measure(model, inputs, runs);
+  }
+  const times = [];
+  for (let i = 0; i < repeat; i++) times.push((await measure(model, inputs, runs)) / runs);
+  return { times, runs };
+}
+
+/**
+ * @param {Model} model
+ * @param {any} inputs
+ * @param {number} runs
+ */
+async function measure(model, inputs, runs) {
+  const start = performance.now();
+  for (let i = 0; i < runs; i++) await model.run(inputs);
+  return performance.now() - start;
+}
+
+/** Milliseconds by which the clock advances at least: browsers coarsen it to 0.005 to 1. */
+export function resolution() {
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 5; i++) {
+    const start = performance.now();
+    let now = start;
+    while (now === start) now = performance.now();
+    least = Math.min(least, now - start);
+  }
+  return least;
+}

@@ -1,0 +1,105 @@
+"""A broker in a thread of its own, with the pages that it serves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import ssl
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from .broker import Broker, Limits
+from .file_store import FileStore
+from .pages import Pages
+
+_SERVED = (".js", ".css", ".svg", ".html")
+START = 10.0
+"""Seconds in which a broker listens, or does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a broker listens. `page` is what a browser opens to become a device; the token stands in its fragment,
+    which browsers send to no server."""
+
+    url: str
+    token: str
+
+    @property
+    def page(self) -> str:
+        return f"{self.url}/#{self.token}"
+
+
+@contextlib.contextmanager
+def start_broker(
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    token: str | None = None,
+    origins: Sequence[str] = (),
+    tls: ssl.SSLContext | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Address]:
+    """Serves until the block ends. Port 0 takes a free one, no token a random one. Raises OSError where the address is
+    taken."""
+    token = token or secrets.token_urlsafe(24)
+    store = FileStore()
+    pages = Pages(static_files(), store.get, secrets.token_urlsafe(24), origins)
+    broker = Broker(token, pages, store, limits)
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    ports: list[int] = []
+    failed: list[BaseException] = []
+    ready = threading.Event()
+
+    async def serve() -> None:
+        try:
+            async with broker.listen(host, port, tls) as server:
+                ports.append(next(iter(server.sockets)).getsockname()[1])
+                ready.set()
+                await stop.wait()
+        except BaseException as error:
+            failed.append(error)
+            raise
+        finally:
+            ready.set()
+
+    def run() -> None:
+        with contextlib.suppress(OSError):
+            loop.run_until_complete(serve())
+
+    thread = threading.Thread(target=run, name="webnn-rpc broker", daemon=True)
+    thread.start()
+    try:
+        ready.wait(START)
+        if failed:
+            raise failed[0]
+        shown = f"[{host}]" if ":" in host else host
+        yield Address(f"{'https' if tls else 'http'}://{shown}:{ports[0]}", token)
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()
+        store.close()
+
+
+def static_files() -> dict[str, bytes]:
+    """The device page and the runtime, by path: the tree of the sources."""
+    page, runtime = files("webnn_compile.rpc") / "page", files("webnn_compile.runtime_js")
+    found = {**_read(page, "/rpc/page"), **_read(runtime, "/runtime-js")}
+    found["/"] = found["/rpc/page/index.html"]
+    return found
+
+
+def _read(folder: Traversable, path: str) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found |= _read(entry, f"{path}/{entry.name}")
+        elif entry.name.endswith(_SERVED):
+            found[f"{path}/{entry.name}"] = entry.read_bytes()
+    return found

@@ -1,0 +1,147 @@
+"""`webnn-rpc` on the command line: what it prints, what it refuses, and that Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from onnx_models import model, node
+from python_device import python_device
+from webnn_compile.cli.rpc_command import main
+from webnn_compile.rpc.client import RpcError, connect
+from webnn_compile.rpc.start_broker import Address, start_broker
+from webnn_compile.rpc.tls import self_signed_certificate
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[Address]:
+    with start_broker() as made:
+        yield made
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+
+def refusal(*arguments: str) -> str:
+    result = invoke(*arguments)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    return result.output
+
+
+def test_help_names_the_commands() -> None:
+    text = invoke("--help").output
+    assert all(command in text for command in ("serve", "devices", "run"))
+
+
+def test_devices_are_listed(address: Address) -> None:
+    assert "No device has joined: open the broker's address" in invoke("devices", "--broker", address.page).output
+    with python_device(address, name="phone", backends=("webgpu", "wasm")):
+        text = invoke("devices", "--broker", address.page).output
+    assert re.search(r"phone.*none.*webgpu, wasm.*no", text)
+
+
+def test_messages(address: Address, tmp_path: Path) -> None:
+    assert "the token is wrong" in refusal("devices", "--broker", f"{address.url}/#x")
+    assert "no broker answers at 127.0.0.1:9" in refusal("devices", "--broker", "http://127.0.0.1:9")
+    run = ("run", "m.onnx", "--broker", address.page)
+    assert "any device was not free within 0.1 s" in refusal(*run, "--wait", "0.1")
+    assert "--input x: give NAME=FILE.npy" in refusal(*run, "--input", "x")
+    assert "give a file of numpy.save" in refusal(*run, "--input", f"x={tmp_path / 'none.npy'}")
+    with python_device(address):
+        assert "m.onnx" in refusal(*run)
+
+
+def test_what_serve_refuses(address: Address, tmp_path: Path) -> None:
+    port = address.url.rpartition(":")[2]
+    assert f"cannot listen on 127.0.0.1, port {port}" in refusal("serve", "--port", port)
+    assert "give at least 16 characters" in refusal("serve", "--host", "0.0.0.0", "--token", "secret")
+    assert "--cert and --key belong together" in refusal("serve", "--cert", "x.pem")
+    for more, reason in (((), "give PEM files"), (("--tls", "self-signed"), "leave it out")):
+        assert reason in refusal("serve", "--cert", str(tmp_path / "c"), "--key", str(tmp_path / "k"), *more)
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_serve_until_ctrl_c(tls: bool) -> None:
+    command = [sys.executable, "-m", "webnn_compile.cli.rpc_command", "serve", "--port", "0"]
+    with subprocess.Popen(
+        [*command, *(["--tls", "self-signed"] if tls else [])], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            text = ""
+            while "Ctrl-C" not in text:
+                line = process.stdout.readline()
+                assert line, text
+                text += line
+            page = re.search(r"  (https?://127\.0\.0\.1:\d+/#\S+)\n", text)
+            assert page is not None, text
+            fingerprint = re.search(r"  ((?:[0-9A-F]{2}:){31}[0-9A-F]{2})\n", text)
+            assert (fingerprint is not None) == tls
+            with connect(page[1], fingerprint=fingerprint[1] if fingerprint else None) as session:
+                assert session.devices() == []
+            if tls:
+                with pytest.raises(RpcError, match=r"no broker answers .*certificate"):
+                    connect(page[1])
+                with pytest.raises(RpcError, match="another fingerprint"):
+                    connect(page[1], fingerprint="00" * 32)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
+def test_self_signed_certificates_name_their_hosts() -> None:
+    context, fingerprint = self_signed_certificate(("192.168.1.7", "localhost", "localhost"))
+    assert len(fingerprint.split(":")) == 32
+    assert context is not None
+
+
+def test_a_broker_for_other_machines_shows_their_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    from webnn_compile.cli import rpc_command
+
+    assert rpc_command._reachable("192.168.1.7") == "192.168.1.7"
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: None)
+    monkeypatch.setattr(socket.socket, "getsockname", lambda _: ("10.1.2.3", 5))
+    assert rpc_command._reachable("0.0.0.0") == "10.1.2.3"
+
+
+def test_models_run_and_results_are_written(address: Address, tmp_path: Path) -> None:
+    """On a device that gives back what it gets: e2e/test_rpc has real ones."""
+    import onnx
+    from webnn_compile.rpc.messages import Message
+
+    path, x = tmp_path / "m.onnx", np.arange(6, dtype=np.float32).reshape(2, 3)
+    onnx.save(model([node("Relu", ["x"], ["y"])], {"x": ["n", 3]}, ["y"]), path)
+    np.save(tmp_path / "x.npy", x)
+
+    def answer(m: Message) -> tuple[dict[str, object], bytes]:
+        match m.header["op"]:
+            case "load":
+                assert [b["backend"] for b in m.header["manifest"]["backends"]] == ["wasm"]
+                assert m.header["manifest"]["inputs"][0]["shape"] == [2, 3]
+                return {"model": 1, "info": {"backend": "wasm"}}, b""
+            case "run":
+                return {"arrays": [{"name": "y", "dtype": "float32", "shape": [2, 3]}]}, bytes(m.payload)
+            case "time":
+                return {"times": [3, 1, 2]}, b""
+            case _:
+                return {}, b""
+
+    with python_device(address, answer):
+        inputs = ("--input", f"x={tmp_path / 'x.npy'}", "--out", str(tmp_path / "y.npz"), "--time", "3")
+        result = invoke("run", str(path), "--broker", address.page, *inputs)
+    assert result.exit_code == 0, result.output
+    assert "wasm on python (CPU)" in result.output
+    assert "y: float32 [2, 3]" in result.output
+    assert "2 ms, the median of 3" in result.output
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["y"], x)

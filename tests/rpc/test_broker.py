@@ -1,0 +1,356 @@
+"""The broker over real sockets: calls are relayed, faults of either side end where they belong, strangers stay out."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from python_device import PythonDevice, open_socket, python_device
+from webnn_compile.rpc.broker import Limits
+from webnn_compile.rpc.client import RpcError, Session, connect
+from webnn_compile.rpc.messages import MALFORMED, REFUSED, VERSION, Message, join_frame
+from webnn_compile.rpc.start_broker import Address, start_broker
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+LIMITS = Limits(wrong_token=0.05, hello=0.5)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[Address]:
+    with start_broker(limits=LIMITS, origins=["https://example.org"]) as made:
+        yield made
+
+
+@pytest.fixture
+def session(address: Address) -> Iterator[Session]:
+    with connect(address.page) as made:
+        yield made
+
+
+@pytest.fixture
+def device(address: Address) -> Iterator[PythonDevice]:
+    with python_device(address) as made:
+        yield made
+
+
+def soon(holds: Callable[[], object]) -> None:
+    """Waits until it holds."""
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end, "it never holds"
+        time.sleep(0.005)
+
+
+def test_calls_reach_the_device_and_replies_the_client(device: PythonDevice, session: Session) -> None:
+    (info,) = session.devices()
+    assert (info.name, info.backends, info.facts) == ("python", ("wasm",), {"browser": "none"})
+    assert not info.leased
+    with session.lease() as leased:
+        (info,) = session.devices()
+        assert info.leased
+        for size in (0, 1, 3_000_000, 20_000_000):
+            payload = random.Random(size).randbytes(size)
+            reply = leased.call({"op": "run", "n": size}, payload)
+            assert bytes(reply.payload) == payload
+            assert reply.header["n"] == size
+    soon(lambda: device.messages[-1].header.get("op") == "released")
+    assert not session.devices()[0].leased
+
+
+def test_calls_of_several_threads_get_their_own_replies(device: PythonDevice, session: Session) -> None:
+    with session.lease() as leased:
+        wrong: list[int] = []
+
+        def ask(n: int) -> None:
+            for i in range(30):
+                reply = leased.call({"op": "run", "n": [n, i]}, bytes([n]) * (n * 400_000))
+                if reply.header["n"] != [n, i] or bytes(reply.payload) != bytes([n]) * (n * 400_000):
+                    wrong.append(n)
+
+        threads = [threading.Thread(target=ask, args=[n]) for n in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert wrong == []
+
+
+def test_an_error_of_the_device_is_the_clients(address: Address, session: Session) -> None:
+    error = {"kind": "device", "name": "RangeError", "message": "there is no model 7 here"}
+    with (
+        python_device(address, lambda _: ({"error": error}, b"")),
+        session.lease() as leased,
+        pytest.raises(RpcError, match="no model 7") as caught,
+    ):
+        leased.call({"op": "run"})
+    assert caught.value.kind == "device"
+
+
+def test_a_device_that_never_answers(address: Address, session: Session) -> None:
+    """Its late answer is nobody's, and the next call gets its own."""
+    answers = iter([None, ({"n": 2}, b"")])
+    with python_device(address, lambda _: next(answers)) as silent, session.lease() as leased:
+        with pytest.raises(RpcError, match=r"device python has not answered for 0\.1 s") as caught:
+            leased.call({"op": "run"}, deadline=0.1)
+        assert caught.value.kind == "timeout"
+        soon(lambda: silent.messages[-1].header.get("op") == "cancel")
+        assert silent.messages[-1].header["call"] == silent.messages[0].header["id"]
+        silent.send({"re": silent.messages[0].header["id"], "n": 1}, bytes(3_000_000))
+        assert leased.call({"op": "run"}).header["n"] == 2
+
+
+@pytest.mark.parametrize("when", ["between calls", "in a call"])
+def test_a_device_that_is_gone(address: Address, session: Session, when: str) -> None:
+    lost = PythonDevice(address, lambda _: None)
+    with session.lease() as leased:
+        if when == "in a call":
+            threading.Timer(0.1, lost.close).start()
+        else:
+            lost.close()
+            soon(lambda: not session.devices())
+        with pytest.raises(RpcError) as caught:
+            leased.call({"op": "run"})
+        assert caught.value.kind == "gone"
+        assert session.devices() == []
+
+
+def test_a_client_that_is_gone_leaves_its_device_free(address: Address, device: PythonDevice, session: Session) -> None:
+    other = connect(address.page)
+    other.lease()
+    waiting = threading.Thread(target=lambda: session.lease(timeout=20))
+    waiting.start()
+    soon(lambda: session.devices()[0].waiting == 1)
+    other._socket.socket.close()  # as if its process had ended
+    waiting.join(20)
+    assert not waiting.is_alive()
+    soon(lambda: [m.header.get("op") for m in device.messages] == ["released"])
+
+
+def test_leases_are_waited_for_no_longer_than_asked(device: PythonDevice, session: Session) -> None:
+    with pytest.raises(RpcError, match=r"any device with webgpu was not free within 0\.05 s") as caught:
+        session.lease(backend="webgpu", timeout=0.05)
+    assert caught.value.kind == "busy"
+    with session.lease(), pytest.raises(RpcError, match=r"python was not free"):
+        session.lease("python", timeout=0.05)
+
+
+def test_a_lease_without_calls_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with start_broker(limits=Limits(idle_lease=0.2)) as own, python_device(own) as device, connect(own.page) as session:
+        leased = session.lease()
+        soon(lambda: not session.devices()[0].leased)
+        with pytest.raises(RpcError, match="the lease has ended"):
+            leased.call({"op": "run"})
+        assert [m.header["op"] for m in device.messages] == ["released"]
+
+
+def test_nobody_uses_the_lease_of_another(address: Address, device: PythonDevice, session: Session) -> None:
+    with session.lease() as leased, connect(address.page) as other:
+        with pytest.raises(RpcError, match="the lease has ended"):
+            other.call({"op": "call", "lease": leased._lease, "request": {"op": "run"}})
+        other.call({"op": "release", "lease": leased._lease})
+        assert leased.call({"op": "run"})
+
+
+def test_files_are_sent_once_and_served(device: PythonDevice, session: Session, address: Address) -> None:
+    data = random.Random(1).randbytes(9_000_000)
+    sha256 = hashlib.sha256(data).hexdigest()
+    session.put({sha256: data})
+    url = address.url + device.files + sha256
+    with urllib.request.urlopen(url) as response:
+        assert response.read() == data
+        assert "immutable" in response.headers["Cache-Control"]
+    session.put({sha256: b"not looked at: the broker has it"})
+    for other in (url[:-1] + "?", address.url + "/files/guessed/" + sha256, address.url + "/files/" + sha256):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(other)
+
+
+def test_files_that_are_not_what_they_are_called(session: Session) -> None:
+    for name in ("0" * 64, "../x", "A" * 64):
+        with pytest.raises(RpcError, match="another sha256") as caught:
+            session.put({name: b"1"})
+        assert caught.value.kind == "file"
+
+
+def test_the_device_page_and_the_runtime_are_served(address: Address) -> None:
+    for path, kind in (
+        ("/", "text/html"),
+        ("/rpc/page/device.js", "text/javascript"),
+        ("/runtime-js/errors.js", "text/j"),
+    ):
+        with urllib.request.urlopen(address.url + path) as response:
+            assert response.headers["Content-Type"].startswith(kind)
+            assert response.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+            assert "unsafe-eval" not in response.headers["Content-Security-Policy"].replace("wasm-unsafe-eval", "")
+    for path in ("/rpc/broker.py", "/../pyproject.toml", "/%2e%2e/x", "/rpc/page"):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(address.url + path)
+
+
+@pytest.mark.parametrize(
+    ("hello", "code", "reason"),
+    [
+        ({"token": "wrong"}, REFUSED, "the token is wrong"),
+        ({"token": None}, REFUSED, "the token is wrong"),
+        ({"token": "é"}, REFUSED, "the token is wrong"),
+        ({"version": VERSION + 1}, MALFORMED, "version 2 of the protocol"),
+        ({"role": "spy"}, MALFORMED, "the role 'spy'"),
+        ({"role": "device"}, MALFORMED, "lacks name, backends or facts"),
+        ({"op": "devices"}, MALFORMED, "the first message is no hello"),
+    ],
+)
+def test_who_is_refused(address: Address, hello: dict[str, Any], code: int, reason: str) -> None:
+    usual = {"id": 0, "op": "hello", "version": VERSION, "role": "client", "token": address.token}
+    with open_socket(address) as socket:
+        socket.send(join_frame({**usual, **hello}, b""))
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(10)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == code
+    assert reason in closed.value.rcvd.reason
+
+
+def test_who_says_nothing_is_not_waited_for(address: Address) -> None:
+    with open_socket(address) as socket, pytest.raises(ConnectionClosed, match="no hello came"):
+        socket.recv(10)
+
+
+def test_messages_for_the_user(address: Address) -> None:
+    with pytest.raises(RpcError, match="the token is wrong: take the address that the broker prints") as caught:
+        connect(address.url, "x")
+    assert caught.value.kind == "refused"
+    with pytest.raises(RpcError, match=r"no broker answers at 127.0.0.1:9: .*start `webnn-rpc serve`"):
+        connect("127.0.0.1:9")
+    with pytest.raises(RpcError, match="'ftp://x' is no address of a broker"):
+        connect("ftp://x")
+
+
+def test_the_token_of_the_environment(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEBNN_RPC_TOKEN", address.token)
+    with connect(address.url) as session:
+        assert session.devices() == []
+
+
+def test_pages_of_strangers_open_no_socket(address: Address) -> None:
+    for origin in ("https://example.org", address.url):
+        with open_socket(address, origin=origin):
+            pass
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
+        with pytest.raises(InvalidStatus, match="403"), open_socket(address, origin=origin):
+            pass
+
+
+def test_one_connection_too_many() -> None:
+    with (
+        start_broker(limits=Limits(connections=1)) as own,
+        connect(own.page),
+        pytest.raises(RpcError, match="the broker has 1 connections already"),
+    ):
+        connect(own.page)
+
+
+def test_a_flood_of_frames_ends_its_connection() -> None:
+    with start_broker(limits=Limits(frames_per_second=50)) as own, connect(own.page) as session:
+
+        def flood() -> None:
+            for _ in range(1000):
+                session.call({"op": "devices"})
+
+        with pytest.raises(RpcError, match="more than 50 frames in a second"):
+            flood()
+        with connect(own.page) as other:
+            assert other.devices() == []
+
+
+def test_a_broker_that_ends_ends_its_sessions() -> None:
+    with start_broker() as own:
+        session, device = connect(own.page), PythonDevice(own)
+    with pytest.raises(RpcError, match="the connection to the broker ended"):
+        session.devices()
+    device._thread.join(20)
+    session.close()
+
+
+def test_random_frames_do_not_harm_it(address: Address) -> None:
+    """Damaged in one place, from hellos and calls; each ends its own connection at most."""
+    draw = random.Random(3)
+    hello = {"id": 0, "op": "hello", "version": VERSION, "role": "client", "token": address.token}
+    bodies = [
+        {"id": 1, "op": "call", "lease": 1, "deadline": 1, "request": {"op": "run"}},
+        {"id": 1, "op": "lease", "device": "any", "timeout": 0.01},
+        {"id": 1, "op": "have", "files": ["0" * 64]},
+        {"id": 1, "op": "put", "sha256": "0" * 64, "bytes": 9},
+        {"id": 1, "re": 1, "bytes": 5, "arrays": []},
+        {"id": 1, "at": 0},
+    ]
+    junk = [None, [], {}, "x", -1, 2.5, 10**30, True, {"a": [1]}, [[]]]
+    for _ in range(60):
+        with open_socket(address, close_timeout=0.1) as socket:
+            device = {"role": "device", "name": "d", "backends": [], "facts": {}}
+            socket.send(join_frame(hello | (device if draw.random() < 0.5 else {}), b""))
+            socket.recv(10)
+            for _ in range(20):
+                header = dict(draw.choice(bodies))
+                header[draw.choice(list(header))] = draw.choice(junk)
+                frame = bytearray(join_frame(header, draw.randbytes(draw.choice((0, 5, 9)))))
+                if draw.random() < 0.3:
+                    frame[draw.randrange(len(frame))] = draw.randrange(256)
+                try:
+                    socket.send(bytes(frame))
+                except ConnectionClosed:
+                    break
+    with connect(address.page) as session:
+        soon(lambda: session.devices() == [])
+
+
+def test_a_slow_reader_holds_up_nobody_else(address: Address) -> None:
+    """What a client does not read waits at the device, not in the broker's memory."""
+    with (
+        python_device(address, lambda _: ({"n": 1}, bytes(64 * 2**20))),
+        open_socket(address, close_timeout=0.1) as slow,
+    ):
+        hello = {"id": 0, "op": "hello", "version": VERSION, "role": "client", "token": address.token}
+        slow.send(join_frame(hello, b""))
+        slow.recv(10)
+        slow.send(join_frame({"id": 1, "op": "lease"}, b""))
+        slow.recv(10)
+        slow.send(join_frame({"id": 2, "op": "call", "lease": 1, "request": {"op": "run"}}, b""))
+        others = python_device(address, name="other")
+        with others, connect(address.page) as session, session.lease("other") as leased:
+            for _ in range(20):
+                assert leased.call({"op": "run"}, bytes(1000))
+
+
+def test_results_arrive_as_they_were(address: Address, session: Session) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    compiled = SimpleNamespace(fields={"name": "m"}, contents={})
+
+    def answer(message: Message) -> tuple[dict[str, Any], bytes]:
+        match message.header["op"]:
+            case "load":
+                return {"model": 5, "info": {"backend": "wasm", "of": message.header["manifest"]["name"]}}, b""
+            case "run":
+                return {"arrays": message.header["arrays"]}, bytes(message.payload)
+            case "time":
+                return {"times": [1, 2.5]}, b""
+            case _:
+                return {}, b""
+
+    with python_device(address, answer) as device, session.lease() as leased:
+        with leased.load(compiled, {"threads": 2}) as model:
+            assert model.info == {"backend": "wasm", "of": "m"}
+            np.testing.assert_array_equal(model.run({"x": x})["x"], x)
+            assert model.time({"x": x}) == [1.0, 2.5]
+        assert [m.header["op"] for m in device.messages] == ["load", "run", "time", "unload"]
+        assert device.messages[0].header["options"] == {"threads": 2}
+        assert {m.header["model"] for m in device.messages[1:]} == {5}
