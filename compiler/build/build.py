@@ -90,12 +90,11 @@ def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
         with work.timed("verify"):
             report.comparisons = _verify(model, lowered, report, work, weights)
             report.layers = _measure(rewritten, report.cache)
-    with work.timed("write"):
-        blob = weights.blob()
-        artifact = Artifact(work.name, report.inputs, report.outputs, blob, _by_preference(report), weights.halves)
-        report.weights = len(artifact.weights)
-        if report.wasm is not None:
-            report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
+    blob = weights.blob()
+    artifact = Artifact(work.name, report.inputs, report.outputs, blob, _by_preference(report), weights.halves)
+    report.weights = len(artifact.weights)
+    if report.wasm is not None:
+        report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
     return artifact
 
 
