@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ..choices import DEFAULT, Choices, Scope, ordered
 from ..costs import CpuCosts
+from ..errors import ScheduleError
 from ..ir.layout import Layout
 from ..ir.nodes import Buffer, Const, For, Kernel, Seq, Stmt, Var
 from ..ir.rewrite import replace_buffers
@@ -50,7 +51,10 @@ def join_bands(
         rows = Scope(choices, result.name).choose("band", options)
         if rows < windows.shape[TILE_ROW]:
             chain = (first, second, last)
-            group, kernel, scratch = _join(chain, [of[g] for g in chain], layer.tile[0], rows, costs)
+            try:
+                group, kernel, scratch = _join(chain, [of[g] for g in chain], layer.tile[0], rows, costs)
+            except ScheduleError:
+                continue  # the result does not read a band by one loop, so the three kernels stay apart
             placed.update(scratch)
             of = {group if g is last else g: kernel if g is last else k for g, k in of.items()}
             del of[first], of[second]

@@ -236,3 +236,12 @@ def test_the_reference_of_an_error_is_the_convolution() -> None:
     x = random(case.shape, 5)
     want = onnxruntime_results(case.proto, {"x": x})["c"]
     np.testing.assert_allclose(convolve(x, found, t.shape), want, rtol=0, atol=1e-5)
+
+
+def test_results_that_no_band_can_make_keep_their_kernels_apart() -> None:
+    """One channel and one column of tiles: the rows of the products are read without a loop over them."""
+    case = Case((1, 2, 9, 3), 1)
+    lowered = lower(case.proto, always((3, 4)), replace(CPU_COSTS, band=1, fewest_tiles=1))
+    assert lowered.rewritten
+    feeds = {"x": random(case.shape, 5)}
+    assert_close(run(lowered, "native", feeds), onnxruntime_results(case.proto, feeds), TOLERANCE[3, 4])
