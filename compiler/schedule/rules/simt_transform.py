@@ -38,7 +38,13 @@ def simt_transform(nest: Reduction, t: Transform, target: GpuTarget, choices: Ch
     held = max(elements, rows.size * columns.size) <= HELD
     # The stores of a last tile with fewer results are conditional, which a vector loop does not hold.
     whole = not t.rows.out.extent % rows.size and not t.columns.out.extent % columns.size
-    if held and whole and lane.extent % LANES == 0 and tile.fills_lanes(lane) and choices.choose("vectors", [True, False]):
+    if (
+        held
+        and whole
+        and lane.extent % LANES == 0
+        and tile.fills_lanes(lane)
+        and choices.choose("vectors", [True, False])
+    ):
         outer, inner = Var(f"{lane.name}o", lane.extent // LANES), Var(f"{lane.name}i", LANES)
         env[lane] = outer * LANES + inner
         loops[-1] = outer
