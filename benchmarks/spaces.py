@@ -23,6 +23,7 @@ from webnn_compile.schedule.schedule_cpu import schedule_cpu
 from webnn_compile.system.recursion import deep_recursion
 from webnn_compile.target import WASM_RELAXED
 from webnn_compile.tensor.choose_tile import choose_tile
+from webnn_compile.tensor.layer_choices import by_name
 from webnn_compile.wgsl.backend import WebGpu
 
 from .cases import Case
@@ -89,9 +90,9 @@ def estimate(probe: Probe, probes: int, random: Random) -> tuple[float, set[str]
 
 def _lower(case: Case, target: str, choices: Choices) -> Any:
     if target == "wasm":
-        return lower_model(case.graph(), choose=choose_tile(CPU_COSTS), choices=choices)
+        return lower_model(case.graph(), choose=choose_tile(CPU_COSTS), choices=by_name(choices))
     backend = BACKENDS[target]
-    return lower_model(case.graph(), policy=backend.layouts, choose=choice_for(backend), choices=choices)
+    return lower_model(case.graph(), policy=backend.layouts, choose=choice_for(backend), choices=by_name(choices))
 
 
 def _on_cpu(case: Case) -> dict[str, Probe]:

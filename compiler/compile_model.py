@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ def compile(
     precision: str = "f32",
     cache: bool = True,
     compile_memory: int | None = None,
+    records: str | Path | Sequence[str | Path] = (),
+    for_device: str | None = None,
 ) -> CompiledModel:
     """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
 
@@ -40,7 +42,9 @@ def compile(
     the model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds
     large constants to float16, and on "webgpu" tensors between kernels; sums are float32 everywhere. With
     `cache`, kernels of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling
-    may take, by estimate; by default three quarters of the machine's memory. Raises InputError and UnsupportedError.
+    may take, by estimate; by default three quarters of the machine's memory. `records` are files of webnn-tune, whose
+    schedules are used where they fit; `for_device` is the device that counts among theirs, by its name or part of it.
+    Raises InputError and UnsupportedError.
     """
     if target not in TABLE:
         raise InputError(f"target {target!r} is not known; choose one of {', '.join(TABLE)}")
@@ -57,6 +61,8 @@ def compile(
         threads=threads,
         cache=cache,
         compile_memory=compile_memory,
+        records=tuple(Path(r) for r in ((records,) if isinstance(records, str | Path) else records)),
+        for_device=for_device,
     )
     work = Work("the model", options, open_cache(enabled=cache), lambda _: None)
     optimised = optimise_model(import_graph(model, work), work)

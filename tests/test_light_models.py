@@ -12,14 +12,12 @@ import pytest
 import webnn_compile
 from onnx import numpy_helper
 from onnx_models import assert_close, onnxruntime_results
-from webnn_compile.build.cpu_target import lower_for_cpu
 from webnn_compile.build.optimise_model import import_graph, optimise_model
 from webnn_compile.build.options import Options
 from webnn_compile.build.targets import TARGETS
 from webnn_compile.build.work import Work
 from webnn_compile.pipeline.lower_model import Lowered
 from webnn_compile.system.cache import open_cache
-from webnn_compile.system.run_passes import ignore
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -82,7 +80,7 @@ def test_these_are_all() -> None:
 def lower(name: str) -> tuple[Lowered, Work]:
     """The naive kernels, which CPU targets have in common: importing and lowering takes a third of the time."""
     work = Work(name, Options(), open_cache(), lambda _: None)
-    return lower_for_cpu(optimise_model(import_graph(load(name)[0], work), work), work, ignore), work
+    return TARGETS["native"].lower(optimise_model(import_graph(load(name)[0], work), work), work), work
 
 
 @pytest.mark.parametrize("target", ["native", "wasm"])

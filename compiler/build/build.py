@@ -19,7 +19,7 @@ from ..system.run_passes import ignore
 from ..tensor import Tensor
 from ..tensor.use_winograd import Rewritten
 from .build_wasm import memory_bytes
-from .cpu_target import CpuTarget, lower_for_cpu, run_native
+from .cpu_target import CpuTarget, run_native
 from .optimise_model import import_graph, optimise_model
 from .options import Options
 from .report_data import Report
@@ -73,8 +73,8 @@ def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
         optimised = optimise_model(graph, work)
         report.graph_nodes = len(optimised.graph.nodes)
         # Needed without a CPU target, too: to verify, and for the specifications of inputs and outputs.
-        processors = [t.name for t in TARGETS.values() if isinstance(t, CpuTarget)]
-        lowered = lower_for_cpu(optimised, work, work.observer(*processors))
+        processor = next(t for t in TARGETS.values() if isinstance(t, CpuTarget) and t.preference is not None)
+        lowered = processor.lower(optimised, work)
     rewritten = list(lowered.rewritten)
     weights = Weights()
     for target in [t for t in TARGETS.values() if t.name in options.targets]:
@@ -84,6 +84,8 @@ def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
                 own = target.lower(optimised, work)
                 rewritten += own.rewritten
         report.parts.append(target.bundle(own, weights, work))
+    if options.records:
+        report.recorded, report.damaged = dict(work.recorded), work.records.damaged
     report.inputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.inputs)
     report.outputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.outputs)
     if options.verify:

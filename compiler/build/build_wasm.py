@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..bundle import KernelInfo, WasmArtifact, place_memory
 from ..errors import InternalError
-from ..pipeline.compile_for import compile_for
+from ..pipeline.compile_for import agree_on_layouts, compile_for
 from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
 from ..program.program import Program, check_wasm32
@@ -34,10 +34,11 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
     """Compiles `lowered` for both variants of the target `name`; their common constants are added to `weights`."""
     options = work.options
     _check_size(work.name, lowered)
+    targets = [target for _, target in VARIANTS]
+    choices = agree_on_layouts(lowered, targets, options.opt_level, work.cache, work.choices(name).kernels)
     if options.dump is None and options.processes != 1:
         with work.timed("schedule", "in several processes"):
-            targets = [target for _, target in VARIANTS]
-            compile_ahead(lowered, targets, work.cache, options.opt_level, options.processes)
+            compile_ahead(lowered, targets, work.cache, options.opt_level, options.processes, choices)
     programs: list[Program] = []
     modules: dict[str, bytes] = {}
     shared_at: dict[str, int] = {}
@@ -48,7 +49,7 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
         with work.timed("schedule", detail):
             # Only the first variant is dumped.
             observe = ignore if programs else work.observer(name)
-            program = compile_for(lowered, target, observe, options.opt_level, weights, work.cache)
+            program = compile_for(lowered, target, observe, options.opt_level, weights, work.cache, choices)
         if any(_constants(p) != _constants(program) for p in programs):
             raise InternalError("compile_for: the two variants of the module read their weights in different layouts")
         with work.timed("generate code", detail):

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
+from ..choices import DEFAULT, Choices, Replay
 from ..codegen.llvm_function import render_kernel
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import CODE
 from ..ir.nodes import Kernel
-from ..pipeline.compile_for import compile_kernel
+from ..pipeline.compile_for import KernelChoices, compile_kernel, default_choices
 from ..pipeline.lazy_kernels import LAYOUTS, describe, kernel_key, layouts_to_bytes
 from ..pipeline.lower_model import Lowered
 from ..system.cache import Cache
@@ -34,10 +35,16 @@ class _Task:
     naive: Kernel
     target: Target
     opt_level: int
+    choices: Choices
 
 
 def compile_ahead(
-    model: Lowered, targets: Sequence[Target], cache: Cache, opt_level: int, processes: int | None = None
+    model: Lowered,
+    targets: Sequence[Target],
+    cache: Cache,
+    opt_level: int,
+    processes: int | None = None,
+    choices: KernelChoices = default_choices,
 ) -> int:
     """Adds the model's kernels for `targets` that `cache` lacks, if they are many; returns the number of kernels.
 
@@ -50,9 +57,11 @@ def compile_ahead(
     tasks = {}
     for target in targets:
         for naive in model.kernels:
-            key = kernel_key(describe(naive), target, opt_level)
+            chosen = choices(naive, ())
+            key = kernel_key(describe(naive), target, opt_level, chosen)
             if key not in tasks and _lacks(cache, key):
-                tasks[key] = _Task(key, naive, target, opt_level)
+                record = Replay(dict(chosen.record)) if isinstance(chosen, Replay) else DEFAULT
+                tasks[key] = _Task(key, naive, target, opt_level, record)
     if len(tasks) < FEWEST:
         return 0
     return _run(list(tasks.values()), cache, min(processes, len(tasks) * 2 // FEWEST))
@@ -89,7 +98,7 @@ def _run(tasks: list[_Task], cache: Cache, processes: int) -> int:
 
 @deep_recursion()
 def _compile(task: _Task) -> tuple[bytes, bytes]:
-    kernel = compile_kernel(task.naive, task.target, task.opt_level)
+    kernel = compile_kernel(task.naive, task.target, task.opt_level, choices=task.choices)
     code = LlvmModule()
     render_kernel(kernel, code)
     return layouts_to_bytes(b.layout for b in kernel.params), code.to_json().encode()

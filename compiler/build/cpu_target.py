@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..costs import CPU_COSTS
 from ..errors import InternalError
-from ..pipeline.compile_for import compile_for
+from ..pipeline.compile_for import KernelChoices, compile_for, default_choices
 from ..pipeline.lower_model import Lowered, lower_tensors
-from ..system.run_passes import Observer
 from ..tensor.choose_tile import choose_tile
 from .compile_target import CompileTarget
 
@@ -28,17 +27,22 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class CpuTarget(CompileTarget):
     """`run` makes a model that runs in this process, `make_part` the part of a bundle, None without one. `package` is
-    required to check that part with `--verify`."""
+    required to check that part with `--verify`. `tuned_as`: the target whose records it uses, by default its own."""
 
-    run: Callable[[Lowered, Work], CompiledModel]
+    run: Callable[[Lowered, Work, KernelChoices], CompiledModel]
     make_part: Callable[[str, Lowered, Weights, Work], WasmBuild] | None = None
     package: str | None = None
+    tuned_as: str | None = None
 
     def lower(self, model: Optimised, work: Work) -> Lowered:
-        return lower_for_cpu(model, work, work.observer(self.name))
+        """The same for all CPU targets, but for records."""
+        choose = choose_tile(CPU_COSTS) if work.options.fast_math else None
+        layers = work.choices(self.tuned_as or self.name).layers
+        name, level, observe = model.graph.name, work.options.opt_level, work.observer(self.name)
+        return lower_tensors(name, model.tensors, observe, level, choose=choose, choices=layers)
 
     def compile(self, lowered: Lowered, work: Work) -> CompiledModel:
-        return self.run(lowered, work)
+        return self.run(lowered, work, work.choices(self.tuned_as or self.name).kernels)
 
     def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
         if self.make_part is None:
@@ -46,25 +50,21 @@ class CpuTarget(CompileTarget):
         return self.make_part(self.name, lowered, weights, work)
 
 
-def lower_for_cpu(model: Optimised, work: Work, observe: Observer) -> Lowered:
-    """Naive kernels, the same for all CPU targets."""
-    choose = choose_tile(CPU_COSTS) if work.options.fast_math else None
-    return lower_tensors(model.graph.name, model.tensors, observe, work.options.opt_level, choose=choose)
-
-
-def run_native(lowered: Lowered, work: Work) -> NativeModel:
+def run_native(lowered: Lowered, work: Work, choices: KernelChoices = default_choices) -> NativeModel:
     """On this machine's processor."""
     from ..native.jit import host_target
     from ..native.model import NativeModel
 
-    program = compile_for(lowered, host_target(), opt_level=work.options.opt_level, cache=work.cache)
+    level = work.options.opt_level
+    program = compile_for(lowered, host_target(), opt_level=level, cache=work.cache, choices=choices)
     return NativeModel(program, work.options.threads, work.cache)
 
 
-def run_wasm(lowered: Lowered, work: Work, target: Target, *, relaxed: bool) -> WasmModel:
+def run_wasm(lowered: Lowered, work: Work, choices: KernelChoices, target: Target, *, relaxed: bool) -> WasmModel:
     """Through wasmtime. Raises InputError where that is not installed."""
     from ..wasm.model import WasmModel, build_module
 
-    program = compile_for(lowered, target, opt_level=work.options.opt_level, cache=work.cache)
+    level = work.options.opt_level
+    program = compile_for(lowered, target, opt_level=level, cache=work.cache, choices=choices)
     linked = build_module(program, relaxed=relaxed, linker=work.options.linker, cache=work.cache)
     return WasmModel(program, linked, relaxed=relaxed)

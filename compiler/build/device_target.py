@@ -37,7 +37,15 @@ class DeviceTarget(CompileTarget):
 
         o, observe = work.options, work.observer(self.name)
         backend = self.backend(o, observe)
-        return lower_for_device(model.graph.name, model.tensors, backend, observe, o.opt_level, fast_math=o.fast_math)
+        return lower_for_device(
+            model.graph.name,
+            model.tensors,
+            backend,
+            observe,
+            o.opt_level,
+            fast_math=o.fast_math,
+            choices=work.choices(self.name).layers,
+        )
 
     def compile(self, lowered: Lowered, work: Work) -> DeviceModel:
         from ..native.jit import host_target
@@ -63,7 +71,8 @@ class DeviceTarget(CompileTarget):
         from ..device.compile_for_device import compile_for_device
 
         backend = CachedBackend(self.backend(work.options, work.observer(self.name)), work.cache)
-        return compile_for_device(lowered, backend, weights, cpu=cpu, halves=self.stores_halves(work.options))
+        halves, choices = self.stores_halves(work.options), work.choices(self.name).kernels
+        return compile_for_device(lowered, backend, weights, cpu=cpu, halves=halves, choices=choices)
 
     def run(self, program: DeviceProgram, weights: bytes) -> DeviceModel:
         """The program on this machine's GPU, or an emulation. Raises InputError where there is none, or one that lacks

@@ -45,7 +45,8 @@ class Options:
     process.
 
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
-    be importable without side effects. `compile_memory` is in bytes, None a share of this machine's.
+    be importable without side effects. `compile_memory` is in bytes, None a share of this machine's. `records` are
+    files of webnn-tune, whose choices kernels and layers take: `for_device` names the device that counts, None all.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -65,6 +66,8 @@ class Options:
     compile_memory: int | None = None
     processes: int | None = 1
     report: Path | None = None
+    records: tuple[Path, ...] = ()
+    for_device: str | None = None
 
     def check(self) -> None:
         """Raises InputError for options that cannot work, before any work is done."""
@@ -87,6 +90,8 @@ class Options:
         if self.dumped is not None:
             self._check_dump(*self.dumped)
         find_linker(self.linker)
+        if self.for_device is not None and not self.records:
+            raise InputError(f"--for-device {self.for_device} chooses among records: give --records, too")
         if self.report is not None:
             folder = self.report.resolve().parent
             if not folder.is_dir():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..bundle import WrittenFile
 from ..program.program import TensorSpec
+from ..records.recorded_choices import RecordedChoices
 from ..system.cache import Cache
 from .build_device import DeviceBuild
 from .build_wasm import WasmBuild
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class Report:
     """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the bundle's
-    constants, `memory` those of the wasm module; `uncompared` has by backend the reason why halves were not compared
-    with the reference."""
+    constants, `memory` those of the wasm module; `recorded` has by target the choices that records made, `damaged`
+    counts lines that are no records; `uncompared` has by backend the reason why halves were not compared with the
+    reference."""
 
     model: str
     precision: str
@@ -35,6 +37,8 @@ class Report:
     weights: int = 0
     memory: int = 0
     parts: list[BundlePart] = field(default_factory=list)
+    recorded: dict[str, RecordedChoices] = field(default_factory=dict)
+    damaged: int = 0
     comparisons: list[Comparison] = field(default_factory=list)
     uncompared: dict[str, str] = field(default_factory=dict)
     layers: list[LayerError] = field(default_factory=list)

@@ -78,14 +78,18 @@ _ROWS: tuple[CompileTarget, ...] = (
     CpuTarget(name="native", run=run_native, threads=True),
     CpuTarget(
         name="wasm",
-        run=lambda lowered, work: run_wasm(lowered, work, WASM_PLAIN, relaxed=False),
+        run=lambda lowered, work, choices: run_wasm(lowered, work, choices, WASM_PLAIN, relaxed=False),
         make_part=_wasm_part,
         preference=1,
         webassembly=True,
         package="wasmtime",
         stages=_wasm_stages,
     ),
-    CpuTarget(name="wasm-relaxed", run=lambda lowered, work: run_wasm(lowered, work, WASM_RELAXED, relaxed=True)),
+    CpuTarget(
+        name="wasm-relaxed",
+        run=lambda lowered, work, choices: run_wasm(lowered, work, choices, WASM_RELAXED, relaxed=True),
+        tuned_as="wasm",
+    ),
     DeviceTarget(
         name="webgpu",
         backend=_webgpu,

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from ..errors import InputError
+from ..records.record_file import RecordFile, read_records
+from ..records.recorded_choices import RecordedChoices, choose_from_records, is_of
 from ..system.cache import Cache
 from ..system.run_passes import Observer, ignore
 from .options import Options
@@ -17,7 +20,8 @@ Phase = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase."""
+    """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase,
+    `recorded` the choices from records by target."""
 
     name: str
     options: Options
@@ -25,6 +29,8 @@ class Work:
     phase: Phase
     dump: Observer = ignore
     seconds: dict[str, float] = field(default_factory=dict)
+    recorded: dict[str, RecordedChoices] = field(default_factory=dict)
+    _files: list[RecordFile] = field(default_factory=list)
 
     @contextmanager
     def timed(self, name: str, detail: str = "") -> Iterator[None]:
@@ -32,6 +38,24 @@ class Work:
         start = time.perf_counter()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def choices(self, target: str) -> RecordedChoices:
+        """The choices of the options' records. Raises InputError."""
+        if target not in self.recorded:
+            chosen = choose_from_records(self.records.records, target, self.options.for_device)
+            self.recorded[target] = chosen
+        return self.recorded[target]
+
+    @property
+    def records(self) -> RecordFile:
+        """Those of the options' files. Raises InputError where none is of the device that counts."""
+        if not self._files:
+            read, device = read_records(self.options.records), self.options.for_device
+            if read.records and not any(is_of(r, device) for r in read.records):
+                names = ", ".join(sorted({r.device for r in read.records}))
+                raise InputError(f"--for-device {device}: the records are of {names}; name one of these, or part of it")
+            self._files.append(read)
+        return self._files[0]
 
     def observer(self, *targets: str) -> Observer:
         """The observer of these targets: it dumps if `--dump` names one of them."""

@@ -134,6 +134,18 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     show_default=True,
     help="js: a bundle without WebAssembly, for pages whose policy forbids it; of targets webgpu and webgl alone.",
 )
+@click.option(
+    "--records",
+    type=FILE,
+    metavar="FILE",
+    multiple=True,
+    help="Schedules that webnn-tune measured, for the kernels that these are of. Repeat for several files.",
+)
+@click.option(
+    "--for-device",
+    metavar="NAME",
+    help="Of the records take those of this device, by its name or part of it, not the best for all.",
+)
 @click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
 @click.option(
     "--coop-coep", is_flag=True, help="Add what makes a page cross-origin isolated, which threads need: see the README."
@@ -161,6 +173,8 @@ def main(
     dump: str | None,
     report: Path | None,
     host: str,
+    records: tuple[Path, ...],
+    for_device: str | None,
     wasm_linker: str,
     coop_coep: bool,
     force: bool,
@@ -200,6 +214,8 @@ def main(
             compile_memory=compile_memory,
             processes=None,
             report=report,
+            records=records,
+            for_device=for_device,
         )
         if dump == LIST:
             options.check()

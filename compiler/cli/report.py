@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..build.build_device import DeviceBuild
     from ..build.build_wasm import WasmBuild
     from ..build.report_data import Report
+    from ..records.recorded_choices import RecordedChoices
 
 PLAIN_WIDTH = 100
 """Columns where the output is no terminal."""
@@ -65,6 +66,7 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
             yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
     if report.wasm is not None:
         yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
+    yield from _records(report)
     phases = ", ".join(f"{name} {s:.2f}" for name, s in report.seconds.items())
     yield "time", f"{sum(report.seconds.values()):.1f} s: {phases}"
     yield "cache", _cache(report.cache)
@@ -94,6 +96,36 @@ def _wasm(made: WasmBuild, memory: int) -> str:
     transformed = f", {size(p.prepared)} of weights transformed at load" if p.prepared else ""
     held = f"{size(memory)} of memory: weights{transformed}, {size(p.arena)} for tensors at their peak, a stack"
     return f"{len(p.kernels)} kernels, {len(p.steps)} launches in a run; code {code}; {held}"
+
+
+def _records(report: Report) -> Iterable[tuple[str, str]]:
+    label = "records"
+    for target, recorded in report.recorded.items():
+        for text in _recorded(recorded, report.model):
+            yield label, f"{target}: {text}"
+            label = ""
+    if report.damaged:
+        yield label, f"{report.damaged} lines are no records, and were passed over"
+
+
+def _recorded(recorded: RecordedChoices, model: str) -> Iterable[str]:
+    """What became of a target's records."""
+    if recorded.used:
+        (kernels, of), (layers, _) = recorded.count("kernel"), recorded.count("layer")
+        devices = ", ".join(sorted({d for b in recorded.used.values() for d in b.devices}))
+        whole = next((w for b in recorded.used.values() if (w := b.whole.get(model)) is not None), None)
+        gain = recorded.estimate() if whole is None else whole
+        how = "estimated" if whole is None else "measured"
+        covered = f"{kernels} of {of} kernels" + (f" and {layers} layers" if layers else "")
+        yield f"{covered} by measurements on {devices}; {how} {gain:.2f} of the time by default"
+    for key, reason in recorded.refused.items():
+        yield f"not applied to {recorded.best[key].kernel}: {reason}"
+    missing = recorded.missing(model)
+    if missing:
+        names = _names(tuple(dict.fromkeys(b.kernel for b in missing)))
+        yield f"{len(missing)} records fit no kernel of this model any more ({names}): tune again"
+    if recorded.outdated:
+        yield f"{recorded.outdated} records are of another version of the choices: tune again"
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -143,6 +175,16 @@ def write_report(report: Report, path: Path) -> None:
         "targets": {
             **{d.program.backend: _device_data(d) for d in report.devices},
             **({report.wasm.artifact.backend: _wasm_data(report.wasm, report.memory)} if report.wasm else {}),
+        },
+        "records": {
+            target: {
+                "kernels": recorded.count("kernel"),
+                "layers": recorded.count("layer"),
+                "devices": sorted({d for b in recorded.used.values() for d in b.devices}),
+                "gain": recorded.estimate(),
+                "notes": list(_recorded(recorded, report.model)),
+            }
+            for target, recorded in report.recorded.items()
         },
         "seconds": report.seconds,
         "cache": {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, MutableMapping
 from dataclasses import dataclass
 
-from ..errors import CannotExpress
+from ..choices import DEFAULT, Replay, key_of_choices
+from ..errors import CannotExpress, ScheduleError
 from ..ir.nodes import Kernel
 from ..ir.printer import print_kernel
 from ..pipeline.compile_for import KernelChoices, default_choices
@@ -30,11 +31,19 @@ class DistinctKernels:
         self.kernels: list[CompiledKernel] = []
 
     def number(self, naive: Kernel, placements: tuple[Placement | None, ...]) -> int:
-        """The number of the kernel. Raises CannotExpress from the backend."""
-        key = (print_kernel(naive, named=False), placements)
+        """The number of the kernel. Raises CannotExpress from the backend. Where recorded choices are not legal, the
+        kernel has its default schedule."""
+        choices = self._choices(naive, placements)
+        key = (print_kernel(naive, named=False), placements, key_of_choices(choices))
         if key not in self._numbers:
             if key not in self._compiled:
-                self._compiled[key] = self._backend.compile_kernel(naive, placements, self._choices(naive))
+                try:
+                    self._compiled[key] = self._backend.compile_kernel(naive, placements, choices)
+                except (ScheduleError, CannotExpress) as error:
+                    if not isinstance(choices, Replay):
+                        raise
+                    choices.refused(str(error))
+                    self._compiled[key] = self._backend.compile_kernel(naive, placements, DEFAULT)
             self._numbers[key] = len(self.kernels)
             self.kernels.append(self._compiled[key])
         return self._numbers[key]

@@ -6,6 +6,7 @@ from ..pipeline.lower_model import Lowered, lower_tensors
 from ..program.device_program import DeviceBackend
 from ..system.run_passes import Observer
 from ..tensor.choose_device_tile import choose_device_tile
+from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.program import TensorProgram
 from ..tensor.use_winograd import Choice
 
@@ -18,10 +19,11 @@ def lower_for_device(
     opt_level: int = 2,
     *,
     fast_math: bool = True,
+    choices: LayerChoices = default_layers,
 ) -> Lowered:
-    """`fast_math` allows convolutions by Winograd's algorithm."""
+    """`fast_math` allows convolutions by Winograd's algorithm. `choices` are those of layers."""
     choose = choice_for(backend) if fast_math else None
-    return lower_tensors(name, tensors, observe, opt_level, backend.layouts, choose)
+    return lower_tensors(name, tensors, observe, opt_level, backend.layouts, choose, choices=choices)
 
 
 def choice_for(backend: DeviceBackend) -> Choice:

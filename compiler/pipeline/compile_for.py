@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 
-from ..choices import DEFAULT, Choices
+from ..choices import DEFAULT, Choices, Replay, key_of_choices
+from ..errors import ScheduleError
 from ..ir.layout import Layout
 from ..ir.nodes import Kernel
 from ..ir.simplify import simplify
@@ -45,11 +47,11 @@ from .weights import Weights
 
 KernelPass = Callable[[Kernel], Kernel]
 
-KernelChoices = Callable[[Kernel], Choices]
-"""The choices of each naive kernel."""
+KernelChoices = Callable[[Kernel, Sequence[object]], Choices]
+"""The choices of each naive kernel, by its parameters' placements on a device that has any."""
 
 
-def default_choices(_: Kernel) -> Choices:
+def default_choices(_: Kernel, __: Sequence[object] = ()) -> Choices:
     return DEFAULT
 
 
@@ -89,8 +91,9 @@ def compile_for(
 ) -> Program:
     """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists launches.
 
-    `choices` are those of each naive kernel's schedule. Programs of one model for several targets may share `weights`.
-    Kernels that `cache` has from earlier builds are not compiled again.
+    `choices` are those of each naive kernel's schedule; where recorded ones are not legal, the kernel has its default
+    schedule. Programs of one model for several targets may share `weights`. Kernels that `cache` has from earlier
+    builds are not compiled again.
     """
     launches = _Launches(model, target, weights or Weights(), observe, opt_level, cache or Cache(None), choices)
     steps = tuple(launches.step(g, k) for g, k in zip(model.groups, model.kernels, strict=True))
@@ -132,6 +135,67 @@ def lower_kernel(
     return run_passes(kernel, passes, observe)
 
 
+def agree_on_layouts(
+    model: Lowered, targets: Sequence[Target], opt_level: int, cache: Cache, choices: KernelChoices
+) -> KernelChoices:
+    """`choices` for programs that share their weights: the default ones for kernels of which recorded ones are not
+    legal on all `targets`, or make them read constants in different layouts."""
+    agreed: dict[str, Choices] = {}
+    for naive in model.kernels:
+        wanted, text = choices(naive, ()), describe(naive)
+        if not isinstance(wanted, Replay) or text in agreed:
+            continue
+        try:
+            found = {_Compiler(t, opt_level, cache).legal(naive, wanted).layouts for t in targets}
+            if len(found) > 1:
+                raise ScheduleError("the variants of the module would read their weights in different layouts")
+            agreed[text] = wanted
+        except ScheduleError as error:
+            agreed[text] = DEFAULT
+            wanted.refused(str(error))
+    return lambda naive, _: agreed.get(describe(naive), DEFAULT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A kernel, lowered on demand, and the layouts of its parameters."""
+
+    key: str
+    make: Callable[[], Kernel]
+    layouts: Layouts
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    """Compiles kernels that the cache lacks."""
+
+    target: Target
+    opt_level: int
+    cache: Cache
+    observe: Observer = ignore
+
+    def compile(self, naive: Kernel, choices: Choices) -> _Compiled:
+        """By `choices`, or else by the default schedule."""
+        try:
+            return self.legal(naive, choices)
+        except ScheduleError as error:
+            if not isinstance(choices, Replay):
+                raise
+            choices.refused(str(error))
+            return self.legal(naive, DEFAULT)
+
+    def legal(self, naive: Kernel, choices: Choices) -> _Compiled:
+        """Raises ScheduleError where `choices` are not legal."""
+        key = kernel_key(describe(naive), self.target, self.opt_level, choices)
+        make = functools.cache(lambda: compile_kernel(naive, self.target, self.opt_level, self.observe, choices))
+        cached = self.cache.get(LAYOUTS, key)
+        if cached is not None:
+            return _Compiled(key, make, layouts_from_bytes(cached))
+        layouts: Layouts = tuple(b.layout for b in make().params)
+        self.cache.put(LAYOUTS, key, layouts_to_bytes(layouts))
+        return _Compiled(key, make, layouts)
+
+
 class _Launches:
     """Distinct kernels, and the memory of their launches' arguments."""
 
@@ -167,22 +231,16 @@ class _Launches:
     def _kernel(self, naive: Kernel) -> int:
         """The number of the kernel; if its code is cached, only its layouts are needed."""
         text = describe(naive)
-        if text in self._shared:
-            return self._shared[text]
-        choices = self._choices(naive)
-        key = kernel_key(text, self._target, self._opt_level, choices)
-        make = functools.cache(lambda: compile_kernel(naive, self._target, self._opt_level, self._observe, choices))
-        cached = self._cache.get(LAYOUTS, key)
-        if cached is None:
-            layouts: Layouts = tuple(b.layout for b in make().params)
-            self._cache.put(LAYOUTS, key, layouts_to_bytes(layouts))
-        else:
-            layouts = layouts_from_bytes(cached)
-        self._layouts.append(layouts)
-        self.makers.append(make)
-        self.keys.append(key)
-        self._shared[text] = len(self._shared)
-        return self._shared[text]
+        choices = self._choices(naive, ())
+        shared = text + key_of_choices(choices)
+        if shared in self._shared:
+            return self._shared[shared]
+        made = _Compiler(self._target, self._opt_level, self._cache, self._observe).compile(naive, choices)
+        self._layouts.append(made.layouts)
+        self.makers.append(made.make)
+        self.keys.append(made.key)
+        self._shared[shared] = len(self._shared)
+        return self._shared[shared]
 
     def _slot(self, tensor: Tensor, layout: Layout | None) -> Slot:
         if not tensor.is_constant:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..choices import DEFAULT, Choices, Scope, ordered
+from ..choices import ordered
 from ..costs import CpuCosts
 from ..errors import ScheduleError
 from ..ir.layout import Layout
@@ -20,6 +20,7 @@ from ..ir.simplify import simplify
 from ..schedule.steps import compute_at, reading_loop
 from ..tensor import Tensor
 from ..tensor.fuse import Group
+from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.pad_matrices import pad_matrices
 from ..tensor.use_winograd import Rewritten
 
@@ -37,7 +38,7 @@ def join_bands(
     kernels: tuple[Kernel, ...],
     layouts: Mapping[Tensor, Layout],
     costs: CpuCosts,
-    choices: Choices = DEFAULT,
+    choices: LayerChoices = default_layers,
 ) -> Kernels:
     """Groups, their kernels and the layouts, with the three kernels of each layer joined where that pays."""
     placed = dict(layouts)
@@ -48,7 +49,7 @@ def join_bands(
         second = next(g for g in of if g.output is products)
         last = next(g for g in of if g.anchor is result.buffer)
         options = _rows(windows, filters, products, costs)
-        rows = Scope(choices, result.name).choose("band", options)
+        rows = choices(layer.convolution).choose("band", options)
         if rows < windows.shape[TILE_ROW]:
             chain = (first, second, last)
             try:

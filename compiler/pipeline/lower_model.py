@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..choices import DEFAULT, Choices
 from ..costs import CPU_COSTS, CpuCosts
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
@@ -19,6 +18,7 @@ from ..tensor.aliases import find_aliases
 from ..tensor.build_kernel import build_kernel
 from ..tensor.choose_layout import choose_layout, row_major
 from ..tensor.fuse import Group, fuse
+from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.place_tensors import Stored, place_tensors
 from ..tensor.program import TensorProgram
 from ..tensor.split_contractions import split_contractions
@@ -55,7 +55,7 @@ def lower_model(
     policy: LayoutPolicy = CPU_LAYOUTS,
     choose: Choice | None = None,
     costs: CpuCosts = CPU_COSTS,
-    choices: Choices = DEFAULT,
+    choices: LayerChoices = default_layers,
 ) -> Lowered:
     """Operators become tensors, tensors groups, groups naive kernels with memory for each result.
 
@@ -74,10 +74,10 @@ def lower_tensors(
     policy: LayoutPolicy = CPU_LAYOUTS,
     choose: Choice | None = None,
     costs: CpuCosts = CPU_COSTS,
-    choices: Choices = DEFAULT,
+    choices: LayerChoices = default_layers,
 ) -> Lowered:
-    """Tensors become groups, groups naive kernels with memory for each result. `choices` are those for layers, in
-    scopes named by tensors: `winograd`, `band`, `split_k`, `stages`."""
+    """Tensors become groups, groups naive kernels with memory for each result. `choices` are those of layers:
+    `winograd`, `band`, `split_k`, `stages`."""
     rewritten: tuple[Rewritten, ...] = ()
     if opt_level >= 2:
         tensors = add_relayouts(tensors)

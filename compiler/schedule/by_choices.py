@@ -1,10 +1,10 @@
-"""Schedules a kernel by choices, and handles choices that are not legal."""
+"""Schedules a kernel by choices that may not be legal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..choices import DEFAULT, Choices, First, Replay
+from ..choices import Choices, First
 from ..errors import InternalError, ScheduleError
 from ..ir.nodes import Kernel
 
@@ -12,15 +12,12 @@ from ..ir.nodes import Kernel
 def schedule_by(schedule: Callable[[Choices], Kernel], choices: Choices, name: str) -> Kernel:
     """The kernel `name` as scheduled by `choices`.
 
-    A record that does not fit the kernel, from another version of the compiler, is ignored: the kernel gets its default
-    schedule. Raises InternalError where the default schedule is illegal, and ScheduleError where other choices are: a
-    search skips them.
+    Raises InternalError where the default schedule is illegal, and ScheduleError where other choices are: a search
+    skips them, a build takes the default.
     """
     try:
         return schedule(choices)
     except ScheduleError as error:
         if isinstance(choices, First):
             raise InternalError(f"schedule of kernel {name}: {error}") from error
-        if not isinstance(choices, Replay):
-            raise
-    return schedule_by(schedule, DEFAULT, name)
+        raise

@@ -12,12 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..choices import DEFAULT, Choices, Scope, ordered
+from ..choices import ordered
 from ..dtypes import F32
 from ..ir.contraction import find_contraction
 from ..ir.nodes import Buffer, Const, Expr, Load, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import loads, substitute
+from .layer_choices import LayerChoices, default_layers
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
@@ -39,12 +40,12 @@ class Product:
     over: Var
 
 
-def split_contractions(program: TensorProgram, occupancy: int, choices: Choices = DEFAULT) -> TensorProgram:
+def split_contractions(program: TensorProgram, occupancy: int, choices: LayerChoices = default_layers) -> TensorProgram:
     """y[i, j] = sum of a[i, k] w[k, j], k < 512
     ->  t[p, i, j] = sum of a[i, 64 p + k] w[64 p + k, j], k < 64;   y[i, j] = sum of t[p, i, j], p < 8
 
     By default of products with a constant that have fewer tiles than `occupancy` invocations. Sums are reassociated.
-    The choice is `split_k` in the scope of the result's name.
+    The choice is `split_k` of the result.
     """
     images: set[Buffer] = set()
 
@@ -52,7 +53,7 @@ def split_contractions(program: TensorProgram, occupancy: int, choices: Choices 
         found = match_product(t)
         if found is None:
             return [t]
-        count = Scope(choices, t.name).choose("split_k", count_parts(t, found, occupancy))
+        count = choices(t).choose("split_k", count_parts(t, found, occupancy))
         if count == 1:
             return [t]
         partial = _partial(t, found.over, count)

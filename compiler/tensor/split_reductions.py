@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ..choices import DEFAULT, Choices, Scope, ordered
+from ..choices import ordered
 from ..ir.contraction import find_contraction
 from ..ir.layout import Stages
 from ..ir.nodes import Const, Expr, Load, Node, Select, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import loads, rewrite_top_down, substitute
+from .layer_choices import LayerChoices, default_layers
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
@@ -20,13 +21,13 @@ FEWEST = 128
 
 
 def split_reductions(
-    program: TensorProgram, alone: Stages, shared: Stages, choices: Choices = DEFAULT
+    program: TensorProgram, alone: Stages, shared: Stages, choices: LayerChoices = default_layers
 ) -> TensorProgram:
     """y = sum of x[r], r < 9000   ->   t[i] = sum of x[9 * i + r], r < 9; y = sum of t[i], i < 1000
 
     `alone` decides for products, of which an invocation computes a tile of results, `shared` for other reductions.
     Parts are as many as the minimum occupancy requires, or more where they would still be too long. Sums are
-    reassociated. The choice is `stages` in the scope of the result's name.
+    reassociated. The choice is `stages` of the result.
     """
     return replace_tensors(program, lambda t: _stages(t, alone if _is_product(t) else shared, choices))
 
@@ -39,12 +40,12 @@ def _is_product(t: Tensor) -> bool:
     return found is not None and bool(found.rows or found.columns)
 
 
-def _stages(t: Tensor, stages: Stages, choices: Choices) -> list[Tensor]:
+def _stages(t: Tensor, stages: Stages, choices: LayerChoices) -> list[Tensor]:
     """`t` alone, or its stages, `t` last."""
     longest = max(t.body.axes, key=lambda v: v.extent, default=None) if isinstance(t.body, Reduce) else None
     if longest is None or not isinstance(t.body, Reduce) or t.prepared or not prod(t.shape):
         return [t]
-    parts = Scope(choices, t.name).choose("stages", _options(t, t.body, longest.extent, stages))
+    parts = choices(t).choose("stages", _options(t, t.body, longest.extent, stages))
     if parts < 2:
         return [t]
     partial = _partial(t, t.body, longest, parts)

@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..choices import DEFAULT, Choices, Scope
 from ..dtypes import F32
 from ..ir.nodes import Const, Expr, Origin, Select
 from ..ir.simplify import simplify_expr
+from .layer_choices import LayerChoices, default_layers
 from .match_convolution import Convolution, match_convolution
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
@@ -45,10 +45,10 @@ class Rewritten:
 
 
 def use_winograd(
-    program: TensorProgram, choose: Choice, choices: Choices = DEFAULT, *, flat_tiles: bool = False
+    program: TensorProgram, choose: Choice, choices: LayerChoices = default_layers, *, flat_tiles: bool = False
 ) -> tuple[TensorProgram, tuple[Rewritten, ...]]:
     """The program with the convolutions that `choose` picks computed by tiles, and these convolutions. `flat_tiles`:
-    one dimension is the flattened tile index. The choice is `winograd` in the scope of the result's name."""
+    one dimension is the flattened tile index. The choice is `winograd` of the result."""
     rewritten: list[Rewritten] = []
     channels_last, windows = set(program.channels_last), set(program.windows)
     alike = Counter(_shapes(t, c) for t in program.tensors if (c := match_convolution(t)) is not None)
@@ -57,7 +57,7 @@ def use_winograd(
         found = match_convolution(t)
         if found is None:
             return (t,)
-        tile = Scope(choices, t.name).choose("winograd", choose(t, found, alike[_shapes(t, found)]))
+        tile = choices(t).choose("winograd", choose(t, found, alike[_shapes(t, found)]))
         if tile is None:
             return (t,)
         made = by_tiles(t, found, tile, flat_tiles=flat_tiles)

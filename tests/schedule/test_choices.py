@@ -45,6 +45,7 @@ from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import cut
 from webnn_compile.target import WASM_RELAXED, WEBGPU
 from webnn_compile.tensor.choose_tile import choose_tile
+from webnn_compile.tensor.layer_choices import by_name
 from webnn_compile.wasm.model import WasmModel, build_module
 from webnn_compile.wgsl.backend import WebGpu
 
@@ -78,8 +79,8 @@ def lowered_by_chance(proto: onnx.ModelProto, target: str, r: Random) -> Lowered
     choices = Record(r)
     if target == "simt" or target in BACKENDS:
         backend = BACKENDS.get(target, WebGpu)()
-        return lower_model(graph, policy=backend.layouts, choose=choice_for(backend), choices=choices)
-    return lower_model(graph, policy=CPU_LAYOUTS, choose=choose_tile(CPU_COSTS), choices=choices)
+        return lower_model(graph, policy=backend.layouts, choose=choice_for(backend), choices=by_name(choices))
+    return lower_model(graph, policy=CPU_LAYOUTS, choose=choose_tile(CPU_COSTS), choices=by_name(choices))
 
 
 def schedule_by_chance(kernel: Kernel, schedule: Scheduler, r: Random) -> tuple[Kernel, Record] | None:
@@ -131,7 +132,7 @@ def check_run(proto: onnx.ModelProto, target: str, r: Random) -> None:
     feeds = {name: random(shape, 5) for name, shape in shapes.items()}
     cpu = host_target() if target == "native" else WASM_RELAXED
 
-    def choose(naive: Kernel) -> Choices:
+    def choose(naive: Kernel, _: object) -> Choices:
         made = schedule_by_chance(naive, lambda k, c: schedule_cpu(k, cpu, c), r)
         return DEFAULT if made is None else Replay(made[1].chosen)
 
@@ -239,10 +240,13 @@ def test_a_record_of_another_kernel_is_passed_over() -> None:
     """A compiler that reads records of an older one still compiles, by its own default."""
     program = lower_model(run_graph_passes(import_model(KINDS["contraction"](Random(3)))))
     target = host_target()
-    stale = compile_for(program, target, choices=lambda _: Replay({"rows": 999}))
+    reasons: list[str] = []
+    stale = compile_for(program, target, choices=lambda *_: Replay({"rows": 999}, reasons.append))
     default = compile_for(program, target)
     assert [print_kernel(k) for k in stale.kernels] == [print_kernel(k) for k in default.kernels]
-    assert stale.keys != default.keys
+    assert stale.keys == default.keys
+    assert reasons
+    assert all("choices: rows=999 is none of [" in r for r in reasons)
     with pytest.raises(ScheduleError, match=r"choices: rows=999 is none of \["):
         schedule_cpu(_product(), target, Replay({"rows": 999}))
 

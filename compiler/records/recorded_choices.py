@@ -1,0 +1,138 @@
+"""The choices of a build, from records: of each kernel and layer the best that was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import exp, fsum, log
+from typing import Any, TypeVar
+
+from ..choices import DEFAULT, VERSION, Choices, First, Replay
+from ..errors import ScheduleError
+from ..ir.nodes import Kernel
+from ..tensor import Tensor
+from .keys import key_of_kernel, key_of_layer
+from .tuning_record import TuningRecord
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """What records say of a key: `choices`, their time on `devices`, in units of the default's, and `base`
+    milliseconds of all launches of a run by default. `whole` has by model what its records brought together, in the
+    same unit."""
+
+    choices: Mapping[str, Any]
+    ratio: float
+    base: float
+    devices: tuple[str, ...]
+    kernel: str
+    whole: Mapping[str, float | None]
+
+
+@dataclass(slots=True)
+class RecordedChoices:
+    """The choices of a target's kernels and layers, and what became of its records: those of `used` apply, those of
+    `refused` do not, for a reason. `met` are the keys of this build."""
+
+    best: Mapping[str, Best]
+    outdated: int = 0
+    used: dict[str, Best] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    met: dict[str, None] = field(default_factory=dict)
+
+    def kernels(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
+        if not self.best:
+            return DEFAULT
+        key = key_of_kernel(naive, placements)
+        self.met[key] = None
+        found = self.best.get(key)
+        if found is None or key in self.refused:
+            return DEFAULT
+        self.used[key] = found
+        return Replay(found.choices, partial(self._refuse, key))
+
+    def layers(self, t: Tensor) -> Choices:
+        if not self.best:
+            return DEFAULT
+        key = key_of_layer(t)
+        self.met[key] = None
+        found = self.best.get(key)
+        if found is None:
+            return DEFAULT
+        self.used[key] = found
+        return _Lenient(Replay(found.choices), partial(self._refuse, key))
+
+    def _refuse(self, key: str, reason: str) -> None:
+        self.used.pop(key, None)
+        self.refused.setdefault(key, reason)
+
+    def count(self, kind: str) -> tuple[int, int]:
+        """Of the kernels or the layers of this build: how many records cover, and how many there are."""
+        return tuple(sum(key.startswith(kind) for key in keys) for keys in (self.used, self.met))  # type: ignore[return-value]
+
+    def estimate(self) -> float:
+        """The time of the covered kernels, in units of that by default."""
+        base = fsum(b.base for b in self.used.values())
+        return fsum(b.base * b.ratio for b in self.used.values()) / base if base else 1.0
+
+    def missing(self, model: str) -> list[Best]:
+        """Records of this model whose kernel or layer it does not have any more."""
+        return [b for key, b in self.best.items() if key not in self.met and model in b.whole]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lenient:
+    """Decisions one by one: the default where a recorded one is not legal."""
+
+    replay: Replay
+    refused: Any
+
+    def choose(self, name: str, options: Sequence[T]) -> T:
+        try:
+            return self.replay.choose(name, options)
+        except ScheduleError as error:
+            self.refused(str(error))
+            return First().choose(name, options)
+
+
+def choose_from_records(records: Iterable[TuningRecord], target: str, device: str | None = None) -> RecordedChoices:
+    """By key the chosen candidate of the smallest geometric mean of its ratios over all devices that have records of
+    that key; a device on which it was not measured counts as 1. Only of `device`, a device's name or part of it, where
+    that is given."""
+    own = [r for r in records if r.target == target and is_of(r, device)]
+    by_key: dict[str, list[TuningRecord]] = {}
+    for r in own:
+        if r.space == VERSION:
+            by_key.setdefault(r.key, []).append(r)
+    found = {key: best for key, of in by_key.items() if (best := _best(of)) is not None}
+    outdated = len({r.key for r in own if r.space != VERSION and r.kind == "chosen"})
+    return RecordedChoices(found, outdated)
+
+
+def is_of(record: TuningRecord, device: str | None) -> bool:
+    """Whether `device` is the name of the record's device, or part of it."""
+    return device is None or device.casefold() in record.device.casefold()
+
+
+def _best(records: Sequence[TuningRecord]) -> Best | None:
+    """None where no candidate is better than the default."""
+    devices = sorted({r.device for r in records})
+    candidates = {r.candidate: r.choices for r in records if r.kind == "chosen"}
+    ratios: dict[str, dict[str, float]] = {c: {} for c in candidates}
+    for r in sorted(records, key=lambda r: r.kind == "chosen"):  # those of whole models come last, and count
+        if r.candidate in ratios and r.ratio is not None:
+            ratios[r.candidate][r.device] = r.ratio
+    means = {c: exp(fsum(log(max(on.get(d, 1.0), 1e-9)) for d in devices) / len(devices)) for c, on in ratios.items()}
+    if not means:
+        return None
+    winner = min(means, key=lambda c: means[c])
+    if means[winner] >= 1 or not candidates[winner]:
+        return None
+    own = [r for r in records if r.candidate == winner and r.base is not None]
+    base = max((r.base * r.launches for r in own if r.base is not None), default=0.0)
+    of = tuple(d for d in devices if d in ratios[winner])
+    whole = {r.model: r.whole for r in records if r.kind == "chosen"}
+    return Best(candidates[winner], means[winner], base, of, own[0].kernel if own else "", whole)
