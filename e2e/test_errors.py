@@ -212,8 +212,9 @@ BAD_RUN_OPTIONS = [
     ("run", "{ outputs: 'array' }", 'run has no option "outputs"; it has: output, signal'),
     ("run", "{ signal: 1 }", "signal: expected an AbortSignal, got number"),
     ("profile", "null", "profile expects an object of options, got null"),
-    ("profile", "{ output: 'array' }", 'profile has no option "output"; it has: signal'),
+    ("profile", "{ output: 'array' }", 'profile has no option "output"; it has: signal, repeat'),
     ("profile", "{ signal: {} }", "signal: expected an AbortSignal, got object"),
+    ("profile", "{ repeat: 0 }", "repeat: expected a whole number from 1, got 0"),
 ]
 
 

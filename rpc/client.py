@@ -267,9 +267,13 @@ class RemoteModel:
         reply = self._call("time", inputs, {"repeat": repeat, "warmup": warmup}, deadline)
         return [float(t) for t in reply.header["times"]]
 
-    def profile(self, inputs: Mapping[str, Array], *, deadline: float | None = 120) -> list[dict[str, Any]]:
-        """What the runtime's `profile` gives, of each kernel: its name, its nodes, milliseconds."""
-        profile: list[dict[str, Any]] = self._call("profile", inputs, {}, deadline).header["profile"]
+    def profile(
+        self, inputs: Mapping[str, Array], *, repeat: int = 1, deadline: float | None = 120
+    ) -> list[dict[str, Any]]:
+        """What the runtime's `profile` gives, of each kernel: its name, its nodes, milliseconds, the mean of `repeat`
+        launches."""
+        reply = self._call("profile", inputs, {"repeat": repeat}, deadline)
+        profile: list[dict[str, Any]] = reply.header["profile"]
         return profile
 
     def unload(self) -> None:

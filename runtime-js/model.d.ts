@@ -150,6 +150,8 @@ export interface RunOptions {
 export interface ProfileOptions {
   /** As that of `run`. */
   signal?: Global<'AbortSignal'>;
+  /** Each kernel so many times, 1 by default; `ms` is then the mean: clocks of browsers are coarse. */
+  repeat?: number;
 }
 
 /** One launch of a run. */
@@ -181,7 +183,7 @@ export interface Model {
     options: RunOptions & { output: 'gpu-buffer' },
   ): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> }>;
   /**
-   * Runs once, each kernel by itself, and gives the time that each took. Where the file with their names (backend wasm)
+   * Runs once, or `repeat` times, each kernel by itself, and gives the time that each took. Where the file with their names (backend wasm)
    * did not arrive, this rejects, and not `load`.
    */
   profile(inputs: Inputs, options?: ProfileOptions): Promise<KernelTime[]>;

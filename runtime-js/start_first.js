@@ -30,7 +30,7 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
  * @property {(inputs: Input[], options?: RunOptions) => Output[] | Promise<Output[]>} run
  * @property {(inputs: ArrayBufferView[], outputs: Uint8Array[]) => void} [runInto] a run that is over at once; `outputs` get
  *   the bytes of the results
- * @property {(inputs: Input[]) => KernelTime[] | Promise<KernelTime[]>} profile
+ * @property {(inputs: Input[], repeat: number) => KernelTime[] | Promise<KernelTime[]>} profile
  * @property {() => void} dispose pending runs reject
  * @property {() => GPUDevice | undefined} [device]
  */

@@ -42,7 +42,9 @@ export function runRequests(locate, notify) {
       return { header: await time(use(message.header), unpack(message), repeat, warmup) };
     },
     async profile(message) {
-      return { header: { profile: await use(message.header).profile(unpack(message), { signal: life.signal }) } };
+      const { repeat = 1 } = message.header;
+      const profile = await use(message.header).profile(unpack(message), { repeat, signal: life.signal });
+      return { header: { profile } };
     },
     async unload({ header }) {
       const model = models.get(header.model);

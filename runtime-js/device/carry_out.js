@@ -66,10 +66,11 @@ function buffersOf({ device, plan, program }) {
 }
 
 /**
- * The time of each launch and of each call of the host.
+ * The time of each launch, the mean of so many, and of each call of the host.
  * @param {Built} now
+ * @param {number} repeat
  */
-export async function profile(now) {
+export async function profile(now, repeat) {
   const { device, host, program, give, downloads } = now;
   /** @type {KernelTime[]} */
   const times = [];
@@ -83,11 +84,11 @@ export async function profile(now) {
       const { name, nodes, ops } = at(program.calls, i - 1);
       times.push({ name, nodes, ops, ms: performance.now() - began, clock: 'wall' });
     }
-    const { ms, clock } = await device.time(order);
+    const { ms, clock } = await device.time(order, repeat);
     order.forEach((number, k) => {
       const { kernel, name, nodes, ops } = at(program.launches, number);
       const { flops, bytes } = at(program.kernels, kernel);
-      times.push({ name, nodes, ops, ms: at(ms, k), clock, flops, bytes });
+      times.push({ name, nodes, ops, ms: at(ms, k) / repeat, clock, flops, bytes });
     });
   }
   return times;

@@ -67,7 +67,8 @@ import { arrange } from './arrange.js';
  * @property {(value: number, source: GPUBuffer) => void} copy
  * @property {(play: Play, reads: number[]) => Segment} segment
  * @property {(value: number) => GPUBuffer} take a new buffer with the value
- * @property {(launches: number[]) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order
+ * @property {(launches: number[], repeat: number) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order,
+ *   carried out so many times
  * @property {(storage: number) => void} release
  * @property {() => void} dispose
  */

@@ -37,7 +37,7 @@ export async function startDevice(open, plan, notify) {
     facts: factsOf(device, program),
     device: () => state.built?.device.own,
     run: (inputs, options) => enqueue(inputs, (now) => carryOut(now, options?.output !== 'gpu-buffer')),
-    profile: (inputs) => enqueue(inputs, profile),
+    profile: (inputs, repeat) => enqueue(inputs, (now) => profile(now, repeat)),
     dispose() {
       state.disposed = true;
       state.built?.device.dispose();

@@ -61,8 +61,12 @@ export function checkRunOptions(options, { backend, worker }) {
 
 /** @param {import('../model.js').ProfileOptions} options */
 export function checkProfileOptions(options) {
-  checkNames('profile', options, ['signal']);
-  checkSignal(options.signal);
+  checkNames('profile', options, ['signal', 'repeat']);
+  const { signal, repeat = 1 } = options;
+  checkSignal(signal);
+  if (!(Number.isInteger(repeat) && repeat >= 1))
+    throw new RangeError(`repeat: expected a whole number from 1, got ${printed(repeat)}`);
+  return repeat;
 }
 
 /**

@@ -98,8 +98,8 @@ export async function load(manifest, options = {}) {
       return /** @type {any} */ (Object.fromEntries(results.map((result, i) => [names[i], result])));
     },
     async profile(values, options = {}) {
-      checkProfileOptions(options);
-      return enqueue(check(values), (inputs) => use().profile(inputs), options.signal);
+      const repeat = checkProfileOptions(options);
+      return enqueue(check(values), (inputs) => use().profile(inputs, repeat), options.signal);
     },
     async dispose() {
       life.abort(new RunError('disposed', 'the model was disposed of'));

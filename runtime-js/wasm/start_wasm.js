@@ -84,16 +84,19 @@ export async function startWasm(given, onProgress) {
     if (plan.warmup) play(exports.run);
     const { run, runInto } = runner(plan, memory, () => play(exports.run));
     /** @type {Session['profile']} */
-    const profile = async (inputs) => {
+    const profile = async (inputs, repeat) => {
       times.length = 0;
-      const began = performance.now();
-      runner(plan, memory, () => play(exports.profile)).run(inputs);
+      runner(plan, memory, () => {
+        clock();
+        for (let i = 0; i < repeat; i++) play(exports.profile);
+      }).run(inputs);
       const ends = [...times];
-      return (await steps).map((/** @type {import('../model.js').KernelTime} */ step, /** @type {number} */ i) => ({
-        ...step,
-        ms: /** @type {number} */ (ends[i]) - (ends[i - 1] ?? began),
-        clock: 'wall',
-      }));
+      const count = (ends.length - 1) / repeat;
+      return (await steps).map((/** @type {import('../model.js').KernelTime} */ step, /** @type {number} */ i) => {
+        let ms = 0;
+        for (let k = i; k < ends.length - 1; k += count) ms += Number(ends[k + 1]) - Number(ends[k]);
+        return { ...step, ms: ms / repeat, clock: 'wall' };
+      });
     };
     return { facts, run, runInto, profile, dispose: () => pool?.dispose() };
   } catch (error) {

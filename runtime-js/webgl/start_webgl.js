@@ -70,9 +70,12 @@ function deviceOf(state, layers, facts) {
     copy: noBuffers,
     take: noBuffers,
     segment: (play, reads) => createSegment(state, play, reads),
-    async time(launches) {
+    async time(launches, repeat) {
       const prepared = launches.map((number) => at(state.prepared, number));
-      const times = await timeLaunches(gl, prepared, drawer(gl));
+      const draw = drawer(gl);
+      const times = await timeLaunches(gl, prepared, (one) => {
+        for (let i = 0; i < repeat; i++) draw(one);
+      });
       states.checkLost(state);
       return times;
     },

@@ -64,9 +64,9 @@ function deviceOf(state, facts, dispose) {
       submit(state, (encoder) => encoder.copyBufferToBuffer(bufferOf(state, value), 0, buffer, 0, size));
       return buffer;
     },
-    time(launches) {
+    time(launches, repeat) {
       const prepared = launches.map((number) => at(state.prepared, number));
-      return timeLaunches(device, prepared, (buffer) => mapBuffer(state, buffer));
+      return timeLaunches(device, prepared, repeat, (buffer) => mapBuffer(state, buffer));
     },
     release: (storage) => storages[storage]?.destroy(),
     dispose() {

@@ -98,7 +98,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     worker.postMessage({ start: plan });
   });
 
-  /** @type {(inputs: import('../start_first.js').Input[], profile: boolean) => Promise<any[]>} */
+  /** @type {(inputs: import('../start_first.js').Input[], profile: number) => Promise<any[]>} */
   const post = (inputs, profile) =>
     new Promise((resolve, reject) => {
       if (ended) throw ended;
@@ -130,8 +130,8 @@ export async function startWorker(plan, onProgress, signal = undefined) {
   };
   return {
     facts,
-    run: (inputs) => hand(inputs) ?? post(inputs, false),
-    profile: (inputs) => post(inputs, true),
+    run: (inputs) => hand(inputs) ?? post(inputs, 0),
+    profile: post,
     dispose: () => end(new RunError('disposed', 'the model was disposed of')),
   };
 }

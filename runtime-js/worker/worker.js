@@ -9,8 +9,8 @@ import { canShare, createMailbox, listen } from './mailbox.js';
 /** @typedef {import('../start_first.js').Session} Session */
 /** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
 /**
- * @typedef {{ run: number, profile: boolean, bytes: ArrayBuffer, images: Images }} Run `bytes`: all arrays, one after
- * the other
+ * @typedef {{ run: number, profile: number, bytes: ArrayBuffer, images: Images }} Run `profile`: how often, 0 for a run;
+ * `bytes`: all arrays, one after the other
  * @typedef {{ start: import('./start_worker.js').PlainPlan } | { joined: { failed?: string } } | Run} Request
  */
 /**
@@ -96,7 +96,7 @@ async function answer({ run, profile, bytes, images }) {
       return new Uint8Array(bytes, end - size, size);
     });
     // A run that is over at once is answered at once.
-    const pending = profile ? session.profile(inputs) : session.run(inputs);
+    const pending = profile ? session.profile(inputs, profile) : session.run(inputs);
     const results = pending instanceof Promise ? await pending : pending;
     const buffers = results.flatMap((result) =>
       'buffer' in result ? [/** @type {ArrayBuffer} */ (result.buffer)] : [],
