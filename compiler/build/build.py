@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ from ..program.program import TensorSpec
 from ..system.cache import Cache, open_cache
 from ..system.printable import printable
 from ..system.run_passes import ignore
-from ..tensor import Tensor
 from ..tensor.use_winograd import Rewritten
 from .build_wasm import memory_bytes
 from .cpu_target import CpuTarget, run_native
@@ -28,6 +27,8 @@ from .verify import FAST_MATH_TOLERANCE, HALF_TOLERANCE, TOLERANCE, Comparison, 
 from .work import Phase, Work
 
 if TYPE_CHECKING:
+    from ..records.recorded_choices import TargetChoices
+    from .compile_target import CompileTarget
     from .measure_layer import LayerError
 
 
@@ -46,20 +47,37 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     return report
 
 
-def build_manifest(model: Path, options: Options, phase: Phase) -> Manifest:
-    """The same, with nothing written: what a device is sent that loads the model over RPC."""
+def build_manifest(
+    model: Path, options: Options, phase: Phase, given: Mapping[str, TargetChoices] | None = None
+) -> Manifest:
+    """The same, with nothing written: what a device is sent that loads the model over RPC. `given` are the choices of
+    targets that a search makes."""
     options.check()
-    work, report = _begin(model, options, phase, lambda _: None)
+    work, report = _begin(model, options, phase, lambda _: None, given or {})
     manifest = make_manifest(_make_artifact(model, work, report))
     work.cache.trim()
     return manifest
 
 
-def _begin(model: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> tuple[Work, Report]:
+def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> Artifact:
+    """What `lowered`, by the policy of a target that bundles can have, becomes for it alone."""
+    weights = Weights()
+    part = target.bundle(lowered, weights, work)
+    inputs, outputs = _ports(lowered)
+    return Artifact(work.name, inputs, outputs, weights.blob(), (part.artifact,), weights.halves)
+
+
+def _begin(
+    model: Path,
+    options: Options,
+    phase: Phase,
+    emit: Callable[[str], None],
+    given: Mapping[str, TargetChoices] | None = None,
+) -> tuple[Work, Report]:
     # Cached kernels are not made, so could not be dumped.
     cache = open_cache(enabled=options.cache and options.dump is None)
     dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
-    work = Work(printable(model.stem), options, cache, phase, dump)
+    work = Work(printable(model.stem), options, cache, phase, dump, given=given or {})
     return work, Report(printable(model.name), options.precision, cache, work.seconds)
 
 
@@ -86,8 +104,7 @@ def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
         report.parts.append(target.bundle(own, weights, work))
     if options.records:
         report.recorded, report.damaged = dict(work.recorded), work.records.damaged
-    report.inputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.inputs)
-    report.outputs = tuple(_spec(lowered, name, t) for name, t in lowered.tensors.outputs)
+    report.inputs, report.outputs = _ports(lowered)
     if options.verify:
         with work.timed("verify"):
             report.comparisons = _verify(model, lowered, report, work, weights)
@@ -105,8 +122,14 @@ def _by_preference(report: Report) -> tuple[DeviceArtifact | WasmArtifact, ...]:
     return tuple(sorted((p.artifact for p in report.parts), key=lambda artifact: order.index(artifact.backend)))
 
 
-def _spec(lowered: Lowered, name: str, t: Tensor) -> TensorSpec:
-    return TensorSpec(name, t.dtype, t.shape, lowered.stored.offset[t])
+def _ports(lowered: Lowered) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
+    """Inputs and outputs."""
+    tensors, offset = lowered.tensors, lowered.stored.offset
+    inputs, outputs = (
+        tuple(TensorSpec(name, t.dtype, t.shape, offset[t]) for name, t in ports)
+        for ports in (tensors.inputs, tensors.outputs)
+    )
+    return inputs, outputs
 
 
 def _measure(rewritten: list[Rewritten], cache: Cache) -> list[LayerError]:

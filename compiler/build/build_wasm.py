@@ -35,16 +35,19 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
     options = work.options
     _check_size(work.name, lowered)
     targets = [target for _, target in VARIANTS]
-    choices = agree_on_layouts(lowered, targets, options.opt_level, work.cache, work.choices(name).kernels)
+    variants = [(name, target) for name, target in VARIANTS if name in options.variants]
+    choices = agree_on_layouts(targets, options.opt_level, work.cache, work.choices(name).kernels)
     if options.dump is None and options.processes != 1:
         with work.timed("schedule", "in several processes"):
-            compile_ahead(lowered, targets, work.cache, options.opt_level, options.processes, choices)
+            compile_ahead(
+                lowered, [target for _, target in variants], work.cache, options.opt_level, options.processes, choices
+            )
     programs: list[Program] = []
     modules: dict[str, bytes] = {}
     shared_at: dict[str, int] = {}
     models: list[WasmModel] = []
     heap_base = 0
-    for variant, target in VARIANTS:
+    for variant, target in variants:
         detail = f"{variant} SIMD"
         with work.timed("schedule", detail):
             # Only the first variant is dumped.

@@ -51,7 +51,7 @@ def compile_ahead(
     Never fails: a kernel that cannot be compiled is skipped here and reported where it is used, as are all kernels if
     processes cannot be started. `processes` is by default the number of cores.
     """
-    processes = processes or _cores()
+    processes = processes or count_cores()
     if processes < 2:
         return 0
     tasks = {}
@@ -74,7 +74,7 @@ def _lacks(cache: Cache, key: str) -> bool:
 
 def _run(tasks: list[_Task], cache: Cache, processes: int) -> int:
     # Not by forking: the progress display has a thread.
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=_follow_parent)
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=follow_parent)
     done = 0
     finished = False
     try:
@@ -104,7 +104,7 @@ def _compile(task: _Task) -> tuple[bytes, bytes]:
     return layouts_to_bytes(b.layout for b in kernel.params), code.to_json().encode()
 
 
-def _follow_parent() -> None:
+def follow_parent() -> None:
     """Leaves Ctrl-C to the parent, and ends this process when the parent has ended."""
     collect_less_often()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -118,5 +118,6 @@ def _follow_parent() -> None:
     threading.Thread(target=end, daemon=True).start()
 
 
-def _cores() -> int:
+def count_cores() -> int:
+    """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class CpuTarget(CompileTarget):
     """`run` makes a model that runs in this process, `make_part` the part of a bundle, None without one. `package` is
-    required to check that part with `--verify`. `tuned_as`: the target whose records it uses, by default its own."""
+    required to check that part with `--verify`. `tuned_as`: the target whose records it uses, by default its own.
+    `facts`: what a search schedules for."""
 
     run: Callable[[Lowered, Work, KernelChoices], CompiledModel]
     make_part: Callable[[str, Lowered, Weights, Work], WasmBuild] | None = None
     package: str | None = None
     tuned_as: str | None = None
+    facts: Callable[[], Target] | None = None
 
     def lower(self, model: Optimised, work: Work) -> Lowered:
         """The same for all CPU targets, but for records."""

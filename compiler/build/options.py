@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..bundle import VARIANTS
 from ..errors import InputError
 from ..graph.convert_float16 import convert_float16
 from ..graph.passes import GRAPH_PASSES, GraphPass
@@ -47,6 +48,7 @@ class Options:
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
     be importable without side effects. `compile_memory` is in bytes, None a share of this machine's. `records` are
     files of webnn-tune, whose choices kernels and layers take: `for_device` names the device that counts, None all.
+    `variants` of the wasm module: a bundle has both, a device that is known needs one.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -66,6 +68,7 @@ class Options:
     compile_memory: int | None = None
     processes: int | None = 1
     report: Path | None = None
+    variants: tuple[str, ...] = VARIANTS
     records: tuple[Path, ...] = ()
     for_device: str | None = None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..target import WASM_PLAIN, WASM_RELAXED, WEBGPU
+from ..target import WASM_PLAIN, WASM_RELAXED, WEBGPU, Target
 from .compile_target import CompileTarget
 from .cpu_target import CpuTarget, run_native, run_wasm
 from .device_target import DeviceTarget
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from .work import Work
 
 # Backends, and the packages that they require, are imported when a model is compiled for them.
+
+
+def _host() -> Target:
+    from ..native.jit import host_target
+
+    return host_target()
 
 
 def _wasm_part(target: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
@@ -75,7 +81,7 @@ def _open_webgl(kernels: Sequence[DeviceKernel]) -> Device:
 
 
 _ROWS: tuple[CompileTarget, ...] = (
-    CpuTarget(name="native", run=run_native, threads=True),
+    CpuTarget(name="native", run=run_native, threads=True, facts=_host),
     CpuTarget(
         name="wasm",
         run=lambda lowered, work, choices: run_wasm(lowered, work, choices, WASM_PLAIN, relaxed=False),
@@ -84,6 +90,7 @@ _ROWS: tuple[CompileTarget, ...] = (
         webassembly=True,
         package="wasmtime",
         stages=_wasm_stages,
+        facts=lambda: WASM_RELAXED,
     ),
     CpuTarget(
         name="wasm-relaxed",

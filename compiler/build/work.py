@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ..errors import InputError
 from ..records.record_file import RecordFile, read_records
-from ..records.recorded_choices import RecordedChoices, choose_from_records, is_of
+from ..records.recorded_choices import RecordedChoices, TargetChoices, choose_from_records, is_of
 from ..system.cache import Cache
 from ..system.run_passes import Observer, ignore
 from .options import Options
@@ -21,7 +21,7 @@ Phase = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Work:
     """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase,
-    `recorded` the choices from records by target."""
+    `recorded` the choices from records by target. `given` are the choices of targets that a search makes."""
 
     name: str
     options: Options
@@ -30,6 +30,7 @@ class Work:
     dump: Observer = ignore
     seconds: dict[str, float] = field(default_factory=dict)
     recorded: dict[str, RecordedChoices] = field(default_factory=dict)
+    given: Mapping[str, TargetChoices] = field(default_factory=dict)
     _files: list[RecordFile] = field(default_factory=list)
 
     @contextmanager
@@ -39,8 +40,10 @@ class Work:
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
-    def choices(self, target: str) -> RecordedChoices:
-        """The choices of the options' records. Raises InputError."""
+    def choices(self, target: str) -> TargetChoices:
+        """Given ones, or those of the options' records. Raises InputError."""
+        if target in self.given:
+            return self.given[target]
         if target not in self.recorded:
             chosen = choose_from_records(self.records.records, target, self.options.for_device)
             self.recorded[target] = chosen

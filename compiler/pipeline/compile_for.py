@@ -135,25 +135,28 @@ def lower_kernel(
     return run_passes(kernel, passes, observe)
 
 
-def agree_on_layouts(
-    model: Lowered, targets: Sequence[Target], opt_level: int, cache: Cache, choices: KernelChoices
-) -> KernelChoices:
+def agree_on_layouts(targets: Sequence[Target], opt_level: int, cache: Cache, choices: KernelChoices) -> KernelChoices:
     """`choices` for programs that share their weights: the default ones for kernels of which recorded ones are not
     legal on all `targets`, or make them read constants in different layouts."""
     agreed: dict[str, Choices] = {}
-    for naive in model.kernels:
-        wanted, text = choices(naive, ()), describe(naive)
-        if not isinstance(wanted, Replay) or text in agreed:
-            continue
-        try:
-            found = {_Compiler(t, opt_level, cache).legal(naive, wanted).layouts for t in targets}
-            if len(found) > 1:
-                raise ScheduleError("the variants of the module would read their weights in different layouts")
-            agreed[text] = wanted
-        except ScheduleError as error:
-            agreed[text] = DEFAULT
-            wanted.refused(str(error))
-    return lambda naive, _: agreed.get(describe(naive), DEFAULT)
+
+    def agree(naive: Kernel, _: Sequence[object]) -> Choices:
+        wanted = choices(naive, ())
+        if not isinstance(wanted, Replay):
+            return wanted
+        key = describe(naive) + key_of_choices(wanted)
+        if key not in agreed:
+            try:
+                found = {_Compiler(t, opt_level, cache).legal(naive, wanted).layouts for t in targets}
+                if len(found) > 1:
+                    raise ScheduleError("the variants of the module would read their weights in different layouts")
+                agreed[key] = wanted
+            except ScheduleError as error:
+                agreed[key] = DEFAULT
+                wanted.refused(str(error))
+        return agreed[key]
+
+    return agree
 
 
 @dataclass(frozen=True, slots=True)

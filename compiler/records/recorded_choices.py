@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import exp, fsum, log
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ..choices import DEFAULT, VERSION, Choices, First, Replay
 from ..errors import ScheduleError
@@ -30,6 +30,13 @@ class Best:
     devices: tuple[str, ...]
     kernel: str
     whole: Mapping[str, float | None]
+
+
+class TargetChoices(Protocol):
+    """The choices of all kernels and layers that are compiled for a target."""
+
+    def kernels(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices: ...
+    def layers(self, t: Tensor) -> Choices: ...
 
 
 @dataclass(slots=True)

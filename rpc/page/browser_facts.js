@@ -1,5 +1,6 @@
 // What a device says of itself when it joins: browser, processors, adapters, isolation; and what it lacks.
 
+import { listVariants } from '../../runtime-js/wasm/features.js';
 import { acquireContext } from '../../runtime-js/webgl/webgl_context.js';
 import { nameOf, requestAdapter } from '../../runtime-js/webgpu/webgpu_device.js';
 
@@ -28,7 +29,16 @@ export async function browserFacts() {
   ];
   return {
     backends,
-    facts: { browser: browserName(), processors: navigator.hardwareConcurrency, isolated, webgpu, webgl },
+    facts: {
+      browser: browserName(),
+      platform: navigator.platform,
+      processors: navigator.hardwareConcurrency,
+      isolated,
+      clock: resolution(),
+      wasm: { variants: listVariants() },
+      webgpu,
+      webgl,
+    },
     missing: missing.filter((text) => typeof text === 'string'),
   };
 }
@@ -73,4 +83,16 @@ function describeWebgl() {
   const limits = { MAX_TEXTURE_SIZE: Number(gl.getParameter(gl.MAX_TEXTURE_SIZE)) };
   release();
   return { adapter, features, limits };
+}
+
+/** Milliseconds by which the clock advances at least: browsers coarsen it to 0.005 to 1. */
+export function resolution() {
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 5; i++) {
+    const start = performance.now();
+    let now = start;
+    while (now === start) now = performance.now();
+    least = Math.min(least, now - start);
+  }
+  return least;
 }

@@ -2,6 +2,7 @@
 
 import { load } from '../../runtime-js/load/load.js';
 import { copyOf, elementOf, lengthOf } from '../../runtime-js/values/dtypes.js';
+import { resolution } from './browser_facts.js';
 
 /** @typedef {import('./frames.js').Header} Header */
 /** @typedef {import('./frames.js').Message} Message */
@@ -172,16 +173,4 @@ async function measure(model, inputs, runs) {
   const start = performance.now();
   for (let i = 0; i < runs; i++) await model.run(inputs);
   return performance.now() - start;
-}
-
-/** Milliseconds by which the clock advances at least: browsers coarsen it to 0.005 to 1. */
-export function resolution() {
-  let least = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < 5; i++) {
-    const start = performance.now();
-    let now = start;
-    while (now === start) now = performance.now();
-    least = Math.min(least, now - start);
-  }
-  return least;
 }

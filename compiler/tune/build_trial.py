@@ -1,0 +1,101 @@
+"""Builds what is measured: a function from data to data, for any executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from ..build.build import make_artifact_of
+from ..build.cpu_target import CpuTarget
+from ..build.options import Options
+from ..build.targets import TARGETS
+from ..build.work import Work
+from ..bundle import make_manifest
+from ..choices import DEFAULT, Choices, Replay
+from ..errors import InputError, WebnnCompileError
+from ..ir.nodes import Kernel
+from ..pipeline.lower_model import Lowered
+from ..records.keys import key_of_kernel
+from ..records.tuning_record import Failure
+from ..system.cache import open_cache
+from ..tensor import Tensor
+from .device import Artifact
+from .native_program import NativeProgram
+from .trial_model import piece_of
+
+
+@dataclass(frozen=True, slots=True)
+class TrialChoices:
+    """The choices of each piece's kernels by the piece's path. `refused` collects reasons by piece, `keys` the keys of
+    the kernels as they are compiled, by kernel."""
+
+    paths: tuple[Mapping[str, Any], ...]
+    refused: dict[int, str] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+
+    def kernels(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
+        piece = piece_of(naive.name)
+        if piece is None:
+            return DEFAULT
+        self.keys[naive.name] = key_of_kernel(naive, placements)
+        path = self.paths[piece]
+        return Replay(path, partial(self._refuse, piece)) if path else DEFAULT
+
+    def _refuse(self, piece: int, reason: str) -> None:
+        self.refused.setdefault(piece, reason)
+
+    def layers(self, t: Tensor) -> Choices:
+        return DEFAULT
+
+    def __call__(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
+        return self.kernels(naive, placements)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialJob:
+    """`model` is a `trial_model`, its kernels by `paths`. `key`: what the kernels' key must be, None for layers."""
+
+    target: str
+    model: Lowered
+    paths: tuple[Mapping[str, Any], ...]
+    options: Options
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltTrial:
+    """`artifact` is None where nothing is left to measure. `failures` are by piece."""
+
+    artifact: Artifact | None
+    failures: Mapping[int, tuple[Failure, str]]
+
+
+def build_trial(job: TrialJob) -> BuiltTrial:
+    """Never raises what a candidate causes: a compiler's error is the failure of all pieces."""
+    choices = TrialChoices(job.paths)
+    try:
+        artifact = _build(job, choices)
+    except WebnnCompileError as error:
+        kind: Failure = "limits" if isinstance(error, InputError) else "build"
+        return BuiltTrial(None, {i: (kind, str(error)) for i in range(len(job.paths))})
+    failures: dict[int, tuple[Failure, str]] = {i: ("illegal", why) for i, why in choices.refused.items()}
+    if job.key is not None:
+        for kernel, key in choices.keys.items():
+            piece = piece_of(kernel)
+            if key != job.key and piece is not None:
+                failures[piece] = ("build", "by itself it is another kernel than in the model")
+    return BuiltTrial(artifact, failures)
+
+
+def _build(job: TrialJob, choices: TrialChoices) -> Artifact:
+    row = TARGETS[job.target]
+    work = Work(
+        "trial", job.options, open_cache(enabled=job.options.cache), lambda _: None, given={job.target: choices}
+    )
+    if isinstance(row, CpuTarget) and row.preference is None:
+        made = NativeProgram(job.model, choices, job.options.threads)
+        made.compile(work.cache)  # into the cache, from which the device compiles it again
+        return replace(made, choices=TrialChoices(job.paths))
+    return make_manifest(make_artifact_of(row, job.model, work))

@@ -1,0 +1,53 @@
+"""What the tuner needs of a device: models are loaded, run and timed there. How they get there is not its concern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..bundle import Manifest
+from .native_program import NativeProgram
+
+Array = np.ndarray
+Artifact = Manifest | NativeProgram
+"""A compiled model: the manifest of a bundle, or kernels for this machine."""
+
+
+class DeviceError(Exception):
+    """A call on a device failed: `kind` is "device" (it could not do it: the message says why), "timeout" or "lost"."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class LoadedModel(Protocol):
+    """All raise DeviceError. `deadline` is in seconds."""
+
+    def run(self, inputs: Mapping[str, Array], *, deadline: float) -> Mapping[str, Array]: ...
+
+    def profile(self, inputs: Mapping[str, Array], *, repeat: int, deadline: float) -> Sequence[Mapping[str, Any]]:
+        """Of each kernel of a run, in order, `name` and `ms`, the mean of `repeat` launches."""
+        ...
+
+    def unload(self) -> None: ...
+
+
+class Device(Protocol):
+    """`name` says in records where a time was measured, `clock` is its resolution in milliseconds. `variants` are
+    those of the wasm module that it runs, the preferred one first."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def clock(self) -> float: ...
+    @property
+    def variants(self) -> tuple[str, ...]: ...
+
+    def load(self, made: Artifact, *, deadline: float) -> LoadedModel:
+        """Raises DeviceError. After a timeout or a loss this waits for the device to come back."""
+        ...
+
+    def close(self) -> None: ...

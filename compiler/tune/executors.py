@@ -1,0 +1,32 @@
+"""Who builds candidates: processes beside the measurements, or this one where there are none."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from typing import Any, TypeVar
+
+from ..build.compile_ahead import count_cores, follow_parent
+
+T = TypeVar("T")
+
+
+class SerialExecutor(Executor):
+    """Calls a function when it is submitted."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def open_executor(processes: int | None = None) -> Executor:
+    """So many processes, by default one less than there are cores, but one at least; 0: this one."""
+    count = max(1, count_cores() - 1) if processes is None else processes
+    if count == 0:
+        return SerialExecutor()
+    return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=follow_parent)

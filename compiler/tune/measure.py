@@ -1,0 +1,133 @@
+"""Measures the pieces of a trial beside each other, on a device whose clock is coarse and whose machine is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from ..build.verify import largest_error
+from ..records.tuning_record import Failure
+from .device import LoadedModel
+from .trial_model import piece_of
+
+Array = np.ndarray
+
+WARMUP = 1
+RESOLUTIONS = 100
+"""Of the clock's resolution so many make a measurement: it then errs by at most 1%."""
+LONGEST = 400.0
+"""Milliseconds of one batch of launches of all pieces together, unless single ones take longer."""
+MOST_REPEATS = 2000
+FEWEST_ROUNDS, MOST_ROUNDS = 3, 15
+TIGHT = 0.01
+"""A ratio is known when its median is known so well."""
+CONTENDER = 1.05
+"""Only candidates within this factor of the best one need tight ratios."""
+DISTURBED = 1.5
+"""A round in which the default takes so many times its least time says nothing: a throttled or shared machine."""
+PATIENCE = 60.0
+"""Seconds for a call beyond what it should take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`ms` of a launch of the piece and `base` of the first piece, in the same rounds."""
+
+    ms: float
+    base: float
+
+    @property
+    def ratio(self) -> float:
+        return self.ms / self.base
+
+
+Outcome = Measured | tuple[Failure, str]
+
+
+def measure_trial(
+    model: LoadedModel,
+    inputs: Mapping[str, Array],
+    check: Callable[[Mapping[str, Array]], Mapping[int, str]],
+    clock: float,
+) -> dict[int, Outcome]:
+    """Of each piece its time, in turns with that of piece 0; of one whose results are wrong, by `check`, that. `clock`
+    is the resolution in milliseconds. Raises DeviceError."""
+    wrong = check(model.run(inputs, deadline=PATIENCE))
+    rounds = _rounds(model, inputs, clock)
+    found: dict[int, Outcome] = {}
+    base = [r[0] for r in rounds]
+    for piece in rounds[0]:
+        if piece in wrong:
+            found[piece] = ("wrong", wrong[piece])
+            continue
+        ratio = median(r[piece] / r[0] for r in rounds)
+        found[piece] = Measured(median(base) * ratio, median(base))
+    return found
+
+
+def check_results(results: Mapping[str, Array], reference: Mapping[str, Array], tolerance: float) -> dict[int, str]:
+    """The pieces whose results differ from the reference by more than `tolerance`, relative to its largest element.
+    `reference` is by the name of the tensor, `results` by that of the piece and the tensor; intermediate results of a
+    layer that not all candidates have are passed over."""
+    wrong: dict[int, str] = {}
+    for name, value in results.items():
+        piece, _, tensor = name.partition("_")
+        if tensor not in reference:
+            continue
+        error = largest_error(value, reference[tensor])
+        if not error <= tolerance:
+            wrong[int(piece)] = f"{tensor} errs by {error:.3g}"
+    return wrong
+
+
+def _rounds(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> list[dict[int, float]]:
+    """Times of the pieces by round, of those rounds that were not disturbed."""
+    once = _profile(model, inputs, 1, PATIENCE)
+    for _ in range(WARMUP):
+        once = _profile(model, inputs, 1, PATIENCE)
+    shortest, together = max(min(once.values()), clock / 10), sum(once.values())
+    repeat = min(RESOLUTIONS * clock / shortest, LONGEST / max(together, clock), MOST_REPEATS)
+    repeat = max(1, round(repeat))
+    deadline = PATIENCE + together * repeat / 100
+    rounds: list[dict[int, float]] = []
+    disturbed = 0
+    while len(rounds) < MOST_ROUNDS and disturbed < MOST_ROUNDS:
+        rounds.append(_profile(model, inputs, repeat, deadline))
+        least = min(r[0] for r in rounds)
+        kept = [r for r in rounds if r[0] <= DISTURBED * least]
+        disturbed += len(rounds) - len(kept)
+        rounds = kept
+        if len(rounds) >= FEWEST_ROUNDS and _is_settled(rounds):
+            break
+    return rounds
+
+
+def _is_settled(rounds: Sequence[Mapping[int, float]]) -> bool:
+    """Whether the ratios of all pieces that may be the best are known."""
+    ratios = {piece: [r[piece] / r[0] for r in rounds] for piece in rounds[0]}
+    best = min(median(found) for found in ratios.values())
+    return all(
+        _interval(found) <= TIGHT * median(found)
+        for found in ratios.values()
+        if median(found) - _interval(found) <= CONTENDER * best
+    )
+
+
+def _interval(values: Sequence[float]) -> float:
+    """The standard error of the median, by the median of deviations: 1.4826 * 1.2533 of it over the root of the
+    number, as of normal distributions."""
+    middle = median(values)
+    return float(1.858 * median(abs(v - middle) for v in values) / len(values) ** 0.5)
+
+
+def _profile(model: LoadedModel, inputs: Mapping[str, Array], repeat: int, deadline: float) -> dict[int, float]:
+    """Milliseconds by piece."""
+    found: dict[int, float] = {}
+    for step in model.profile(inputs, repeat=repeat, deadline=deadline):
+        piece = piece_of(str(step["name"]))
+        if piece is not None:
+            found[piece] = found.get(piece, 0.0) + float(step["ms"])
+    return found

@@ -1,0 +1,83 @@
+"""Kernels for this machine's processor, each timed by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..native.jit import host_target
+from ..native.model import NativeModel
+from ..pipeline.compile_for import KernelChoices, compile_for, default_choices
+from ..pipeline.lower_model import Lowered
+from ..program.program import check_inputs, read_tensor, segment_entry, write_tensor
+from ..system.cache import Cache
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class NativeProgram:
+    """A lowered model and the choices of its kernels."""
+
+    lowered: Lowered
+    choices: KernelChoices = default_choices
+    threads: int = 1
+
+    def compile(self, cache: Cache | None) -> TimedModel:
+        made = compile_for(self.lowered, host_target(), cache=cache, choices=self.choices)
+        each = tuple((i, i + 1) for i in range(len(made.steps)))
+        return TimedModel(NativeModel(replace(made, segments=each), self.threads, cache))
+
+
+class TimedModel:
+    """A native model of which each step is a function: a LoadedModel."""
+
+    def __init__(self, model: NativeModel) -> None:
+        self._model = model
+        self._entries = [segment_entry(i) for i in range(len(model.program.segments))]
+
+    def run(self, inputs: Mapping[str, Array], *, deadline: float = 0) -> dict[str, Array]:
+        self._write(inputs)
+        for entry in self._entries:
+            self._model.call(entry)
+        return {s.name: read_tensor(self._model.arena, s) for s in self._model.program.outputs}
+
+    def profile(self, inputs: Mapping[str, Array], *, repeat: int, deadline: float = 0) -> list[dict[str, Any]]:
+        self._write(inputs)
+        found = []
+        for entry, step in zip(self._entries, self._model.program.steps, strict=True):
+            start = time.perf_counter()
+            for _ in range(repeat):
+                self._model.call(entry)
+            found.append({"name": step.name, "ms": (time.perf_counter() - start) * 1e3 / repeat})
+        return found
+
+    def unload(self) -> None:
+        pass
+
+    def _write(self, inputs: Mapping[str, Array]) -> None:
+        check_inputs(self._model.program.inputs, inputs)
+        for spec in self._model.program.inputs:
+            write_tensor(self._model.arena, spec, inputs[spec.name])
+
+
+class NativeDevice:
+    """This machine's processor."""
+
+    clock = 1e-4
+    variants = ()
+
+    def __init__(self, name: str, cache: Cache) -> None:
+        self.name = name
+        self._cache = cache
+
+    def load(self, made: Any, *, deadline: float = 0) -> TimedModel:
+        assert isinstance(made, NativeProgram)
+        return made.compile(self._cache)
+
+    def close(self) -> None:
+        pass

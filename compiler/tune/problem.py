@@ -1,0 +1,186 @@
+"""A model on a target as the search sees it: its kernels and layers, and what is built of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..build.build import make_artifact_of
+from ..build.compile_target import CompileTarget
+from ..build.cpu_target import CpuTarget
+from ..build.device_target import DeviceTarget
+from ..build.optimise_model import Optimised, import_graph, optimise_model
+from ..build.options import Options
+from ..build.targets import TARGETS
+from ..build.work import Work
+from ..bundle import make_manifest
+from ..choices import DEFAULT, Choices, Decision
+from ..errors import InputError
+from ..ir.nodes import Kernel
+from ..pipeline.lower_model import Lowered
+from ..pipeline.weights import Weights
+from ..records.keys import key_of_kernel, key_of_layer
+from ..records.recorded_choices import Best, RecordedChoices
+from ..system.cache import Cache, open_cache
+from ..system.printable import printable
+from ..tensor import Tensor
+from .device import Artifact
+from .native_program import NativeProgram
+from .trial_model import Piece, kernel_of, piece_of, trial_model
+from .walk import Path as Candidate
+from .walk import Walk, first
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTask:
+    """A distinct kernel: `naive` as it is scheduled, over parameters with `placements`; the numbers of all groups of
+    the model that launch it, and the first of them by itself."""
+
+    key: str
+    name: str
+    naive: Kernel
+    placements: tuple[Any, ...]
+    groups: tuple[int, ...]
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTask:
+    """Distinct decisions about a tensor, with their options along the `path` that was walked; `nodes` are those of each
+    of the layers."""
+
+    key: str
+    name: str
+    decisions: Mapping[str, Decision]
+    nodes: tuple[frozenset[str], ...]
+
+
+@dataclass(slots=True)
+class _LayerWalks:
+    """Choices of layers by key, with what was decided."""
+
+    given: Mapping[str, Candidate]
+    walks: dict[str, Walk] = field(default_factory=dict)
+    tensors: dict[str, list[Tensor]] = field(default_factory=dict)
+
+    def layers(self, t: Tensor) -> Choices:
+        key = key_of_layer(t)
+        walk = self.walks.setdefault(key, Walk(self.given.get(key, {}), first))
+        of = self.tensors.setdefault(key, [])
+        if all(t.name != other.name for other in of):
+            of.append(t)
+        return walk
+
+    def kernels(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
+        return DEFAULT
+
+
+@dataclass(slots=True)
+class _Listing:
+    """Default choices, with the kernels that they are of by name."""
+
+    seen: dict[str, tuple[Kernel, tuple[Any, ...]]] = field(default_factory=dict)
+
+    def kernels(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
+        self.seen[naive.name] = naive, tuple(placements)
+        return DEFAULT
+
+    def layers(self, t: Tensor) -> Choices:
+        return DEFAULT
+
+
+class Problem:
+    """Raises InputError and UnsupportedError as a build does."""
+
+    def __init__(self, model: Path, target: str, options: Options) -> None:
+        self.row = _row(target)
+        self.target, self.options = target, options
+        self.name = printable(model.name)
+        self.cache: Cache = open_cache(enabled=options.cache)
+        self._work = Work(printable(model.stem), options, self.cache, lambda _: None)
+        self._optimised: Optimised = optimise_model(import_graph(model, self._work), self._work)
+
+    @property
+    def fills_halos(self) -> bool:
+        """Whether kernels write the halos of their results, as the layout policy of the target says."""
+        if isinstance(self.row, DeviceTarget):
+            return self.row.backend(self.options, lambda *_: None).layouts.fill_halos
+        return True
+
+    def lower(self, layers: Mapping[str, Candidate] | None = None) -> tuple[Lowered, list[LayerTask]]:
+        """The model's kernels by candidates for its layers, by their keys; and its layers as they were then walked."""
+        walks = _LayerWalks(layers or {})
+        lowered = self.row.lower(self._optimised, self._with(walks))
+        origins = self._optimised.tensors.origins
+        by_buffer = {t.buffer: set(o.nodes) for t, o in origins.items()} | {
+            t.buffer: set(o.nodes) for t, o in lowered.tensors.origins.items()
+        }
+        tasks = []
+        for key, walk in walks.walks.items():
+            nodes = tuple(frozenset(by_buffer.get(t.buffer, ())) for t in walks.tensors[key])
+            if walk.decisions and all(nodes):
+                tasks.append(LayerTask(key, walks.tensors[key][0].name, dict(walk.decisions), nodes))
+        return lowered, tasks
+
+    def kernel_tasks(self, lowered: Lowered) -> list[KernelTask]:
+        """The distinct kernels that the target runs itself."""
+        found: dict[str, KernelTask] = {}
+        for group, (naive, placements) in self._kernels(lowered).items():
+            key = key_of_kernel(naive, placements)
+            known = found.get(key)
+            if known is None:
+                piece = self.piece(lowered, (group,))
+                name = lowered.kernels[group].name
+                found[key] = KernelTask(key, name, naive, placements, (group,), piece)
+            else:
+                found[key] = replace(known, groups=(*known.groups, group))
+        return list(found.values())
+
+    def piece(self, lowered: Lowered, groups: tuple[int, ...]) -> Piece:
+        """Kernels of the model, without the rest of it."""
+        alone = trial_model([Piece(lowered, groups)], fill_halo=self.fills_halos)
+        own = tuple(i for i, k in enumerate(alone.kernels) if piece_of(k.name) is not None)
+        return Piece(alone, own)
+
+    def layer_piece(self, lowered: Lowered, task: LayerTask) -> Piece:
+        """The kernels that compute the first layer of a task."""
+        groups = tuple(i for i, g in enumerate(lowered.groups) if task.nodes[0] & set(g.origin.nodes))
+        return self.piece(lowered, groups)
+
+    def whole(self, lowered: Lowered, chosen: Mapping[str, Candidate]) -> Artifact:
+        """The whole model, kernels by candidates by key. Kernels are named by `group_of`."""
+        renamed = _named_by_group(lowered)
+        best = {key: Best(path, 1.0, 0.0, (), "", {}) for key, path in chosen.items()}
+        recorded = RecordedChoices(best)
+        if isinstance(self.row, CpuTarget) and self.row.preference is None:
+            return NativeProgram(renamed, recorded.kernels, self.options.threads)
+        return make_manifest(make_artifact_of(self.row, renamed, self._with(recorded)))
+
+    def _kernels(self, lowered: Lowered) -> dict[int, tuple[Kernel, tuple[Any, ...]]]:
+        """By group, the kernel that is scheduled, and its placements."""
+        if not isinstance(self.row, DeviceTarget):
+            return {i: (k, ()) for i, k in enumerate(lowered.kernels)}
+        listing = _Listing()
+        self.row.compile_program(_named_by_group(lowered), Weights(), self._with(listing))
+        return {group: found for name, found in listing.seen.items() if (group := group_of(name)) is not None}
+
+    def _with(self, choices: Any) -> Work:
+        return replace(self._work, given={self.target: choices})
+
+
+group_of = piece_of
+"""The number of the group of a kernel of `Problem.whole`."""
+
+
+def _named_by_group(lowered: Lowered) -> Lowered:
+    kernels = (replace(k, name=kernel_of(i, 0)) for i, k in enumerate(lowered.kernels))
+    return replace(lowered, kernels=tuple(kernels))
+
+
+def _row(target: str) -> CompileTarget:
+    rows = [t.name for t in TARGETS.values() if not isinstance(t, CpuTarget) or (t.facts and t.tuned_as is None)]
+    if target not in rows:
+        raise InputError(f"--target {target}: choose one of {', '.join(rows)}")
+    return TARGETS[target]

@@ -1,0 +1,163 @@
+"""The next candidates of a search: at random, then by mutation and crossover of the best, as a cost model prefers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from ..choices import Choices
+from ..errors import ScheduleError
+from .cost_model import predict
+from .walk import Path, Pick, Walk, first
+
+Probe = Callable[[Choices], str]
+"""Schedules a kernel; the result's hash. Raises ScheduleError."""
+
+RANDOM = 16
+"""Candidates at random before evolution starts."""
+PARENTS = 8
+POOL = 24
+"""Candidates from which the cost model takes a batch."""
+HOPELESS = 2.0
+"""Candidates that are predicted to take so many times the best one's time are not built."""
+SMALL = 64
+"""A space of at most so many candidates is gone through from its start."""
+ATTEMPTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a search knows: ratios to the default by candidate, None for one that failed or is being measured. `pick`
+    decides what a walk starts with, `fixed` names decisions that are not searched; the space is known to be `large`."""
+
+    tried: tuple[tuple[Path, float | None], ...] = ()
+    hashes: frozenset[str] = frozenset()
+    pick: Pick = first
+    fixed: frozenset[str] = frozenset()
+    large: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Legal candidates with their hashes, and whether the space holds no more. `illegal` candidates are not tried
+    again."""
+
+    candidates: tuple[tuple[Path, str], ...]
+    illegal: tuple[tuple[Path, str], ...]
+    exhausted: bool
+    large: bool
+
+
+def name_of(path: Path) -> str:
+    """The candidate as text."""
+    return json.dumps(path, sort_keys=True)
+
+
+def propose(probe: Probe, history: History, count: int, random: Random) -> Proposal:
+    """At most `count` candidates that differ from all tried ones in their code."""
+    search = _Search(probe, history, random)
+    small = None if history.large else search.all_of_small_space()
+    if small is not None:
+        return Proposal(tuple(small[:count]), tuple(search.illegal), len(small) <= count, False)
+    measured = [(path, ratio) for path, ratio in history.tried if ratio is not None]
+    pool: list[tuple[Path, str]] = []
+    wanted = count if len(measured) < RANDOM else POOL
+    for walk in search.walks(measured):
+        found = search.probe(walk)
+        if found is not None:
+            pool.append(found)
+        if len(pool) >= wanted:
+            break
+    predicted = predict(measured, [path for path, _ in pool])
+    best = min((ratio for _, ratio in measured), default=1.0)
+    order = sorted(range(len(pool)), key=lambda i: predicted[i])
+    hopeful = [pool[i] for i in order if predicted[i] <= HOPELESS * best]
+    return Proposal(tuple(hopeful[:count]), tuple(search.illegal), not pool, True)
+
+
+class _Search:
+    def __init__(self, probe: Probe, history: History, random: Random) -> None:
+        self._probe, self._history, self._random = probe, history, random
+        self._names = {name_of(path) for path, _ in history.tried}
+        self._hashes = set(history.hashes)
+        self.illegal: list[tuple[Path, str]] = []
+
+    def probe(self, walk: Walk) -> tuple[Path, str] | None:
+        """The candidate of a walk, if it is legal and new."""
+        try:
+            found = self._probe(walk)
+        except ScheduleError as error:
+            if self._is_new(walk.path):
+                self.illegal.append((walk.path, str(error)))
+            return None
+        if not self._is_new(walk.path) or found in self._hashes:
+            return None
+        self._hashes.add(found)
+        return walk.path, found
+
+    def _is_new(self, path: Path) -> bool:
+        name = name_of(path)
+        new = name not in self._names
+        self._names.add(name)
+        return new
+
+    def all_of_small_space(self) -> list[tuple[Path, str]] | None:
+        """All new candidates, in order, of a space that is small; None for a large one."""
+        found: list[tuple[Path, str]] = []
+        given: dict[str, Any] | None = {}
+        for _ in range(SMALL):
+            walk = Walk(given or {}, self._history.pick, self._history.fixed)
+            candidate = self.probe(walk)
+            if candidate is not None:
+                found.append(candidate)
+            given = _next_path(walk, self._history.pick)
+            if given is None:
+                return found
+        return None
+
+    def walks(self, measured: Sequence[tuple[Path, float]]) -> Iterator[Walk]:
+        """Random ones, until enough are measured; then children of the best."""
+        fixed = self._history.fixed
+        ranked = sorted(measured, key=lambda m: m[1])
+        parents = [path for path, _ in ranked[:PARENTS]]
+        for _ in range(ATTEMPTS):
+            chance = self._random.random()
+            if len(measured) < RANDOM or chance < 0.1:
+                yield Walk({}, self._any, fixed)
+            elif chance < 0.35 and len(parents) > 1:
+                yield Walk(self._cross(*self._random.sample(parents, 2)), self._any, fixed)
+            else:
+                yield Walk(self._mutate(self._random.choice(parents)), self._any, fixed)
+
+    def _any(self, _: str, options: Sequence[Any]) -> Any:
+        return self._random.choice(options)
+
+    def _mutate(self, parent: Path) -> Path:
+        """Without one, two or three of its decisions, which are then made anew."""
+        names = list(parent)
+        dropped = set(self._random.sample(names, min(len(names), self._random.choice((1, 1, 1, 2, 2, 3)))))
+        return {name: option for name, option in parent.items() if name not in dropped}
+
+    def _cross(self, one: Path, other: Path) -> Path:
+        return {
+            name: (one if name not in other or (name in one and self._random.random() < 0.5) else other)[name]
+            for name in (*one, *(n for n in other if n not in one))
+        }
+
+
+def _next_path(walk: Walk, pick: Pick) -> dict[str, Any] | None:
+    """The decisions that lead to the next leaf of the tree in order; None after the last. A decision's first option is
+    the one that `pick` takes."""
+    names = list(walk.decisions)
+    for at in reversed(range(len(names))):
+        decision = walk.decisions[names[at]]
+        order = [pick(names[at], decision.options)]
+        order += [o for o in decision.options if o != order[0] or type(o) is not type(order[0])]
+        position = order.index(decision.chosen)
+        if position + 1 < len(order):
+            before: Mapping[str, Any] = {n: walk.decisions[n].chosen for n in names[:at]}
+            return {**before, names[at]: order[position + 1]}
+    return None
