@@ -97,9 +97,9 @@ def measure_here(job: Job) -> dict[str, Any]:
 def open_page(browser: str) -> Any:
     """The page of benchmarks/page in a fresh browser, cross-origin isolated, and the browser's version."""
     sys.path.insert(0, str(ROOT / "e2e"))
-    from browsers import launch
     from playwright.sync_api import sync_playwright
     from server import ISOLATION, serve
+    from webnn_compile.rpc.browsers import launch
 
     with (
         serve(ROOT, headers=ISOLATION) as site,

@@ -37,8 +37,8 @@ def serve_page(folder: Path, port: int) -> None:
 
 def check_page(folder: Path) -> bool:
     """Clicks every sample and draws a seven, prints what the page reads; whether all of it is right."""
-    from browsers import launch
     from playwright.sync_api import sync_playwright
+    from webnn_compile.rpc.browsers import launch
 
     with serve(folder) as site, sync_playwright() as playwright, launch(playwright, "chromium") as browser:
         page = browser.new_page()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsers import BrowserMissing
 from compiled import PAGES
 from devices import DEVICES
 from digits import compile_digits
@@ -17,6 +16,7 @@ from server import Site, serve
 from shared_pages import SharedPages
 from tiny_artifact import tiny_artifact
 from webnn_compile.bundle import write_bundle
+from webnn_compile.rpc.browsers import BrowserMissing
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
-from browsers import BrowserName, launch
 from playwright.sync_api import Browser, Error, Page, Playwright
+from webnn_compile.rpc.browsers import BrowserName, launch
 
 
 class SharedPages:

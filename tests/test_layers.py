@@ -46,7 +46,8 @@ ALLOWED: dict[str, set[str]] = {
     | {"records"}
     | {"bundle", "codegen", "graph", "frontends", "tensor", "pipeline", "device"},
     "compile_model": CORE | BACKENDS | {"records"} | {"graph", "frontends", "tensor", "pipeline", "device", "build"},
-    "cli": {"errors", "program", "system", "records", "build", RPC},
+    "tune": CORE | {"bundle", "native", "graph", "tensor", "schedule", "pipeline", "records", "device", "build"},
+    "cli": {"errors", "program", "system", "records", "build", "tune", RPC},
 }
 """What each part may import besides itself. Only `__init__` and `__main__` stand above."""
 

@@ -27,6 +27,11 @@ def host_target() -> Target:
     return Target("native", lanes=4, registers=15, fused=False)
 
 
+def cpu_name() -> str:
+    """LLVM's name of this machine's processor."""
+    return str(llvm.get_host_cpu_name())
+
+
 def _machine() -> llvm.TargetMachine:
     """A new target machine: each JIT owns its own."""
     llvm.initialize_native_target()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..native.jit import host_target
+from ..native.jit import cpu_name, host_target
 from ..native.model import NativeModel
 from ..pipeline.compile_for import KernelChoices, compile_for, default_choices
 from ..pipeline.lower_model import Lowered
@@ -71,9 +71,12 @@ class NativeDevice:
     clock = 1e-4
     variants = ()
 
-    def __init__(self, name: str, cache: Cache) -> None:
-        self.name = name
+    def __init__(self, threads: int, cache: Cache) -> None:
+        self.name = f"{cpu_name()}{f', {threads} threads' if threads > 1 else ''}"
         self._cache = cache
+
+    def show(self, status: object) -> None:
+        """There is no page."""
 
     def load(self, made: Any, *, deadline: float = 0) -> TimedModel:
         assert isinstance(made, NativeProgram)

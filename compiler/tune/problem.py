@@ -95,12 +95,24 @@ class Problem:
     """Raises InputError and UnsupportedError as a build does."""
 
     def __init__(self, model: Path, target: str, options: Options) -> None:
-        self.row = _row(target)
+        if target not in TUNED:
+            raise InputError(f"target {target!r} cannot be tuned; choose one of {', '.join(TUNED)}")
+        self.row = TARGETS[target]
         self.target, self.options = target, options
         self.name = printable(model.name)
         self.cache: Cache = open_cache(enabled=options.cache)
         self._work = Work(printable(model.stem), options, self.cache, lambda _: None)
         self._optimised: Optimised = optimise_model(import_graph(model, self._work), self._work)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether kernels run on this machine's processor."""
+        return isinstance(self.row, CpuTarget) and self.row.preference is None
+
+    def use_variants(self, variants: tuple[str, ...]) -> None:
+        """Of the wasm module build these alone: those that the device runs."""
+        self.options = replace(self.options, variants=variants or self.options.variants)
+        self._work = replace(self._work, options=self.options)
 
     @property
     def fills_halos(self) -> bool:
@@ -154,7 +166,7 @@ class Problem:
         renamed = _named_by_group(lowered)
         best = {key: Best(path, 1.0, 0.0, (), "", {}) for key, path in chosen.items()}
         recorded = RecordedChoices(best)
-        if isinstance(self.row, CpuTarget) and self.row.preference is None:
+        if self.is_native:
             return NativeProgram(renamed, recorded.kernels, self.options.threads)
         return make_manifest(make_artifact_of(self.row, renamed, self._with(recorded)))
 
@@ -179,8 +191,9 @@ def _named_by_group(lowered: Lowered) -> Lowered:
     return replace(lowered, kernels=tuple(kernels))
 
 
-def _row(target: str) -> CompileTarget:
-    rows = [t.name for t in TARGETS.values() if not isinstance(t, CpuTarget) or (t.facts and t.tuned_as is None)]
-    if target not in rows:
-        raise InputError(f"--target {target}: choose one of {', '.join(rows)}")
-    return TARGETS[target]
+def _is_tuned(row: CompileTarget) -> bool:
+    return not isinstance(row, CpuTarget) or (row.facts is not None and row.tuned_as is None)
+
+
+TUNED = tuple(t.name for t in TARGETS.values() if _is_tuned(t))
+"""The targets that can be tuned."""

@@ -2,6 +2,7 @@
 
 import { browserFacts } from './browser_facts.js';
 import { runRequests } from './run_requests.js';
+import { showSearch } from './show_search.js';
 import { stayConnected } from './socket.js';
 
 /** @param {string} id */
@@ -68,6 +69,7 @@ async function start() {
       element('task').textContent = task || 'nothing';
       element('calls').textContent = String(calls);
     },
+    (status) => showSearch(element('search'), status),
   );
   const url = new URL('/socket', location.href);
   url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';

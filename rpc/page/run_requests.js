@@ -9,6 +9,21 @@ import { resolution } from './browser_facts.js';
 /** @typedef {import('../../runtime-js/model.js').Model} Model */
 /** @typedef {{ header: Header, parts?: Uint8Array[] }} Answer */
 
+/**
+ * @typedef {object} Status of a search: `gain` is the model's time in units of the default's, `points` its history by
+ *   trials, `left` the seconds left.
+ * @property {string} model
+ * @property {string} target
+ * @property {string} phase
+ * @property {string} task
+ * @property {number} trials
+ * @property {number} of
+ * @property {number} failed
+ * @property {number} gain
+ * @property {number | null} left
+ * @property {[number, number][]} points
+ */
+
 /** Of the timer's resolution so many make a measurement: it then errs by at most 1%. */
 const RESOLUTIONS = 100;
 const MOST_IN_BATCH = 10_000;
@@ -17,8 +32,9 @@ const MOST_IN_BATCH = 10_000;
  * Answers requests one after the other.
  * @param {(sha256: string) => string} locate the address of a stored file
  * @param {(task: string) => void} notify told what is being done, '' where nothing is
+ * @param {(status: Status) => void} show the status of a search that a client makes here
  */
-export function runRequests(locate, notify) {
+export function runRequests(locate, notify, show) {
   /** @type {Map<number, Model>} */
   const models = new Map();
   let last = 0;
@@ -46,6 +62,10 @@ export function runRequests(locate, notify) {
       const { repeat = 1 } = message.header;
       const profile = await use(message.header).profile(unpack(message), { repeat, signal: life.signal });
       return { header: { profile } };
+    },
+    async show({ header }) {
+      show(header.status);
+      return { header: {} };
     },
     async unload({ header }) {
       const model = models.get(header.model);

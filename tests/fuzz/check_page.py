@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-from browsers import BrowserMissing, launch
 from compiled import PAGES
 from fuzz.case import Case, Outcome
 from fuzz.draw_page import SILENCE, PageCase, draw_page
@@ -25,6 +24,7 @@ from playwright.sync_api import Browser, sync_playwright
 from server import ISOLATION, Site, serve
 from webnn_compile.build.build import build
 from webnn_compile.build.options import Options
+from webnn_compile.rpc.browsers import BrowserMissing, launch
 
 WEIGHTS = {"w": random((1024,), 1), "b": random((1024,), 2)}
 PATIENCE = 20_000

@@ -1,6 +1,6 @@
-"""Headless Chromium and Firefox, those of the machine or Playwright's own.
+"""Chromium and Firefox by Playwright, those of the machine or Playwright's own.
 
-Also for scripts: `with sync_playwright() as p, launch(p, "chromium") as browser: browser.new_page().goto(url)`.
+`with sync_playwright() as p, launch(p, "chromium") as browser: browser.new_page().goto(url)`
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CHROMIUM_FLAGS = (
     "--enable-unsafe-swiftshader",  # WebGL and WebGPU in software where there is no GPU
     "--enable-unsafe-webgpu",
 )
-_FIREFOX_PREFERENCES = {
+_FIREFOX_PREFERENCES: dict[str, str | float | bool] = {
     "dom.webgpu.enabled": True,
     "gfx.webgpu.ignore-blocklist": True,
     "webgl.force-enabled": True,
@@ -43,8 +43,8 @@ class BrowserMissing(Exception):
 
 
 @contextlib.contextmanager
-def launch(playwright: Playwright, name: BrowserName) -> Iterator[Browser]:
-    """One headless browser, closed at the end of the block.
+def launch(playwright: Playwright, name: BrowserName, *, headed: bool = False) -> Iterator[Browser]:
+    """One browser, headless unless `headed`, closed at the end of the block.
 
     The environment variable CHROMIUM or FIREFOX names an executable; else Playwright's own browser where it is
     installed, else one from the PATH. BrowserMissing where there is none.
@@ -60,16 +60,19 @@ def launch(playwright: Playwright, name: BrowserName) -> Iterator[Browser]:
             )
     if name == "chromium":
         # A stock Chromium goes headless by its own flag: Playwright's option would ask for another executable.
-        flags = _CHROMIUM_FLAGS if own else ("--headless=new", *_CHROMIUM_FLAGS)
-        browser = playwright.chromium.launch(executable_path=executable, headless=own, args=list(flags))
+        flags = _CHROMIUM_FLAGS if own or headed else ("--headless=new", *_CHROMIUM_FLAGS)
+        browser = playwright.chromium.launch(executable_path=executable, headless=own and not headed, args=list(flags))
         with contextlib.closing(browser):
             yield browser
         return
-    with _display() as environment:
+    with contextlib.nullcontext(dict(os.environ)) if headed else _display() as environment:
         # A stock Firefox has no patches of Playwright's: it is driven by WebDriver BiDi.
-        stock = {} if own else {"channel": "moz-firefox", "executable_path": executable}
         browser = playwright.firefox.launch(
-            headless=True, firefox_user_prefs=_FIREFOX_PREFERENCES, env=environment, **stock
+            channel=None if own else "moz-firefox",
+            executable_path=executable,
+            headless=not headed,
+            firefox_user_prefs=_FIREFOX_PREFERENCES,
+            env={**environment},
         )
         with contextlib.closing(browser):
             yield browser

@@ -1,0 +1,147 @@
+"""A leased tab as a device of the tuner, and a browser that is started to be one."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ..errors import InputError
+from ..tune.device import Artifact, DeviceError
+from ..tune.tuner import Status
+
+if TYPE_CHECKING:
+    from webnn_compile.rpc.client import DeviceInfo, LeasedDevice, RemoteModel, Session
+
+Array = np.ndarray
+T = TypeVar("T")
+
+REJOIN = 60.0
+"""Seconds in which a tab that was lost must come back."""
+
+
+class RemoteDevice:
+    """The device `wanted` ("any" for whichever has the backend) of a broker, leased again when it was lost. `restart`
+    brings back a browser of our own, the only device of its broker, after it was lost or did not answer."""
+
+    def __init__(
+        self,
+        session: Session,
+        wanted: str,
+        backend: str,
+        options: Mapping[str, Any],
+        wait: float,
+        restart: Callable[[], None] | None = None,
+    ) -> None:
+        """Raises RpcError where no such device is free within `wait` seconds."""
+        self._session, self._backend = session, backend
+        self._options, self._restart = {**options, "backend": backend}, restart
+        self._device: LeasedDevice | None = session.lease(wanted, backend, timeout=wait)
+        info = self._device.info
+        self._again = info.name if restart is None else wanted
+        self.name = name_of_device(info, backend)
+        self.clock = float(info.facts.get("clock") or 0.1)
+        self.variants = tuple((info.facts.get("wasm") or {}).get("variants") or ("relaxed", "plain"))
+
+    def load(self, made: Artifact, *, deadline: float) -> _Model:
+        device = self._leased()
+        return _Model(self, self._call(lambda: device.load(made, self._options, deadline=deadline)))
+
+    def show(self, status: Status) -> None:
+        """On the device's page."""
+        device = self._device
+        if device is not None:
+            with contextlib.suppress(DeviceError):
+                self._call(lambda: device.call({"op": "show", "status": asdict(status)}, deadline=10))
+
+    def close(self) -> None:
+        if self._device is not None:
+            with contextlib.suppress(DeviceError):
+                self._call(self._device.release)
+
+    def _leased(self) -> LeasedDevice:
+        """Waits for a tab that was lost: it joins again by its name."""
+        if self._device is None:
+            if self._restart is not None:
+                self._restart()
+            end = time.monotonic() + REJOIN
+            while self._device is None:
+                try:
+                    self._device = self._call(lambda: self._session.lease(self._again, self._backend, timeout=REJOIN))
+                except DeviceError:
+                    if time.monotonic() > end:
+                        raise
+                    time.sleep(0.5)
+        return self._device
+
+    def _call(self, call: Callable[[], T]) -> T:
+        from webnn_compile.rpc.client import RpcError
+
+        try:
+            return call()
+        except RpcError as error:
+            kind = {"gone": "lost", "timeout": "timeout", "busy": "timeout"}.get(error.kind, "device")
+            if kind == "lost" or (kind == "timeout" and self._restart is not None):
+                self._device = None
+            raise DeviceError(kind, str(error)) from None
+
+
+class _Model:
+    """A LoadedModel."""
+
+    def __init__(self, device: RemoteDevice, model: RemoteModel) -> None:
+        self._device, self._model = device, model
+
+    def run(self, inputs: Mapping[str, Array], *, deadline: float) -> Mapping[str, Array]:
+        found: Mapping[str, Array] = self._device._call(lambda: self._model.run(inputs, deadline=deadline))
+        return found
+
+    def profile(self, inputs: Mapping[str, Array], *, repeat: int, deadline: float) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._device._call(
+            lambda: self._model.profile(inputs, repeat=repeat, deadline=deadline)
+        )
+        return found
+
+    def unload(self) -> None:
+        self._device._call(self._model.unload)
+
+
+def name_of_device(info: DeviceInfo, backend: str) -> str:
+    """The name of a device in records: browser, and adapter or platform."""
+    browser = str(info.facts.get("browser", "browser"))
+    adapter = (info.facts.get(backend) or {}).get("adapter")
+    return f"{browser}: {adapter}" if adapter else f"{browser} on {info.facts.get('platform', 'this platform')}"
+
+
+@contextlib.contextmanager
+def browser_device(
+    kind: str, backend: str, options: Mapping[str, Any], *, headed: bool = False
+) -> Iterator[RemoteDevice]:
+    """A broker and a browser of our own. Raises InputError where there is no such browser."""
+    from playwright.sync_api import sync_playwright
+    from webnn_compile.rpc.browsers import BrowserMissing, launch
+    from webnn_compile.rpc.client import connect
+    from webnn_compile.rpc.start_broker import start_broker
+
+    with contextlib.ExitStack() as opened:
+        address = opened.enter_context(start_broker())
+        playwright = opened.enter_context(sync_playwright())
+        running = opened.enter_context(contextlib.ExitStack())
+
+        def start() -> None:
+            running.close()
+            page = running.enter_context(launch(playwright, kind, headed=headed)).new_page()
+            page.goto(address.page)
+
+        try:
+            start()
+        except BrowserMissing as error:
+            raise InputError(f"--device browser:{kind}: {error}") from None
+        session = opened.enter_context(connect(address.page))
+        device = RemoteDevice(session, "any", backend, options, REJOIN, start)
+        opened.callback(device.close)
+        yield device

@@ -1,0 +1,43 @@
+"""The progress of a search as a chart: the estimated time of each model by trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import InputError
+from ..records.tuning_record import TuningRecord
+from ..tune.summarise import progress_of
+
+SUFFIXES = (".svg", ".png")
+
+
+def draw_progress(records: Sequence[TuningRecord], file: Path) -> None:
+    """Writes SVG or PNG, as the file's name ends. Raises InputError where it cannot."""
+    if file.suffix not in SUFFIXES:
+        raise InputError(f"--chart {file}: give a name that ends with {' or '.join(SUFFIXES)}")
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError("--chart needs the package matplotlib: pip install 'webnn-compile[tune]'") from None
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "webnn-tune"  # equal records, equal files
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(8, 4.5))
+    for label, points in progress_of(records).items():
+        axis.step([0, *(n for n, _ in points)], [1.0, *(gain for _, gain in points)], where="post", label=label)
+    axis.axhline(1.0, color="#b9c2c9", linewidth=1)
+    axis.set_xlabel("trials")
+    axis.set_ylabel("time of the tuned kernels, by default 1")
+    axis.set_ylim(bottom=0)
+    axis.legend(fontsize="small")
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+    figure.tight_layout()
+    try:
+        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+    except OSError as error:
+        raise InputError(f"--chart {file}: {error.strerror or error}; give another file") from None
+    finally:
+        pyplot.close(figure)

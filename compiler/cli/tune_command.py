@@ -1,0 +1,267 @@
+"""The command line of the tuner: `webnn-tune model.onnx --target wasm`, `webnn-tune show records.jsonl`."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ..build.options import GPU_TILES, PRECISIONS, Options
+from ..errors import InputError, WebnnCompileError
+from ..records.record_file import RecordWriter, read_records
+from ..records.recorded_choices import is_of
+from ..tune.device import Device, DeviceError
+from ..tune.executors import open_executor
+from ..tune.native_program import NativeDevice
+from ..tune.problem import TUNED, Problem
+from ..tune.summarise import Line, summarise
+from ..tune.tuner import Settings, Status, Summary, Tuner
+from .command import FILE, INTERRUPTED, ShapeOption
+from .tune_progress import TuneProgress
+
+PACKAGES = ("websockets", "playwright", "sklearn")
+WAIT = 30.0
+"""Seconds to wait for a device of a broker."""
+
+
+class TimeOption(click.ParamType[float]):
+    """90s, 10m, 1h: seconds."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)?", str(value))
+        if found is None:
+            self.fail(f"{value!r} is not a time such as 90s, 10m or 1h", param, ctx)
+        return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2] or "s"]
+
+
+class _Commands(click.Group):
+    """A first word that is no command is a model."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = [a for a in args if not a.startswith("-")]
+        if words and words[0] not in self.commands:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="webnn-compile")
+def main() -> None:
+    """Find faster schedules for a model's kernels by measuring them on the device that will run it.
+
+    \b
+    webnn-tune model.onnx --target wasm --device browser:chromium --time-budget 10m
+    webnn-compile model.onnx --out bundle/ --records records.jsonl
+    webnn-tune show records.jsonl
+
+    `webnn-tune run --help` lists the options of the first.
+    """
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except WebnnCompileError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except DeviceError as error:
+        click.echo(f"error: the device was lost: {error}; all measurements so far are in the records", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        click.echo(
+            "interrupted; all measurements so far are in the records: the same command goes on from there", err=True
+        )
+        sys.exit(INTERRUPTED)
+
+
+@main.command()
+@click.argument("model", type=FILE)
+@click.option("--target", type=click.Choice(TUNED), required=True, help="What the kernels are for.")
+@click.option(
+    "--device",
+    metavar="DEVICE",
+    help="browser:chromium or browser:firefox starts one; a name of `webnn-rpc devices`, or any, is a tab that has "
+    "joined --broker. By default browser:chromium; the target native is this machine.",
+)
+@click.option(
+    "--broker",
+    envvar="WEBNN_RPC_BROKER",
+    default="http://127.0.0.1:8765",
+    show_default=True,
+    metavar="URL",
+    help="Of a device by name: the broker's address, with its token or with WEBNN_RPC_TOKEN set.",
+)
+@click.option("--trials", type=click.IntRange(1), default=200, show_default=True, help="Candidates to try at most.")
+@click.option("--time-budget", "seconds", type=TimeOption(), metavar="10m", help="Take no longer than about this.")
+@click.option(
+    "--records",
+    type=FILE,
+    metavar="FILE",
+    default="records.jsonl",
+    show_default=True,
+    help="Where measurements are added; those that are there are not made again.",
+)
+@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="Fix a free shape: input=1x3x224x224.")
+@click.option(
+    "--fast-math", type=click.Choice(["on", "off"]), default="on", show_default=True, help="As webnn-compile's."
+)
+@click.option(
+    "--precision", type=click.Choice(PRECISIONS), default="f32", show_default=True, help="As webnn-compile's."
+)
+@click.option("--gpu-tiles", type=click.Choice(GPU_TILES), default="registers", help="As webnn-compile's.")
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of wasm and native.")
+@click.option("--layers/--no-layers", default=True, show_default=True, help="Search Winograd's tiles and splits, too.")
+@click.option("--headed", is_flag=True, help="Show the browser that is started.")
+@click.option("--processes", type=click.IntRange(0), help="That build candidates; by default one less than cores.")
+@click.option("--seed", type=int, default=0, help="Of the random numbers.")
+def run(
+    model: Path,
+    target: str,
+    device: str | None,
+    broker: str,
+    trials: int,
+    seconds: float | None,
+    records: Path,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    fast_math: str,
+    precision: str,
+    gpu_tiles: str,
+    threads: int,
+    layers: bool,
+    headed: bool,
+    processes: int | None,
+    seed: int,
+) -> None:
+    """Tune MODEL, and add what was measured to the records."""
+    with _explained():
+        options = Options(
+            shapes=dict(shapes),
+            fast_math=fast_math == "on",
+            precision=precision,
+            gpu_tiles=gpu_tiles,
+            threads=threads,
+        )
+        problem = Problem(model, target, options)
+        known = read_records([records]).records if records.exists() else ()
+        with contextlib.ExitStack() as opened:
+            writer = RecordWriter(records)
+            opened.callback(writer.close)
+            chosen = opened.enter_context(_open_device(problem, device, broker, headed=headed))
+            problem.use_variants(chosen.variants[:1])
+            executor = opened.enter_context(open_executor(processes))
+            progress = opened.enter_context(TuneProgress(Console(stderr=True)))
+            settings = Settings(trials=trials, seconds=seconds, layers=layers, seed=seed)
+
+            def observe(status: Status) -> None:
+                progress.update(status)
+                chosen.show(status)
+
+            summary = Tuner(problem, chosen, executor, settings, writer.append, known, observe).run()
+        _print_summary(summary, problem, chosen, records)
+
+
+@contextlib.contextmanager
+def _open_device(problem: Problem, device: str | None, broker: str, *, headed: bool) -> Iterator[Device]:
+    target, threads = problem.target, problem.options.threads
+    if problem.is_native:
+        if device is not None:
+            raise InputError(f"--device {device}: the target {target} is tuned on this machine; leave --device out")
+        yield NativeDevice(threads, problem.cache)
+        return
+    missing = [p for p in PACKAGES if importlib.util.find_spec(p) is None]
+    if missing:
+        raise InputError(f"webnn-tune needs {', '.join(missing)}: pip install 'webnn-compile[tune]'")
+    from webnn_compile.rpc.client import RpcError, connect
+
+    from .remote_device import RemoteDevice, browser_device
+
+    options = {"threads": threads} if target == "wasm" else {}
+    kind, _, name = (device or "browser:chromium").partition(":")
+    try:
+        if kind == "browser":
+            if name not in ("chromium", "firefox"):
+                raise InputError(f"--device {device}: give browser:chromium, browser:firefox or a device's name")
+            with browser_device(name, target, options, headed=headed) as found:
+                yield found
+            return
+        with (
+            connect(broker) as session,
+            contextlib.closing(RemoteDevice(session, device or "any", target, options, WAIT)) as found,
+        ):
+            yield found
+    except RpcError as error:
+        raise InputError(str(error)) from None
+
+
+def _print_summary(summary: Summary, problem: Problem, device: Device, records: Path) -> None:
+    failed = f", {summary.failed} of them failed" if summary.failed else ""
+    click.echo(
+        f"{problem.name} on {device.name}: {summary.trials} candidates for {summary.tasks} kernels and layers{failed}"
+    )
+    if summary.whole is None or not summary.chosen:
+        click.echo("None of them is faster than the default in the whole model.")
+        return
+    click.echo(
+        f"With {len(summary.chosen)} of them the model takes {summary.whole:.3f} of its time by default. Use them:\n"
+        f"  webnn-compile MODEL --out bundle/ --records {records}"
+    )
+
+
+@main.command()
+@click.argument("records", type=FILE, nargs=-1, required=True)
+@click.option("--target", help="Of this target alone.")
+@click.option("--for-device", metavar="NAME", help="Of this device alone, by its name or part of it.")
+@click.option("--chart", type=FILE, metavar="FILE", help="Draw the progress of the search as SVG or PNG.")
+def show(records: tuple[Path, ...], target: str | None, for_device: str | None, chart: Path | None) -> None:
+    """Show what RECORDS say: of each kernel its time by default, the best one, the gain and the trials."""
+    with _explained():
+        read = read_records(records)
+        kept = [r for r in read.records if target in (None, r.target) and is_of(r, for_device)]
+        if not kept:
+            raise InputError(f"there is no record of {target or 'any target'} on {for_device or 'any device'}")
+        lines = summarise(kept)
+        width = None if sys.stdout.isatty() else 160
+        Console(width=width).print(_table(lines))
+        if read.damaged:
+            click.echo(f"{read.damaged} lines are no records, and were passed over", err=True)
+        if chart is not None:
+            from .tune_chart import draw_progress
+
+            draw_progress(kept, chart)
+
+
+def _table(lines: list[Line]) -> Table:
+    table = Table("kernel or layer", "target", "device")
+    for name in ("default", "best", "gain", "trials", "failed"):
+        table.add_column(name, justify="right")
+    table.add_column("used")
+    for line in lines:
+        times = (
+            (f"{line.base:.3f} ms", f"{line.best:.3f} ms", f"{line.base / line.best:.2f} x")
+            if line.best
+            else ("", "", "")
+        )
+        table.add_row(
+            line.kernel,
+            line.target,
+            line.device,
+            *times,
+            str(line.trials),
+            str(line.failed),
+            "yes" if line.chosen else "",
+        )
+    return table
+
+
+if __name__ == "__main__":
+    main()
