@@ -80,11 +80,12 @@ class Replay:
     """Decisions by name; those that `record` lacks are the default ones.
 
     Raises ScheduleError where a recorded option is not legal here: the record is of another kernel or target. Whoever
-    then takes the default schedule calls `refused` with the reason.
+    then takes the default schedule calls `refused` with the reason. A `lenient` one takes the default of that decision.
     """
 
     record: Mapping[str, Any]
     refused: Callable[[str], None] = field(default=_ignore, compare=False, repr=False)
+    lenient: bool = False
 
     def choose(self, name: str, options: Sequence[T]) -> T:
         if name not in self.record:
@@ -93,6 +94,8 @@ class Replay:
         for option in options:
             if option == wanted and type(option) is type(wanted):
                 return option
+        if self.lenient:
+            return options[0]
         raise ScheduleError(f"choices: {name}={wanted!r} is none of {list(options)}")
 
 
@@ -120,7 +123,7 @@ def ordered(preferred: T, others: Sequence[T]) -> list[T]:
 def key_of_choices(choices: Choices) -> str:
     """What distinguishes the code that `choices` lead to, for keys of caches."""
     if isinstance(choices, Replay):
-        return json.dumps([VERSION, sorted(choices.record.items())])
+        return json.dumps([VERSION, sorted(choices.record.items()), choices.lenient])
     if isinstance(choices, First):
         return ""
     raise InternalError(f"choices: {type(choices).__name__} has no key; what it makes is not kept")

@@ -60,7 +60,7 @@ def compile_ahead(
             chosen = choices(naive, ())
             key = kernel_key(describe(naive), target, opt_level, chosen)
             if key not in tasks and _lacks(cache, key):
-                record = Replay(dict(chosen.record)) if isinstance(chosen, Replay) else DEFAULT
+                record = Replay(dict(chosen.record), lenient=chosen.lenient) if isinstance(chosen, Replay) else DEFAULT
                 tasks[key] = _Task(key, naive, target, opt_level, record)
     if len(tasks) < FEWEST:
         return 0

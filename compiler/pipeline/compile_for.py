@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from ..choices import DEFAULT, Choices, Replay, key_of_choices
@@ -136,8 +136,11 @@ def lower_kernel(
 
 
 def agree_on_layouts(targets: Sequence[Target], opt_level: int, cache: Cache, choices: KernelChoices) -> KernelChoices:
-    """`choices` for programs that share their weights: the default ones for kernels of which recorded ones are not
-    legal on all `targets`, or make them read constants in different layouts."""
+    """`choices` for programs of several `targets` that share their weights.
+
+    Recorded ones were measured on one of the targets. On the others decisions that are not legal there are the default
+    ones. Where that makes them read constants in different layouts, all have the default schedule.
+    """
     agreed: dict[str, Choices] = {}
 
     def agree(naive: Kernel, _: Sequence[object]) -> Choices:
@@ -146,17 +149,29 @@ def agree_on_layouts(targets: Sequence[Target], opt_level: int, cache: Cache, ch
             return wanted
         key = describe(naive) + key_of_choices(wanted)
         if key not in agreed:
-            try:
-                found = {_Compiler(t, opt_level, cache).legal(naive, wanted).layouts for t in targets}
-                if len(found) > 1:
-                    raise ScheduleError("the variants of the module would read their weights in different layouts")
-                agreed[key] = wanted
-            except ScheduleError as error:
-                agreed[key] = DEFAULT
-                wanted.refused(str(error))
+            compilers = [_Compiler(t, opt_level, cache) for t in targets]
+            reason = _illegal_everywhere(compilers, naive, wanted)
+            lenient = replace(wanted, lenient=True)
+            if reason is None and len({c.legal(naive, lenient).layouts for c in compilers}) > 1:
+                reason = "the variants of the module would read their weights in different layouts"
+            agreed[key] = lenient if reason is None else DEFAULT
+            if reason is not None:
+                wanted.refused(reason)
         return agreed[key]
 
     return agree
+
+
+def _illegal_everywhere(compilers: Sequence[_Compiler], naive: Kernel, choices: Choices) -> str | None:
+    """The reason why no target can take the choices as they are; None where one can."""
+    reason = ""
+    for compiler in compilers:
+        try:
+            compiler.legal(naive, choices)
+            return None
+        except ScheduleError as error:
+            reason = reason or str(error)
+    return reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class RecordedChoices:
         if found is None:
             return DEFAULT
         self.used[key] = found
-        return _Lenient(Replay(found.choices), partial(self._refuse, key))
+        return _Noted(Replay(found.choices, partial(self._refuse, key)))
 
     def _refuse(self, key: str, reason: str) -> None:
         self.used.pop(key, None)
@@ -91,17 +91,16 @@ class RecordedChoices:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lenient:
-    """Decisions one by one: the default where a recorded one is not legal."""
+class _Noted:
+    """Decisions one by one: the default where a recorded one is not legal, of which `refused` is told."""
 
     replay: Replay
-    refused: Any
 
     def choose(self, name: str, options: Sequence[T]) -> T:
         try:
             return self.replay.choose(name, options)
         except ScheduleError as error:
-            self.refused(str(error))
+            self.replay.refused(str(error))
             return First().choose(name, options)
 
 

@@ -140,6 +140,7 @@ class Tuner:
         self._began = time.monotonic()
         self._default: dict[int, float] = {}
         self._tasks = 0
+        self._ahead = 0  # candidates that are being built
         self._gains: dict[str, float] = {}  # milliseconds of a run by key
         self.status = Status(problem.name, problem.target, device.name, of=settings.trials)
 
@@ -212,7 +213,7 @@ class Tuner:
         return frozenset(("cores",)) if self._problem.options.threads == 1 else frozenset()
 
     def _submit(self, state: _State) -> tuple[_State, SearchJob, Future[SearchResult]]:
-        count = max(1, min(self._settings.batch, self._settings.trials - self.status.trials))
+        count = max(1, min(self._settings.batch, self._settings.trials - self.status.trials - self._ahead))
         job = SearchJob(
             target=self._problem.target,
             options=self._problem.options,
@@ -229,11 +230,13 @@ class Tuner:
         )
         state.given = ()
         state.pending += 1
+        self._ahead += count
         return state, job, self._executor.submit(search, job)
 
     def _take(self, state: _State, job: SearchJob, result: SearchResult) -> None:
         """Measures what was built, and records it."""
         state.pending -= 1
+        self._ahead -= job.count
         proposal = result.proposal
         for path, reason in proposal.illegal:
             self._note(state, path, ("illegal", reason))
@@ -497,7 +500,7 @@ class Tuner:
     def _over(self) -> bool:
         s = self._settings
         late = s.seconds is not None and time.monotonic() - self._began > 0.85 * s.seconds
-        return late or self.status.trials >= s.trials
+        return late or self.status.trials + self._ahead >= s.trials
 
     def _estimate(self) -> None:
         total = sum(self._default.values())
@@ -511,7 +514,7 @@ class Tuner:
         s.phase, s.task = phase, task
         elapsed = time.monotonic() - self._began
         own = s.trials - len([r for r in self._own if r.kind == "trial"])
-        by_trials = elapsed / own * (s.of - s.trials) if own > 0 else None
+        by_trials = elapsed / own * max(0, s.of - s.trials) if own > 0 else None
         limit = self._settings.seconds
         by_time = None if limit is None else max(0.0, limit - elapsed)
         known = [x for x in (by_trials, by_time) if x is not None]
@@ -589,7 +592,8 @@ def _random(b: Buffer, generator: np.random.Generator) -> Array:
 
 def _reference(piece: Piece, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """Results by the names of tensors, as this machine's processor computes them by default schedules."""
-    results = NativeProgram(piece.model).compile(None).run(inputs)
+    own = {name: inputs[name] for name, _ in piece.model.tensors.inputs}
+    results = NativeProgram(piece.model).compile(None).run(own)
     return {name.partition("_")[2]: value for name, value in results.items()}
 
 
