@@ -14,7 +14,7 @@ from ..build.targets import TARGETS
 from ..build.work import Work
 from ..bundle import make_manifest
 from ..choices import DEFAULT, Choices, Replay
-from ..errors import InputError, WebnnCompileError
+from ..errors import InputError, ScheduleError, WebnnCompileError
 from ..ir.nodes import Kernel
 from ..pipeline.lower_model import Lowered
 from ..records.keys import key_of_kernel
@@ -23,6 +23,7 @@ from ..system.cache import open_cache
 from ..tensor import Tensor
 from .device import Artifact
 from .native_program import NativeProgram
+from .time_limit import BUILD, time_limit
 from .trial_model import piece_of
 
 
@@ -76,8 +77,9 @@ def build_trial(job: TrialJob) -> BuiltTrial:
     """Never raises what a candidate causes: a compiler's error is the failure of all pieces."""
     choices = TrialChoices(job.paths)
     try:
-        artifact = _build(job, choices)
-    except WebnnCompileError as error:
+        with time_limit(BUILD):
+            artifact = _build(job, choices)
+    except (WebnnCompileError, ScheduleError) as error:
         kind: Failure = "limits" if isinstance(error, InputError) else "build"
         return BuiltTrial(None, {i: (kind, str(error)) for i in range(len(job.paths))})
     failures: dict[int, tuple[Failure, str]] = {i: ("illegal", why) for i, why in choices.refused.items()}

@@ -17,19 +17,22 @@ from ..ir.printer import print_kernel
 from ..schedule.schedule_cpu import schedule_cpu
 from ..system.recursion import deep_recursion
 from ..system.run_passes import ignore
+from .time_limit import BUILD, time_limit
 
 
-@deep_recursion()
 def probe(target: str, options: Options, naive: Kernel, placements: Sequence[Any], choices: Choices) -> str:
     """A hash of the scheduled kernel: equal ones need no second measurement. Raises ScheduleError."""
+    with deep_recursion(), time_limit(BUILD):
+        return sha256(_text(target, options, naive, placements, choices).encode()).hexdigest()
+
+
+def _text(target: str, options: Options, naive: Kernel, placements: Sequence[Any], choices: Choices) -> str:
     row = TARGETS[target]
     if isinstance(row, DeviceTarget):
         try:
-            text = row.backend(options, ignore).compile_kernel(naive, placements, choices).kernel.source
+            return row.backend(options, ignore).compile_kernel(naive, placements, choices).kernel.source
         except CannotExpress as reason:
             raise ScheduleError(str(reason)) from None
-    elif isinstance(row, CpuTarget) and row.facts is not None:
-        text = print_kernel(schedule_cpu(naive, row.facts(), choices), named=False)
-    else:
-        raise InternalError(f"target {target} cannot be tuned")
-    return sha256(text.encode()).hexdigest()
+    if isinstance(row, CpuTarget) and row.facts is not None:
+        return print_kernel(schedule_cpu(naive, row.facts(), choices), named=False)
+    raise InternalError(f"target {target} cannot be tuned")

@@ -42,8 +42,8 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Legal candidates with their hashes, and whether the space holds no more. `illegal` candidates are not tried
-    again."""
+    """Legal candidates with their hashes; `exhausted` where there are none that are worth a trial. `illegal` candidates
+    are not tried again."""
 
     candidates: tuple[tuple[Path, str], ...]
     illegal: tuple[tuple[Path, str], ...]
@@ -75,7 +75,7 @@ def propose(probe: Probe, history: History, count: int, random: Random) -> Propo
     best = min((ratio for _, ratio in measured), default=1.0)
     order = sorted(range(len(pool)), key=lambda i: predicted[i])
     hopeful = [pool[i] for i in order if predicted[i] <= HOPELESS * best]
-    return Proposal(tuple(hopeful[:count]), tuple(search.illegal), not pool, True)
+    return Proposal(tuple(hopeful[:count]), tuple(search.illegal), not hopeful, True)
 
 
 class _Search:
