@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..tune.device import Artifact, DeviceError
-from ..tune.tuner import Status
+from ..tune.status import Status
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import DeviceInfo, LeasedDevice, RemoteModel, Session
@@ -105,6 +105,10 @@ class _Model:
             lambda: self._model.profile(inputs, repeat=repeat, deadline=deadline)
         )
         return found
+
+    def time(self, inputs: Mapping[str, Array], *, deadline: float) -> float:
+        (found,) = self._device._call(lambda: self._model.time(inputs, repeat=1, warmup=0, deadline=deadline))
+        return float(found)
 
     def unload(self) -> None:
         self._device._call(self._model.unload)

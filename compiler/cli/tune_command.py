@@ -21,8 +21,9 @@ from ..tune.device import Device, DeviceError
 from ..tune.executors import open_executor
 from ..tune.native_program import NativeDevice
 from ..tune.problem import TUNED, Problem
+from ..tune.status import Settings, Status, Summary
 from ..tune.summarise import Line, summarise
-from ..tune.tuner import Settings, Status, Summary, Tuner
+from ..tune.tuner import tune
 from .command import FILE, INTERRUPTED, ShapeOption
 from .tune_progress import TuneProgress
 
@@ -166,7 +167,7 @@ def run(
                 progress.update(status)
                 chosen.show(status)
 
-            summary = Tuner(problem, chosen, executor, settings, writer.append, known, observe).run()
+            summary = tune(problem, chosen, executor, settings, writer.append, known, observe)
         _print_summary(summary, problem, chosen, records)
 
 

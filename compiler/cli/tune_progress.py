@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from ..tune.tuner import Status
+from ..tune.status import Status
 
 SECONDS = 10.0
 """Between lines."""

@@ -32,6 +32,10 @@ class LoadedModel(Protocol):
         """Of each kernel of a run, in order, `name` and `ms`, the mean of `repeat` launches."""
         ...
 
+    def time(self, inputs: Mapping[str, Array], *, deadline: float) -> float:
+        """Milliseconds of a run from outside, the mean of as many as the clock requires."""
+        ...
+
     def unload(self) -> None: ...
 
 

@@ -144,7 +144,7 @@ class Problem:
             known = found.get(key)
             if known is None:
                 piece = self.piece(lowered, (group,))
-                name = lowered.kernels[group].name
+                name = f"{lowered.kernels[group].name} {'x'.join(map(str, lowered.groups[group].output.shape))}"
                 found[key] = KernelTask(key, name, naive, placements, (group,), piece)
             else:
                 found[key] = replace(known, groups=(*known.groups, group))

@@ -1,0 +1,154 @@
+"""What all parts of a search share: the device, who builds, the records, the budget and what is shown."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from ..choices import VERSION
+from ..ir.nodes import Buffer
+from ..pipeline.lower_model import Lowered
+from ..records.tuning_record import Failure, TuningRecord
+from .device import Artifact, Device, DeviceError
+from .measure import Measured, Outcome, check_results, measure_trial
+from .native_program import NativeProgram
+from .problem import Problem
+from .status import Settings, Status
+from .trial_model import Piece
+from .walk import Path
+
+Array = np.ndarray
+
+TOLERANCE, LAYER_TOLERANCE, HALF_TOLERANCE = 1e-4, 1e-3, 2e-2
+"""Largest errors of candidates, relative to the largest element: of kernels, of layers, which may be computed by
+Winograd's algorithm, and of kernels over float16."""
+LOAD = 120.0
+"""Seconds to load a model."""
+SEARCHING = 0.85
+"""Of the time so much is for the search, the rest for the comparison in the whole model."""
+
+
+class SearchSession:
+    """`known` are records of earlier runs; `write` receives new ones as they come. `observe` is called with the status
+    whenever it changes."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        device: Device,
+        executor: Executor,
+        settings: Settings,
+        write: Callable[[TuningRecord], None],
+        known: Iterable[TuningRecord],
+        observe: Callable[[Status], None],
+    ) -> None:
+        self.problem, self.device, self.executor, self.settings, self.write = problem, device, executor, settings, write
+        self._observe = observe
+        of_target = [r for r in known if r.target == problem.target and r.space == VERSION]
+        self.own = [r for r in of_target if r.device == device.name]
+        """Records of this device, and those that others chose."""
+        self.others = [r for r in of_target if r.device != device.name and r.kind == "chosen"]
+        self.status = Status(problem.name, problem.target, device.name, of=settings.trials)
+        self.ahead = 0
+        """Candidates that are being built."""
+        self._began = time.monotonic()
+        self._made = 0
+
+    @property
+    def left(self) -> int:
+        """Candidates that may still be built; none when the time is over."""
+        seconds = self.settings.seconds
+        if seconds is not None and time.monotonic() - self._began > SEARCHING * seconds:
+            return 0
+        return max(0, self.settings.trials - self.status.trials - self.ahead)
+
+    @property
+    def tolerance(self) -> float:
+        return HALF_TOLERANCE if self.problem.options.precision == "f16" else TOLERANCE
+
+    def known_trials(self, key: str) -> list[TuningRecord]:
+        """Those of this device; all that were built count as trials of this search."""
+        found = [r for r in self.own if r.key == key and r.kind == "trial"]
+        self.status.trials += sum(r.failure != "illegal" for r in found)
+        self.status.failed += sum(r.failure not in (None, "illegal") for r in found)
+        return found
+
+    def measure(
+        self, artifact: Artifact, inputs: Mapping[str, Array], reference: Mapping[str, Array], tolerance: float
+    ) -> dict[int, Outcome]:
+        """Of each piece of a trial. Raises DeviceError."""
+        model = self.device.load(artifact, deadline=LOAD)
+        try:
+            return measure_trial(model, inputs, lambda r: check_results(r, reference, tolerance), self.device.clock)
+        finally:
+            with contextlib.suppress(DeviceError):  # a device that was lost has nothing loaded
+                model.unload()
+
+    def note_trial(self, key: str, name: str, launches: int, path: Path, outcome: Outcome) -> None:
+        """Records a trial."""
+        base = self.record_of(key, name, launches, path)
+        if isinstance(outcome, Measured):
+            self.write(TuningRecord("trial", ms=outcome.ms, base=outcome.base, **base))
+        else:
+            failure, message = outcome
+            self.write(TuningRecord("trial", failure=failure, message=message[:300], **base))
+            self.status.failed += 1
+        self.status.trials += 1
+        self._made += 1
+
+    def record_of(self, key: str, name: str, launches: int, path: Path) -> dict[str, Any]:
+        """The fields of a record besides its kind and times."""
+        return {
+            "key": key,
+            "target": self.problem.target,
+            "device": self.device.name,
+            "model": self.problem.name,
+            "kernel": name,
+            "launches": launches,
+            "choices": path,
+        }
+
+    def show(self, phase: str, task: str = "", gain: float | None = None) -> None:
+        """With `gain`, a new point of the progress."""
+        s = self.status
+        s.phase, s.task = phase, task
+        if gain is not None:
+            s.gain = gain
+            s.points.append((s.trials, gain))
+        elapsed, limit = time.monotonic() - self._began, self.settings.seconds
+        known = [] if limit is None else [max(0.0, limit - elapsed)]
+        if self._made:
+            known.append(elapsed / self._made * max(0, s.of - s.trials))
+        s.left = min(known) if known else None
+        self._observe(s)
+
+
+def failure_of(error: DeviceError) -> tuple[Failure, str]:
+    kinds: dict[str, Failure] = {"timeout": "timeout", "lost": "lost"}
+    return kinds.get(error.kind, "build"), str(error)
+
+
+def inputs_of(model: Lowered, key: str) -> dict[str, Array]:
+    """Random, never zeros alone; the same for equal keys."""
+    generator = np.random.default_rng(crc32(key.encode()))
+    return {name: _random(t.buffer, generator) for name, t in model.tensors.inputs}
+
+
+def _random(b: Buffer, generator: np.random.Generator) -> Array:
+    if b.dtype.is_float:
+        return generator.standard_normal(b.shape).astype(b.dtype.numpy)
+    low, high = b.values or (0, 1)
+    return generator.integers(low, high + 1, b.shape).astype(b.dtype.numpy)
+
+
+def reference_of(piece: Piece, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Results by the names of tensors, as this machine's processor computes them by default schedules."""
+    own = {name: inputs[name] for name, _ in piece.model.tensors.inputs}
+    results = NativeProgram(piece.model).compile(None).run(own)
+    return {name.partition("_")[2]: value for name, value in results.items()}

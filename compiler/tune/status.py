@@ -1,0 +1,54 @@
+"""What a search is asked for, what it shows while it runs, and what it ends with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..records.tuning_record import TuningRecord
+from .walk import Pick, first
+
+BATCH = 6
+"""Candidates in one trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """At most `trials` candidates, in at most `seconds`. With `layers` Winograd's tiles, bands and splits are searched,
+    too. `pick` is what walks of the search start with."""
+
+    trials: int = 200
+    seconds: float | None = None
+    layers: bool = True
+    seed: int = 0
+    batch: int = BATCH
+    pick: Pick = first
+
+
+@dataclass(slots=True)
+class Status:
+    """`gain` is the estimated time of the model in units of the default's, `points` its history by trials, `left` the
+    seconds left."""
+
+    model: str
+    target: str
+    device: str
+    phase: str = ""
+    task: str = ""
+    trials: int = 0
+    of: int = 0
+    failed: int = 0
+    gain: float = 1.0
+    left: float | None = None
+    points: list[tuple[int, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`whole` is the time of the tuned model in units of the default's, in turns with it; None where nothing was
+    chosen. `tasks` are kernels and layers; `trials` and `failed` count those of earlier runs, too."""
+
+    chosen: tuple[TuningRecord, ...]
+    whole: float | None
+    tasks: int
+    trials: int
+    failed: int

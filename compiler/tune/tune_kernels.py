@@ -1,0 +1,198 @@
+"""The search for kernels: trials go to the one from which most is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from math import exp
+from statistics import median
+from zlib import crc32
+
+import numpy as np
+
+from ..pipeline.lower_model import Lowered
+from ..records.tuning_record import Failure, TuningRecord
+from .build_trial import BuiltTrial
+from .device import DeviceError
+from .measure import Measured, Outcome
+from .problem import KernelTask
+from .propose import History, name_of
+from .search_job import SearchJob, SearchResult, build_pieces, search
+from .session import SearchSession, failure_of, inputs_of, reference_of
+from .walk import Path
+
+Array = np.ndarray
+
+WORTH = 0.98
+"""A candidate must be so much better to be looked at in the whole model."""
+PRIOR, FORGET = 0.25, 24.0
+"""The gain that is expected of a kernel at first, and the trials without a gain after which a third is left of it."""
+AHEAD = 2
+"""Jobs that are built while one is measured."""
+
+
+@dataclass(slots=True)
+class _State:
+    """The search for one kernel. `share` is its time in a run, in milliseconds; `idle` counts the trials since the last
+    gain."""
+
+    task: KernelTask
+    share: float
+    history: History
+    inputs: Mapping[str, Array]
+    reference: Mapping[str, Array]
+    given: tuple[Path, ...] = ()
+    best: Path | None = None
+    ratio: float = 1.0
+    base: float = 0.0
+    idle: int = 0
+    pending: int = 0
+    exhausted: bool = False
+
+    @property
+    def expected(self) -> float:
+        """Milliseconds that the next trial may gain."""
+        if self.exhausted:
+            return 0.0
+        return self.share * self.ratio * PRIOR * exp(-self.idle / FORGET) / (1 + self.pending)
+
+    def note(self, path: Path, ratio: float | None) -> None:
+        self.history = replace(self.history, tried=(*self.history.tried, (path, ratio)))
+        if ratio is not None and ratio < self.ratio:
+            self.best, self.ratio = path, ratio
+
+
+class KernelSearch:
+    """The kernels of `lowered`, of which `times` are the milliseconds in a run by group; `scale` is the time of that
+    model in units of the default's."""
+
+    def __init__(self, session: SearchSession, lowered: Lowered, times: Mapping[int, float], scale: float) -> None:
+        self._session, self._total, self._scale = session, sum(times.values()), scale
+        shares = {t.key: sum(times.get(g, 0.0) for g in t.groups) for t in session.problem.kernel_tasks(lowered)}
+        tasks = [t for t in session.problem.kernel_tasks(lowered) if shares[t.key] > 0]
+        self._states = [self._begin(t, shares[t.key]) for t in tasks]
+
+    @property
+    def tasks(self) -> int:
+        return len(self._states)
+
+    def run(self) -> list[TuningRecord]:
+        """What is better than the default by itself. Raises DeviceError."""
+        waiting: list[tuple[_State, SearchJob, Future[SearchResult]]] = []
+        try:
+            while True:
+                while len(waiting) < AHEAD and (state := self._next()) is not None:
+                    waiting.append(self._submit(state))
+                if not waiting:
+                    break
+                state, job, future = waiting.pop(0)
+                self._session.show("searching", state.task.name)
+                self._take(state, job, future.result())
+        finally:
+            for _, _, future in waiting:
+                future.cancel()
+        return [self._chosen(s) for s in self._states if s.best is not None and s.ratio <= WORTH]
+
+    def _begin(self, task: KernelTask, share: float) -> _State:
+        session = self._session
+        known = session.known_trials(task.key)
+        inputs = inputs_of(task.piece.model, task.key)
+        # On one thread it makes no difference which loops threads share.
+        fixed = frozenset(("cores",)) if session.problem.options.threads == 1 else frozenset()
+        history = History(pick=session.settings.pick, fixed=fixed)
+        state = _State(task, share, history, inputs, reference_of(task.piece, inputs))
+        for r in known:
+            state.note(r.choices, r.ratio)
+        state.base = median(r.base for r in known if r.base) if any(r.base for r in known) else 0.0
+        tried = {r.candidate for r in known}
+        others = {r.candidate: r.choices for r in session.others if r.key == task.key}
+        state.given = tuple(path for name, path in others.items() if name not in tried)
+        return state
+
+    def _next(self) -> _State | None:
+        if not self._session.left:
+            return None
+        state = max(self._states, key=lambda s: s.expected, default=None)
+        return state if state is not None and state.expected > 0 else None
+
+    def _submit(self, state: _State) -> tuple[_State, SearchJob, Future[SearchResult]]:
+        session, task = self._session, state.task
+        count = min(session.settings.batch, session.left)
+        seed = f"{session.settings.seed} {task.key} {len(state.history.tried)} {state.pending}"
+        job = SearchJob(
+            target=session.problem.target,
+            options=session.problem.options,
+            key=task.key,
+            naive=task.naive,
+            placements=task.placements,
+            piece=task.piece,
+            fill_halo=session.problem.fills_halos,
+            history=state.history,
+            count=count,
+            seed=crc32(seed.encode()),
+            given=state.given,
+            incumbent=state.best,
+        )
+        state.given = ()
+        state.pending += 1
+        session.ahead += count
+        return state, job, session.executor.submit(search, job)
+
+    def _take(self, state: _State, job: SearchJob, result: SearchResult) -> None:
+        """Measures what was built, and records it."""
+        state.pending -= 1
+        self._session.ahead -= job.count
+        proposal = result.proposal
+        for path, reason in proposal.illegal:
+            state.note(path, None)  # not built, so no trial
+            self._session.write(self._illegal(state, path, reason))
+        state.exhausted = state.exhausted or proposal.exhausted
+        hashes = state.history.hashes | {code for _, code in proposal.candidates}
+        state.history = replace(state.history, hashes=hashes, large=proposal.large or state.history.large)
+        if not proposal.candidates:
+            return
+        tried = {name_of(path) for path, _ in state.history.tried}
+        first = len(result.paths) - len(proposal.candidates)
+        best = state.ratio
+        for piece, outcome in sorted(self._measure(state, job, result.paths, result.built).items()):
+            path = result.paths[piece]
+            ratio = outcome.ratio if isinstance(outcome, Measured) else None
+            if isinstance(outcome, Measured):
+                state.base = outcome.base
+            if piece >= first and name_of(path) not in tried:  # jobs that were ahead may have proposed the same
+                state.note(path, ratio)
+                self._session.note_trial(state.task.key, state.task.name, len(state.task.groups), path, outcome)
+            elif piece and ratio is not None and path == state.best:  # the incumbent, once more
+                state.ratio = (state.ratio + ratio) / 2
+        state.idle = 0 if state.ratio < 0.99 * best else state.idle + len(proposal.candidates)
+        gained = sum(s.share * (1 - s.ratio) for s in self._states)
+        self._session.show("searching", state.task.name, self._scale * (1 - gained / self._total))
+
+    def _measure(self, state: _State, job: SearchJob, paths: Sequence[Path], built: BuiltTrial) -> dict[int, Outcome]:
+        """By piece; each with the default alone where they fail together, so that the one at fault is known."""
+        failed: tuple[Failure, str] = ("build", "")
+        if built.artifact is not None:
+            try:
+                tolerance = self._session.tolerance
+                found = self._session.measure(built.artifact, state.inputs, state.reference, tolerance)
+                return {**found, **built.failures}
+            except DeviceError as error:
+                failed = failure_of(error)
+        if len(paths) == 2:
+            return {1: built.failures.get(1, failed)}
+        alone: dict[int, Outcome] = {}
+        for i in range(1, len(paths)):
+            pair: tuple[Path, ...] = ({}, paths[i])
+            again = self._session.executor.submit(build_pieces, job, pair).result()
+            alone[i] = self._measure(state, job, pair, again).get(1, failed)
+        return alone
+
+    def _chosen(self, s: _State) -> TuningRecord:
+        assert s.best is not None
+        values = self._session.record_of(s.task.key, s.task.name, len(s.task.groups), s.best)
+        return TuningRecord("chosen", ms=s.base * s.ratio, base=s.base, **values)
+
+    def _illegal(self, s: _State, path: Path, reason: str) -> TuningRecord:
+        values = self._session.record_of(s.task.key, s.task.name, len(s.task.groups), path)
+        return TuningRecord("trial", failure="illegal", message=reason[:300], **values)
