@@ -8,7 +8,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 import onnx
 import pytest
 import webnn_compile
@@ -18,10 +17,10 @@ from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.build.build import build_manifest
 from webnn_compile.build.options import Options
 from webnn_compile.build.targets import TARGETS
-from webnn_compile.choices import Replay
+from webnn_compile.choices import DEFAULT, Replay
 from webnn_compile.cli.command import main
 from webnn_compile.errors import InputError
-from webnn_compile.pipeline.compile_for import agree_on_layouts, compile_for
+from webnn_compile.pipeline.compile_for import agree_on_layouts
 from webnn_compile.records.record_file import RecordWriter
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.system.cache import Cache
@@ -194,7 +193,7 @@ def test_an_estimate_where_the_whole_was_measured_on_another_model(path: Path, t
 
 
 def test_without_records_nothing_is_said(path: Path, tmp_path: Path) -> None:
-    assert "records" not in compile_with(path, tmp_path / "out")
+    assert "by measurements" not in compile_with(path, tmp_path / "out")
 
 
 def test_records_for_a_device(path: Path, tmp_path: Path) -> None:
@@ -222,17 +221,12 @@ def test_options_that_cannot_work(path: Path, tmp_path: Path) -> None:
     assert "No such file or directory; give a file of webnn-tune" in result.output
 
 
-def test_a_kernel_that_only_one_variant_can_schedule_so(path: Path) -> None:
-    """Layouts that differ between the variants are refused for both."""
+def test_a_record_that_no_variant_can_take_is_refused(path: Path) -> None:
     task = task_of(path, "wasm", "matmul")
     reasons: list[str] = []
-    refuse_all = agree_on_layouts(
-        [WASM_RELAXED, WASM_PLAIN], 2, Cache(None), lambda *_: Replay({"rows": 999}, reasons.append)
-    )
-    assert not isinstance(refuse_all(task.naive, ()), Replay)
-    assert reasons
-    lowered, _ = Problem(path, "wasm", Options()).lower()
-    program = compile_for(lowered, WASM_RELAXED, choices=refuse_all)
-    default = compile_for(lowered, WASM_RELAXED)
-    assert program.keys == default.keys
-    np.testing.assert_equal(program.weights, default.weights)
+    variants = [WASM_RELAXED, WASM_PLAIN]
+    agreed = agree_on_layouts(variants, 2, Cache(None), lambda *_: Replay({"rows": 999}, reasons.append))
+    assert agreed(task.naive, ()) is DEFAULT
+    assert agreed(task.naive, ()) is DEFAULT
+    assert len(reasons) == 1
+    assert "rows=999 is none of" in reasons[0]

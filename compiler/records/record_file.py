@@ -24,6 +24,8 @@ def read_records(paths: Iterable[Path]) -> RecordFile:
     found: dict[str, TuningRecord] = {}
     damaged = 0
     for path in paths:
+        if path.exists() and not path.is_file():
+            raise InputError(f"records {path}: this is no file; give a file of webnn-tune")
         try:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError as error:

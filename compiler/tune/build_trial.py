@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from ..build.build import make_artifact_of
 from ..build.cpu_target import CpuTarget
+from ..build.device_target import DeviceTarget
 from ..build.options import Options
 from ..build.targets import TARGETS
 from ..build.work import Work
 from ..bundle import make_manifest
 from ..choices import DEFAULT, Choices, Replay
+from ..costs import GpuCosts
 from ..errors import InputError, ScheduleError, WebnnCompileError
+from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Kernel
 from ..pipeline.lower_model import Lowered
+from ..program.device_program import CompiledKernel, DeviceBackend, Placement, Placements, Subdimension
 from ..records.keys import key_of_kernel
 from ..records.tuning_record import Failure
 from ..system.cache import open_cache
@@ -56,13 +60,15 @@ class TrialChoices:
 
 @dataclass(frozen=True, slots=True)
 class TrialJob:
-    """`model` is a `trial_model`, its kernels by `paths`. `key`: what the kernels' key must be, None for layers."""
+    """`model` is a `trial_model`, its kernels by `paths`. `key`: what the kernels' key must be, and the `placements` of
+    their parameters on a device that has any; None and none for layers."""
 
     target: str
     model: Lowered
     paths: tuple[Mapping[str, Any], ...]
     options: Options
     key: str | None = None
+    placements: tuple[Placement | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +106,56 @@ def _build(job: TrialJob, choices: TrialChoices) -> Artifact:
         made = NativeProgram(job.model, choices, job.options.threads)
         made.compile(work.cache)  # into the cache, from which the device compiles it again
         return replace(made, choices=TrialChoices(job.paths))
+    if isinstance(row, DeviceTarget) and any(job.placements):
+        row = place_as(row, job.placements)
     return make_manifest(make_artifact_of(row, job.model, work))
+
+
+def place_as(row: DeviceTarget, placements: tuple[Placement | None, ...]) -> DeviceTarget:
+    """The target, with the parameters of all candidates placed as the model's kernel has them."""
+    return replace(row, backend=lambda options, observe: _PlacedBackend(row.backend(options, observe), placements))
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedBackend:
+    """`backend`, but for where it places the parameters of candidates. Shaders depend on placements, not on who chose
+    them."""
+
+    backend: DeviceBackend
+    placements: tuple[Placement | None, ...] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    @property
+    def layouts(self) -> LayoutPolicy:
+        return self.backend.layouts
+
+    @property
+    def costs(self) -> GpuCosts:
+        return self.backend.costs
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return self.backend.fits(shape)
+
+    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
+        own = {
+            value: placement
+            for kernel, values in zip(kernels, arguments, strict=True)
+            if piece_of(kernel.name) is not None
+            for value, placement in zip(values, self.placements, strict=True)
+            if value >= 0
+        }
+        return {**self.backend.place(kernels, arguments, fixed), **own}
+
+    def place_linear(self, elements: int) -> Placement | None:
+        return self.backend.place_linear(elements)
+
+    def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
+        return self.backend.memory_order(shape, place)
+
+    def compile_kernel(
+        self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
+    ) -> CompiledKernel:
+        return self.backend.compile_kernel(naive, placements, choices)

@@ -149,13 +149,13 @@ class _Search:
 
 
 def _next_path(walk: Walk, pick: Pick) -> dict[str, Any] | None:
-    """The decisions that lead to the next leaf of the tree in order; None after the last. A decision's first option is
-    the one that `pick` takes."""
+    """The decisions that lead to the next leaf of the tree; None after the last. Options are in their order, or in
+    reverse where `pick` takes the last first."""
     names = list(walk.decisions)
     for at in reversed(range(len(names))):
         decision = walk.decisions[names[at]]
-        order = [pick(names[at], decision.options)]
-        order += [o for o in decision.options if o != order[0] or type(o) is not type(order[0])]
+        backwards = pick(names[at], decision.options) == decision.options[-1]
+        order = list(reversed(decision.options)) if backwards else list(decision.options)
         position = order.index(decision.chosen)
         if position + 1 < len(order):
             before: Mapping[str, Any] = {n: walk.decisions[n].chosen for n in names[:at]}

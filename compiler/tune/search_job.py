@@ -59,7 +59,7 @@ def search(job: SearchJob) -> SearchResult:
 
 def build_pieces(job: SearchJob, paths: Sequence[Path]) -> BuiltTrial:
     model = trial_model([job.piece] * len(paths), fill_halo=job.fill_halo)
-    return build_trial(TrialJob(job.target, model, tuple(paths), job.options, job.key))
+    return build_trial(TrialJob(job.target, model, tuple(paths), job.options, job.key, job.placements))
 
 
 def _given(job: SearchJob) -> Proposal:

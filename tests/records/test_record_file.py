@@ -121,6 +121,8 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello\nworld\n")
     with pytest.raises(InputError, match="none of its lines is a record; give a file of webnn-tune"):
         read_records([tmp_path / "text"])
+    with pytest.raises(InputError, match="this is no file; give a file of webnn-tune"):
+        read_records([tmp_path])
     with pytest.raises(InputError, match="Is a directory; give another file"):
         RecordWriter(tmp_path)
     (tmp_path / "empty").write_text("")

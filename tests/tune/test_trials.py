@@ -1,0 +1,167 @@
+"""Kernels by themselves compute what they do in the model, beside each other and on every target."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from drivers import need_driver
+from onnx_models import model, node, random
+from webnn_compile.build.device_target import DeviceTarget
+from webnn_compile.build.options import Options
+from webnn_compile.build.targets import TARGETS
+from webnn_compile.choices import Replay
+from webnn_compile.pipeline.weights import Weights
+from webnn_compile.records.keys import key_of_kernel
+from webnn_compile.tune.build_trial import TrialChoices, TrialJob, build_trial, place_as
+from webnn_compile.tune.measure import check_results
+from webnn_compile.tune.native_program import NativeProgram
+from webnn_compile.tune.probe import probe
+from webnn_compile.tune.problem import KernelTask, Problem
+from webnn_compile.tune.propose import History, propose
+from webnn_compile.tune.session import inputs_of, reference_of
+from webnn_compile.tune.trial_model import piece_of, trial_model
+
+TARGETS_TUNED = ("native", "webgpu", "webgl")
+
+
+def network() -> onnx.ModelProto:
+    """Odd sizes, a halo, a stride, a residual, a view, indices."""
+    nodes = [
+        node("Conv", ["x", "k1"], ["c1"], "first", pads=[1, 1, 1, 1]),
+        node("Relu", ["c1"], ["r1"], "relu"),
+        node("Conv", ["r1", "k2"], ["c2"], "second", pads=[1, 1, 1, 1]),
+        node("Add", ["c2", "r1"], ["s"], "add"),
+        node("MaxPool", ["s"], ["p"], "pool", kernel_shape=[3, 3], strides=[2, 2]),
+        node("Reshape", ["p", "shape"], ["f"], "view"),
+        node("MatMul", ["f", "w"], ["m"], "dense"),
+        node("Gather", ["m", "at"], ["g"], "gather", axis=1),
+        node("Softmax", ["g"], ["y"], "softmax"),
+    ]
+    weights = {
+        "k1": random((10, 3, 3, 3)),
+        "k2": random((10, 10, 3, 3), 1),
+        "w": random((50, 21), 2) * 0.1,
+        "shape": np.array([5, 50]),
+        "at": np.array([0, 5, 20, 5]),
+    }
+    return model(nodes, {"x": [1, 3, 11, 11]}, ["y"], weights)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    made = tmp_path_factory.mktemp("model") / "net.onnx"
+    onnx.save(network(), made)
+    return made
+
+
+def candidates(problem: Problem, task: KernelTask, count: int) -> list[Any]:
+    found = propose(
+        lambda c: probe(problem.target, problem.options, task.naive, task.placements, c), History(), count, Random(2)
+    )
+    return [path for path, _ in found.candidates]
+
+
+def run(problem: Problem, job: TrialJob, inputs: Any) -> dict[str, Any]:
+    row = problem.row
+    choices = TrialChoices(job.paths)
+    if problem.is_native:
+        return NativeProgram(job.model, choices).compile(None).run(inputs)
+    assert isinstance(row, DeviceTarget)
+    weights = Weights()
+    row = place_as(row, job.placements)
+    made = row.run(row.compile_program(job.model, weights, problem._with(choices)), weights.blob())
+    assert made.backend == problem.target
+    results = made.run(inputs)
+    made.close()
+    return dict(results)
+
+
+@pytest.mark.parametrize("target", TARGETS_TUNED)
+def test_candidates_beside_each_other_are_right(path: Any, target: str) -> None:
+    """And by themselves they are the kernels of the model, so that records of them apply there."""
+    need_driver(target)
+    problem = Problem(path, target, Options())
+    lowered, _ = problem.lower()
+    tasks = problem.kernel_tasks(lowered)
+    assert len(tasks) >= 5
+    assert sum(len(t.groups) for t in tasks) == len(lowered.kernels)
+    for task in tasks:
+        paths = ({}, *candidates(problem, task, 3))
+        trial = trial_model([task.piece] * len(paths), fill_halo=problem.fills_halos)
+        job = TrialJob(target, trial, paths, problem.options, task.key, task.placements)
+        built = build_trial(job)
+        assert built.artifact is not None
+        assert not built.failures, task.name
+        inputs = inputs_of(trial, task.key)
+        assert any(np.any(a) for a in inputs.values())
+        results, reference = run(problem, job, inputs), reference_of(task.piece, inputs)
+        assert reference
+        assert len(results) == len(paths) * len(reference)
+        assert not check_results(results, reference, 1e-4), task.name
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgpu"])
+def test_layers_by_other_tiles_are_right(path: Any, target: str) -> None:
+    need_driver(target)
+    problem = Problem(path, target, Options())
+    lowered, layers = problem.lower()
+    layer = next(t for t in layers if "winograd" in t.decisions)
+    default = problem.layer_piece(lowered, layer)
+    for tile in layer.decisions["winograd"].options[:4]:
+        other, _ = problem.lower({layer.key: {"winograd": tile}})
+        trial = trial_model([default, problem.layer_piece(other, layer)], fill_halo=problem.fills_halos)
+        inputs = inputs_of(trial, "layer")
+        results = NativeProgram(trial).compile(None).run(inputs)
+        reference = reference_of(default, inputs)
+        assert {piece_of(f"c{name[0]}_0") for name in results} == {0, 1}
+        assert not check_results(results, reference, 1e-3)
+
+
+def test_wrong_results_are_noticed() -> None:
+    reference = {"y": np.array([1.0, -2.0, 3.0], np.float32)}
+    results = {"0_y": reference["y"], "1_y": reference["y"] * 1.01, "2_y": np.full(3, np.nan, np.float32)}
+    wrong = check_results(results | {"3_other": np.zeros(1, np.float32)}, reference, 1e-4)
+    assert set(wrong) == {1, 2}
+    assert wrong[1].startswith("y errs by 0.01")
+
+
+def test_a_candidate_that_is_not_legal_fails_alone(path: Any) -> None:
+    problem = Problem(path, "native", Options())
+    lowered, _ = problem.lower()
+    task = next(t for t in problem.kernel_tasks(lowered) if "matmul" in t.name)
+    trial = trial_model([task.piece] * 3, fill_halo=True)
+    built = build_trial(TrialJob("native", trial, ({}, {"rows": 999}, {"rows": 1}), problem.options, task.key))
+    assert built.artifact is not None
+    assert set(built.failures) == {1}
+    kind, message = built.failures[1]
+    assert kind == "illegal"
+    assert "rows=999 is none of" in message
+
+
+def test_another_kernel_than_in_the_model_is_no_measurement(path: Any) -> None:
+    problem = Problem(path, "native", Options())
+    lowered, _ = problem.lower()
+    task = problem.kernel_tasks(lowered)[0]
+    trial = trial_model([task.piece] * 2, fill_halo=True)
+    built = build_trial(TrialJob("native", trial, ({}, {}), problem.options, "kernel-other"))
+    assert built.failures[1] == ("build", "by itself it is another kernel than in the model")
+
+
+def test_keys_of_pieces_are_those_of_the_model(path: Any) -> None:
+    problem = Problem(path, "wasm", Options())
+    lowered, _ = problem.lower()
+    for task in problem.kernel_tasks(lowered):
+        (own,) = task.piece.groups
+        assert key_of_kernel(task.piece.model.kernels[own]) == task.key
+        assert isinstance(Replay({}), Replay)
+
+
+def test_targets_that_are_tuned() -> None:
+    from webnn_compile.tune.problem import TUNED
+
+    assert TUNED == ("native", "wasm", "webgpu", "webgl")
+    assert set(TUNED) <= set(TARGETS)
