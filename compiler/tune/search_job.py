@@ -8,14 +8,14 @@ from random import Random
 from typing import Any
 
 from ..build.options import Options
-from ..choices import Choices
+from ..choices import DEFAULT, Choices
 from ..errors import ScheduleError
 from ..ir.nodes import Kernel
 from .build_trial import BuiltTrial, TrialJob, build_trial
 from .probe import probe
 from .propose import History, Proposal, propose
 from .trial_model import Piece, trial_model
-from .walk import Path, Walk
+from .walk import Path, Walk, first
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,10 @@ def search(job: SearchJob) -> SearchResult:
     def run(choices: Choices) -> str:
         return probe(job.target, job.options, job.naive, job.placements, choices)
 
-    proposal = _given(job) if job.given else propose(run, job.history, job.count, Random(job.seed))
+    history = job.history
+    if history.pick is first:  # what leads to the default's code needs no measurement
+        history = replace(history, hashes=history.hashes | {run(DEFAULT)})
+    proposal = _given(job) if job.given else propose(run, history, job.count, Random(job.seed))
     if not proposal.candidates:
         return SearchResult(proposal)
     kept = [{}, *([job.incumbent] if job.incumbent else []), *(path for path, _ in proposal.candidates)]

@@ -62,6 +62,12 @@ class _State:
         if ratio is not None and ratio < self.ratio:
             self.best, self.ratio = path, ratio
 
+    def again(self, ratio: float) -> None:
+        """Another measurement of the best candidate, which luck may have made look better than it is."""
+        self.ratio = (self.ratio + ratio) / 2
+        if self.ratio >= 1:
+            self.best, self.ratio = None, 1.0
+
 
 class KernelSearch:
     """The kernels of `lowered`, of which `times` are the milliseconds in a run by group; `scale` is the time of that
@@ -164,7 +170,7 @@ class KernelSearch:
                 state.note(path, ratio)
                 self._session.note_trial(state.task.key, state.task.name, len(state.task.groups), path, outcome)
             elif piece and ratio is not None and path == state.best:  # the incumbent, once more
-                state.ratio = (state.ratio + ratio) / 2
+                state.again(ratio)
         state.idle = 0 if state.ratio < 0.99 * best else state.idle + len(proposal.candidates)
         gained = sum(s.share * (1 - s.ratio) for s in self._states)
         self._session.show("searching", state.task.name, self._scale * (1 - gained / self._total))

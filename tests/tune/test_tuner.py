@@ -77,6 +77,7 @@ def test_a_search_ends_and_is_resumed(path: Path, tmp_path: Path) -> None:
     again = search(path, records, 14)
     assert again.trials == len(trials_of(records)) == 14
     assert len({(r.key, r.candidate) for r in trials_of(records)}) == 14
+    assert all(r.choices for r in trials_of(records))
     assert all(r.model == "net.onnx" and "matmul" in r.kernel for r in trials_of(records))
     for r in summary.chosen:
         assert summary.whole is not None

@@ -1,0 +1,95 @@
+"""Kernels are tuned in tabs of real browsers: interrupted once, resumed, and used by a build."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx_models import model, node, random
+from webnn_compile.records.record_file import read_records
+from webnn_compile.records.tuning_record import TuningRecord
+
+TUNE = Path(sys.executable).with_name("webnn-tune")
+COMPILE = TUNE.with_name("webnn-compile")
+TRIALS = 40
+DEVICES = [("chromium", "wasm"), ("chromium", "webgpu"), ("chromium", "webgl"), ("firefox", "wasm")]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two kernels with large spaces."""
+    nodes = [
+        node("Conv", ["x", "k"], ["c"], "conv", strides=[2, 2], pads=[1, 1, 1, 1]),
+        node("Relu", ["c"], ["r"], "relu"),
+        node("Flatten", ["r"], ["f"], "flatten"),
+        node("MatMul", ["f", "w"], ["y"], "dense"),
+    ]
+    weights = {"k": random((24, 16, 3, 3)) * 0.1, "w": random((24 * 49, 160)) * 0.1}
+    made = tmp_path_factory.mktemp("model") / "net.onnx"
+    onnx.save(model(nodes, {"x": [1, 16, 14, 14]}, ["y"], weights), made)
+    return made
+
+
+def tune(path: Path, target: str, browser: str, records: Path) -> subprocess.Popen[str]:
+    command = [TUNE, path, "--target", target, "--device", f"browser:{browser}", "--trials", TRIALS]
+    return subprocess.Popen(
+        [str(c) for c in (*command, "--records", records)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def trials_of(records: Path) -> list[TuningRecord]:
+    if not records.exists() or not records.stat().st_size:
+        return []
+    return [r for r in read_records([records]).records if r.kind == "trial" and r.failure != "illegal"]
+
+
+@pytest.mark.parametrize(("browser", "target"), DEVICES)
+def test_a_search_is_interrupted_resumed_and_used(path: Path, tmp_path: Path, browser: str, target: str) -> None:
+    records = tmp_path / "r.jsonl"
+    first = tune(path, target, browser, records)
+    end = time.monotonic() + 120
+    while len(trials_of(records)) < TRIALS // 4:
+        assert first.poll() is None, first.communicate()[0]
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    first.send_signal(signal.SIGINT)
+    said, _ = first.communicate(timeout=60)
+    assert first.returncode == 130, said
+    assert "all measurements so far are in the records" in said
+    before = trials_of(records)
+    assert TRIALS // 4 <= len(before) < TRIALS
+
+    second = tune(path, target, browser, records)
+    said, _ = second.communicate(timeout=300)
+    assert second.returncode == 0, said
+    after = trials_of(records)
+    assert after[: len(before)] == before
+    assert len({(r.key, r.candidate) for r in after}) == len(after) <= TRIALS
+    assert {r.target for r in after} == {target}
+    assert len({r.key for r in after if r.ratio is not None}) >= 2
+    # Small spaces may hold fewer candidates than were asked for.
+    assert len(after) == TRIALS or target == "webgl"
+
+    built = subprocess.run(
+        [str(c) for c in (COMPILE, path, "--out", tmp_path / "out", "--targets", target, "--records", records)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    chosen = [r for r in read_records([records]).records if r.kind == "chosen"]
+    report = " ".join(built.stdout.split())
+    if chosen:
+        assert f"records {target}: " in report
+        assert f"by measurements on {chosen[0].device}; measured {chosen[0].whole:.2f} of the time by default" in report
+    else:
+        assert "None of them is faster than the default in the whole model." in said
+        assert "by measurements" not in report
