@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .build.optimise_model import import_graph, optimise_model
 from .build.options import PRECISIONS, Options
+from .build.run_remote import PREFIX, compile_remote, parse_remote
 from .build.targets import TARGETS as TABLE
 from .build.work import Work
 from .errors import InputError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import onnx
 
     from .build.compile_target import CompiledModel
+    from .build.run_remote import RemoteModel
 
 TARGETS = tuple(TABLE)
 
@@ -33,23 +35,26 @@ def compile(
     compile_memory: int | None = None,
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
-) -> CompiledModel:
-    """A model that runs in this process: `compile(...).run({name: array}) -> {name: array}`.
+) -> CompiledModel | RemoteModel:
+    """A model that runs in this process, or in a tab: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`), "webgpu" (through
-    wgpu, extra `[webgpu]`) and "webgl" (through the system's OpenGL ES). `shapes` fixes free dimensions. The target
-    "native" runs on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise than
-    the model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds
-    large constants to float16, and on "webgpu" tensors between kernels; sums are float32 everywhere. With
+    wgpu, extra `[webgpu]`) and "webgl" (through the system's OpenGL ES). "remote:NAME/webgpu" (or webgl, or wasm) runs
+    in a tab that has joined the broker at WEBNN_RPC_BROKER; `close()` frees it for others. `shapes` fixes free
+    dimensions. The target "native" runs on so many `threads`, with the same results. `fast_math` allows algorithms that
+    round otherwise than the model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16"
+    rounds large constants to float16, and on "webgpu" tensors between kernels; sums are float32 everywhere. With
     `cache`, kernels of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling
     may take, by estimate; by default three quarters of the machine's memory. `records` are files of webnn-tune, whose
     schedules are used where they fit; `for_device` is the device that counts among theirs, by its name or part of it.
     Raises InputError and UnsupportedError.
     """
-    if target not in TABLE:
+    remote = target.startswith(PREFIX)
+    name = parse_remote(target)[1] if remote else target
+    if name not in TABLE:
         raise InputError(f"target {target!r} is not known; choose one of {', '.join(TABLE)}")
-    row = TABLE[target]
-    if threads < 1 or (threads > 1 and not row.threads):
+    row = TABLE[name]
+    if threads < 1 or (threads > 1 and not row.threads and not (remote and row.webassembly)):
         several = [t.name for t in TABLE.values() if t.threads]
         raise InputError(f"threads={threads}: give 1 or more for the target {', '.join(several)}, 1 for the others")
     if precision not in PRECISIONS:
@@ -66,6 +71,6 @@ def compile(
     )
     work = Work("the model", options, open_cache(enabled=cache), lambda _: None)
     optimised = optimise_model(import_graph(model, work), work)
-    made = row.compile(row.lower(optimised, work), work)
+    made = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
     return made

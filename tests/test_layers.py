@@ -43,9 +43,8 @@ ALLOWED: dict[str, set[str]] = {
     "records": CORE | {"tensor", "pipeline"},
     "build": CORE
     | BACKENDS
-    | {"records"}
-    | {"bundle", "codegen", "graph", "frontends", "tensor", "pipeline", "device"},
-    "compile_model": CORE | BACKENDS | {"records"} | {"graph", "frontends", "tensor", "pipeline", "device", "build"},
+    | {"bundle", "codegen", "graph", "frontends", "tensor", "pipeline", "records", "device", RPC},
+    "compile_model": CORE | BACKENDS | {"graph", "frontends", "tensor", "pipeline", "records", "device", "build"},
     "tune": CORE | {"bundle", "native", "graph", "tensor", "schedule", "pipeline", "records", "device", "build"},
     "cli": {"errors", "program", "system", "records", "build", "tune", RPC},
 }
