@@ -36,6 +36,7 @@ from .messages import (
     split_frame,
 )
 from .pages import Pages
+from .serving import POLL, ServedModel, ServingError
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,9 @@ class Broker:
         files: FileStore,
         limits: Limits | None = None,
         clock: Callable[[], float] = time.monotonic,
+        model: ServedModel | None = None,
     ) -> None:
+        """`model` is compiled for pages that ask for one."""
         self._token = token.encode()
         self._pages = pages
         self._files = files
@@ -130,6 +133,8 @@ class Broker:
         self._leases = Leases(clock, self._lease_ended)
         self._sides: dict[str, _DeviceSide] = {}
         self._connections = 0
+        self._model = model
+        self._subscribers: dict[Peer, tuple[str, tuple[str, ...]]] = {}
 
     @contextlib.asynccontextmanager
     async def listen(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
@@ -148,11 +153,12 @@ class Broker:
             close_timeout=limits.close,
             ssl=tls,
         ) as server:
-            watch = asyncio.create_task(self._end_idle_leases())
+            watches = [asyncio.create_task(self._end_idle_leases()), asyncio.create_task(self._watch_model())]
             try:
                 yield server
             finally:
-                watch.cancel()
+                for watch in watches:
+                    watch.cancel()
 
     async def _handle(self, connection: ServerConnection) -> None:
         if self._connections >= self._limits.connections:
@@ -191,8 +197,10 @@ class Broker:
                     await self._serve_device(peer, header)
                 case "client":
                     await self._serve_client(peer, header)
+                case "page":
+                    await self._serve_page(peer, header)
                 case role:
-                    raise ProtocolError(f"the role {role!r} is none of device and client")
+                    raise ProtocolError(f"the role {role!r} is none of device, client and page")
         finally:
             for task in peer.tasks:
                 task.cancel()
@@ -207,6 +215,44 @@ class Broker:
                 raise ProtocolError(f"more than {self._limits.frames_per_second} frames in a second")
             header, payload = split_frame(frame)
             yield header, payload, frame  # type: ignore[misc]
+
+    # Pages that use the model
+
+    async def _serve_page(self, peer: Peer, hello: Header) -> None:
+        """Sends the model now, and again whenever its file changes."""
+        backend, features = hello.get("backend"), hello.get("features")
+        if not isinstance(backend, str) or not isinstance(features, list):
+            raise ProtocolError("a page's hello lacks backend or features")
+        await peer.send({"re": hello.get("id"), "files": self._pages.files_path})
+        self._subscribers[peer] = backend, tuple(map(str, features))
+        try:
+            peer.start(self._send_model(peer))
+            async for _ in self._frames(peer):
+                raise ProtocolError("a page has nothing to say after its hello")
+        finally:
+            del self._subscribers[peer]
+
+    async def _send_model(self, peer: Peer) -> None:
+        model, (backend, features) = self._model, self._subscribers[peer]
+        if model is None:
+            await peer.send({"op": "failed", "message": "this broker serves no model: start `webnn-rpc serve MODEL`"})
+            return
+        try:
+            made = await asyncio.to_thread(model.compiled, backend, features)
+            for sha256, data in made.contents.items():
+                if self._files.missing([sha256]):
+                    self._files.put(sha256, data)
+        except (ServingError, StoreError) as error:
+            await peer.send({"op": "failed", "message": str(error)})
+            return
+        await peer.send({"op": "model", "name": model.name, "manifest": made.fields})
+
+    async def _watch_model(self) -> None:
+        while self._model is not None:
+            await asyncio.sleep(POLL)
+            if self._model.has_changed():
+                for peer in list(self._subscribers):
+                    peer.start(self._send_model(peer))
 
     # Devices
 

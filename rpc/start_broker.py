@@ -15,6 +15,7 @@ from importlib.resources.abc import Traversable
 from .broker import Broker, Limits
 from .file_store import FileStore
 from .pages import Pages
+from .serving import ServedModel
 
 _SERVED = (".js", ".css", ".svg", ".html")
 START = 10.0
@@ -43,13 +44,14 @@ def start_broker(
     origins: Sequence[str] = (),
     tls: ssl.SSLContext | None = None,
     limits: Limits | None = None,
+    model: ServedModel | None = None,
 ) -> Iterator[Address]:
-    """Serves until the block ends. Port 0 takes a free one, no token a random one. Raises OSError where the address is
-    taken."""
+    """Serves until the block ends, `model` to pages that ask for it. Port 0 takes a free one, no token a random one.
+    Raises OSError where the address is taken."""
     token = token or secrets.token_urlsafe(24)
     store = FileStore()
     pages = Pages(static_files(), store.get, secrets.token_urlsafe(24), origins)
-    broker = Broker(token, pages, store, limits)
+    broker = Broker(token, pages, store, limits, model=model)
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
     ports: list[int] = []
@@ -92,6 +94,7 @@ def static_files() -> dict[str, bytes]:
     page, runtime = files("webnn_compile.rpc") / "page", files("webnn_compile.runtime_js")
     found = {**_read(page, "/rpc/page"), **_read(runtime, "/runtime-js")}
     found["/"] = found["/rpc/page/index.html"]
+    found["/rpc.js"] = b'export { connect } from "/rpc/page/connect.js";\n'
     return found
 
 

@@ -8,7 +8,7 @@ import socket
 import ssl
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,13 @@ from rich.table import Table
 from ..build.build import build_manifest
 from ..build.options import Options
 from ..build.targets import bundled_targets
+from ..bundle import VARIANTS, Manifest
 from ..errors import InputError, WebnnCompileError
 from .command import FILE, INTERRUPTED, ShapeOption
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import Session
+    from webnn_compile.rpc.serving import ServedModel
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LEAST_TOKEN = 16
@@ -65,6 +67,7 @@ def _explained() -> Iterator[None]:
 
 
 @main.command()
+@click.argument("model", type=FILE, required=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @click.option("--token", envvar="WEBNN_RPC_TOKEN", help="What devices and clients must know; random by default.")
@@ -72,7 +75,9 @@ def _explained() -> Iterator[None]:
 @click.option("--cert", type=FILE, help="A certificate for https (PEM).")
 @click.option("--key", type=FILE, help="Its private key (PEM).")
 @click.option("--tls", type=click.Choice(["self-signed"]), help="Https by a certificate made now.")
+@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="Of MODEL: input=1x3x224x224.")
 def serve(
+    model: Path | None,
     host: str,
     port: int,
     token: str | None,
@@ -80,8 +85,12 @@ def serve(
     cert: Path | None,
     key: Path | None,
     tls: str | None,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
 ) -> None:
     """Start a broker, and serve the page that makes a browser a device.
+
+    With MODEL it is also compiled for pages that `import { connect } from 'ADDRESS/rpc.js'`, again whenever the file
+    changes. Pages from elsewhere than the broker need --allow-origin.
 
     On plain http from another machine a browser has no WebGPU and no threads: use --tls self-signed there.
     """
@@ -90,10 +99,13 @@ def serve(
 
         if token is not None and host not in LOOPBACK and len(token) < LEAST_TOKEN:
             raise InputError(f"--token: others can reach {host}; give at least {LEAST_TOKEN} characters, or none")
+        served = None if model is None else _serve_model(model, dict(shapes))
         context, fingerprint = _certificate(host, cert, key, tls)
         with contextlib.ExitStack() as opened:
             try:
-                address = opened.enter_context(start_broker(host, port, token=token, origins=origins, tls=context))
+                address = opened.enter_context(
+                    start_broker(host, port, token=token, origins=origins, tls=context, model=served)
+                )
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise InputError(
@@ -109,10 +121,31 @@ def serve(
                 click.echo(
                     f"Its certificate, which the browser warns of, has the SHA-256 fingerprint\n  {fingerprint}\n"
                 )
+            if model is not None:
+                script = f"{shown.partition('#')[0]}rpc.js"
+                click.echo(f"{model} for a page of your own:\n")
+                click.echo(
+                    f"  import {{ connect }} from '{script}';\n  const model = await connect('{shown}').load();\n"
+                )
             click.echo("Ctrl-C ends the broker.")
             with contextlib.suppress(KeyboardInterrupt):
                 while True:
                     time.sleep(3600)
+
+
+def _serve_model(path: Path, shapes: dict[str, tuple[int, ...]]) -> ServedModel:
+    """Raises InputError where the model does not compile."""
+    from webnn_compile.rpc.serving import ServedModel, ServingError
+
+    def compile_for(path: Path, backend: str, features: Sequence[str]) -> Manifest:
+        variants = tuple(v for v in VARIANTS if v in features)[:1] or VARIANTS
+        try:
+            return build_manifest(path, Options(shapes=shapes, targets=(backend,), variants=variants), lambda _: None)
+        except WebnnCompileError as error:
+            raise ServingError(str(error)) from None
+
+    build_manifest(path, Options(shapes=shapes, targets=("wasm",), variants=VARIANTS[:1]), lambda _: None)
+    return ServedModel(path, compile_for)
 
 
 def _certificate(

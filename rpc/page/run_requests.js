@@ -3,6 +3,7 @@
 import { load } from '../../runtime-js/load/load.js';
 import { copyOf, elementOf, lengthOf } from '../../runtime-js/values/dtypes.js';
 import { resolution } from './browser_facts.js';
+import { withUrls } from './with_urls.js';
 
 /** @typedef {import('./frames.js').Header} Header */
 /** @typedef {import('./frames.js').Message} Message */
@@ -119,19 +120,6 @@ export function runRequests(locate, notify, show) {
 function describe(error) {
   const code = typeof error?.code === 'string' ? error.code : undefined;
   return { kind: 'device', name: String(error?.name), code, message: String(error?.message ?? error) };
-}
-
-/**
- * The manifest with the address of each file.
- * @param {any} value
- * @param {(sha256: string) => string} locate
- * @returns {any}
- */
-function withUrls(value, locate) {
-  if (Array.isArray(value)) return value.map((element) => withUrls(element, locate));
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).map(([key, field]) => [key, withUrls(field, locate)]);
-  return Object.fromEntries(value.sha256 ? [...fields, ['url', locate(value.sha256)]] : fields);
 }
 
 /**
