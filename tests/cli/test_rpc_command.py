@@ -11,14 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from click.testing import CliRunner, Result
 from onnx_models import model, node
-from python_device import python_device
+from python_device import open_socket, python_device
 from webnn_compile.cli.rpc_command import main
 from webnn_compile.rpc.client import RpcError, connect
+from webnn_compile.rpc.messages import VERSION, Assembler, Message, encode
 from webnn_compile.rpc.start_broker import Address, start_broker
 from webnn_compile.rpc.tls import self_signed_certificate
+
+PROGRAM = Path(sys.executable).with_name("webnn-rpc")
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +122,6 @@ def test_a_broker_for_other_machines_shows_their_address(monkeypatch: pytest.Mon
 def test_models_run_and_results_are_written(address: Address, tmp_path: Path) -> None:
     """On a device that gives back what it gets: e2e/test_rpc has real ones."""
     import onnx
-    from webnn_compile.rpc.messages import Message
 
     path, x = tmp_path / "m.onnx", np.arange(6, dtype=np.float32).reshape(2, 3)
     onnx.save(model([node("Relu", ["x"], ["y"])], {"x": ["n", 3]}, ["y"]), path)
@@ -145,3 +148,43 @@ def test_models_run_and_results_are_written(address: Address, tmp_path: Path) ->
     assert "y: float32 [2, 3]" in result.output
     assert "2 ms, the median of 3" in result.output
     np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["y"], x)
+
+
+def test_a_model_is_served(tmp_path: Path) -> None:
+    """The command compiles it for a page's backend and SIMD, and says how a page gets it."""
+    path = tmp_path / "net.onnx"
+    onnx.save(model([node("Relu", ["x"], ["y"])], {"x": ["n", 3]}, ["y"]), path)
+    command = [PROGRAM, "serve", path, "--port", "0", "--shape", "x=2x3"]
+    process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        said = ""
+        while "Ctrl-C ends" not in said:
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        page = re.search(r"connect\('(http://127\.0\.0\.1:(\d+)/#\S+)'\)", said)
+        assert page
+        assert f"import {{ connect }} from 'http://127.0.0.1:{page[2]}/rpc.js'" in said
+        url, _, token = page[1].partition("/#")
+        hello = {"op": "hello", "version": VERSION, "role": "page", "token": token, "id": 0}
+        with open_socket(Address(url, token)) as opened:
+            for frame in encode(Message({**hello, "backend": "wasm", "features": ["relaxed", "plain"]})):
+                opened.send(frame)
+            assembler, headers = Assembler(), []
+            while len(headers) < 2:
+                message = assembler.feed(opened.recv())
+                if message is not None:
+                    headers.append(message.header)
+        assert headers[1]["op"] == "model"
+        (part,) = headers[1]["manifest"]["backends"]
+        assert part["backend"] == "wasm"
+        assert list(part["modules"]) == ["relaxed"]
+        assert headers[1]["manifest"]["inputs"][0]["shape"] == [2, 3]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_a_model_that_cannot_be_served(tmp_path: Path) -> None:
+    assert "none.onnx" in refusal("serve", str(tmp_path / "none.onnx"), "--port", "0")
