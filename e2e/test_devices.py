@@ -205,6 +205,37 @@ def test_profile_names_kernels_and_nodes(page: Page, site: Site, backend: str, w
     assert found["after"] == expected(3)
 
 
+@pytest.mark.fresh_page
+def test_profile_as_often_as_asked(page: Page, site: Site, backend: str) -> None:
+    """Each launch is repeated, and the times are those of one."""
+    open_bundle(page, site, "tiny", backend)
+    script = """
+      let launches = 0;
+      const count = (prototype, name) => {
+        const own = prototype[name];
+        prototype[name] = function (...given) {
+          launches++;
+          return own.apply(this, given);
+        };
+      };
+      count(WebGL2RenderingContext.prototype, 'drawArrays');
+      if (globalThis.GPUComputePassEncoder) count(GPUComputePassEncoder.prototype, 'dispatchWorkgroups');
+      const model = await bundle.load({ backend: argument, worker: false });
+      const counts = [];
+      for (const repeat of [1, 20]) {
+        launches = 0;
+        await model.profile({ input: fill(1) }, { repeat });
+        counts.push(launches);
+      }
+      return { counts, after: await head(model, 3) };
+    """
+    found = value(page, script, backend)
+    once, often = found["counts"]
+    assert once
+    assert often == 20 * once
+    assert found["after"] == expected(3)
+
+
 def test_profile_by_the_clock_of_the_page(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "tiny", backend)
     page.evaluate(

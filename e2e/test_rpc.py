@@ -95,6 +95,40 @@ def test_the_digits_run_in_the_tab(
                 assert min(times) > 0
 
 
+def test_a_profile_of_wasm_is_the_mean_of_its_repeats(
+    tab: Page, session: Session, digits: Manifest, images: list[Array], logits: list[list[float]]
+) -> None:
+    """All steps together take as long as runs from outside do, whatever the resolution of the clock."""
+    with session.lease() as device, device.load(digits, {"backend": "wasm", "worker": False}) as model:
+        tab.evaluate(
+            "() => { const now = performance.now; globalThis.reads = 0;"
+            " performance.now = function () { reads++; return now.call(performance); }; }"
+        )
+        reads = []
+        for repeat in (1, 30):
+            tab.evaluate("reads = 0")
+            profile = model.profile({"image": images[0]}, repeat=repeat)
+            reads.append(tab.evaluate("reads"))
+        assert len(profile) == model.info["kernels"]
+        assert reads[1] - 1 == 30 * (reads[0] - 1) == 30 * len(profile)
+        assert all(p["ms"] >= 0 for p in profile)
+        assert agrees(model.run({"image": images[0]})["logits"].ravel().tolist(), logits[0])
+    tab.reload()
+
+
+def test_the_page_shows_a_search(tab: Page, session: Session) -> None:
+    status = {"model": "net.onnx", "target": "webgl", "phase": "searching", "task": "conv 1x8", "trials": 12, "of": 40}
+    with session.lease() as device:
+        expect(tab.locator("#search")).to_be_hidden()
+        more = {"failed": 2, "gain": 0.755, "left": 75.0, "points": [[4, 0.9], [12, 0.755]]}
+        device.call({"op": "show", "status": {**status, **more}})
+    expect(tab.locator("#search h2")).to_have_text("Tuning net.onnx for webgl")
+    figures = "searching: conv 1x8 · 12 of 40 trials, 2 failed · 75.5% of the default's time · 1:15 left"
+    expect(tab.locator("#search .figures")).to_have_text(figures)
+    points = tab.locator("#search polyline").get_attribute("points")
+    assert points == "0,10 32.0,10 32.0,20 96.0,20 96.0,35"
+
+
 def test_threads(tab: Page, session: Session, digits: Manifest, images: list[Array], logits: list[list[float]]) -> None:
     with session.lease() as device, device.load(digits, {"backend": "wasm", "threads": 2}) as model:
         assert model.info["threads"] == 2
