@@ -131,6 +131,15 @@ def show(results: Results, chart: Path | None, update: bool) -> None:
         update_readme(results, HERE / "README.md", chart)
 
 
+@main.command("rpc")
+@click.option("--rounds", default=5, show_default=True, help="The best of so many counts.")
+def rpc_command(rounds: int) -> None:
+    """Speed and memory of RPC on this machine."""
+    from .rpc import measure_rpc
+
+    print_grid(measure_rpc(rounds), terminal())
+
+
 @main.command("bundles")
 @click.argument("before")
 @click.argument("models", nargs=-1)

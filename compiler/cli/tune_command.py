@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -232,7 +233,8 @@ def show(records: tuple[Path, ...], target: str | None, for_device: str | None, 
             raise InputError(f"there is no record of {target or 'any target'} on {for_device or 'any device'}")
         lines = summarise(kept)
         width = None if sys.stdout.isatty() else 160
-        Console(width=width).print(_table(lines))
+        for table in _tables(lines):
+            Console(width=width).print(table)
         if read.damaged:
             click.echo(f"{read.damaged} lines are no records, and were passed over", err=True)
         if chart is not None:
@@ -241,27 +243,22 @@ def show(records: tuple[Path, ...], target: str | None, for_device: str | None, 
             draw_progress(kept, chart)
 
 
-def _table(lines: list[Line]) -> Table:
-    table = Table("kernel or layer", "target", "device")
-    for name in ("default", "best", "gain", "trials", "failed"):
-        table.add_column(name, justify="right")
-    table.add_column("used")
-    for line in lines:
-        times = (
-            (f"{line.base:.3f} ms", f"{line.best:.3f} ms", f"{line.base / line.best:.2f} x")
-            if line.best
-            else ("", "", "")
-        )
-        table.add_row(
-            line.kernel,
-            line.target,
-            line.device,
-            *times,
-            str(line.trials),
-            str(line.failed),
-            "yes" if line.chosen else "",
-        )
-    return table
+def _tables(lines: list[Line]) -> Iterator[Table]:
+    """One for each target and device."""
+    for (target, device), group in itertools.groupby(lines, lambda line: (line.target, line.device)):
+        table = Table("kernel or layer", title=f"{target} on {device}", title_justify="left")
+        for name in ("default", "best", "gain", "trials", "failed"):
+            table.add_column(name, justify="right")
+        table.add_column("used")
+        for line in group:
+            times = (_ms(line.base), _ms(line.best), f"{line.base / line.best:.2f} x") if line.best else ("", "", "")
+            counts = str(line.trials), str(line.failed)
+            table.add_row(line.kernel, *times, *counts, "yes" if line.chosen else "")
+        yield table
+
+
+def _ms(milliseconds: float) -> str:
+    return f"{milliseconds:.3f} ms"
 
 
 if __name__ == "__main__":
