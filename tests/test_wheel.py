@@ -52,7 +52,10 @@ def test_wheel_holds_one_package_and_the_runtime(wheel: Path) -> None:
     runtime = [file for file in (ROOT / "runtime-js").rglob("*.*") if "__pycache__" not in file.parts]
     scripts = {f"runtime_js/{file.relative_to(ROOT / 'runtime-js').as_posix()}" for file in runtime}
     assert "runtime_js/load/load.js" in scripts
-    assert {f"webnn_compile/{name}" for name in python | scripts} <= set(names)
+    own = {file.relative_to(ROOT).as_posix() for file in (ROOT / "rpc").rglob("*.*") if "__pycache__" not in file.parts}
+    broker = {name for name in own if not name.endswith(".md")}
+    assert "rpc/page/device.js" in broker
+    assert {f"webnn_compile/{name}" for name in python | scripts | broker} <= set(names)
 
 
 def test_installed_wheel_compiles_the_example(environment: Path, tmp_path: Path) -> None:
@@ -62,6 +65,15 @@ def test_installed_wheel_compiles_the_example(environment: Path, tmp_path: Path)
     names = {file.name for file in (tmp_path / "bundle").iterdir()}
     assert {"model.js", "model.d.ts", "index.html"} <= names
     assert {Path(name).suffix for name in names} >= {".wasm", ".bin", ".js"}
+
+
+def test_commands_without_their_extra_say_what_to_install(environment: Path, tmp_path: Path) -> None:
+    assert "webnn-compile model.onnx" in call(environment / "webnn-tune", "--help", cwd=tmp_path)
+    for command in (["webnn-tune", MODEL, "--target", "native"], ["webnn-rpc", "devices"]):
+        done = subprocess.run([environment / command[0], *command[1:]], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert "pip install 'webnn-compile[tune]'" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_nothing_is_installed_under_the_names_of_the_folders(environment: Path, tmp_path: Path) -> None:

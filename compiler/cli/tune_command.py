@@ -28,7 +28,9 @@ from ..tune.tuner import tune
 from .command import FILE, INTERRUPTED, ShapeOption
 from .tune_progress import TuneProgress
 
-PACKAGES = ("websockets", "playwright", "sklearn")
+PACKAGES = ("sklearn",)
+"""Of the extra [tune], required by every search; and what a device in a browser requires besides."""
+REMOTE_PACKAGES = ("websockets", "playwright")
 WAIT = 30.0
 """Seconds to wait for a device of a broker."""
 
@@ -175,14 +177,15 @@ def run(
 @contextlib.contextmanager
 def _open_device(problem: Problem, device: str | None, broker: str, *, headed: bool) -> Iterator[Device]:
     target, threads = problem.target, problem.options.threads
+    packages = PACKAGES if problem.is_native else (*REMOTE_PACKAGES, *PACKAGES)
+    missing = [p for p in packages if importlib.util.find_spec(p) is None]
+    if missing:
+        raise InputError(f"webnn-tune needs {', '.join(missing)}: pip install 'webnn-compile[tune]'")
     if problem.is_native:
         if device is not None:
             raise InputError(f"--device {device}: the target {target} is tuned on this machine; leave --device out")
         yield NativeDevice(threads, problem.cache)
         return
-    missing = [p for p in PACKAGES if importlib.util.find_spec(p) is None]
-    if missing:
-        raise InputError(f"webnn-tune needs {', '.join(missing)}: pip install 'webnn-compile[tune]'")
     from webnn_compile.rpc.client import RpcError, connect
 
     from .remote_device import RemoteDevice, browser_device
