@@ -12,6 +12,7 @@ from rich.console import Console
 from webnn_compile.build.targets import bundled_targets
 from webnn_compile.cli.command import ShapeOption
 from webnn_compile.errors import WebnnCompileError
+from webnn_compile.tune.problem import TUNED
 
 from . import bundles
 from .cases import DEFAULT as DEFAULT_CASES
@@ -138,6 +139,28 @@ def rpc_command(rounds: int) -> None:
     from .rpc import measure_rpc
 
     print_grid(measure_rpc(rounds), terminal())
+
+
+@main.command("search")
+@click.argument("model", type=FILE)
+@click.option("--target", type=click.Choice(TUNED), default="wasm", show_default=True)
+@click.option("--browser", type=click.Choice(["chromium", "firefox"]), default="chromium", show_default=True)
+@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="As for webnn-compile.")
+@click.option("--kernels", default=5, show_default=True, help="The costliest.")
+@click.option("--trials", default=200, show_default=True, help="For each kernel.")
+def search_command(
+    model: Path,
+    target: str,
+    browser: str,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    kernels: int,
+    trials: int,
+) -> None:
+    """What the tuner finds for the kernels of MODEL from the options in their worst order."""
+    from .search import measure_search, search_grid
+
+    found = measure_search(model, dict(shapes), target, browser, kernels, trials)
+    print_grid(search_grid(model.name, f"{target}, {browser}", found), terminal())
 
 
 @main.command("bundles")
