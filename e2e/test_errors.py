@@ -207,14 +207,14 @@ def test_wrong_options(page: Page, site: Site) -> None:
 
 
 BAD_RUN_OPTIONS = [
-    ("run", "null", "run expects an object of options, got null"),
-    ("run", "5", "run expects an object of options, got number"),
-    ("run", "{ outputs: 'array' }", 'run has no option "outputs"; it has: output, signal'),
-    ("run", "{ signal: 1 }", "signal: expected an AbortSignal, got number"),
-    ("profile", "null", "profile expects an object of options, got null"),
-    ("profile", "{ output: 'array' }", 'profile has no option "output"; it has: signal, repeat'),
-    ("profile", "{ signal: {} }", "signal: expected an AbortSignal, got object"),
-    ("profile", "{ repeat: 0 }", "repeat: expected a whole number from 1, got 0"),
+    ("run", "null", "TypeError", "run expects an object of options, got null"),
+    ("run", "5", "TypeError", "run expects an object of options, got number"),
+    ("run", "{ outputs: 'array' }", "TypeError", 'run has no option "outputs"; it has: output, signal'),
+    ("run", "{ signal: 1 }", "TypeError", "signal: expected an AbortSignal, got number"),
+    ("profile", "null", "TypeError", "profile expects an object of options, got null"),
+    ("profile", "{ output: 'array' }", "TypeError", 'profile has no option "output"; it has: signal, repeat'),
+    ("profile", "{ signal: {} }", "TypeError", "signal: expected an AbortSignal, got object"),
+    ("profile", "{ repeat: 0 }", "RangeError", "repeat: expected a whole number from 1, got 0"),
 ]
 
 
@@ -223,8 +223,8 @@ def test_wrong_options_of_a_run(page: Page, site: Site, worker: bool) -> None:
     open_page(page, site)
     calls = ", ".join(
         f"await outcome(model.{method}({{ input: new Float32Array(1024) }}, {options}))"
-        for method, options, _ in BAD_RUN_OPTIONS
+        for method, options, _, _ in BAD_RUN_OPTIONS
     )
     script = f"const model = await bundle.load({{ worker: argument }}); return [{calls}]"
     results = outcome(page, script, worker)["value"]
-    assert [(r["name"], r["message"]) for r in results] == [("TypeError", message) for *_, message in BAD_RUN_OPTIONS]
+    assert [(r["name"], r["message"]) for r in results] == [(name, message) for *_, name, message in BAD_RUN_OPTIONS]

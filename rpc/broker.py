@@ -1,6 +1,6 @@
 """The broker: devices (browser tabs) and clients (Python) join it by WebSocket; it leases devices and relays calls.
 
-PROTOCOL.md describes what is said here; `pages` answers HTTP on the same port.
+PROTOCOL.md describes the messages; `pages` answers HTTP on the same port.
 """
 
 from __future__ import annotations
@@ -8,12 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-import itertools
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
-from typing import Any
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
@@ -22,7 +19,6 @@ from .file_store import FileStore, StoreError
 from .leases import ANY, Device, Lease, Leases
 from .messages import (
     LARGEST_FRAME,
-    LARGEST_PAYLOAD,
     MALFORMED,
     REFUSED,
     TOO_MANY,
@@ -31,32 +27,12 @@ from .messages import (
     Header,
     Message,
     ProtocolError,
-    encode,
-    join_frame,
-    split_frame,
 )
 from .pages import Pages
-from .serving import POLL, ServedModel, ServingError
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one connection may ask of the broker. Times are in seconds."""
-
-    connections: int = 1024
-    frames_per_second: int = 2000
-    payload: int = LARGEST_PAYLOAD
-    hello: float = 10
-    """From the connection to its first message."""
-    idle_lease: float = 600
-    """A lease without a call for so long ends."""
-    ping: float = 20
-    """Between two pings, and from a ping to its answer, after which a connection counts as lost."""
-    close: float = 1
-    """From the end of a connection to the other side's agreement."""
-    wrong_token: float = 1
-    """Before a wrong token is answered."""
-
+from .peer import Limits, Peer
+from .publish import Publisher
+from .relay import ClientSide, DeviceSide
+from .serving import ServedModel
 
 CLOSE_REASON = 100
 """Characters of the reason with which a connection is closed: WebSocket allows 123 bytes."""
@@ -68,48 +44,6 @@ class CallError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
-
-
-class Peer:
-    """A connection after its hello. Messages of the broker's own have ids from it."""
-
-    def __init__(self, connection: ServerConnection) -> None:
-        self.connection = connection
-        self.ids = itertools.count(1)
-        self.tasks: set[asyncio.Task[None]] = set()
-
-    async def send(self, header: Header, payload: bytes = b"") -> None:
-        """Waits while the other side takes nothing; a connection that is gone is no error here."""
-        with contextlib.suppress(ConnectionClosed):
-            for frame in encode(Message({"id": next(self.ids), **header}, payload)):
-                await self.connection.send(frame)
-
-    def start(self, work: Any) -> None:
-        """Runs the coroutine beside the reading of further messages."""
-        task = asyncio.create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
-
-@dataclass(eq=False, slots=True)
-class _Call:
-    """One call on its way: from `client`, where it has the id `client_id`, to a device."""
-
-    client: Peer
-    client_id: int
-    lease: Lease
-    device_id: int
-    deadline: asyncio.TimerHandle | None = None
-
-
-@dataclass(eq=False, slots=True)
-class _DeviceSide:
-    """The connection of a device, its calls by the ids that they have there, and the replies that are incomplete, with
-    the ids that they have on either side."""
-
-    peer: Peer
-    calls: dict[int, _Call] = field(default_factory=dict)
-    replies: dict[int, tuple[Peer, int] | None] = field(default_factory=dict)
 
 
 class Broker:
@@ -124,17 +58,16 @@ class Broker:
         clock: Callable[[], float] = time.monotonic,
         model: ServedModel | None = None,
     ) -> None:
-        """`model` is compiled for pages that ask for one."""
+        """`model` is compiled for pages that subscribe to it."""
         self._token = token.encode()
         self._pages = pages
         self._files = files
         self._limits = limits or Limits()
         self._clock = clock
         self._leases = Leases(clock, self._lease_ended)
-        self._sides: dict[str, _DeviceSide] = {}
+        self._sides: dict[str, DeviceSide] = {}
         self._connections = 0
-        self._model = model
-        self._subscribers: dict[Peer, tuple[str, tuple[str, ...]]] = {}
+        self._publisher = Publisher(model, files, pages.files_path)
 
     @contextlib.asynccontextmanager
     async def listen(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
@@ -153,7 +86,7 @@ class Broker:
             close_timeout=limits.close,
             ssl=tls,
         ) as server:
-            watches = [asyncio.create_task(self._end_idle_leases()), asyncio.create_task(self._watch_model())]
+            watches = [asyncio.create_task(self._end_idle_leases()), asyncio.create_task(self._publisher.watch())]
             try:
                 yield server
             finally:
@@ -198,61 +131,15 @@ class Broker:
                 case "client":
                     await self._serve_client(peer, header)
                 case "page":
-                    await self._serve_page(peer, header)
+                    await self._publisher.serve(peer, header, self._frames(peer))
                 case role:
                     raise ProtocolError(f"the role {role!r} is none of device, client and page")
         finally:
             for task in peer.tasks:
                 task.cancel()
 
-    async def _frames(self, peer: Peer) -> AsyncIterator[tuple[Header, memoryview, bytes]]:
-        """Header, payload and the whole of each frame, no faster than allowed."""
-        second, count = 0, 0
-        async for frame in peer.connection:
-            now = int(self._clock())
-            second, count = (second, count + 1) if now == second else (now, 1)
-            if count > self._limits.frames_per_second:
-                raise ProtocolError(f"more than {self._limits.frames_per_second} frames in a second")
-            header, payload = split_frame(frame)
-            yield header, payload, frame  # type: ignore[misc]
-
-    # Pages that use the model
-
-    async def _serve_page(self, peer: Peer, hello: Header) -> None:
-        """Sends the model now, and again whenever its file changes."""
-        backend, features = hello.get("backend"), hello.get("features")
-        if not isinstance(backend, str) or not isinstance(features, list):
-            raise ProtocolError("a page's hello lacks backend or features")
-        await peer.send({"re": hello.get("id"), "files": self._pages.files_path})
-        self._subscribers[peer] = backend, tuple(map(str, features))
-        try:
-            peer.start(self._send_model(peer))
-            async for _ in self._frames(peer):
-                raise ProtocolError("a page has nothing to say after its hello")
-        finally:
-            del self._subscribers[peer]
-
-    async def _send_model(self, peer: Peer) -> None:
-        model, (backend, features) = self._model, self._subscribers[peer]
-        if model is None:
-            await peer.send({"op": "failed", "message": "this broker serves no model: start `webnn-rpc serve MODEL`"})
-            return
-        try:
-            made = await asyncio.to_thread(model.compiled, backend, features)
-            for sha256, data in made.contents.items():
-                if self._files.missing([sha256]):
-                    self._files.put(sha256, data)
-        except (ServingError, StoreError) as error:
-            await peer.send({"op": "failed", "message": str(error)})
-            return
-        await peer.send({"op": "model", "name": model.name, "manifest": made.fields})
-
-    async def _watch_model(self) -> None:
-        while self._model is not None:
-            await asyncio.sleep(POLL)
-            if self._model.has_changed():
-                for peer in list(self._subscribers):
-                    peer.start(self._send_model(peer))
+    def _frames(self, peer: Peer) -> AsyncIterator[tuple[Header, memoryview, bytes]]:
+        return peer.frames(self._limits.frames_per_second, self._clock)
 
     # Devices
 
@@ -262,52 +149,23 @@ class Broker:
             raise ProtocolError("a device's hello lacks name, backends or facts")
         device = Device(name[:80], tuple(str(b) for b in backends), facts)
         self._leases.join(device)
-        side = self._sides[device.name] = _DeviceSide(peer)
+        side = self._sides[device.name] = DeviceSide(peer)
         try:
             await peer.send({"re": hello.get("id"), "name": device.name, "files": self._pages.files_path})
             async for header, payload, _ in self._frames(peer):
-                await self._relay_reply(side, header, payload)
+                await side.relay_reply(header, payload)
         finally:
             del self._sides[device.name]
-            for call in list(side.calls.values()):
-                self._fail(side, call, "gone", f"device {device.name} is gone")
+            side.fail_all("gone", f"device {device.name} is gone")
             self._leases.leave(device)
 
-    async def _relay_reply(self, side: _DeviceSide, header: Header, payload: memoryview) -> None:
-        """A frame of a reply goes on to the client with that one's ids. What nobody waits for any more is dropped."""
-        own = header.get("id")
-        if not isinstance(own, int):
-            raise ProtocolError(f"a message with the id {own!r}")
-        if "at" in header:
-            target = side.replies.get(own)
-            if target is not None:
-                await _forward(target[0], {"id": target[1], "at": header["at"]}, payload)
-            return
-        call = side.calls.pop(header.get("re"), None)  # type: ignore[arg-type]
-        side.replies = {own: None}  # a device sends one message after the other
-        if call is None:
-            return
-        if call.deadline is not None:
-            call.deadline.cancel()
-        id = next(call.client.ids)
-        side.replies = {own: (call.client, id)}
-        await _forward(call.client, {**header, "id": id, "re": call.client_id}, payload)
-
-    def _fail(self, side: _DeviceSide, call: _Call, kind: str, message: str) -> None:
-        """Ends a call that the device does not answer."""
-        side.calls.pop(call.device_id, None)
-        if call.deadline is not None:
-            call.deadline.cancel()
-        call.client.start(call.client.send({"re": call.client_id, "error": {"kind": kind, "message": message}}))
-
     def _lease_ended(self, lease: Lease) -> None:
-        """Tells both sides; the device frees what the client had loaded."""
+        """Sends it to both sides; the device frees what the client had loaded."""
         client = lease.client
         assert isinstance(client, Peer)
         side = self._sides.get(lease.device.name)
         if side is not None:
-            for call in [c for c in side.calls.values() if c.lease is lease]:
-                self._fail(side, call, "gone", f"the lease of {lease.device.name} has ended")
+            side.fail_all("gone", f"the lease of {lease.device.name} has ended", lease)
             side.peer.start(side.peer.send({"op": "released"}))
         client.start(client.send({"op": "ended", "lease": lease.id}))
 
@@ -326,53 +184,19 @@ class Broker:
     async def _serve_client(self, peer: Peer, hello: Header) -> None:
         await peer.send({"re": hello.get("id")})
         assembler = Assembler(self._limits.payload)
-        relayed: dict[int, _Call] = {}  # calls of which more frames come
+        client = ClientSide(peer)
         try:
             async for header, payload, frame in self._frames(peer):
-                if "at" in header and header.get("id") in relayed:
-                    await self._relay_rest(relayed, header, payload)
+                if client.is_open(header):
+                    await client.relay_rest(header, payload)
                 elif header.get("op") == "call":
-                    await self._relay_call(peer, relayed, header, payload)
+                    lease = self._leases.find(peer, header.get("lease"))
+                    side = self._sides.get(lease.device.name) if lease is not None else None
+                    await client.relay_call(side, lease, header, payload, self._limits.payload)
                 elif message := assembler.feed(frame):
                     peer.start(self._answer(peer, message))
         finally:
             self._leases.release_all(peer)
-
-    async def _relay_call(self, peer: Peer, relayed: dict[int, _Call], header: Header, payload: memoryview) -> None:
-        id, request, deadline = header.get("id"), header.get("request"), header.get("deadline")
-        size = header.get("bytes", len(payload))
-        if not isinstance(id, int) or not isinstance(request, dict) or not isinstance(size, int):
-            raise ProtocolError("a call lacks id or request")
-        if size > self._limits.payload:
-            raise ProtocolError(f"a message of {size} bytes; {self._limits.payload} are the most")
-        lease = self._leases.find(peer, header.get("lease"))
-        side = self._sides.get(lease.device.name) if lease is not None else None
-        if lease is None or side is None:
-            error = {"kind": "gone", "message": "the lease has ended"}
-            await peer.send({"re": id, "error": error})
-            return
-        call = _Call(peer, id, lease, next(side.peer.ids))
-        side.calls[call.device_id] = call
-        if isinstance(deadline, int | float):
-            message = f"device {lease.device.name} has not answered for {deadline:g} s"
-            loop = asyncio.get_running_loop()
-            call.deadline = loop.call_later(deadline, self._expire, side, call, message)
-        passed = {**request, "id": call.device_id}
-        if size > len(payload):
-            relayed[id] = call
-            passed["bytes"] = size
-        await _forward(side.peer, passed, payload)
-
-    async def _relay_rest(self, relayed: dict[int, _Call], header: Header, payload: memoryview) -> None:
-        call = relayed[header["id"]]
-        side = self._sides.get(call.lease.device.name)
-        if side is None or call.device_id not in side.calls:
-            return  # answered already, by an error
-        await _forward(side.peer, {"id": call.device_id, "at": header["at"]}, payload)
-
-    def _expire(self, side: _DeviceSide, call: _Call, message: str) -> None:
-        self._fail(side, call, "timeout", message)
-        side.peer.start(side.peer.send({"op": "cancel", "call": call.device_id}))
 
     async def _answer(self, peer: Peer, message: Message) -> None:
         header = message.header
@@ -431,8 +255,3 @@ class Broker:
             "leased": device.lease is not None,
             "waiting": self._leases.waiting(device),
         }
-
-
-async def _forward(peer: Peer, header: Header, payload: memoryview) -> None:
-    with contextlib.suppress(ConnectionClosed):
-        await peer.connection.send(join_frame(header, payload))

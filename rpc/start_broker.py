@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from .broker import Broker, Limits
+from .broker import Broker
 from .file_store import FileStore
 from .pages import Pages
+from .peer import Limits
 from .serving import ServedModel
 
 _SERVED = (".js", ".css", ".svg", ".html")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 import warnings
 from pathlib import Path
 
@@ -12,17 +10,10 @@ from rich.console import Console
 
 from ..build.options import GPU_TILES, HOSTS, PRECISIONS, Options
 from ..build.targets import bundled_targets
-from ..errors import InputError, InternalError, WebnnCompileError
+from ..errors import InputError
 from ..system.limits import parse_size
+from .explained import DEBUG, explained
 from .progress import Progress
-
-OUR_FAULT = (
-    "This is a fault of webnn-compile, not a mistake of yours: please report it, with the model and this command "
-    "(--debug shows the Python traceback)."
-)
-INTERRUPTED = 130
-"""The exit code of a program that Ctrl-C ended, as shells have it."""
-
 
 LIST = "list"
 """What `--dump` is given for the names of the stages."""
@@ -158,7 +149,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     metavar="4GiB",
     help="Memory that compiling may take, by estimate. By default three quarters of this machine's.",
 )
-@click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
+@DEBUG
 @click.version_option(package_name="webnn-compile")
 def main(
     model: Path,
@@ -196,7 +187,8 @@ def main(
 
     collect_less_often()
     progress = Progress(Console(stderr=True), plain=dump is not None)
-    try:
+    interrupted = "interrupted; no bundle was written"
+    with explained(debug=debug, phase=lambda: progress.current, interrupted=interrupted):
         options = Options(
             shapes=_shapes(shapes),
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
@@ -227,35 +219,10 @@ def main(
         if report is not None:
             write_report(result, report)
         print_report(result, out, stderr=dump is not None)
-    except Exception as error:
-        if isinstance(error, click.exceptions.Exit | click.ClickException):
-            raise
-        if debug:
-            traceback.print_exc()
-        _explain(error, progress.current)
-    except KeyboardInterrupt:
-        click.echo("interrupted; no bundle was written", err=True)
-        sys.exit(INTERRUPTED)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     click.echo(f"warning: {message}", err=True)
-
-
-def _explain(error: Exception, phase: str) -> None:
-    """Prints one message for any exception, and ends the program with its exit code."""
-    if isinstance(error, BrokenPipeError):
-        raise error  # whoever reads our output has seen enough: click ends quietly
-    if isinstance(error, MemoryError):
-        error = InputError(f"this machine lacks the memory for this model (phase: {phase}); give it smaller shapes")
-    if not isinstance(error, WebnnCompileError):
-        frames = traceback.extract_tb(error.__traceback__)
-        where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-        error = InternalError(f"{type(error).__name__} in phase {phase!r}: {error}{where}")
-    click.echo(f"error: {error}", err=True)
-    if isinstance(error, InternalError):
-        click.echo(OUR_FAULT, err=True)
-    sys.exit(error.exit_code)
 
 
 def _shapes(given: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, tuple[int, ...]]:

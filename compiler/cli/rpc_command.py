@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import socket
 import ssl
 import sys
@@ -22,7 +21,8 @@ from ..build.options import Options
 from ..build.targets import bundled_targets
 from ..bundle import VARIANTS, Manifest
 from ..errors import InputError, WebnnCompileError
-from .command import FILE, INTERRUPTED, ShapeOption
+from .command import FILE, ShapeOption
+from .explained import DEBUG, explained, require
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import Session
@@ -46,24 +46,16 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def _explained() -> Iterator[None]:
-    """The user's mistakes as one message, with exit code 2; checks that the extra is installed."""
-    missing = [p for p in PACKAGES if importlib.util.find_spec(p) is None]
-    if missing:
-        click.echo(f"error: webnn-rpc needs {', '.join(missing)}: pip install 'webnn-compile[tune]'", err=True)
-        sys.exit(2)
-    from webnn_compile.rpc.client import RpcError
+def _explained(*, debug: bool = False) -> Iterator[None]:
+    """Refusals of the broker and failures of a device are messages, too; checks that the extra is installed."""
+    with explained(debug=debug):
+        require("webnn-rpc", PACKAGES, "tune")
+        from webnn_compile.rpc.client import RpcError
 
-    try:
-        yield
-    except WebnnCompileError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
-    except RpcError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        try:
+            yield
+        except RpcError as error:
+            raise InputError(str(error)) from None
 
 
 @main.command()
@@ -76,6 +68,7 @@ def _explained() -> Iterator[None]:
 @click.option("--key", type=FILE, help="Its private key (PEM).")
 @click.option("--tls", type=click.Choice(["self-signed"]), help="Https by a certificate made now.")
 @click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="Of MODEL: input=1x3x224x224.")
+@DEBUG
 def serve(
     model: Path | None,
     host: str,
@@ -86,6 +79,7 @@ def serve(
     key: Path | None,
     tls: str | None,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    debug: bool,
 ) -> None:
     """Start a broker, and serve the page that makes a browser a device.
 
@@ -94,7 +88,7 @@ def serve(
 
     On plain http from another machine a browser has no WebGPU and no threads: use --tls self-signed there.
     """
-    with _explained():
+    with _explained(debug=debug):
         from webnn_compile.rpc.start_broker import start_broker
 
         if token is not None and host not in LOOPBACK and len(token) < LEAST_TOKEN:
@@ -223,6 +217,7 @@ def devices(broker: str) -> None:
 @click.option("--out", type=FILE, metavar="FILE.npz", help="Write the outputs here.")
 @click.option("--time", "repeat", type=click.IntRange(1), help="Measure so many runs.")
 @click.option("--wait", type=float, default=30.0, show_default=True, help="Seconds to wait for a free device.")
+@DEBUG
 def run(
     model: Path,
     broker: str,
@@ -233,9 +228,10 @@ def run(
     out: Path | None,
     repeat: int | None,
     wait: float,
+    debug: bool,
 ) -> None:
     """Run MODEL once on a device."""
-    with _explained():
+    with _explained(debug=debug):
         arrays = dict(map(_read_input, inputs))
         given = {name: a.shape for name, a in arrays.items()} | dict(shapes)
         with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import itertools
 import re
 import sys
@@ -15,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..build.options import GPU_TILES, PRECISIONS, Options
-from ..errors import InputError, WebnnCompileError
+from ..errors import InputError
 from ..records.record_file import RecordWriter, read_records
 from ..records.recorded_choices import is_of
 from ..tune.device import Device, DeviceError
@@ -25,7 +24,8 @@ from ..tune.problem import TUNED, Problem
 from ..tune.status import Settings, Status, Summary
 from ..tune.summarise import Line, summarise
 from ..tune.tuner import tune
-from .command import FILE, INTERRUPTED, ShapeOption
+from .command import FILE, ShapeOption
+from .explained import DEBUG, explained, require
 from .tune_progress import TuneProgress
 
 PACKAGES = ("sklearn",)
@@ -33,6 +33,7 @@ PACKAGES = ("sklearn",)
 REMOTE_PACKAGES = ("websockets", "playwright")
 WAIT = 30.0
 """Seconds to wait for a device of a broker."""
+KEPT = "all measurements so far are in the records"
 
 
 class TimeOption(click.ParamType[float]):
@@ -69,23 +70,6 @@ def main() -> None:
 
     `webnn-tune run --help` lists the options of the first.
     """
-
-
-@contextlib.contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except WebnnCompileError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
-    except DeviceError as error:
-        click.echo(f"error: the device was lost: {error}; all measurements so far are in the records", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        click.echo(
-            "interrupted; all measurements so far are in the records: the same command goes on from there", err=True
-        )
-        sys.exit(INTERRUPTED)
 
 
 @main.command()
@@ -128,6 +112,7 @@ def _explained() -> Iterator[None]:
 @click.option("--headed", is_flag=True, help="Show the browser that is started.")
 @click.option("--processes", type=click.IntRange(0), help="That build candidates; by default one less than cores.")
 @click.option("--seed", type=int, default=0, help="Of the random numbers.")
+@DEBUG
 def run(
     model: Path,
     target: str,
@@ -145,9 +130,10 @@ def run(
     headed: bool,
     processes: int | None,
     seed: int,
+    debug: bool,
 ) -> None:
     """Tune MODEL, and add what was measured to the records."""
-    with _explained():
+    with explained(debug=debug, interrupted=f"interrupted; {KEPT}: the same command goes on from there"):
         options = Options(
             shapes=dict(shapes),
             fast_math=fast_math == "on",
@@ -170,17 +156,17 @@ def run(
                 progress.update(status)
                 chosen.show(status)
 
-            summary = tune(problem, chosen, executor, settings, writer.append, known, observe)
+            try:
+                summary = tune(problem, chosen, executor, settings, writer.append, known, observe)
+            except DeviceError as error:
+                raise InputError(f"the device was lost: {error}; {KEPT}") from None
         _print_summary(summary, problem, chosen, records)
 
 
 @contextlib.contextmanager
 def _open_device(problem: Problem, device: str | None, broker: str, *, headed: bool) -> Iterator[Device]:
     target, threads = problem.target, problem.options.threads
-    packages = PACKAGES if problem.is_native else (*REMOTE_PACKAGES, *PACKAGES)
-    missing = [p for p in packages if importlib.util.find_spec(p) is None]
-    if missing:
-        raise InputError(f"webnn-tune needs {', '.join(missing)}: pip install 'webnn-compile[tune]'")
+    require("webnn-tune", PACKAGES if problem.is_native else (*REMOTE_PACKAGES, *PACKAGES), "tune")
     if problem.is_native:
         if device is not None:
             raise InputError(f"--device {device}: the target {target} is tuned on this machine; leave --device out")
@@ -190,7 +176,7 @@ def _open_device(problem: Problem, device: str | None, broker: str, *, headed: b
 
     from .remote_device import RemoteDevice, browser_device
 
-    options = {"threads": threads} if target == "wasm" else {}
+    options = {"threads": threads}  # of a bundle's `load`, where a GPU's backends take no more than one
     kind, _, name = (device or "browser:chromium").partition(":")
     try:
         if kind == "browser":
@@ -229,7 +215,7 @@ def _print_summary(summary: Summary, problem: Problem, device: Device, records: 
 @click.option("--chart", type=FILE, metavar="FILE", help="Draw the progress of the search as SVG or PNG.")
 def show(records: tuple[Path, ...], target: str | None, for_device: str | None, chart: Path | None) -> None:
     """Show what RECORDS say: of each kernel its time by default, the best one, the gain and the trials."""
-    with _explained():
+    with explained():
         read = read_records(records)
         kept = [r for r in read.records if target in (None, r.target) and is_of(r, for_device)]
         if not kept:

@@ -3,62 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ..choices import DEFAULT, Choices, key_of_choices
-from ..costs import GpuCosts
 from ..dtypes import DTYPES
-from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Kernel
 from ..pipeline.lazy_kernels import describe, layouts_from_bytes, layouts_to_bytes
 from ..program.device_program import (
     CompiledKernel,
     Declarations,
-    DeviceBackend,
     DeviceKernel,
     Param,
     Placement,
-    Placements,
-    Subdimension,
 )
 from ..system.cache import Cache, key_of
+from .wrapped_backend import WrappedBackend
 
 SHADER = "shader"
 """The kind of cache entry that holds a kernel's source text and its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
-class CachedBackend:
+class CachedBackend(WrappedBackend):
     """`backend`, called only for kernels that `cache` lacks. Its repr must contain all that a kernel's text depends on
     besides the kernel itself. CannotExpress is not cached."""
 
-    backend: DeviceBackend
     cache: Cache
-
-    @property
-    def name(self) -> str:
-        return self.backend.name
-
-    @property
-    def layouts(self) -> LayoutPolicy:
-        return self.backend.layouts
-
-    @property
-    def costs(self) -> GpuCosts:
-        return self.backend.costs
-
-    def fits(self, shape: tuple[int, ...]) -> bool:
-        return self.backend.fits(shape)
-
-    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
-        return self.backend.place(kernels, arguments, fixed)
-
-    def place_linear(self, elements: int) -> Placement | None:
-        return self.backend.place_linear(elements)
-
-    def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
-        return self.backend.memory_order(shape, place)
 
     def compile_kernel(
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT

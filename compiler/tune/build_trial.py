@@ -15,12 +15,11 @@ from ..build.targets import TARGETS
 from ..build.work import Work
 from ..bundle import make_manifest
 from ..choices import DEFAULT, Choices, Replay
-from ..costs import GpuCosts
+from ..device.wrapped_backend import WrappedBackend
 from ..errors import InputError, ScheduleError, WebnnCompileError
-from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Kernel
 from ..pipeline.lower_model import Lowered
-from ..program.device_program import CompiledKernel, DeviceBackend, Placement, Placements, Subdimension
+from ..program.device_program import Placement, Placements
 from ..records.keys import key_of_kernel
 from ..records.tuning_record import Failure
 from ..system.cache import open_cache
@@ -117,27 +116,11 @@ def place_as(row: DeviceTarget, placements: tuple[Placement | None, ...]) -> Dev
 
 
 @dataclass(frozen=True, slots=True)
-class _PlacedBackend:
-    """`backend`, but for where it places the parameters of candidates. Shaders depend on placements, not on who chose
+class _PlacedBackend(WrappedBackend):
+    """`backend`, but for where it places the parameters of candidates. Shaders depend on placements, whatever chose
     them."""
 
-    backend: DeviceBackend
     placements: tuple[Placement | None, ...] = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        return self.backend.name
-
-    @property
-    def layouts(self) -> LayoutPolicy:
-        return self.backend.layouts
-
-    @property
-    def costs(self) -> GpuCosts:
-        return self.backend.costs
-
-    def fits(self, shape: tuple[int, ...]) -> bool:
-        return self.backend.fits(shape)
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
         own = {
@@ -148,14 +131,3 @@ class _PlacedBackend:
             if value >= 0
         }
         return {**self.backend.place(kernels, arguments, fixed), **own}
-
-    def place_linear(self, elements: int) -> Placement | None:
-        return self.backend.place_linear(elements)
-
-    def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
-        return self.backend.memory_order(shape, place)
-
-    def compile_kernel(
-        self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
-    ) -> CompiledKernel:
-        return self.backend.compile_kernel(naive, placements, choices)

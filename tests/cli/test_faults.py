@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.command import EXAMPLE, PROGRAM, SHAPE, contents, heed_interrupts, refused, run
-from webnn_compile.cli.command import INTERRUPTED, OUR_FAULT
+from webnn_compile.cli.explained import INTERRUPTED, OUR_FAULT
 from webnn_compile.errors import InternalError
 from webnn_compile.wasm.model import WasmModel
 

@@ -35,6 +35,17 @@ def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(main, arguments, catch_exceptions=False)
 
 
+def printed_until(process: subprocess.Popen[str], words: str) -> str:
+    """What a program prints, to the line with the words."""
+    assert process.stdout is not None
+    text = ""
+    while words not in text:
+        line = process.stdout.readline()
+        assert line, text
+        text += line
+    return text
+
+
 def refusal(*arguments: str) -> str:
     result = invoke(*arguments)
     assert result.exit_code == 2, result.output
@@ -81,12 +92,7 @@ def test_serve_until_ctrl_c(tls: bool) -> None:
         [*command, *(["--tls", "self-signed"] if tls else [])], stdout=subprocess.PIPE, text=True
     ) as process:
         try:
-            assert process.stdout is not None
-            text = ""
-            while "Ctrl-C" not in text:
-                line = process.stdout.readline()
-                assert line, text
-                text += line
+            text = printed_until(process, "Ctrl-C")
             page = re.search(r"  (https?://127\.0\.0\.1:\d+/#\S+)\n", text)
             assert page is not None, text
             fingerprint = re.search(r"  ((?:[0-9A-F]{2}:){31}[0-9A-F]{2})\n", text)
@@ -157,12 +163,7 @@ def test_a_model_is_served(tmp_path: Path) -> None:
     command = [PROGRAM, "serve", path, "--port", "0", "--shape", "x=2x3"]
     process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True)
     try:
-        assert process.stdout is not None
-        said = ""
-        while "Ctrl-C ends" not in said:
-            line = process.stdout.readline()
-            assert line, said
-            said += line
+        said = printed_until(process, "Ctrl-C ends")
         page = re.search(r"connect\('(http://127\.0\.0\.1:(\d+)/#\S+)'\)", said)
         assert page
         assert f"import {{ connect }} from 'http://127.0.0.1:{page[2]}/rpc.js'" in said

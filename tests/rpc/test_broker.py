@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 from python_device import PythonDevice, open_socket, python_device
-from webnn_compile.rpc.broker import Limits
 from webnn_compile.rpc.client import RpcError, Session, connect
 from webnn_compile.rpc.messages import MALFORMED, REFUSED, VERSION, Message, join_frame
+from webnn_compile.rpc.peer import Limits
 from webnn_compile.rpc.start_broker import Address, start_broker
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 

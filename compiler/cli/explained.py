@@ -1,0 +1,66 @@
+"""One message and an exit code for whatever ends a command before its time."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from ..errors import InputError, InternalError, WebnnCompileError
+
+OUR_FAULT = (
+    "This is a fault of webnn-compile, not a mistake of yours: please report it, with the model and this command "
+    "(--debug shows the Python traceback)."
+)
+INTERRUPTED = 130
+"""The exit code of a program that Ctrl-C ended, as shells have it."""
+
+DEBUG = click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
+
+
+@contextlib.contextmanager
+def explained(
+    *, debug: bool = False, phase: Callable[[], str] | None = None, interrupted: str | None = None
+) -> Iterator[None]:
+    """Ends the program with one message where the block raises: 2 for the user's mistakes, 70 for faults of ours, which
+    name the phase; 130 and the text `interrupted` for Ctrl-C. `debug` shows tracebacks."""
+    try:
+        yield
+    except Exception as error:
+        # Whoever reads our output may have seen enough: click then ends quietly.
+        if isinstance(error, click.exceptions.Exit | click.ClickException | BrokenPipeError):
+            raise
+        if debug:
+            traceback.print_exc()
+        _end(error, phase() if phase is not None else None)
+    except KeyboardInterrupt:
+        if interrupted is not None:
+            click.echo(interrupted, err=True)
+        sys.exit(INTERRUPTED)
+
+
+def _end(error: Exception, phase: str | None) -> None:
+    if isinstance(error, MemoryError):
+        where = f" (phase: {phase})" if phase is not None else ""
+        error = InputError(f"this machine lacks the memory for this model{where}; give it smaller shapes")
+    if not isinstance(error, WebnnCompileError):
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+        during = f" in phase {phase!r}" if phase is not None else ""
+        error = InternalError(f"{type(error).__name__}{during}: {error}{where}")
+    click.echo(f"error: {error}", err=True)
+    if isinstance(error, InternalError):
+        click.echo(OUR_FAULT, err=True)
+    sys.exit(error.exit_code)
+
+
+def require(program: str, packages: Sequence[str], extra: str) -> None:
+    """Raises InputError where packages of an extra are not installed."""
+    missing = [p for p in packages if importlib.util.find_spec(p) is None]
+    if missing:
+        raise InputError(f"{program} needs {', '.join(missing)}: pip install 'webnn-compile[{extra}]'")
