@@ -94,7 +94,7 @@ def _first_elements() -> Manifest:
 
 @contextlib.contextmanager
 def _idle_device(url: str, token: str) -> Iterator[str]:
-    """The path of files that a device is told when it joins."""
+    """The path of files, from the reply to a device's hello."""
     with open_socket(url.replace("http", "ws") + "/socket", compression=None) as socket:
         hello = {"op": "hello", "version": VERSION, "role": "device", "token": token, "id": 0}
         for frame in encode(Message({**hello, "name": "idle", "backends": ["wasm"], "facts": {}})):
@@ -115,10 +115,10 @@ def _idle_memory() -> int:
     with subprocess.Popen([program, "serve", "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            said = ""
-            while "Ctrl-C" not in said:
-                said += process.stdout.readline()
-            found = re.search(r"(http://\S+?)/#(\S+)", said)
+            printed = ""
+            while "Ctrl-C" not in printed:
+                printed += process.stdout.readline()
+            found = re.search(r"(http://\S+?)/#(\S+)", printed)
             assert found
             with contextlib.ExitStack() as opened:
                 for _ in range(DEVICES):

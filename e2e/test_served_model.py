@@ -21,7 +21,7 @@ from webnn_compile.errors import WebnnCompileError
 from webnn_compile.rpc.serving import ServedModel, ServingError
 from webnn_compile.rpc.start_broker import Address, start_broker
 
-asked: list[tuple[str, tuple[str, ...]]] = []
+compiled: list[tuple[str, tuple[str, ...]]] = []
 
 
 def write(path: Path, op: str) -> None:
@@ -29,7 +29,7 @@ def write(path: Path, op: str) -> None:
 
 
 def compile_for(path: Path, backend: str, features: Sequence[str]) -> Manifest:
-    asked.append((backend, tuple(features)))
+    compiled.append((backend, tuple(features)))
     try:
         return build_manifest(path, Options(targets=(backend,)), lambda _: None)
     except WebnnCompileError as error:
@@ -39,7 +39,7 @@ def compile_for(path: Path, backend: str, features: Sequence[str]) -> Manifest:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     write(tmp_path / "net.onnx", "Neg")
-    asked.clear()
+    compiled.clear()
     return tmp_path / "net.onnx"
 
 
@@ -60,13 +60,13 @@ def serving(path: Path, site: Site) -> Iterator[Address]:
 
 LOAD = """async ([script, address, options]) => {
   const { connect } = await import(script);
-  globalThis.said = [];
+  globalThis.seen = [];
   const run = async (model) => Array.from((await model.run({ x: Float32Array.of(1, -2, 3, -4) })).y);
   try {
     const model = await connect(address).load({
       ...options,
-      onChange: async (next) => said.push(await run(next)),
-      onError: (error) => said.push(error.message),
+      onChange: async (next) => seen.push(await run(next)),
+      onError: (error) => seen.push(error.message),
     });
     return { backend: model.backend, worker: model.info().worker, y: await run(model) };
   } catch (error) {
@@ -81,9 +81,9 @@ def load(page: Page, site: Site, address: Address, page_url: str | None = None, 
     return found
 
 
-def expect_said(page: Page, number: int) -> Any:
-    page.wait_for_function(f"() => said.length >= {number}", timeout=30_000)
-    return json.loads(page.evaluate("JSON.stringify(said)"))[number - 1]
+def expect_seen(page: Page, number: int) -> Any:
+    page.wait_for_function(f"() => seen.length >= {number}", timeout=30_000)
+    return json.loads(page.evaluate("JSON.stringify(seen)"))[number - 1]
 
 
 def test_a_page_uses_the_model_and_sees_its_changes(page: Page, site: Site, path: Path) -> None:
@@ -91,23 +91,23 @@ def test_a_page_uses_the_model_and_sees_its_changes(page: Page, site: Site, path
         found = load(page, site, address)
         # Without a GPU; browsers start no worker with a script of another origin.
         assert found == {"backend": "wasm", "worker": False, "y": [-1, 2, -3, 4]}
-        assert asked[0][0] == "wasm"
-        assert "plain" in asked[0][1]
+        assert compiled[0][0] == "wasm"
+        assert "plain" in compiled[0][1]
         write(path, "Abs")
-        assert expect_said(page, 1) == [1, 2, 3, 4]
+        assert expect_seen(page, 1) == [1, 2, 3, 4]
         path.write_bytes(b"no model")
-        assert "net.onnx" in expect_said(page, 2)
+        assert "net.onnx" in expect_seen(page, 2)
         write(path, "Relu")
-        assert expect_said(page, 3) == [1, 0, 3, 0]
+        assert expect_seen(page, 3) == [1, 0, 3, 0]
 
 
 @pytest.mark.parametrize("backend", ["webgpu", "webgl"])
-def test_a_backend_that_is_asked_for(page: Page, site: Site, path: Path, backend: str) -> None:
+def test_a_backend_that_is_compiled_for(page: Page, site: Site, path: Path, backend: str) -> None:
     if browser_name(page) != "chromium":
         pytest.skip("one browser is enough for devices")
     with serving(path, site) as address:
         assert load(page, site, address, backend=backend) == {"backend": backend, "worker": False, "y": [-1, 2, -3, 4]}
-        assert asked[0][0] == backend
+        assert compiled[0][0] == backend
 
 
 def test_the_brokers_own_pages_use_a_worker(page: Page, site: Site, path: Path) -> None:
@@ -135,4 +135,4 @@ def test_pages_from_elsewhere_are_refused(page: Page, site: Site, path: Path) ->
             "(script) => import(script).then(() => 'loaded', () => 'refused')", f"{address.url}/rpc.js"
         )
         assert refused == "refused"
-        assert not asked
+        assert not compiled

@@ -62,21 +62,21 @@ def test_a_search_is_interrupted_resumed_and_used(path: Path, tmp_path: Path, br
         assert time.monotonic() < end
         time.sleep(0.1)
     first.send_signal(signal.SIGINT)
-    said, _ = first.communicate(timeout=60)
-    assert first.returncode == 130, said
-    assert "all measurements so far are in the records" in said
+    printed, _ = first.communicate(timeout=60)
+    assert first.returncode == 130, printed
+    assert "all measurements so far are in the records" in printed
     before = trials_of(records)
     assert TRIALS // 4 <= len(before) < TRIALS
 
     second = tune(path, target, browser, records)
-    said, _ = second.communicate(timeout=300)
-    assert second.returncode == 0, said
+    printed, _ = second.communicate(timeout=300)
+    assert second.returncode == 0, printed
     after = trials_of(records)
     assert after[: len(before)] == before
     assert len({(r.key, r.candidate) for r in after}) == len(after) <= TRIALS
     assert {r.target for r in after} == {target}
     assert len({r.key for r in after if r.ratio is not None}) >= 2
-    # Small spaces may hold fewer candidates than were asked for.
+    # Small spaces may hold fewer candidates than trials were given.
     assert len(after) == TRIALS or target == "webgl"
 
     built = subprocess.run(
@@ -91,5 +91,5 @@ def test_a_search_is_interrupted_resumed_and_used(path: Path, tmp_path: Path, br
         assert f"records {target}: " in report
         assert f"by measurements on {chosen[0].device}; measured {chosen[0].whole:.2f} of the time by default" in report
     else:
-        assert "None of them is faster than the default in the whole model." in said
+        assert "None of them is faster than the default in the whole model." in printed
         assert "by measurements" not in report

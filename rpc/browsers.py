@@ -59,7 +59,7 @@ def launch(playwright: Playwright, name: BrowserName, *, headed: bool = False) -
                 f"or run `python -m playwright install {name}`"
             )
     if name == "chromium":
-        # A stock Chromium goes headless by its own flag: Playwright's option would ask for another executable.
+        # A stock Chromium goes headless by its own flag: Playwright's option would start another executable.
         flags = _CHROMIUM_FLAGS if own or headed else ("--headless=new", *_CHROMIUM_FLAGS)
         browser = playwright.chromium.launch(executable_path=executable, headless=own and not headed, args=list(flags))
         with contextlib.closing(browser):
@@ -80,7 +80,7 @@ def launch(playwright: Playwright, name: BrowserName, *, headed: bool = False) -
 
 @contextlib.contextmanager
 def _display() -> Iterator[dict[str, str]]:
-    """An environment with a display: Firefox wants one for WebGL, headless or not. As it is where there is no Xvfb."""
+    """An environment with a display: Firefox needs one for WebGL, headless or not. Unchanged where Xvfb is missing."""
     environment = dict(os.environ)
     server = shutil.which("Xvfb")
     if "DISPLAY" in environment or server is None:

@@ -184,7 +184,7 @@ class Session:
         self.close()
 
     def _read(self) -> None:
-        """Hands replies to those who wait for them, until the connection ends."""
+        """Hands replies to the threads that wait for them, until the connection ends."""
         assembler = Assembler(LARGEST_PAYLOAD)
         try:
             for frame in self._socket:

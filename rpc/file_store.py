@@ -11,7 +11,7 @@ from pathlib import Path
 from .messages import Buffer
 
 LARGEST_STORE = 8 * 2**30
-"""Bytes; what was asked for longest ago goes first."""
+"""Bytes; the least recently used file is evicted first."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

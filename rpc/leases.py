@@ -1,4 +1,4 @@
-"""Which client uses which device: one at a time, in the order in which they asked."""
+"""Which client uses which device: one at a time, first come, first served."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Wish:
 
 @dataclass(slots=True)
 class Leases:
-    """The devices that have joined and the clients that wait for them. `ended` is told of every lease that ends."""
+    """The devices that have joined and the clients that wait for them. `ended` is called with every lease that ends."""
 
     clock: Callable[[], float]
     ended: Callable[[Lease], None]
@@ -92,7 +92,7 @@ class Leases:
             self._grant()
 
     def release_all(self, client: Hashable) -> None:
-        """What a client that is gone had, and what it waited for."""
+        """The leases of a client whose connection has ended, and its requests for others."""
         self._wishes = [w for w in self._wishes if w.client is not client]
         for lease in [d.lease for d in self.devices.values() if d.lease is not None]:
             if lease.client is client:

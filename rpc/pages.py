@@ -31,7 +31,7 @@ _HEADERS = {
 
 class Pages:
     """`static` are the files of the page by path, "/" among them; `find` gives a stored file by its hash, below
-    `files_path`, which only those know who have said hello. Sockets are opened by pages of `origins` (and of the
+    `files_path`, which is part of the reply to a hello. Sockets are opened by pages of `origins` (and of the
     broker itself), and by programs, which send no Origin."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Pages:
         return _plain(HTTPStatus.NOT_FOUND, "There is no such file.\n")
 
     def _trusted(self, origin: str | None, request: Request) -> bool:
-        """The broker's own pages have as origin the host that they asked."""
+        """The broker's own pages have the requested host as origin."""
         if origin is None or origin in self._origins:
             return True
         return urlsplit(origin).netloc == request.headers.get("Host")

@@ -43,7 +43,7 @@ class Peer:
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def send(self, header: Header, payload: bytes = b"") -> None:
-        """Waits while the other side takes nothing; a connection that is gone is no error here."""
+        """Waits while the other side's buffers are full; a connection that has ended is no error here."""
         with contextlib.suppress(ConnectionClosed):
             for frame in encode(Message({"id": next(self.ids), **header}, payload)):
                 await self.connection.send(frame)

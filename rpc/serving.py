@@ -1,4 +1,4 @@
-"""A model that the broker compiles for whoever asks, and again when its file changes."""
+"""A model that the broker compiles for subscribed pages, and again when its file changes."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def start_broker(
     limits: Limits | None = None,
     model: ServedModel | None = None,
 ) -> Iterator[Address]:
-    """Serves until the block ends, `model` to pages that ask for it. Port 0 takes a free one, no token a random one.
-    Raises OSError where the address is taken."""
+    """Serves until the block ends, `model` to pages that subscribe to it. Port 0 takes a free one, no token a random
+    one. Raises OSError where the address is taken."""
     token = token or secrets.token_urlsafe(24)
     store = FileStore()
     pages = Pages(static_files(), store.get, secrets.token_urlsafe(24), origins)

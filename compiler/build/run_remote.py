@@ -27,7 +27,7 @@ Array = np.ndarray
 PREFIX = "remote:"
 BROKER_VARIABLE = "WEBNN_RPC_BROKER"
 BROKER = "http://127.0.0.1:8765"
-"""Where `webnn-rpc serve` listens unless it is told otherwise."""
+"""Where `webnn-rpc serve` listens by default."""
 WAIT = 30.0
 """Seconds to wait for a device that others use."""
 

@@ -62,7 +62,7 @@ def _explained(*, debug: bool = False) -> Iterator[None]:
 @click.argument("model", type=FILE, required=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option("--token", envvar="WEBNN_RPC_TOKEN", help="What devices and clients must know; random by default.")
+@click.option("--token", envvar="WEBNN_RPC_TOKEN", help="The secret of devices and clients; random by default.")
 @click.option("--allow-origin", "origins", multiple=True, metavar="URL", help="Pages of one's own that may connect.")
 @click.option("--cert", type=FILE, help="A certificate for https (PEM).")
 @click.option("--key", type=FILE, help="Its private key (PEM).")

@@ -92,7 +92,7 @@ class RecordedChoices:
 
 @dataclass(frozen=True, slots=True)
 class _Noted:
-    """Decisions one by one: the default where a recorded one is not legal, of which `refused` is told."""
+    """Decisions one by one: the default where a recorded one is not legal, and `refused` is called with the reason."""
 
     replay: Replay
 

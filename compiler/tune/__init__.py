@@ -1,1 +1,1 @@
-"""Searches schedules on the device that runs them. The device, and who builds candidates, are handed in."""
+"""Searches schedules on the device that runs them. The device and the executor of builds are parameters."""

@@ -1,4 +1,4 @@
-"""Who builds candidates: processes beside the measurements, or this one where there are none."""
+"""Executors of builds: processes beside the measurements, or this one where there are none."""
 
 from __future__ import annotations
 

@@ -24,13 +24,13 @@ POOL = 24
 HOPELESS = 2.0
 """Candidates that are predicted to take so many times the best one's time are not built."""
 SMALL = 64
-"""A space of at most so many candidates is gone through from its start."""
+"""A space of at most so many candidates is enumerated."""
 ATTEMPTS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a search knows: ratios to the default by candidate, None for one that failed or is being measured. `pick`
+    """The state of a search: ratios to the default by candidate, None for one that failed or is being measured. `pick`
     decides what a walk starts with, `fixed` names decisions that are not searched; the space is known to be `large`."""
 
     tried: tuple[tuple[Path, float | None], ...] = ()

@@ -1,4 +1,4 @@
-"""What all parts of a search share: the device, who builds, the records, the budget and what is shown."""
+"""State that all parts of a search share: device, executor, records, budget and status."""
 
 from __future__ import annotations
 

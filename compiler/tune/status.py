@@ -1,4 +1,4 @@
-"""What a search is asked for, what it shows while it runs, and what it ends with."""
+"""Settings, status and summary of a search."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def first(_: str, options: Sequence[T]) -> T:
 
 
 def last(_: str, options: Sequence[T]) -> T:
-    """What the heuristics like least: a search that starts here does without them."""
+    """The last option, which the heuristics rank lowest: a search that starts here does without them."""
     return options[-1]
 
 

@@ -1,4 +1,4 @@
-// The device page: this tab joins the broker that served it, and does what its clients ask.
+// The device page: this tab joins the broker that served it, and carries out requests of clients.
 
 import { browserFacts } from './browser_facts.js';
 import { runRequests } from './run_requests.js';

@@ -32,7 +32,7 @@ const MOST_IN_BATCH = 10_000;
 /**
  * Answers requests one after the other.
  * @param {(sha256: string) => string} locate the address of a stored file
- * @param {(task: string) => void} notify told what is being done, '' where nothing is
+ * @param {(task: string) => void} notify called with a description of the current task, '' when idle
  * @param {(status: Status) => void} show the status of a search that a client makes here
  */
 export function runRequests(locate, notify, show) {
@@ -152,7 +152,7 @@ function pack(model, outputs) {
 }
 
 /**
- * Milliseconds of a run, `repeat` times: each the mean of as many runs as the timer's resolution asks for.
+ * Milliseconds of a run, `repeat` times: each the mean of as many runs as the timer's resolution requires.
  * @param {Model} model
  * @param {any} inputs
  * @param {number} repeat

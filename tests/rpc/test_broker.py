@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -70,13 +75,13 @@ def test_calls_of_several_threads_get_their_own_replies(device: PythonDevice, se
     with session.lease() as leased:
         wrong: list[int] = []
 
-        def ask(n: int) -> None:
+        def call(n: int) -> None:
             for i in range(30):
                 reply = leased.call({"op": "run", "n": [n, i]}, bytes([n]) * (n * 400_000))
                 if reply.header["n"] != [n, i] or bytes(reply.payload) != bytes([n]) * (n * 400_000):
                     wrong.append(n)
 
-        threads = [threading.Thread(target=ask, args=[n]) for n in range(4)]
+        threads = [threading.Thread(target=call, args=[n]) for n in range(4)]
         for t in threads:
             t.start()
         for t in threads:
@@ -96,7 +101,7 @@ def test_an_error_of_the_device_is_the_clients(address: Address, session: Sessio
 
 
 def test_a_device_that_never_answers(address: Address, session: Session) -> None:
-    """Its late answer is nobody's, and the next call gets its own."""
+    """Its late answer is dropped, and the next call gets its own."""
     answers = iter([None, ({"n": 2}, b"")])
     with python_device(address, lambda _: next(answers)) as silent, session.lease() as leased:
         with pytest.raises(RpcError, match=r"device python has not answered for 0\.1 s") as caught:
@@ -135,7 +140,7 @@ def test_a_client_that_is_gone_leaves_its_device_free(address: Address, device: 
     soon(lambda: [m.header.get("op") for m in device.messages] == ["released"])
 
 
-def test_leases_are_waited_for_no_longer_than_asked(device: PythonDevice, session: Session) -> None:
+def test_requests_for_leases_time_out(device: PythonDevice, session: Session) -> None:
     with pytest.raises(RpcError, match=r"any device with webgpu was not free within 0\.05 s") as caught:
         session.lease(backend="webgpu", timeout=0.05)
     assert caught.value.kind == "busy"
@@ -152,7 +157,7 @@ def test_a_lease_without_calls_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         soon(lambda: [m.header["op"] for m in device.messages] == ["released"])
 
 
-def test_nobody_uses_the_lease_of_another(address: Address, device: PythonDevice, session: Session) -> None:
+def test_a_lease_is_its_clients_alone(address: Address, device: PythonDevice, session: Session) -> None:
     with session.lease() as leased, connect(address.page) as other:
         with pytest.raises(RpcError, match="the lease has ended"):
             other.call({"op": "call", "lease": leased._lease, "request": {"op": "run"}})
@@ -208,7 +213,7 @@ def test_the_device_page_and_the_runtime_are_served(address: Address) -> None:
         ({"op": "devices"}, MALFORMED, "the first message is no hello"),
     ],
 )
-def test_who_is_refused(address: Address, hello: dict[str, Any], code: int, reason: str) -> None:
+def test_refused_hellos(address: Address, hello: dict[str, Any], code: int, reason: str) -> None:
     usual = {"id": 0, "op": "hello", "version": VERSION, "role": "client", "token": address.token}
     with open_socket(address) as socket:
         socket.send(join_frame({**usual, **hello}, b""))
@@ -219,7 +224,7 @@ def test_who_is_refused(address: Address, hello: dict[str, Any], code: int, reas
     assert reason in closed.value.rcvd.reason
 
 
-def test_who_says_nothing_is_not_waited_for(address: Address) -> None:
+def test_a_hello_must_come_in_time(address: Address) -> None:
     with open_socket(address) as socket, pytest.raises(ConnectionClosed, match="no hello came"):
         socket.recv(10)
 
@@ -240,7 +245,7 @@ def test_the_token_of_the_environment(address: Address, monkeypatch: pytest.Monk
         assert session.devices() == []
 
 
-def test_pages_of_strangers_open_no_socket(address: Address) -> None:
+def test_sockets_of_other_origins_are_refused(address: Address) -> None:
     for origin in ("https://example.org", address.url):
         with open_socket(address, origin=origin):
             pass
@@ -280,9 +285,49 @@ def test_a_broker_that_ends_ends_its_sessions() -> None:
     session.close()
 
 
-def test_random_frames_do_not_harm_it(address: Address) -> None:
-    """Damaged in one place, from hellos and calls; each ends its own connection at most."""
-    draw = random.Random(3)
+def test_random_frames_do_not_harm_it(tmp_path: Path) -> None:
+    """10,000 of them, damaged in one place, from hellos and calls: each ends its own connection at most, and the memory
+    of the broker's process stays the same."""
+    script = tmp_path / "broker.py"
+    script.write_text(BROKER_PROCESS)
+    with subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        url, token = process.stdout.readline().split()
+        address = Address(url, token)
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda seed: send_random_frames(address, seed), range(100)))
+            before = resident(process.pid)
+            list(threads.map(lambda seed: send_random_frames(address, seed), range(100, 500)))
+        assert resident(process.pid) - before < 2 * 2**20
+        with connect(address.page) as session:
+            soon(lambda: session.devices() == [])
+        process.kill()
+
+
+BROKER_PROCESS = """
+from webnn_compile.rpc.start_broker import start_broker
+
+with start_broker() as address:
+    print(address.url, address.token, flush=True)
+    input()
+"""
+
+
+def resident(process: int) -> int:
+    """Bytes of its memory that are in use."""
+    status = Path(f"/proc/{process}/status")
+    if not status.exists():
+        pytest.skip("this system has no /proc, which tells a process's memory")
+    found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
+    assert found
+    return int(found[1]) * 1024
+
+
+def send_random_frames(address: Address, seed: int) -> None:
+    """20, on one connection."""
+    draw = random.Random(seed)
     hello = {"id": 0, "op": "hello", "version": VERSION, "role": "client", "token": address.token}
     bodies = [
         {"id": 1, "op": "call", "lease": 1, "deadline": 1, "request": {"op": "run"}},
@@ -293,26 +338,23 @@ def test_random_frames_do_not_harm_it(address: Address) -> None:
         {"id": 1, "at": 0},
     ]
     junk = [None, [], {}, "x", -1, 2.5, 10**30, True, {"a": [1]}, [[]]]
-    for _ in range(60):
-        with open_socket(address, close_timeout=0.1) as socket:
-            device = {"role": "device", "name": "d", "backends": [], "facts": {}}
-            socket.send(join_frame(hello | (device if draw.random() < 0.5 else {}), b""))
-            socket.recv(10)
-            for _ in range(20):
-                header = dict(draw.choice(bodies))
-                header[draw.choice(list(header))] = draw.choice(junk)
-                frame = bytearray(join_frame(header, draw.randbytes(draw.choice((0, 5, 9)))))
-                if draw.random() < 0.3:
-                    frame[draw.randrange(len(frame))] = draw.randrange(256)
-                try:
-                    socket.send(bytes(frame))
-                except ConnectionClosed:
-                    break
-    with connect(address.page) as session:
-        soon(lambda: session.devices() == [])
+    with open_socket(address, close_timeout=0.1) as socket:
+        device = {"role": "device", "name": "d", "backends": [], "facts": {}}
+        socket.send(join_frame(hello | (device if draw.random() < 0.5 else {}), b""))
+        socket.recv(10)
+        for _ in range(20):
+            header = dict(draw.choice(bodies))
+            header[draw.choice(list(header))] = draw.choice(junk)
+            frame = bytearray(join_frame(header, draw.randbytes(draw.choice((0, 5, 9)))))
+            if draw.random() < 0.3:
+                frame[draw.randrange(len(frame))] = draw.randrange(256)
+            try:
+                socket.send(bytes(frame))
+            except ConnectionClosed:
+                break
 
 
-def test_a_slow_reader_holds_up_nobody_else(address: Address) -> None:
+def test_a_slow_reader_blocks_no_other_client(address: Address) -> None:
     """What a client does not read waits at the device, not in the broker's memory."""
     with (
         python_device(address, lambda _: ({"n": 1}, bytes(64 * 2**20))),

@@ -1,4 +1,4 @@
-"""Devices are leased to one client at a time, in the order in which they asked."""
+"""Devices are leased to one client at a time, first come, first served."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class World:
         self.leases.join(device)
         return device
 
-    def ask(
+    def request(
         self, client: str, name: str = ANY, backend: str | None = None, timeout: float | None = 5
     ) -> asyncio.Task[Lease]:
         return asyncio.create_task(self.leases.lease(client, name, backend, timeout))
@@ -42,7 +42,7 @@ def test_one_client_at_a_time_in_order() -> None:
     async def scenario() -> None:
         world = World()
         device = world.join("tab", "wasm")
-        first, second, third = (world.ask(c) for c in "abc")
+        first, second, third = (world.request(c) for c in "abc")
         await settle()
         assert first.done()
         assert world.leases.waiting(device) == 2
@@ -57,14 +57,14 @@ def test_one_client_at_a_time_in_order() -> None:
     run(scenario())
 
 
-def test_who_wants_another_device_holds_up_nobody() -> None:
+def test_a_request_for_another_device_blocks_none() -> None:
     async def scenario() -> None:
         world = World()
         world.join("tab", "wasm")
-        gpu, later = world.ask("a", backend="webgpu"), world.ask("b", "phone")
-        anyone = world.ask("c")
+        gpu, later = world.request("a", backend="webgpu"), world.request("b", "phone")
+        either = world.request("c")
         await settle()
-        assert [t.done() for t in (gpu, later, anyone)] == [False, False, True]
+        assert [t.done() for t in (gpu, later, either)] == [False, False, True]
         phone = world.join("phone", "wasm")
         await settle()
         assert later.result().device is phone
@@ -84,7 +84,7 @@ def test_a_wait_that_ends() -> None:
         device = world.join("tab")
         await settle()
         assert device.lease is None
-        cancelled = world.ask("b", "phone")
+        cancelled = world.request("b", "phone")
         await settle()
         cancelled.cancel()
         await settle()
@@ -93,11 +93,11 @@ def test_a_wait_that_ends() -> None:
     run(scenario())
 
 
-def test_who_is_gone_leaves_nothing_behind() -> None:
+def test_a_client_that_has_left_holds_no_lease() -> None:
     async def scenario() -> None:
         world = World()
         one, two = world.join("one"), world.join("two")
-        mine, also, waiting, other = world.ask("a"), world.ask("a"), world.ask("a"), world.ask("b")
+        mine, also, waiting, other = world.request("a"), world.request("a"), world.request("a"), world.request("b")
         await settle()
         world.leases.release_all("a")
         await settle()
@@ -117,7 +117,7 @@ def test_a_lease_is_its_clients_alone() -> None:
     async def scenario() -> None:
         world = World()
         world.join("tab")
-        lease = await world.ask("a")
+        lease = await world.request("a")
         world.time = 7.0
         assert world.leases.find("b", lease.id) is None
         assert world.leases.find("a", lease.id + 1) is None
