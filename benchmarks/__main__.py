@@ -141,26 +141,61 @@ def rpc_command(rounds: int) -> None:
     print_grid(measure_rpc(rounds), terminal())
 
 
+BROWSER = click.option("--browser", type=click.Choice(["chromium", "firefox"]), default="chromium", show_default=True)
+SHAPE = click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="As for webnn-compile, for files.")
+
+
 @main.command("search")
-@click.argument("model", type=FILE)
+@click.argument("model")
 @click.option("--target", type=click.Choice(TUNED), default="wasm", show_default=True)
-@click.option("--browser", type=click.Choice(["chromium", "firefox"]), default="chromium", show_default=True)
-@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="As for webnn-compile.")
+@BROWSER
+@SHAPE
 @click.option("--kernels", default=5, show_default=True, help="The costliest.")
 @click.option("--trials", default=200, show_default=True, help="For each kernel.")
+@click.option("--exhaustive", "leaves", type=click.IntRange(1), help="Spaces of at most so many leaves, exhausted.")
 def search_command(
-    model: Path,
+    model: str,
     target: str,
     browser: str,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     kernels: int,
     trials: int,
+    leaves: int | None,
 ) -> None:
-    """What the tuner finds for the kernels of MODEL from the options in their worst order."""
-    from .search import measure_search, search_grid
+    """What the tuner finds for the kernels of MODEL from the options in their worst order; or, from those in the
+    heuristics' order, beside an exhaustive search."""
+    from .search import exhaustive_grid, search_exhaustively, search_from_worst, worst_grid
 
-    found = measure_search(model, dict(shapes), target, browser, kernels, trials)
-    print_grid(search_grid(model.name, f"{target}, {browser}", found), terminal())
+    case, where = find_case(model, dict(shapes)), f"{target}, {browser}"
+    if leaves is None:
+        grid = worst_grid(case.name, where, search_from_worst(case, target, browser, kernels, trials))
+    else:
+        exhausted = search_exhaustively(case, target, browser, kernels, trials, leaves)
+        grid = exhaustive_grid(case.name, where, exhausted)
+    print_grid(grid, terminal())
+
+
+@main.command("tuned")
+@click.argument("models", nargs=-1)
+@click.option("--records", type=FILE, required=True, help="Of `webnn-tune`.")
+@click.option("--targets", type=NamesOption(bundled_targets()), default=bundled_targets(), help="All by default.")
+@BROWSER
+@SHAPE
+@click.option("--rounds", type=click.IntRange(3), default=15, show_default=True)
+def tuned_command(
+    models: tuple[str, ...],
+    records: Path,
+    targets: tuple[str, ...],
+    browser: str,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    rounds: int,
+) -> None:
+    """Run MODELS with records and by default, in turns in one tab of the browser that they were measured in."""
+    from .tuned import measure_tuned, tuned_grid
+
+    cases = [find_case(m, dict(shapes)) for m in models or DEFAULT_CASES]
+    found = [measure_tuned(case, target, browser, records, rounds) for case in cases for target in targets]
+    print_grid(tuned_grid(found), terminal())
 
 
 @main.command("bundles")

@@ -1,26 +1,38 @@
-"""What the tuner's search finds without the heuristics: from the options in their worst order."""
+"""How good the tuner's search is: without the heuristics, and beside an exhaustive search."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 from webnn_compile.build.options import Options
 from webnn_compile.cli.remote_device import browser_device
+from webnn_compile.pipeline.lower_model import Lowered
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune.device import Device
 from webnn_compile.tune.executors import open_executor
+from webnn_compile.tune.measure import Measured
 from webnn_compile.tune.native_program import NativeDevice
-from webnn_compile.tune.problem import Problem
-from webnn_compile.tune.session import SearchSession
+from webnn_compile.tune.probe import probe
+from webnn_compile.tune.problem import KernelTask, Problem
+from webnn_compile.tune.propose import History, enumerate_space, name_of
+from webnn_compile.tune.search_job import SearchJob, build_pieces
+from webnn_compile.tune.session import SearchSession, inputs_of, reference_of
 from webnn_compile.tune.status import Settings
 from webnn_compile.tune.tune_kernels import KernelSearch
-from webnn_compile.tune.walk import last
+from webnn_compile.tune.walk import Path, Pick, first, last
 from webnn_compile.tune.whole_model import time_groups
 
+from .cases import Case
 from .tables import Grid
+
+BATCH = 8
+"""Schedules that an exhaustive search measures beside each other."""
+FINALISTS, REPEATS = 3, 5
+"""Of an exhaustive search the best so many are measured again, so often, beside the best of the tuner's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,33 +47,125 @@ class Found:
     median: float
 
 
-def measure_search(
-    model: Path, shapes: dict[str, tuple[int, ...]], target: str, browser: str, kernels: int, trials: int
-) -> list[Found]:
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """A kernel with so many different `schedules`: the best ones of all of them and of so many `trials`, in units of
+    the default's time."""
+
+    kernel: str
+    schedules: int
+    trials: int
+    of_all: float
+    of_trials: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A model on a device; `times` are milliseconds by group."""
+
+    problem: Problem
+    device: Device
+    executor: Executor
+    lowered: Lowered
+    times: dict[int, float]
+
+    @property
+    def tasks(self) -> list[KernelTask]:
+        """The costliest first."""
+        return sorted(self.problem.kernel_tasks(self.lowered), key=lambda t: -sum(self.of(t).values()))
+
+    def of(self, task: KernelTask) -> dict[int, float]:
+        return {g: self.times.get(g, 0.0) for g in task.groups}
+
+    def session(self, trials: int, pick: Pick, records: list[TuningRecord]) -> SearchSession:
+        settings = Settings(trials=trials, layers=False, pick=pick)
+        return SearchSession(self.problem, self.device, self.executor, settings, records.append, (), lambda _: None)
+
+    def search(self, task: KernelTask, trials: int, pick: Pick) -> list[TuningRecord]:
+        """The trials of a search for one kernel."""
+        records: list[TuningRecord] = []
+        KernelSearch(self.session(trials, pick, records), self.lowered, self.of(task), 1.0).run()
+        return [r for r in records if r.failure != "illegal"]
+
+
+def search_from_worst(case: Case, target: str, browser: str, kernels: int, trials: int) -> list[Found]:
     """Of each of the costliest `kernels`, by as many `trials` each, started from the last option of every decision."""
-    problem = Problem(model, target, Options(shapes=shapes))
+    found = []
+    with _open(case, target, browser) as place:
+        for task in place.tasks[:kernels]:
+            tried = place.search(task, trials, last)
+            ratios = sorted(r.ratio for r in tried if r.ratio is not None)
+            share = sum(place.of(task).values()) / sum(place.times.values())
+            failed = sum(r.failure is not None for r in tried)
+            found.append(Found(task.name, share, len(tried), failed, ratios[0], ratios[len(ratios) // 2]))
+    return found
+
+
+def search_exhaustively(
+    case: Case, target: str, browser: str, kernels: int, trials: int, leaves: int
+) -> list[Exhausted]:
+    """Of the costliest `kernels` whose spaces have at most so many `leaves`, and more schedules than `trials`."""
+    found = []
+    with _open(case, target, browser) as place:
+        for task in place.tasks:
+            fixed = frozenset(("cores",))
+            schedule = partial(probe, target, place.problem.options, task.naive, task.placements)
+            space = enumerate_space(schedule, History(fixed=fixed), leaves)
+            if space is None or len(space) <= trials:
+                continue
+            found.append(_exhaust(place, task, [path for path, _ in space], trials))
+            if len(found) == kernels:
+                break
+    return found
+
+
+def _exhaust(place: _Place, task: KernelTask, space: Sequence[Path], trials: int) -> Exhausted:
+    tried = place.search(task, trials, first)
+    best = min((r for r in tried if r.ratio is not None), key=lambda r: r.ratio or 0.0)
+    ratios: dict[str, float] = {}
+    for start in range(0, len(space), BATCH):
+        ratios |= _measure(place, task, space[start : start + BATCH])
+    paths = {name_of(path): path for path in space}
+    finalists = [paths[name] for name in sorted(ratios, key=lambda name: ratios[name])[:FINALISTS]]
+    rounds = [_measure(place, task, [*finalists, best.choices]) for _ in range(REPEATS)]
+    last_ratios = {name: sorted(r[name] for r in rounds)[REPEATS // 2] for name in rounds[0]}
+    of_trials = last_ratios[name_of(best.choices)]
+    return Exhausted(task.name, len(space), len(tried), min(last_ratios.values()), of_trials)
+
+
+def _measure(place: _Place, task: KernelTask, paths: Sequence[Path]) -> dict[str, float]:
+    """Ratios to the default of those that give right results, by their names."""
+    session = place.session(1, first, [])
+    job = SearchJob(
+        target=place.problem.target,
+        options=place.problem.options,
+        key=task.key,
+        naive=task.naive,
+        placements=task.placements,
+        piece=task.piece,
+        fill_halo=place.problem.fills_halos,
+        history=History(),
+        count=len(paths),
+        seed=0,
+    )
+    built = place.executor.submit(build_pieces, job, [{}, *paths]).result()
+    if built.artifact is None:
+        return {}
+    inputs = inputs_of(task.piece.model, task.key)
+    measured = session.measure(built.artifact, inputs, reference_of(task.piece, inputs), session.tolerance)
+    outcomes = ((path, measured[i]) for i, path in enumerate(paths, 1) if i not in built.failures)
+    return {name_of(path): found.ratio for path, found in outcomes if isinstance(found, Measured)}
+
+
+@contextlib.contextmanager
+def _open(case: Case, target: str, browser: str) -> Iterator[_Place]:
+    problem = Problem(case.model, target, Options(shapes=dict(case.shapes)))
     with _device(problem, browser) as device, open_executor() as executor:
         problem.use_variants(device.variants[:1])
         lowered, _ = problem.lower()
-
-        def session(write: Callable[[TuningRecord], None]) -> SearchSession:
-            settings = Settings(trials=trials, layers=False, pick=last)
-            return SearchSession(problem, device, executor, settings, write, (), lambda _: None)
-
-        times = time_groups(session(lambda _: None), (lowered, {}))
-        tasks = sorted(problem.kernel_tasks(lowered), key=lambda t: -sum(times.get(g, 0.0) for g in t.groups))
-        found = []
-        for task in tasks[:kernels]:
-            records: list[TuningRecord] = []
-            own = {g: times[g] for g in task.groups}
-            KernelSearch(session(records.append), lowered, own, 1.0).run()
-            ratios = sorted(r.ratio for r in records if r.ratio is not None)
-            tried = [r for r in records if r.failure != "illegal"]
-            share = sum(own.values()) / sum(times.values())
-            middle = ratios[len(ratios) // 2]
-            failed = sum(r.failure is not None for r in tried)
-            found.append(Found(task.name, share, len(tried), failed, ratios[0], middle))
-    return found
+        place = _Place(problem, device, executor, lowered, {})
+        place.times.update(time_groups(place.session(1, first, []), (lowered, {})))
+        yield place
 
 
 @contextlib.contextmanager
@@ -73,9 +177,25 @@ def _device(problem: Problem, browser: str) -> Iterator[Device]:
         yield device
 
 
-def search_grid(model: str, where: str, found: list[Found]) -> Grid:
+def worst_grid(model: str, where: str, found: Sequence[Found]) -> Grid:
     head = ("kernel", "share", "trials", "failed", "median candidate", "best, default 1")
     rows = [
         (f.kernel, f"{f.share:.0%}", str(f.trials), str(f.failed), f"{f.median:.2f}", f"{f.best:.3f}") for f in found
     ]
     return Grid(f"Search from the worst options: {model}, {where}", head, tuple(rows), 1)
+
+
+def exhaustive_grid(model: str, where: str, found: Sequence[Exhausted]) -> Grid:
+    head = ("kernel", "schedules", "trials", "best of all, default 1", "best of trials", "ratio")
+    rows = [
+        (
+            f.kernel,
+            str(f.schedules),
+            str(f.trials),
+            f"{f.of_all:.3f}",
+            f"{f.of_trials:.3f}",
+            f"{f.of_trials / f.of_all:.3f}",
+        )
+        for f in found
+    ]
+    return Grid(f"Search and exhaustive search: {model}, {where}", head, tuple(rows), 1)

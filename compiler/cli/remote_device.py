@@ -6,12 +6,13 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
-from ..tune.device import Artifact, DeviceError
+from ..tune.device import Artifact, DeviceError, DeviceGone
 from ..tune.status import Status
 
 if TYPE_CHECKING:
@@ -71,10 +72,11 @@ class RemoteDevice:
             end = time.monotonic() + REJOIN
             while self._device is None:
                 try:
-                    self._device = self._call(lambda: self._session.lease(self._again, self._backend, timeout=REJOIN))
-                except DeviceError:
+                    left = max(0.1, end - time.monotonic())
+                    self._device = self._call(partial(self._session.lease, self._again, self._backend, timeout=left))
+                except DeviceError as error:
                     if time.monotonic() > end:
-                        raise
+                        raise DeviceGone(f"{self._again} has not joined again within {REJOIN:g} s: {error}") from None
                     time.sleep(0.5)
         return self._device
 

@@ -23,6 +23,13 @@ class DeviceError(Exception):
         self.kind = kind
 
 
+class DeviceGone(DeviceError):
+    """The device is lost, and has not come back: no candidate can be measured any more."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("lost", message)
+
+
 class LoadedModel(Protocol):
     """All raise DeviceError. `deadline` is in seconds."""
 

@@ -56,10 +56,16 @@ def name_of(path: Path) -> str:
     return json.dumps(path, sort_keys=True)
 
 
+def enumerate_space(probe: Probe, history: History, most: int) -> list[tuple[Path, str]] | None:
+    """All legal candidates that differ from all tried ones and from each other in their code, with their hashes; None
+    for a space of more than `most` leaves."""
+    return _Search(probe, history, Random(0)).enumerate(most)
+
+
 def propose(probe: Probe, history: History, count: int, random: Random) -> Proposal:
     """At most `count` candidates that differ from all tried ones in their code."""
     search = _Search(probe, history, random)
-    small = None if history.large else search.all_of_small_space()
+    small = None if history.large else search.enumerate(SMALL)
     if small is not None:
         return Proposal(tuple(small[:count]), tuple(search.illegal), len(small) <= count, False)
     measured = [(path, ratio) for path, ratio in history.tried if ratio is not None]
@@ -104,11 +110,11 @@ class _Search:
         self._names.add(name)
         return new
 
-    def all_of_small_space(self) -> list[tuple[Path, str]] | None:
-        """All new candidates, in order, of a space that is small; None for a large one."""
+    def enumerate(self, most: int) -> list[tuple[Path, str]] | None:
+        """All new candidates, in order, of a space of at most so many leaves; None for a larger one."""
         found: list[tuple[Path, str]] = []
         given: dict[str, Any] | None = {}
-        for _ in range(SMALL):
+        for _ in range(most):
             walk = Walk(given or {}, self._history.pick, self._history.fixed)
             candidate = self.probe(walk)
             if candidate is not None:

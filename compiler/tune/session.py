@@ -15,7 +15,7 @@ from ..choices import VERSION
 from ..ir.nodes import Buffer
 from ..pipeline.lower_model import Lowered
 from ..records.tuning_record import Failure, TuningRecord
-from .device import Artifact, Device, DeviceError
+from .device import Artifact, Device, DeviceError, DeviceGone
 from .measure import Measured, Outcome, check_results, measure_trial
 from .native_program import NativeProgram
 from .problem import Problem
@@ -130,6 +130,9 @@ class SearchSession:
 
 
 def failure_of(error: DeviceError) -> tuple[Failure, str]:
+    """Of a candidate. Raises DeviceGone."""
+    if isinstance(error, DeviceGone):
+        raise error
     kinds: dict[str, Failure] = {"timeout": "timeout", "lost": "lost"}
     return kinds.get(error.kind, "build"), str(error)
 

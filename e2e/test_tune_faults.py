@@ -1,0 +1,130 @@
+"""Faults of tabs during a search: kernels that do not end, tabs that are reloaded or closed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx_models import model, node, random
+from playwright.sync_api import Browser, Page
+from webnn_compile.build.build import build_manifest
+from webnn_compile.build.options import Options
+from webnn_compile.bundle import Manifest
+from webnn_compile.cli.remote_device import RemoteDevice, browser_device
+from webnn_compile.records.tuning_record import TuningRecord
+from webnn_compile.rpc.client import connect
+from webnn_compile.rpc.start_broker import Address, start_broker
+from webnn_compile.tune.device import DeviceError, DeviceGone
+from webnn_compile.tune.executors import SerialExecutor
+from webnn_compile.tune.problem import Problem
+from webnn_compile.tune.status import Settings, Status
+from webnn_compile.tune.tuner import tune
+
+N = 1024
+X = {name: random(shape) for name, shape in (("x", (N, 1, 1)), ("z", (1, N, 1)), ("w", (1, 1, N)))}
+TRIALS = 12
+
+
+def compiled(path: Path, proto: onnx.ModelProto, target: str) -> Manifest:
+    onnx.save(proto, path)
+    return build_manifest(path, Options(targets=(target,)), lambda _: None)
+
+
+def endless() -> onnx.ModelProto:
+    """A kernel of 2^34 sines: minutes on one core, longer than any deadline of this test."""
+    sines = [node("Sin", [f"s{i}"], [f"s{i + 1}"]) for i in range(16)]
+    products = [node("Mul", ["x", "z"], ["a"]), node("Mul", ["a", "w"], ["s0"])]
+    total = node("ReduceSum", ["s16", "axes"], ["y"], keepdims=0)
+    shapes = {name: list(x.shape) for name, x in X.items()}
+    return model([*products, *sines, total], shapes, ["y"], {"axes": np.array([1, 2], np.int64)})
+
+
+def short() -> onnx.ModelProto:
+    return model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"])
+
+
+@pytest.mark.parametrize(
+    ("browser", "target"), [("chromium", "wasm"), ("chromium", "webgpu"), ("chromium", "webgl"), ("firefox", "wasm")]
+)
+def test_a_browser_is_restarted_after_a_kernel_that_does_not_end(tmp_path: Path, browser: str, target: str) -> None:
+    # Playwright runs once in a thread, and other tests of this one may have started it.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(run_endless, tmp_path, browser, target).result()
+
+
+def run_endless(tmp_path: Path, browser: str, target: str) -> None:
+    with browser_device(browser, target, {}) as device:
+        name = device.name
+        stuck = device.load(compiled(tmp_path / "endless.onnx", endless(), target), deadline=60)
+        with pytest.raises(DeviceError) as caught:
+            stuck.run(X, deadline=2)
+        assert caught.value.kind in ("timeout", "lost")
+        again = device.load(compiled(tmp_path / "short.onnx", short(), target), deadline=60)
+        x = random((2, 3))
+        np.testing.assert_array_equal(again.run({"x": x}, deadline=60)["y"], x.clip(0))
+        assert device.name == name
+
+
+@pytest.fixture
+def address() -> Iterator[Address]:
+    with start_broker() as made:
+        yield made
+
+
+@pytest.fixture
+def tab(browser: Browser, address: Address) -> Iterator[Page]:
+    with contextlib.closing(browser.new_page()) as page:
+        page.goto(address.page)
+        page.wait_for_selector("body[data-state=joined]")
+        yield page
+
+
+def search(path: Path, address: Address, tab: Page, records: list[TuningRecord], at: int, fault: str) -> None:
+    """A search on the tab, to which the `fault` happens after so many trials."""
+    nodes = [
+        node("Conv", ["x", "k"], ["c"], "conv", pads=[1, 1, 1, 1]),
+        node("Relu", ["c"], ["r"], "relu"),
+        node("MaxPool", ["r"], ["y"], "pool", kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    onnx.save(model(nodes, {"x": [1, 8, 14, 14]}, ["y"], {"k": random((16, 8, 3, 3))}), path)
+    problem = Problem(path, "wasm", Options())
+    with connect(address.page) as session, contextlib.closing(RemoteDevice(session, "any", "wasm", {}, 30)) as device:
+        problem.use_variants(device.variants[:1])
+
+        def observe(status: Status) -> None:
+            if len(records) >= at and not tab.is_closed() and not tab.evaluate("name"):
+                tab.evaluate("name = 'faulted'")
+                if fault == "reload":
+                    tab.reload()
+                else:
+                    tab.close()
+
+        settings = Settings(trials=TRIALS, layers=False, batch=4)
+        tune(problem, device, SerialExecutor(), settings, records.append, observe=observe)
+
+
+def test_a_tab_is_reloaded_during_a_search(tmp_path: Path, address: Address, tab: Page) -> None:
+    """It joins again, and the search goes on: each trial is recorded once."""
+    records: list[TuningRecord] = []
+    search(tmp_path / "net.onnx", address, tab, records, at=4, fault="reload")
+    assert tab.evaluate("name") == "faulted"
+    trials = [r for r in records if r.kind == "trial" and r.failure != "illegal"]
+    assert len({(r.key, r.candidate) for r in trials}) == len(trials) == TRIALS
+    assert sum(r.ratio is not None for r in trials) >= TRIALS - 4
+
+
+def test_a_tab_is_closed_during_a_search(
+    tmp_path: Path, address: Address, tab: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was measured until then is recorded, and no candidate is blamed."""
+    monkeypatch.setattr("webnn_compile.cli.remote_device.REJOIN", 1.0)
+    records: list[TuningRecord] = []
+    with pytest.raises(DeviceGone, match="has not joined again within 1 s"):
+        search(tmp_path / "net.onnx", address, tab, records, at=4, fault="close")
+    assert len(records) >= 4
+    assert all(r.failure in (None, "illegal") for r in records)
