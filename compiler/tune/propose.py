@@ -1,4 +1,5 @@
-"""The next candidates of a search: at random, then by mutation and crossover of the best, as a cost model prefers."""
+"""The next candidates of a search: neighbours of the default and random ones, then by mutation and crossover of the
+best, as a cost model prefers."""
 
 from __future__ import annotations
 
@@ -69,6 +70,8 @@ def propose(probe: Probe, history: History, count: int, random: Random) -> Propo
     if small is not None:
         return Proposal(tuple(small[:count]), tuple(search.illegal), len(small) <= count, False)
     measured = [(path, ratio) for path, ratio in history.tried if ratio is not None]
+    if history.pick is first:
+        measured.insert(0, (search.default, 1.0))
     pool: list[tuple[Path, str]] = []
     wanted = count if len(measured) < RANDOM else POOL
     for walk in search.walks(measured):
@@ -124,14 +127,20 @@ class _Search:
                 return found
         return None
 
+    @property
+    def default(self) -> Path:
+        walk = Walk({}, first, self._history.fixed)
+        self._probe(walk)
+        return walk.path
+
     def walks(self, measured: Sequence[tuple[Path, float]]) -> Iterator[Walk]:
-        """Random ones, until enough are measured; then children of the best."""
+        """Random ones and children of the default, until enough are measured; then children of the best."""
         fixed = self._history.fixed
         ranked = sorted(measured, key=lambda m: m[1])
         parents = [path for path, _ in ranked[:PARENTS]]
         for _ in range(ATTEMPTS):
             chance = self._random.random()
-            if len(measured) < RANDOM or chance < 0.1:
+            if chance < (0.5 if len(measured) < RANDOM else 0.1) or not parents:
                 yield Walk({}, self._any, fixed)
             elif chance < 0.35 and len(parents) > 1:
                 yield Walk(self._cross(*self._random.sample(parents, 2)), self._any, fixed)
