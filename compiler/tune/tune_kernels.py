@@ -24,8 +24,9 @@ from .walk import Path
 
 Array = np.ndarray
 
-WORTH = 0.98
-"""A candidate must be so much better to be looked at in the whole model."""
+WORTH, FINALISTS = 0.98, 4
+"""Of a kernel's candidates that are so much better than the default the best so many are compared in the whole model:
+by itself a kernel meets other caches than between its neighbours."""
 PRIOR, FORGET = 0.25, 24.0
 """The gain that is expected of a kernel at first, and the trials without a gain after which a third is left of it."""
 AHEAD = 2
@@ -57,6 +58,13 @@ class _State:
             return 0.0
         return self.share * self.ratio * PRIOR * exp(-self.idle / FORGET) / (1 + self.pending)
 
+    def finalists(self) -> list[tuple[Path, float]]:
+        """The best candidates with their ratios, the best one first."""
+        found = [(path, r) for path, r in self.history.tried if r is not None and r <= WORTH and path != self.best]
+        if self.best is not None and self.ratio <= WORTH:
+            found.append((self.best, self.ratio))
+        return sorted(found, key=lambda one: one[1])[:FINALISTS]
+
     def note(self, path: Path, ratio: float | None) -> None:
         self.history = replace(self.history, tried=(*self.history.tried, (path, ratio)))
         if ratio is not None and ratio < self.ratio:
@@ -83,8 +91,8 @@ class KernelSearch:
     def tasks(self) -> int:
         return len(self._states)
 
-    def run(self) -> list[TuningRecord]:
-        """What is better than the default by itself. Raises DeviceError."""
+    def run(self) -> dict[str, list[TuningRecord]]:
+        """By key, what is better than the default by itself, the best first. Raises DeviceError."""
         waiting: list[tuple[_State, SearchJob, Future[SearchResult]]] = []
         try:
             while True:
@@ -98,7 +106,8 @@ class KernelSearch:
         finally:
             for _, _, future in waiting:
                 future.cancel()
-        return [self._chosen(s) for s in self._states if s.best is not None and s.ratio <= WORTH]
+        found = {s.task.key: [self._chosen(s, *one) for one in s.finalists()] for s in self._states}
+        return {key: records for key, records in found.items() if records}
 
     def _begin(self, task: KernelTask, share: float) -> _State:
         session = self._session
@@ -194,10 +203,9 @@ class KernelSearch:
             alone[i] = self._measure(state, job, pair, again).get(1, failed)
         return alone
 
-    def _chosen(self, s: _State) -> TuningRecord:
-        assert s.best is not None
-        values = self._session.record_of(s.task.key, s.task.name, len(s.task.groups), s.best)
-        return TuningRecord("chosen", ms=s.base * s.ratio, base=s.base, **values)
+    def _chosen(self, s: _State, path: Path, ratio: float) -> TuningRecord:
+        values = self._session.record_of(s.task.key, s.task.name, len(s.task.groups), path)
+        return TuningRecord("chosen", ms=s.base * ratio, base=s.base, **values)
 
     def _illegal(self, s: _State, path: Path, reason: str) -> TuningRecord:
         values = self._session.record_of(s.task.key, s.task.name, len(s.task.groups), path)

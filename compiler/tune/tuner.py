@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
@@ -18,6 +18,8 @@ from .whole_model import compare_runs, interleave, ratio_of, time_groups
 
 CONFIRMING = 15
 """Rounds in which default and tuned model are compared."""
+IN_PLACE = 0.99
+"""A kernel must be so much better than the default in the whole model: the best of several is lucky by about 1%."""
 
 
 def tune(
@@ -48,18 +50,20 @@ def tune(
             lowered, _ = problem.lower({key: r.choices for key, r in of_layers.items()})
             times = time_groups(session, (lowered, {}))
     kernel_search = KernelSearch(session, lowered, times, sum(times.values()) / default)
-    of_kernels = {r.key: r for r in kernel_search.run()}
-    return _confirm(session, of_layers, of_kernels, tasks + kernel_search.tasks)
+    return _confirm(session, of_layers, kernel_search.run(), tasks + kernel_search.tasks)
 
 
 def _confirm(
-    session: SearchSession, layers: Mapping[str, TuningRecord], kernels: Mapping[str, TuningRecord], tasks: int
+    session: SearchSession,
+    layers: Mapping[str, TuningRecord],
+    kernels: Mapping[str, Sequence[TuningRecord]],
+    tasks: int,
 ) -> Summary:
     """Records what is better than the default in the whole model, too."""
     session.show("the whole model")
     problem = session.problem
     tuned, _ = problem.lower({key: r.choices for key, r in layers.items()})
-    kept = {key: r for key, r in kernels.items() if key in _better_in_place(session, tuned, kernels)}
+    kept = _best_in_place(session, tuned, kernels)
     whole: float | None = None
     records: list[TuningRecord] = []
     if layers or kept:
@@ -74,10 +78,23 @@ def _confirm(
     return Summary(tuple(records), whole, tasks, session.status.trials, session.status.failed)
 
 
-def _better_in_place(session: SearchSession, lowered: Lowered, found: Mapping[str, TuningRecord]) -> set[str]:
-    """The keys of kernels that are better than the default between their neighbours."""
+def _best_in_place(
+    session: SearchSession, lowered: Lowered, found: Mapping[str, Sequence[TuningRecord]]
+) -> dict[str, TuningRecord]:
+    """By key, the candidate that is best between its neighbours, where it is better than the default there. The models
+    that are compared have the best candidates by themselves of all kernels, the second best, and so on."""
     if not found:
-        return set()
-    rounds = interleave(session, [(lowered, {}), (lowered, {k: r.choices for k, r in found.items()})], ROUNDS)
+        return {}
+    most = max(len(records) for records in found.values())
+    ranks = [{key: records[i] for key, records in found.items() if i < len(records)} for i in range(most)]
+    models = [(lowered, {key: r.choices for key, r in rank.items()}) for rank in ranks]
+    rounds = interleave(session, [(lowered, {}), *models], ROUNDS)
     groups = {t.key: t.groups for t in session.problem.kernel_tasks(lowered)}
-    return {key for key in found if key in groups and ratio_of(rounds, groups[key], groups[key]) < 1}
+    best: dict[str, tuple[float, TuningRecord]] = {}
+    for i, rank in enumerate(ranks, 1):
+        for key, record in rank.items():
+            own = groups.get(key, ())
+            ratio = ratio_of([(r[0], r[i]) for r in rounds], own, own) if own else 1.0
+            if ratio < best[key][0] if key in best else ratio <= IN_PLACE:
+                best[key] = ratio, record
+    return {key: replace(record, ms=(record.base or 0.0) * ratio) for key, (ratio, record) in best.items()}

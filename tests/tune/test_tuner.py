@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import onnx
@@ -13,6 +14,7 @@ from webnn_compile.build.options import Options
 from webnn_compile.errors import InputError
 from webnn_compile.records.record_file import RecordWriter, read_records
 from webnn_compile.records.tuning_record import TuningRecord
+from webnn_compile.tune import tuner
 from webnn_compile.tune.build_trial import TrialChoices
 from webnn_compile.tune.device import DeviceError
 from webnn_compile.tune.executors import SerialExecutor, open_executor
@@ -177,3 +179,37 @@ def test_what_other_devices_chose_is_tried_first(path: Path, tmp_path: Path) -> 
     made: list[TuningRecord] = []
     tune(problem, NativeDevice(1, problem.cache), SerialExecutor(), Settings(trials=2, batch=1), made.append, known)
     assert first.candidate in {r.candidate for r in made}
+
+
+def test_finalists_are_compared_in_the_whole_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is best by itself need not be between its neighbours; what is better nowhere is dropped."""
+    in_place = {"a": {1: 1.2, 2: 0.9, 3: 0.8}, "b": {1: 0.995}, "c": {1: 0.7, 2: 0.9}}
+    groups = {"a": (0, 3), "b": (1,), "c": (2,)}
+    compared: list[int] = []
+
+    def interleave(_: object, models: list[tuple[str, dict[str, dict[str, int]]]], rounds: int) -> list[Any]:
+        compared.append(len(models))
+        times = [
+            {
+                g: in_place[key][chosen[key]["rank"]] if key in chosen else 1.0
+                for key, own in groups.items()
+                for g in own
+            }
+            for _, chosen in models
+        ]
+        return [[{g: (1 + r) * ms for g, ms in one.items()} for one in times] for r in range(rounds)]
+
+    monkeypatch.setattr(tuner, "interleave", interleave)
+    tasks = [SimpleNamespace(key=key, groups=own) for key, own in groups.items()]
+    session: Any = SimpleNamespace(problem=SimpleNamespace(kernel_tasks=lambda _: tasks))
+    found = {
+        key: [
+            TuningRecord("chosen", key, "native", "here", {"rank": i}, model="net", kernel=key, ms=1.0, base=2.0)
+            for i in ratios
+        ]
+        for key, ratios in in_place.items()
+    }
+    best = tuner._best_in_place(session, "lowered", found)  # type: ignore[arg-type]
+    assert {key: (r.choices["rank"], r.ms) for key, r in best.items()} == {"a": (3, 1.6), "c": (1, 1.4)}
+    assert compared == [4]
+    assert tuner._best_in_place(session, "lowered", {}) == {}  # type: ignore[arg-type]
