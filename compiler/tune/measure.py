@@ -11,7 +11,7 @@ import numpy as np
 from ..build.verify import largest_error
 from ..records.tuning_record import Failure
 from .device import LoadedModel
-from .trial_model import piece_of
+from .trial_model import is_measured, piece_of
 
 Array = np.ndarray
 
@@ -128,6 +128,6 @@ def _profile(model: LoadedModel, inputs: Mapping[str, Array], repeat: int, deadl
     found: dict[int, float] = {}
     for step in model.profile(inputs, repeat=repeat, deadline=deadline):
         piece = piece_of(str(step["name"]))
-        if piece is not None:
+        if piece is not None and is_measured(str(step["name"])):
             found[piece] = found.get(piece, 0.0) + float(step["ms"])
     return found

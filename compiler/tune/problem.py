@@ -152,7 +152,7 @@ class Problem:
 
     def piece(self, lowered: Lowered, groups: tuple[int, ...]) -> Piece:
         """Kernels of the model, without the rest of it."""
-        alone = trial_model([Piece(lowered, groups)], fill_halo=self.fills_halos)
+        alone = trial_model([Piece(lowered, groups)], fill_halo=self.fills_halos, warmup=0)
         own = tuple(i for i, k in enumerate(alone.kernels) if piece_of(k.name) is not None)
         return Piece(alone, own)
 

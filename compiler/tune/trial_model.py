@@ -1,6 +1,7 @@
 """Kernels of a model by themselves, several candidates side by side: what is measured.
 
     x = copy(input)      in the layout that the kernels of the model read
+    c0 = kernel(x)       the first piece, WARMUP times: not measured
     c0 = kernel(x)       by the choices of one candidate
     c1 = kernel(x)       by those of another
     output0 = copy(c0)   row-major again
@@ -10,6 +11,7 @@ So candidates are measured in turns, in memory of their own, and nothing but row
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -25,6 +27,10 @@ from ..tensor.fuse import Group
 from ..tensor.place_tensors import Stored
 from ..tensor.program import TensorProgram
 
+WARMUP = 2
+"""The first of equal pieces takes 1.05 to 2 times as long as the others: its operands come from memory, and software
+GPUs start their threads; there the second one is slow, too (measured in V8 and SwiftShader)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -35,25 +41,37 @@ class Piece:
     groups: tuple[int, ...]
 
 
-def kernel_of(piece: int, number: int) -> str:
-    """The name of a kernel in the model of trials."""
-    return f"c{piece}_{number}"
+def kernel_of(piece: int, number: int, warmup: int = 0) -> str:
+    """The name of a kernel in the model of trials; `warmup` counts the launches that are not measured."""
+    return f"c{piece}_{number}" if not warmup else f"c{piece}_{number}_{warmup}"
 
 
 def piece_of(kernel: str) -> int | None:
     """The number of the piece that a kernel is of; None for copies."""
-    head, _, rest = kernel.partition("_")
-    return int(head[1:]) if rest and head[0] == "c" and head[1:].isdigit() else None
+    found = _NAME.fullmatch(kernel)
+    return int(found[1]) if found else None
+
+
+def is_measured(kernel: str) -> bool:
+    """Whether a kernel is of a piece, and no warm-up."""
+    found = _NAME.fullmatch(kernel)
+    return found is not None and found[2] is None
+
+
+_NAME = re.compile(r"c(\d+)_\d+(_\d+)?")
 
 
 def output_of(piece: int, tensor: str) -> str:
     return f"{piece}_{tensor}"
 
 
-def trial_model(pieces: Sequence[Piece], *, fill_halo: bool) -> Lowered:
-    """A model with all `pieces`. Its inputs are what they read and do not compute, by the names of the tensors; its
-    outputs, `output_of` each piece, are what it computes and does not read. `fill_halo` as of the layout policy."""
+def trial_model(pieces: Sequence[Piece], *, fill_halo: bool, warmup: int = WARMUP) -> Lowered:
+    """A model with all `pieces`, the first one so many times more. Its inputs are what they read and do not compute, by
+    the names of the tensors; its outputs, `output_of` each piece, are what it computes and does not read. `fill_halo`
+    as of the layout policy."""
     made = _Trial(fill_halo)
+    for count in range(warmup):
+        made.add(0, pieces[0], count + 1)
     for number, piece in enumerate(pieces):
         made.add(number, piece)
     return made.model()
@@ -72,7 +90,7 @@ class _Trial:
         self._pieces: list[tuple[Group, Kernel]] = []
         self._after: list[tuple[Group, Kernel]] = []
 
-    def add(self, number: int, piece: Piece) -> None:
+    def add(self, number: int, piece: Piece, warmup: int = 0) -> None:
         model, groups = piece.model, [piece.model.groups[i] for i in piece.groups]
         computed: dict[Tensor, Tensor] = {}
         read: set[Tensor] = set()
@@ -91,7 +109,9 @@ class _Trial:
             result = computed[g.output] = self._like(model, g.output)
             scratch = tuple(self._like(model, t) for t in g.scratch)
             moved = replace(g, output=result, reads=tuple(operands), scratch=scratch)
-            self._pieces.append((moved, replace(model.kernels[i], name=kernel_of(number, k))))
+            self._pieces.append((moved, replace(model.kernels[i], name=kernel_of(number, k, warmup))))
+        if warmup:
+            return
         results = [t for t in computed if t not in read]
         for k, t in enumerate(results):
             name = output_of(number, t.name)

@@ -24,7 +24,8 @@ class Scripted:
     def profile(self, inputs: Mapping[str, Any], *, repeat: int, deadline: float) -> list[dict[str, Any]]:
         times = self._times(len(self.repeats))
         self.repeats.append(repeat)
-        steps = [{"name": "in0", "ms": 99.0}, *({"name": f"c{i}_0", "ms": ms} for i, ms in enumerate(times))]
+        before = [{"name": name, "ms": 99.0} for name in ("in0", "c0_0_1", "c0_0_2")]
+        steps = [*before, *({"name": f"c{i}_0", "ms": ms} for i, ms in enumerate(times))]
         if self._clock:
             for s in steps:
                 s["ms"] = round(float(s["ms"]) * repeat / self._clock) * self._clock / repeat

@@ -23,7 +23,7 @@ from webnn_compile.tune.probe import probe
 from webnn_compile.tune.problem import KernelTask, Problem
 from webnn_compile.tune.propose import History, propose
 from webnn_compile.tune.session import inputs_of, reference_of
-from webnn_compile.tune.trial_model import piece_of, trial_model
+from webnn_compile.tune.trial_model import WARMUP, is_measured, piece_of, trial_model
 
 TARGETS_TUNED = ("native", "webgpu", "webgl")
 
@@ -127,6 +127,19 @@ def test_wrong_results_are_noticed() -> None:
     wrong = check_results(results | {"3_other": np.zeros(1, np.float32)}, reference, 1e-4)
     assert set(wrong) == {1, 2}
     assert wrong[1].startswith("y errs by 0.01")
+
+
+def test_the_first_piece_is_launched_before_it_is_measured(path: Any) -> None:
+    """Otherwise the default, which is first, is the one whose operands come from memory."""
+    problem = Problem(path, "native", Options())
+    lowered, _ = problem.lower()
+    task = next(t for t in problem.kernel_tasks(lowered) if "matmul" in t.name)
+    names = [k.name for k in trial_model([task.piece] * 2, fill_halo=True).kernels]
+    launched = [name for name in names if piece_of(name) is not None]
+    assert [piece_of(name) for name in launched] == [0] * WARMUP + [0, 1]
+    assert [is_measured(name) for name in launched] == [False] * WARMUP + [True, True]
+    assert len(names) == len(set(names))
+    assert all(names.index(name) < names.index(launched[0]) for name in names if name.startswith("in"))
 
 
 def test_a_candidate_that_is_not_legal_fails_alone(path: Any) -> None:
