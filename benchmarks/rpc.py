@@ -24,7 +24,7 @@ from webnn_compile.bundle import Manifest
 from webnn_compile.rpc.browsers import BrowserName, launch
 from webnn_compile.rpc.client import connect
 from webnn_compile.rpc.messages import VERSION, Message, encode
-from webnn_compile.rpc.start_broker import start_broker
+from webnn_compile.rpc.start_broker import Address
 from websockets.sync.client import connect as open_socket
 
 from .tables import Grid
@@ -48,7 +48,7 @@ def measure_rpc(rounds: int) -> Grid:
 
 
 def _in_browser(browser: BrowserName, rounds: int) -> list[tuple[str, str, str]]:
-    with start_broker() as address, sync_playwright() as playwright, launch(playwright, browser) as running:
+    with _broker() as (address, _), sync_playwright() as playwright, launch(playwright, browser) as running:
         page = running.new_page()
         page.goto(address.page)
         page.wait_for_selector("body[data-state=joined]")
@@ -111,6 +111,17 @@ def _files_path(url: str, token: str) -> str:
 
 def _idle_memory() -> int:
     """Bytes of the broker's process."""
+    with _broker() as (address, process), contextlib.ExitStack() as opened:
+        for _ in range(DEVICES):
+            opened.enter_context(_idle_device(address.url, address.token))
+        time.sleep(1)
+        status = Path(f"/proc/{process}/statm").read_text().split()
+        return int(status[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@contextlib.contextmanager
+def _broker() -> Iterator[tuple[Address, int]]:
+    """A broker as users start it, and its process."""
     program = Path(sys.executable).with_name("webnn-rpc")
     with subprocess.Popen([program, "serve", "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -120,11 +131,6 @@ def _idle_memory() -> int:
                 printed += process.stdout.readline()
             found = re.search(r"(http://\S+?)/#(\S+)", printed)
             assert found
-            with contextlib.ExitStack() as opened:
-                for _ in range(DEVICES):
-                    opened.enter_context(_idle_device(found[1], found[2]))
-                time.sleep(1)
-                status = Path(f"/proc/{process.pid}/statm").read_text().split()
-                return int(status[1]) * os.sysconf("SC_PAGESIZE")
+            yield Address(found[1], found[2]), process.pid
         finally:
             process.terminate()
