@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 
 from webnn_compile.build.options import Options
 from webnn_compile.cli.remote_device import browser_device
@@ -27,12 +28,17 @@ from webnn_compile.tune.walk import Path, Pick, first, last
 from webnn_compile.tune.whole_model import time_groups
 
 from .cases import Case
+from .spaces import estimate
 from .tables import Grid
 
 BATCH = 8
 """Schedules that an exhaustive search measures beside each other."""
 FINALISTS, REPEATS = 3, 5
 """Of an exhaustive search the best so many are measured again, so often, beside the best of the tuner's."""
+
+
+PROBES = 20
+"""Random schedules by which the size of a space is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,8 @@ def search_exhaustively(
         for task in place.tasks:
             fixed = frozenset(("cores",))
             schedule = partial(probe, target, place.problem.options, task.naive, task.placements)
-            space = enumerate_space(schedule, History(fixed=fixed), leaves)
+            size, _, _ = estimate(schedule, PROBES, Random(1))
+            space = enumerate_space(schedule, History(fixed=fixed), leaves) if size <= leaves else None
             if space is None or len(space) <= trials:
                 continue
             found.append(_exhaust(place, task, [path for path, _ in space], trials))
