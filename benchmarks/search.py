@@ -37,8 +37,8 @@ FINALISTS, REPEATS = 3, 5
 """Of an exhaustive search the best so many are measured again, so often, beside the best of the tuner's."""
 
 
-PROBES = 20
-"""Random schedules by which the size of a space is estimated."""
+PROBES, SLACK = 20, 4
+"""Random schedules by which the size of a space is estimated, and how many times too large that may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def search_exhaustively(
             fixed = frozenset(("cores",))
             schedule = partial(probe, target, place.problem.options, task.naive, task.placements)
             size, _, _ = estimate(schedule, PROBES, Random(1))
-            space = enumerate_space(schedule, History(fixed=fixed), leaves) if size <= leaves else None
+            space = enumerate_space(schedule, History(fixed=fixed), leaves) if size <= SLACK * leaves else None
             if space is None or len(space) <= trials:
                 continue
             found.append(_exhaust(place, task, [path for path, _ in space], trials))
