@@ -13,6 +13,8 @@ PYTEST := $(BIN)/pytest -n 3 --dist worksteal
 
 DEMO := build/demo
 MODEL := examples/digits/resnet18_digits.onnx
+# Of webnn-tune. Those of GPUs in software say nothing of other GPUs, so the page's bundle has those of processors alone.
+RECORDS := examples/digits/records.jsonl
 COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -name '*.ts' -o -name '*.html' -o -name '*.css')
 PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.svg) examples/digits/samples.json
 
@@ -54,9 +56,9 @@ $(DEMO)/page: $(DEMO)/bundle/model.js $(PAGE)
 	cp $(PAGE) $(DEMO)
 	@touch $@
 
-$(DEMO)/bundle/model.js: $(MODEL) $(COMPILER) | .venv/demo
+$(DEMO)/bundle/model.js: $(MODEL) $(RECORDS) $(COMPILER) | .venv/demo
 	@mkdir -p $(DEMO)
-	$(BIN)/webnn-compile $(MODEL) --out $(DEMO)/bundle --force
+	$(BIN)/webnn-compile $(MODEL) --out $(DEMO)/bundle --records $(RECORDS) --for-device 'on Linux' --force
 	@touch $@
 
 .venv/python:

@@ -20,10 +20,12 @@ Probe = Callable[[Choices], str]
 RANDOM = 16
 """Candidates at random before evolution starts."""
 PARENTS = 8
-POOL = 24
+POOL = 48
 """Candidates from which the cost model takes a batch."""
+EXPLORING = 6
+"""One in so many candidates of a batch is any of the pool: the cost model learns only from what is measured."""
 HOPELESS = 2.0
-"""Candidates that are predicted to take so many times the best one's time are not built."""
+"""Candidates that are predicted to take so many times the best one's time are not built, but for one."""
 SMALL = 64
 """A space of at most so many candidates is enumerated."""
 ATTEMPTS = 100
@@ -83,8 +85,11 @@ def propose(probe: Probe, history: History, count: int, random: Random) -> Propo
     predicted = predict(measured, [path for path, _ in pool])
     best = min((ratio for _, ratio in measured), default=1.0)
     order = sorted(range(len(pool)), key=lambda i: predicted[i])
-    hopeful = [pool[i] for i in order if predicted[i] <= HOPELESS * best]
-    return Proposal(tuple(hopeful[:count]), tuple(search.illegal), not hopeful, True)
+    # The best one is tried even so: what is predicted of it may be wrong.
+    hopeful = [pool[i] for i in order if predicted[i] <= HOPELESS * best or i == order[0]]
+    explored = min(count // EXPLORING, max(0, len(hopeful) - count))
+    chosen = hopeful[: count - explored] + random.sample(hopeful[count - explored :], explored)
+    return Proposal(tuple(chosen), tuple(search.illegal), not pool, True)
 
 
 class _Search:

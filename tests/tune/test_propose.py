@@ -124,6 +124,10 @@ def test_hopeless_candidates_are_not_built() -> None:
     found = propose(large, history, 6, Random(2))
     assert found.candidates
     assert all(path["d0"] < 2 for path, _ in found.candidates)
+    hopeless = History(tuple((p, 1.0 if p == paths[0] else 50.0) for p in paths), large=True)
+    found = propose(large, hopeless, 6, Random(2))
+    assert len(found.candidates) == 1
+    assert not found.exhausted
 
 
 def test_the_cost_model_ranks_what_was_not_measured() -> None:
