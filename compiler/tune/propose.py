@@ -86,9 +86,9 @@ def propose(probe: Probe, history: History, count: int, random: Random) -> Propo
     best = min((ratio for _, ratio in measured), default=1.0)
     order = sorted(range(len(pool)), key=lambda i: predicted[i])
     # The best one is tried even so: what is predicted of it may be wrong.
-    hopeful = [pool[i] for i in order if predicted[i] <= HOPELESS * best or i == order[0]]
-    explored = min(count // EXPLORING, max(0, len(hopeful) - count))
-    chosen = hopeful[: count - explored] + random.sample(hopeful[count - explored :], explored)
+    promising = [pool[i] for i in order if predicted[i] <= HOPELESS * best or i == order[0]]
+    explored = min(count // EXPLORING, max(0, len(promising) - count))
+    chosen = promising[: count - explored] + random.sample(promising[count - explored :], explored)
     return Proposal(tuple(chosen), tuple(search.illegal), not pool, True)
 
 

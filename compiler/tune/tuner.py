@@ -19,7 +19,7 @@ from .whole_model import compare_runs, interleave, ratio_of, time_groups
 CONFIRMING = 15
 """Rounds in which default and tuned model are compared."""
 IN_PLACE = 0.99
-"""A kernel must be so much better than the default in the whole model: the best of several is lucky by about 1%."""
+"""The largest ratio to the default in the whole model: the least of several measurements errs by about 1%."""
 
 
 def tune(
