@@ -15,6 +15,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from click.testing import CliRunner
+from webnn_compile.cli.command import main
 
 ROOT = Path(__file__).resolve().parent.parent
 DIGITS = ROOT / "examples" / "digits"
@@ -144,3 +146,17 @@ def test_page_sets_drawings_as_the_data_is_set(seen: dict[str, np.ndarray]) -> N
 
 def test_model_reads_ten_drawings(seen: dict[str, np.ndarray]) -> None:
     assert classify(seen["images"][:10].reshape(-1, 1, 32, 32)).tolist() == list(range(10))
+
+
+def test_the_records_of_the_example_apply(tmp_path: Path) -> None:
+    """Those of processors, as the page's bundle has them. Where this fails after a change of the compiler: tune again,
+    by `webnn-tune examples/digits/resnet18_digits.onnx --target wasm --records FILE`, in both browsers."""
+    command = ["--out", str(tmp_path / "out"), "--targets", "wasm", "--report", str(tmp_path / "r.json")]
+    records = ["--records", str(DIGITS / "records.jsonl"), "--for-device", "on Linux"]
+    result = CliRunner().invoke(main, [str(MODEL), *command, *records], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    used = json.loads((tmp_path / "r.json").read_text())["records"]["wasm"]
+    assert used["kernels"][0] + used["layers"][0] >= 3
+    assert [name.partition(" ")[0] for name in used["devices"]] == ["Chrome", "Firefox"]
+    assert used["gain"] < 1
+    assert not [note for note in used["notes"] if "tune again" in note]
