@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from random import Random
+from statistics import median
 
 from webnn_compile.build.options import Options
 from webnn_compile.cli.remote_device import browser_device
@@ -23,7 +24,7 @@ from webnn_compile.tune.propose import History, enumerate_space, name_of
 from webnn_compile.tune.search_job import SearchJob, build_pieces
 from webnn_compile.tune.session import SearchSession, inputs_of, reference_of
 from webnn_compile.tune.status import Settings
-from webnn_compile.tune.tune_kernels import KernelSearch
+from webnn_compile.tune.tune_kernels import FINALISTS, KernelSearch
 from webnn_compile.tune.walk import Path, Pick, first, last
 from webnn_compile.tune.whole_model import time_groups
 
@@ -33,8 +34,8 @@ from .tables import Grid
 
 BATCH = 8
 """Schedules that an exhaustive search measures beside each other."""
-FINALISTS, REPEATS = 3, 5
-"""Of an exhaustive search the best so many are measured again, so often, beside the best of the tuner's."""
+REPEATS = 5
+"""So often the best of an exhaustive search and of the tuner's are measured again, beside each other."""
 
 
 PROBES, SLACK = 20, 4
@@ -128,16 +129,23 @@ def search_exhaustively(
 
 def _exhaust(place: _Place, task: KernelTask, space: Sequence[Path], trials: int) -> Exhausted:
     tried = place.search(task, trials, first)
-    best = min((r for r in tried if r.ratio is not None), key=lambda r: r.ratio or 0.0)
+    paths = {name_of(path): path for path in space} | {r.candidate: r.choices for r in tried}
+    found = {r.candidate: r.ratio for r in tried if r.ratio is not None}
     ratios: dict[str, float] = {}
     for start in range(0, len(space), BATCH):
         ratios |= _measure(place, task, space[start : start + BATCH])
-    paths = {name_of(path): path for path in space}
-    finalists = [paths[name] for name in sorted(ratios, key=lambda name: ratios[name])[:FINALISTS]]
-    rounds = [_measure(place, task, [*finalists, best.choices]) for _ in range(REPEATS)]
-    last_ratios = {name: sorted(r[name] for r in rounds)[REPEATS // 2] for name in rounds[0]}
-    of_trials = last_ratios[name_of(best.choices)]
-    return Exhausted(task.name, len(space), len(tried), min(last_ratios.values()), of_trials)
+    own, best = _finalists(found), _finalists(ratios)
+    both = [paths[name] for name in {**dict.fromkeys(own), **dict.fromkeys(best)}]
+    rounds = [_measure(place, task, both) for _ in range(REPEATS)]
+    again = {name: median(r[name] for r in rounds) for name in rounds[0]}
+    # The default is in both: a search keeps it where nothing is better.
+    of_all, of_trials = (min(1.0, *(again.get(name, 1.0) for name in names)) for names in (again, own))
+    return Exhausted(task.name, len(space), len(tried), of_all, of_trials)
+
+
+def _finalists(ratios: Mapping[str, float]) -> list[str]:
+    """As many as a search compares in the whole model."""
+    return sorted(ratios, key=lambda name: ratios[name])[:FINALISTS]
 
 
 def _measure(place: _Place, task: KernelTask, paths: Sequence[Path]) -> dict[str, float]:
@@ -178,7 +186,7 @@ def _open(case: Case, target: str, browser: str) -> Iterator[_Place]:
 @contextlib.contextmanager
 def _device(problem: Problem, browser: str) -> Iterator[Device]:
     if problem.is_native:
-        yield NativeDevice(1, problem.cache)
+        yield NativeDevice(problem.cache)
         return
     with browser_device(browser, problem.target, {}) as device:
         yield device

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from .compile_model import TARGETS, compile
+from .compile_model import TARGETS, build_bundle, compile
 from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 
 __version__ = "0.1.0"
 
-__all__ = ["TARGETS", "InputError", "InternalError", "UnsupportedError", "WebnnCompileError", "compile"]
+__all__ = [
+    "TARGETS",
+    "InputError",
+    "InternalError",
+    "UnsupportedError",
+    "WebnnCompileError",
+    "build_bundle",
+    "compile",
+]

@@ -90,7 +90,7 @@ class Replay:
     def choose(self, name: str, options: Sequence[T]) -> T:
         if name not in self.record:
             return options[0]
-        wanted = _tuples(self.record[name])
+        wanted = from_json(self.record[name])
         for option in options:
             if option == wanted and type(option) is type(wanted):
                 return option
@@ -129,6 +129,6 @@ def key_of_choices(choices: Choices) -> str:
     raise InternalError(f"choices: {type(choices).__name__} has no key; what it makes is not kept")
 
 
-def _tuples(value: Any) -> Any:
-    """JSON has no tuples."""
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+def from_json(option: Any) -> Any:
+    """The option that JSON, which has no tuples, gave back."""
+    return tuple(map(from_json, option)) if isinstance(option, list | tuple) else option

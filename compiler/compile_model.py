@@ -1,4 +1,4 @@
-"""The Python interface: a model in, something that runs out."""
+"""The Python interface: a model in, something that runs, or the bundle for a device, out."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .build.build import build_manifest
 from .build.optimise_model import import_graph, optimise_model
 from .build.options import PRECISIONS, Options
 from .build.run_remote import PREFIX, compile_remote, parse_remote
 from .build.targets import TARGETS as TABLE
+from .build.targets import bundled_targets
 from .build.work import Work
 from .errors import InputError
 from .system.cache import open_cache
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from .build.compile_target import CompiledModel
     from .build.run_remote import RemoteModel
+    from .bundle import Manifest
 
 TARGETS = tuple(TABLE)
 
@@ -39,14 +42,15 @@ def compile(
     """A model that runs in this process, or in a tab: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`), "webgpu" (through
-    wgpu, extra `[webgpu]`) and "webgl" (through the system's OpenGL ES). "remote:NAME/webgpu" (or webgl, or wasm) runs
-    in a tab that has joined the broker at WEBNN_RPC_BROKER; `close()` frees it for others. `shapes` fixes free
-    dimensions. The target "native" runs on so many `threads`, with the same results. `fast_math` allows algorithms that
-    round otherwise than the model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16"
-    rounds large constants to float16, and on "webgpu" tensors between kernels; sums are float32 everywhere. With
-    `cache`, kernels of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling
-    may take, by estimate; by default three quarters of the machine's memory. `records` are files of webnn-tune, whose
-    schedules are used where they fit; `for_device` is the device that counts among theirs, by its name or part of it.
+    wgpu, extra `[webgpu]`), "webgl" (through the system's OpenGL ES) and "opencl" (through pyopencl, extra `[opencl]`).
+    "remote:NAME/webgpu" (or webgl, or wasm) runs in a tab that has joined the broker at WEBNN_RPC_BROKER; `close()`
+    frees it for others. `shapes` fixes free dimensions. The target "native" runs on so many `threads`, with the
+    same results. `fast_math` allows algorithms that round otherwise than the model's own operators, for
+    convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on
+    "webgpu" tensors between kernels; sums are float32 everywhere. With `cache`, kernels of earlier calls come from
+    the user's cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three
+    quarters of the machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit;
+    `for_device` is the device that counts among theirs, by its name or part of it.
     Raises InputError and UnsupportedError.
     """
     remote = target.startswith(PREFIX)
@@ -66,7 +70,7 @@ def compile(
         threads=threads,
         cache=cache,
         compile_memory=compile_memory,
-        records=tuple(Path(r) for r in ((records,) if isinstance(records, str | Path) else records)),
+        records=_paths(records),
         for_device=for_device,
     )
     work = Work("the model", options, open_cache(enabled=cache), lambda _: None)
@@ -74,3 +78,39 @@ def compile(
     made = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
     return made
+
+
+def build_bundle(
+    model: str | Path,
+    targets: str | Sequence[str] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    *,
+    fast_math: bool = True,
+    precision: str = "f32",
+    gpu_tiles: str = "registers",
+    cache: bool = True,
+    compile_memory: int | None = None,
+    records: str | Path | Sequence[str | Path] = (),
+    for_device: str | None = None,
+) -> Manifest:
+    """What `webnn-compile` writes to a folder, in memory: a device of `webnn_compile.rpc.client` loads it.
+
+    `targets` are of "webgpu", "webgl" and "wasm", by default all. The other options are those of `compile`, and
+    `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
+    """
+    options = Options(
+        shapes=shapes or {},
+        targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
+        fast_math=fast_math,
+        precision=precision,
+        gpu_tiles=gpu_tiles,
+        cache=cache,
+        compile_memory=compile_memory,
+        records=_paths(records),
+        for_device=for_device,
+    )
+    return build_manifest(Path(model), options, lambda _: None)
+
+
+def _paths(records: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+    return tuple(Path(r) for r in ((records,) if isinstance(records, str | Path) else records))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +10,14 @@ import pytest
 from compiled import PAGES
 from devices import DEVICES
 from digits import compile_digits
+from harness import join
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from server import Site, serve
-from shared_pages import SharedPages
+from shared_pages import SharedPages, need_browser
 from tiny_artifact import tiny_artifact
 from webnn_compile.bundle import write_bundle
-from webnn_compile.rpc.browsers import BrowserMissing
+from webnn_compile.rpc.client import Session, connect
+from webnn_compile.rpc.start_broker import Address
 
 
 @pytest.fixture(scope="session")
@@ -34,12 +35,7 @@ def shared_pages(playwright: Playwright) -> Iterator[SharedPages]:
 
 @pytest.fixture(scope="module", params=["chromium", "firefox"])
 def browser(shared_pages: SharedPages, request: pytest.FixtureRequest) -> Browser:
-    try:
-        return shared_pages.browser(request.param)
-    except BrowserMissing as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(str(error))
+    return need_browser(shared_pages, request.param)
 
 
 @pytest.fixture
@@ -87,3 +83,16 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(tiny_folder: Path) -> Iterator[Site]:
     with serve(tiny_folder) as served:
         yield served
+
+
+@pytest.fixture
+def tab(page: Page, address: Address) -> Iterator[Page]:
+    """A page that has joined the broker of the module, and leaves."""
+    yield join(page, address)
+    page.goto("about:blank")
+
+
+@pytest.fixture
+def session(address: Address) -> Iterator[Session]:
+    with connect(address.page) as made:
+        yield made

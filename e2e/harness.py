@@ -8,12 +8,21 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 from server import Site
+from webnn_compile.rpc.start_broker import Address
 
 
 def open_page(page: Page, site: Site, path: str = "blank.html") -> None:
     """Open a page of e2e/pages and wait until `bundle` is there."""
     page.goto(site.url + path)
     page.wait_for_selector("html[data-ready]", state="attached")
+
+
+def join(page: Page, address: Address) -> Page:
+    """Open the device page of a broker, and wait until it has joined."""
+    page.goto("about:blank")  # an address that differs in its fragment alone would not be opened anew
+    page.goto(address.page)
+    page.wait_for_selector("body[data-state=joined]", timeout=60_000)
+    return page
 
 
 def outcome(page: Page, script: str, argument: Any = None) -> dict[str, Any]:

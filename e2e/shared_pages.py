@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 
+import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright
-from webnn_compile.rpc.browsers import BrowserName, launch
+from webnn_compile.rpc.browsers import BrowserMissing, BrowserName, launch
 
 
 class SharedPages:
@@ -51,3 +53,13 @@ class SharedPages:
         for _, opened in self._browsers.values():
             with contextlib.suppress(Error):
                 opened.close()
+
+
+def need_browser(shared: SharedPages, name: BrowserName) -> Browser:
+    """Skips where this machine has none, fails where CI=true."""
+    try:
+        return shared.browser(name)
+    except BrowserMissing as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))

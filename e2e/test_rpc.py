@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+from devices import COUNT_CALLS
 from digits import MODEL, agrees, reference
 from digits import images as digits_images
-from harness import browser_name
+from harness import browser_name, join
 from playwright.sync_api import Page, expect
+from shared_pages import SharedPages, need_browser
 from webnn_compile.build.build import build_manifest
 from webnn_compile.build.options import Options
 from webnn_compile.bundle import Manifest
-from webnn_compile.rpc.client import RpcError, Session, connect
+from webnn_compile.rpc.client import LeasedDevice, RpcError, Session, connect
 from webnn_compile.rpc.start_broker import Address, start_broker
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -41,26 +43,6 @@ def images() -> list[Array]:
 @pytest.fixture(scope="module")
 def logits() -> list[list[float]]:
     return reference()[:2]
-
-
-@pytest.fixture
-def tab(page: Page, address: Address) -> Iterator[Page]:
-    """A page that has joined, and leaves."""
-    yield join(page, address)
-    page.goto("about:blank")
-
-
-def join(page: Page, address: Address) -> Page:
-    page.goto("about:blank")  # an address that differs in its fragment alone would not be opened anew
-    page.goto(address.page)
-    page.wait_for_selector("body[data-state=joined]", timeout=60_000)
-    return page
-
-
-@pytest.fixture
-def session(address: Address) -> Iterator[Session]:
-    with connect(address.page) as made:
-        yield made
 
 
 def soon(holds: Callable[[], object]) -> None:
@@ -90,9 +72,50 @@ def test_the_digits_run_in_the_tab(
                     assert agrees(model.run({"image": image})["logits"].ravel().tolist(), want)
                 profile = model.profile({"image": images[0]})
                 assert len(profile) == model.info["kernels"]
-                times = model.time({"image": images[0]}, repeat=3, warmup=1)
+                times = device.time(model, {"image": images[0]}, repeat=3, warmup=1)
                 assert len(times) == 3
                 assert min(times) > 0
+
+
+LAUNCHES = {"wasm": set(), "webgpu": {"dispatchWorkgroups"}, "webgl": {"drawArrays"}}
+"""By backend, what the page then calls of the browser."""
+
+
+def test_two_browsers_join_one_broker(
+    shared_pages: SharedPages,
+    address: Address,
+    session: Session,
+    digits: Manifest,
+    images: list[Array],
+    logits: list[list[float]],
+) -> None:
+    """Both run the model at once, each leased by itself; the calls in the page say which backend it is."""
+    tabs = [shared_pages.page(need_browser(shared_pages, name)) for name in ("chromium", "firefox")]
+    names = [join(tab, address).title() for tab in tabs]
+    soon(lambda: {d.name for d in session.devices()} == set(names))
+    tabs[0].evaluate(COUNT_CALLS)
+
+    def run(device: LeasedDevice, backend: str) -> None:
+        with device.load(digits, {"backend": backend, "worker": False}) as model:
+            assert model.info["backend"] == backend
+            for image, want in zip(images, logits, strict=True):
+                assert agrees(model.run({"image": image})["logits"].ravel().tolist(), want)
+
+    with (
+        session.lease(names[0]) as chromium,
+        session.lease(names[1]) as firefox,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        assert all(d.leased for d in session.devices())
+        running = thread.submit(run, firefox, "wasm")
+        for backend, launches in LAUNCHES.items():
+            tabs[0].evaluate("calls = {}")
+            run(chromium, backend)
+            found = set(tabs[0].evaluate("Object.keys(calls)"))
+            assert found & {"dispatchWorkgroups", "drawArrays"} == launches
+        running.result()
+    for tab in tabs:
+        tab.goto("about:blank")
 
 
 def test_a_profile_of_wasm_is_the_mean_of_its_repeats(
@@ -117,16 +140,18 @@ def test_a_profile_of_wasm_is_the_mean_of_its_repeats(
 
 
 def test_the_page_shows_a_search(tab: Page, session: Session) -> None:
-    status = {"model": "net.onnx", "target": "webgl", "phase": "searching", "task": "conv 1x8", "trials": 12, "of": 40}
+    status = {"model": "net.onnx", "target": "webgl", "phase": "searching", "task": "conv 1x8", "trials": 16, "of": 40}
     with session.lease() as device:
         expect(tab.locator("#search")).to_be_hidden()
         more = {"failed": 2, "gain": 0.755, "left": 75.0, "points": [[4, 0.9], [12, 0.755]]}
         device.call({"op": "show", "status": {**status, **more}})
+        expect(tab.locator("#search .ended")).to_be_hidden()
+    expect(tab.locator("#search .ended")).to_have_text("Nothing is tried here at present.")
     expect(tab.locator("#search h2")).to_have_text("Tuning net.onnx for webgl")
-    figures = "searching: conv 1x8 · 12 of 40 trials, 2 failed · 75.5% of the default's time · 1:15 left"
+    figures = "searching: conv 1x8 · 16 of 40 trials, 2 failed · 75.5% of the default's time · 1:15 left"
     expect(tab.locator("#search .figures")).to_have_text(figures)
     points = tab.locator("#search polyline").get_attribute("points")
-    assert points == "0,10 32.0,10 32.0,20 96.0,20 96.0,35"
+    assert points == "0,10 32.0,10 32.0,20 96.0,20 96.0,35 128.0,35"
 
 
 def test_threads(tab: Page, session: Session, digits: Manifest, images: list[Array], logits: list[list[float]]) -> None:
@@ -156,7 +181,7 @@ def test_a_call_that_takes_too_long_ends_and_the_tab_goes_on(
     with session.lease() as device:
         model = device.load(digits, {"backend": "wasm"})
         with pytest.raises(RpcError, match="has not answered for") as caught:
-            model.time({"image": images[0]}, repeat=10**6, deadline=0.3)
+            device.time(model, {"image": images[0]}, repeat=10**6, deadline=0.3)
         assert caught.value.kind == "timeout"
         with device.load(digits, {"backend": "wasm"}) as again:
             assert "logits" in again.run({"image": images[0]})
@@ -212,11 +237,3 @@ def test_a_wrong_token_is_said_and_not_tried_again(page: Page, address: Address)
     page.goto("about:blank")
     page.goto(address.url)
     expect(page.locator("#state")).to_contain_text("This address has no token", timeout=60_000)
-
-
-def test_pictures_of_the_page(tab: Page, tmp_path: Path) -> None:
-    """What is written on it; that it fits a phone."""
-    tab.set_viewport_size({"width": 360, "height": 640})
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
-    expect(tab.locator("#facts")).to_contain_text("Processors")
-    tab.set_viewport_size({"width": 1280, "height": 720})

@@ -15,35 +15,27 @@ from collections.abc import AsyncIterator, Callable
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from .file_store import FileStore, StoreError
-from .leases import ANY, Device, Lease, Leases
-from .messages import (
-    LARGEST_FRAME,
-    MALFORMED,
-    REFUSED,
-    TOO_MANY,
-    VERSION,
-    Assembler,
-    Header,
-    Message,
-    ProtocolError,
-)
+from .client_side import ClientSide
+from .connection import Connection, Connections
+from .file_store import FileStore
+from .leases import Device, Lease, Leases
+from .limits import Limits
+from .messages import LARGEST_FRAME, REFUSED, TOO_MANY, VERSION, Assembler, Header, ProtocolError, join_frame
 from .pages import Pages
-from .peer import Limits, Peer
+from .peer import Peer
 from .publish import Publisher
-from .relay import ClientSide, DeviceSide
+from .relay import DeviceSide
 from .serving import ServedModel
 
 CLOSE_REASON = 100
 """Characters of the reason with which a connection is closed: WebSocket allows 123 bytes."""
 
 
-class CallError(Exception):
-    """What a request is answered with: `kind` is one of the words of PROTOCOL.md, section Errors."""
+LARGEST_FACTS = 2**15
+"""Bytes of a device's facts as JSON: those of all devices travel in one header."""
 
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
+DEEPEST_FACTS = 16
+"""Levels of objects and lists in them."""
 
 
 class Broker:
@@ -65,8 +57,9 @@ class Broker:
         self._limits = limits or Limits()
         self._clock = clock
         self._leases = Leases(clock, self._lease_ended)
-        self._sides: dict[str, DeviceSide] = {}
-        self._connections = 0
+        self._sides: dict[Device, DeviceSide] = {}
+        self._joined = 0
+        self._connections = Connections(self._limits)
         self._publisher = Publisher(model, files, pages.files_path)
 
     @contextlib.asynccontextmanager
@@ -78,6 +71,8 @@ class Broker:
             host,
             port,
             process_request=self._pages.answer,
+            create_connection=self._connections.make,  # type: ignore[arg-type]
+            open_timeout=None,  # which would end a slow download of a file
             compression=None,  # weights and tensors do not shrink, and it takes time
             max_size=LARGEST_FRAME,
             max_queue=4,
@@ -92,22 +87,26 @@ class Broker:
             finally:
                 for watch in watches:
                     watch.cancel()
+                server.close()
+                await asyncio.sleep(0)  # from now on it accepts none
+                self._connections.abort_http()
 
     async def _handle(self, connection: ServerConnection) -> None:
-        if self._connections >= self._limits.connections:
-            await connection.close(TOO_MANY, f"the broker has {self._connections} connections already")
+        assert isinstance(connection, Connection)
+        if self._joined >= self._limits.connections:
+            await connection.close(TOO_MANY, f"the broker has {self._joined} connections already")
             return
-        self._connections += 1
+        self._joined += 1
         try:
             await self._serve(connection)
         except ProtocolError as error:
-            await connection.close(MALFORMED, str(error)[:CLOSE_REASON])
+            await connection.close(error.code, str(error)[:CLOSE_REASON])
         except ConnectionClosed:
             pass
         finally:
-            self._connections -= 1
+            self._joined -= 1
 
-    async def _serve(self, connection: ServerConnection) -> None:
+    async def _serve(self, connection: Connection) -> None:
         try:
             frame = await asyncio.wait_for(connection.recv(), self._limits.hello)
         except TimeoutError:
@@ -123,6 +122,7 @@ class Broker:
             await asyncio.sleep(self._limits.wrong_token)
             await connection.close(REFUSED, "the token is wrong: take the address that the broker prints")
             return
+        connection.joined()
         peer = Peer(connection)
         try:
             match header.get("role"):
@@ -138,24 +138,35 @@ class Broker:
             for task in peer.tasks:
                 task.cancel()
 
-    def _frames(self, peer: Peer) -> AsyncIterator[tuple[Header, memoryview, bytes]]:
+    def _frames(self, peer: Peer) -> AsyncIterator[tuple[Header, memoryview]]:
         return peer.frames(self._limits.frames_per_second, self._clock)
 
     # Devices
 
     async def _serve_device(self, peer: Peer, hello: Header) -> None:
-        name, backends, facts = (hello.get(key) for key in ("name", "backends", "facts"))
+        name, backends, facts, tab = (hello.get(key) for key in ("name", "backends", "facts", "tab"))
         if not isinstance(name, str) or not isinstance(backends, list) or not isinstance(facts, dict):
             raise ProtocolError("a device's hello lacks name, backends or facts")
-        device = Device(name[:80], tuple(str(b) for b in backends), facts)
+        if not _is_shallow(facts, DEEPEST_FACTS) or len(join_frame(facts, b"")) > LARGEST_FACTS:
+            raise ProtocolError(f"a device's facts have {LARGEST_FACTS} bytes at most, in {DEEPEST_FACTS} levels")
+        for lost, of_same_tab in list(self._sides.items()):
+            if tab is not None and of_same_tab.tab == tab:
+                self._leave(lost)
+                of_same_tab.peer.connection.transport.abort()
+        device = Device(name[:80], tuple(str(b)[:80] for b in backends[:8]), facts)
+        side = self._sides[device] = DeviceSide(peer, tab)
         self._leases.join(device)
-        side = self._sides[device.name] = DeviceSide(peer)
         try:
             await peer.send({"re": hello.get("id"), "name": device.name, "files": self._pages.files_path})
-            async for header, payload, _ in self._frames(peer):
+            async for header, payload in self._frames(peer):
                 await side.relay_reply(header, payload)
         finally:
-            del self._sides[device.name]
+            self._leave(device)
+
+    def _leave(self, device: Device) -> None:
+        """Its connection has ended, or counts as lost since its tab has opened another."""
+        side = self._sides.pop(device, None)
+        if side is not None:
             side.fail_all("gone", f"device {device.name} is gone")
             self._leases.leave(device)
 
@@ -163,7 +174,7 @@ class Broker:
         """Sends it to both sides; the device frees what the client had loaded."""
         client = lease.client
         assert isinstance(client, Peer)
-        side = self._sides.get(lease.device.name)
+        side = self._sides.get(lease.device)
         if side is not None:
             side.fail_all("gone", f"the lease of {lease.device.name} has ended", lease)
             side.peer.start(side.peer.send({"op": "released"}))
@@ -173,85 +184,26 @@ class Broker:
         while True:
             await asyncio.sleep(min(1.0, self._limits.idle_lease / 4))
             for device in list(self._leases.devices.values()):
-                lease, side = device.lease, self._sides.get(device.name)
-                if lease is None or (side is not None and side.calls):
+                if device.lease is None:
                     continue
-                if self._clock() - lease.used > self._limits.idle_lease:
-                    self._leases.release(lease)
+                if self._sides[device].calls:
+                    device.lease.used = self._clock()
+                elif self._clock() - device.lease.used > self._limits.idle_lease:
+                    self._leases.release(device.lease)
 
     # Clients
 
     async def _serve_client(self, peer: Peer, hello: Header) -> None:
         await peer.send({"re": hello.get("id")})
-        assembler = Assembler(self._limits.payload)
-        client = ClientSide(peer)
+        client = ClientSide(peer, self._leases, self._sides, self._files, self._limits)
         try:
-            async for header, payload, frame in self._frames(peer):
-                if client.is_open(header):
-                    await client.relay_rest(header, payload)
-                elif header.get("op") == "call":
-                    lease = self._leases.find(peer, header.get("lease"))
-                    side = self._sides.get(lease.device.name) if lease is not None else None
-                    await client.relay_call(side, lease, header, payload, self._limits.payload)
-                elif message := assembler.feed(frame):
-                    peer.start(self._answer(peer, message))
+            async for header, payload in self._frames(peer):
+                await client.take(header, payload)
         finally:
-            self._leases.release_all(peer)
+            client.close()
 
-    async def _answer(self, peer: Peer, message: Message) -> None:
-        header = message.header
-        try:
-            reply = await self._carry_out(peer, message)
-        except CallError as error:
-            reply = {"error": {"kind": error.kind, "message": str(error)}}
-        await peer.send({"re": header.get("id"), **reply})
 
-    async def _carry_out(self, peer: Peer, message: Message) -> Header:
-        header = message.header
-        match header.get("op"):
-            case "devices":
-                return {"devices": [self._describe(d) for d in self._leases.devices.values()]}
-            case "lease":
-                return await self._lease(peer, header)
-            case "release":
-                lease = self._leases.find(peer, header.get("lease"))
-                if lease is not None:
-                    self._leases.release(lease)
-                return {}
-            case "have":
-                wanted = header.get("files")
-                if not isinstance(wanted, list):
-                    raise CallError("request", "`have` lacks files")
-                return {"missing": self._files.missing(map(str, wanted))}
-            case "put":
-                try:
-                    self._files.put(str(header.get("sha256")), message.payload)
-                except StoreError as error:
-                    raise CallError("file", str(error)) from None
-                return {}
-            case op:
-                raise CallError("request", f"the broker has no operation {op!r}")
-
-    async def _lease(self, peer: Peer, header: Header) -> Header:
-        name, backend, timeout = header.get("device", ANY), header.get("backend"), header.get("timeout")
-        if (
-            not isinstance(name, str)
-            or not isinstance(backend, str | None)
-            or not isinstance(timeout, int | float | None)
-        ):
-            raise CallError("request", "`lease` takes a device's name, a backend and a timeout")
-        try:
-            lease = await self._leases.lease(peer, name, backend, timeout)
-        except TimeoutError:
-            wanted = f"{'any device' if name == ANY else name}{f' with {backend}' if backend else ''}"
-            raise CallError("busy", f"{wanted} was not free within {timeout:g} s") from None
-        return {"lease": lease.id, "device": self._describe(lease.device)}
-
-    def _describe(self, device: Device) -> Header:
-        return {
-            "name": device.name,
-            "backends": list(device.backends),
-            "facts": device.facts,
-            "leased": device.lease is not None,
-            "waiting": self._leases.waiting(device),
-        }
+def _is_shallow(value: object, levels: int) -> bool:
+    """Whether objects and lists are nested in so many levels at most."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_is_shallow(v, levels - 1) for v in inner)

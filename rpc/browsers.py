@@ -47,10 +47,12 @@ def launch(playwright: Playwright, name: BrowserName, *, headed: bool = False) -
     """One browser, headless unless `headed`, closed at the end of the block.
 
     The environment variable CHROMIUM or FIREFOX names an executable; else Playwright's own browser where it is
-    installed, else one from the PATH. BrowserMissing where there is none.
+    installed, else one from the PATH. Raises BrowserMissing, and Playwright's Error for one that does not start.
     """
     executable = os.environ.get(name.upper())
     own = executable is None and Path(getattr(playwright, name).executable_path).exists()
+    if executable is not None and shutil.which(executable) is None:
+        raise BrowserMissing(f"{name.upper()}={executable}: there is no such program; give the path of {name}")
     if not own:
         executable = executable or next(filter(None, map(shutil.which, _COMMANDS[name])), None)
         if executable is None:

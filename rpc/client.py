@@ -1,28 +1,30 @@
 """The client: lists and leases devices, loads compiled models on them, runs and times them.
 
-with connect(url) as session, session.lease(backend="webgpu") as device:
-    with device.load(files) as model:
-        results = model.run({"x": x})
+with connect(url) as session:
+    device = session.lease(target="webgpu")
+    model = device.load(compiled)
+    results = model.run({"x": x})
+    milliseconds = device.time(model, {"x": x}, repeat=20)
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import itertools
 import os
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as open_socket
 
@@ -45,6 +47,7 @@ from .pages import SOCKET
 TOKEN_VARIABLE = "WEBNN_RPC_TOKEN"
 FINGERPRINT_VARIABLE = "WEBNN_RPC_FINGERPRINT"
 
+_SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 ANSWER = 30.0
 """Seconds in which the broker answers what it need not wait for."""
 
@@ -81,19 +84,25 @@ def connect(url: str, token: str | None = None, *, fingerprint: str | None = Non
     """A session with the broker at `url`, as `webnn-rpc serve` prints it. The token may stand in the url's fragment, in
     `token` or in WEBNN_RPC_TOKEN. A certificate that no authority has signed is taken if its SHA-256 is `fingerprint`,
     or WEBNN_RPC_FINGERPRINT, as the broker prints it. Raises RpcError."""
-    parts = urlsplit(url if "//" in url else f"http://{url}")
+    parts = _split_address(url)
     token = token or parts.fragment or os.environ.get(TOKEN_VARIABLE, "")
-    scheme = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}.get(parts.scheme)
-    if scheme is None or not parts.netloc:
-        raise RpcError("address", f"{url!r} is no address of a broker: give the one that `webnn-rpc serve` prints")
-    address = urlunsplit((scheme, parts.netloc, SOCKET, "", ""))
+    if not token:
+        advice = f"give the whole address that `webnn-rpc serve` prints, or set {TOKEN_VARIABLE}"
+        raise RpcError("refused", f"no token for {parts.netloc}: {advice}")
+    address = urlunsplit((_SCHEMES[parts.scheme], parts.netloc, SOCKET, "", ""))
     fingerprint = fingerprint or os.environ.get(FINGERPRINT_VARIABLE)
-    tls = _unverified() if scheme == "wss" and fingerprint else None
-    stack = ExitStack()
+    tls = _unverified() if address.startswith("wss:") and fingerprint else None
+    stack = contextlib.ExitStack()
     try:
         opening = open_socket(address, max_size=LARGEST_FRAME, compression=None, open_timeout=ANSWER, ssl=tls)
         socket = stack.enter_context(opening)
-    except (OSError, TimeoutError, InvalidHandshake) as error:
+    except ssl.SSLCertVerificationError as error:
+        raise RpcError(
+            "address",
+            f"the certificate of {parts.netloc} cannot be verified: {error.verify_message}; where the broker made it, "
+            f"set {FINGERPRINT_VARIABLE} to the fingerprint that `webnn-rpc serve` prints",
+        ) from None
+    except (OSError, TimeoutError, InvalidHandshake, InvalidURI, UnicodeError) as error:  # names of hosts are IDNA
         reason = str(error.__cause__ or error) or type(error).__name__
         raise RpcError("address", f"no broker answers at {parts.netloc}: {reason}; start `webnn-rpc serve`") from None
     if tls is not None and not _has_fingerprint(socket, fingerprint or ""):
@@ -106,6 +115,15 @@ def connect(url: str, token: str | None = None, *, fingerprint: str | None = Non
         session.close()
         raise
     return session
+
+
+def _split_address(url: str) -> SplitResult:
+    """Raises RpcError for what is no address of a broker."""
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(url if "//" in url else f"http://{url}")
+        if parts.scheme in _SCHEMES and parts.hostname and parts.port != 0:  # `port` raises ValueError, too
+            return parts
+    raise RpcError("address", f"{url!r} is no address of a broker: give the one that `webnn-rpc serve` prints")
 
 
 def _unverified() -> ssl.SSLContext:
@@ -125,7 +143,7 @@ def _has_fingerprint(socket: ClientConnection, fingerprint: str) -> bool:
 class Session:
     """A connection to a broker. Its methods may be called from several threads. All of them raise RpcError."""
 
-    def __init__(self, socket: ClientConnection, opened: ExitStack) -> None:
+    def __init__(self, socket: ClientConnection, opened: contextlib.ExitStack) -> None:
         """`opened` closes the socket."""
         self._socket = socket
         self._opened = opened
@@ -136,20 +154,45 @@ class Session:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def devices(self) -> list[DeviceInfo]:
-        return [_device_info(d) for d in self.call({"op": "devices"}).header["devices"]]
+    @property
+    def closed(self) -> bool:
+        """Whether the connection has ended: no call succeeds any more."""
+        return self._closed is not None
 
-    def lease(self, device: str = ANY, backend: str | None = None, timeout: float | None = None) -> LeasedDevice:
-        """A device of this name, or any, that has the backend: at once or when it is free, within `timeout` seconds."""
-        wanted = {"op": "lease", "device": device, "backend": backend, "timeout": timeout}
-        header = self.call(wanted, limit=None).header
-        return LeasedDevice(self, header["lease"], _device_info(header["device"]))
+    def devices(self) -> list[DeviceInfo]:
+        with _read_as("the broker", self.call({"op": "devices"})) as header:
+            return [_device_info(d) for d in header["devices"]]
+
+    def lease(self, device: str = ANY, target: str | None = None, timeout: float | None = None) -> LeasedDevice:
+        """A device of this name, or any, that runs models for the target, "webgpu", "webgl" or "wasm": at once or when
+        it is free, within `timeout` seconds. It is ours until `release`, or the end of the session."""
+        wanted = {"op": "lease", "device": device, "backend": target, "timeout": timeout}
+        try:
+            reply = self.call(wanted, limit=None)
+        except RpcError as error:
+            reason = self._unmet(device, target) if error.kind == "busy" else None
+            raise RpcError("busy", reason) if reason else error from None
+        with _read_as("the broker", reply) as header:
+            return LeasedDevice(self, header["lease"], _device_info(header["device"]))
+
+    def _unmet(self, device: str, target: str | None) -> str | None:
+        """Why no device could have been leased, where that is not because others use it."""
+        joined = self.devices()
+        if not joined:
+            return "no device has joined: open the broker's address in a browser"
+        named = [d for d in joined if device in (ANY, d.name)]
+        if not named:
+            return f"no device named {device} has joined; the devices are {', '.join(d.name for d in joined)}"
+        if target is None or any(target in d.backends for d in named):
+            return None
+        return "; ".join(lack_of(d, target) for d in named)
 
     def put(self, files: Mapping[str, Buffer]) -> None:
         """Sends the files, by their sha256, that the broker lacks."""
-        missing = self.call({"op": "have", "files": list(files)}).header["missing"]
-        for sha256 in missing:
-            self.call({"op": "put", "sha256": sha256}, files[sha256], limit=None)
+        with _read_as("the broker", self.call({"op": "have", "files": list(files)})) as header:
+            missing = {sha256: files[sha256] for sha256 in header["missing"]}
+        for sha256, data in missing.items():
+            self.call({"op": "put", "sha256": sha256}, data, limit=None)
 
     def call(self, header: Header, payload: Buffer = b"", limit: float | None = ANSWER) -> Message:
         """The reply to a request, within `limit` seconds."""
@@ -166,11 +209,13 @@ class Session:
             raise self._closed or _lost(self._socket) from None
         except FutureTimeout:
             raise RpcError("timeout", f"the broker has not answered for {limit:g} s") from None
+        except (TypeError, ValueError) as error:  # no JSON
+            raise RpcError("request", f"the request cannot be sent: {error}") from None
         finally:
             self._pending.pop(id, None)
-        error = message.header.get("error")
-        if error is not None:
-            raise RpcError(str(error.get("kind")), str(error.get("message")))
+        failure = message.header.get("error")
+        if isinstance(failure, Mapping):
+            raise RpcError(str(failure.get("kind")), str(failure.get("message")))
         return message
 
     def close(self) -> None:
@@ -189,8 +234,9 @@ class Session:
         try:
             for frame in self._socket:
                 message = assembler.feed(frame)
-                reply = self._pending.get(message.header.get("re", -1)) if message else None
-                if message and reply:
+                re = message.header.get("re") if message else None
+                reply = self._pending.get(re) if isinstance(re, int) else None
+                if message and reply and not reply.done():
                     reply.set_result(message)
             closed = _lost(self._socket)
         except ConnectionClosed:
@@ -215,6 +261,22 @@ def _device_info(d: Mapping[str, Any]) -> DeviceInfo:
     return DeviceInfo(d["name"], tuple(d["backends"]), d["facts"], d["leased"], d["waiting"])
 
 
+def lack_of(device: DeviceInfo, target: str) -> str:
+    """Why a device lacks a target: a sentence, with the reason if its page reported one."""
+    missing = device.facts.get("missing")
+    reason = missing.get(target) if isinstance(missing, Mapping) else None
+    return f"{device.name} has no {target}, only {', '.join(device.backends)}{f': {reason}' if reason else ''}"
+
+
+@contextlib.contextmanager
+def _read_as(sender: str, reply: Message) -> Iterator[Header]:
+    """The header of a reply, for reading it: RpcError where it lacks what a reply has, or has it otherwise."""
+    try:
+        yield reply.header
+    except (ProtocolError, LookupError, TypeError, ValueError) as error:
+        raise RpcError("protocol", f"{sender} sent a reply that cannot be read: {error!r}") from None
+
+
 class LeasedDevice:
     """A device that is ours until `release`. Its models are freed then."""
 
@@ -229,8 +291,24 @@ class LeasedDevice:
         """The model, started with `options`, those of the runtime's `load`. Files that the device has are not sent."""
         self._session.put(compiled.contents)
         request = {"op": "load", "manifest": compiled.fields, "options": dict(options or {})}
-        header = self.call(request, deadline=deadline).header
-        return RemoteModel(self, header["model"], header["info"])
+        with _read_as(self.info.name, self.call(request, deadline=deadline)) as header:
+            return RemoteModel(self, header["model"], header["info"])
+
+    def time(
+        self,
+        model: RemoteModel,
+        inputs: Mapping[str, Array],
+        *,
+        repeat: int = 10,
+        warmup: int = 3,
+        deadline: float | None = 120,
+    ) -> list[float]:
+        """Milliseconds of each of `repeat` runs of a model that is loaded here, after `warmup` others."""
+        if model.device is not self:
+            raise RpcError("request", f"the model is not on {self.info.name}: load it there")
+        reply = model.call("time", inputs, {"repeat": repeat, "warmup": warmup}, deadline)
+        with _read_as(self.info.name, reply) as header:
+            return [float(t) for t in header["times"]]
 
     def call(self, request: Header, payload: Buffer = b"", *, deadline: float | None = 120) -> Message:
         """The device's answer to a request of its own, within `deadline` seconds."""
@@ -252,39 +330,36 @@ class RemoteModel:
     """A model on a device. `info` is what the runtime's `info()` says: the backend that really runs among it."""
 
     def __init__(self, device: LeasedDevice, number: int, info: Mapping[str, Any]) -> None:
-        self._device = device
+        self.device = device
         self._number = number
         self.info = info
 
     def run(self, inputs: Mapping[str, Array], *, deadline: float | None = 120) -> dict[str, Array]:
         """Arrays by name, as `CompiledModel.run`."""
-        return unpack_arrays(self._call("run", inputs, {}, deadline))
-
-    def time(
-        self, inputs: Mapping[str, Array], *, repeat: int = 10, warmup: int = 3, deadline: float | None = 120
-    ) -> list[float]:
-        """Milliseconds of each of `repeat` runs, on the device, after `warmup` others."""
-        reply = self._call("time", inputs, {"repeat": repeat, "warmup": warmup}, deadline)
-        return [float(t) for t in reply.header["times"]]
+        reply = self.call("run", inputs, {}, deadline)
+        with _read_as(self.device.info.name, reply):
+            return unpack_arrays(reply)
 
     def profile(
         self, inputs: Mapping[str, Array], *, repeat: int = 1, deadline: float | None = 120
     ) -> list[dict[str, Any]]:
         """What the runtime's `profile` gives, of each kernel: its name, its nodes, milliseconds, the mean of `repeat`
         launches."""
-        reply = self._call("profile", inputs, {"repeat": repeat}, deadline)
-        profile: list[dict[str, Any]] = reply.header["profile"]
-        return profile
+        reply = self.call("profile", inputs, {"repeat": repeat}, deadline)
+        with _read_as(self.device.info.name, reply) as header:
+            return [dict(kernel) for kernel in header["profile"]]
 
     def unload(self) -> None:
-        self._device.call({"op": "unload", "model": self._number})
+        self.device.call({"op": "unload", "model": self._number})
 
-    def _call(
-        self, op: str, inputs: Mapping[str, Array], options: Mapping[str, Any], deadline: float | None
-    ) -> Message:
-        arrays, payload = pack_arrays(inputs)
+    def call(self, op: str, inputs: Mapping[str, Array], options: Mapping[str, Any], deadline: float | None) -> Message:
+        """The device's answer to a request about this model, which takes inputs."""
+        try:
+            arrays, payload = pack_arrays(inputs)
+        except TypeError as error:
+            raise RpcError("request", str(error)) from None
         request = {"op": op, "model": self._number, "arrays": arrays, **options}
-        return self._device.call(request, payload, deadline=deadline)
+        return self.device.call(request, payload, deadline=deadline)
 
     def __enter__(self) -> Self:
         return self

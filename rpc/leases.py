@@ -32,7 +32,9 @@ class Lease:
 
 
 @dataclass(eq=False, slots=True)
-class _Wish:
+class LeaseRequest:
+    """One that waits for a device."""
+
     client: Hashable
     name: str
     backend: str | None
@@ -49,7 +51,7 @@ class Leases:
     clock: Callable[[], float]
     ended: Callable[[Lease], None]
     devices: dict[str, Device] = field(default_factory=dict)
-    _wishes: list[_Wish] = field(default_factory=list)
+    _requests: list[LeaseRequest] = field(default_factory=list)
     _last_id: int = 0
 
     def join(self, device: Device) -> None:
@@ -62,20 +64,30 @@ class Leases:
         self._grant()
 
     def leave(self, device: Device) -> None:
-        if self.devices.pop(device.name, None) and device.lease is not None:
+        if self.devices.get(device.name) is not device:
+            return
+        del self.devices[device.name]
+        if device.lease is not None:
             self.ended(device.lease)
             device.lease = None
 
     async def lease(self, client: Hashable, name: str, backend: str | None, timeout: float | None) -> Lease:
         """Waits until a device of this name (or ANY) with the backend is free. Raises TimeoutError."""
-        wish = _Wish(client, name, backend, asyncio.get_running_loop().create_future())
-        self._wishes.append(wish)
+        request = LeaseRequest(client, name, backend, asyncio.get_running_loop().create_future())
+        self._requests.append(request)
         try:
             self._grant()
-            return await asyncio.wait_for(wish.granted, timeout)
+            await asyncio.wait([request.granted], timeout=timeout)
+            if not request.granted.done():  # else it is a lease, even where the time has passed as well
+                raise TimeoutError
+            return request.granted.result()
+        except asyncio.CancelledError:
+            if request.granted.done():
+                self.release(request.granted.result())
+            raise
         finally:
-            if wish in self._wishes:
-                self._wishes.remove(wish)
+            if request in self._requests:
+                self._requests.remove(request)
 
     def find(self, client: Hashable, lease_id: object) -> Lease | None:
         """The client's lease, marked as used."""
@@ -93,21 +105,21 @@ class Leases:
 
     def release_all(self, client: Hashable) -> None:
         """The leases of a client whose connection has ended, and its requests for others."""
-        self._wishes = [w for w in self._wishes if w.client is not client]
+        self._requests = [r for r in self._requests if r.client is not client]
         for lease in [d.lease for d in self.devices.values() if d.lease is not None]:
             if lease.client is client:
                 self.release(lease)
 
     def waiting(self, device: Device) -> int:
-        """How many wait for a device such as this."""
-        return sum(w.fits(device) for w in self._wishes)
+        """How many requests wait for a device such as this."""
+        return sum(r.fits(device) for r in self._requests)
 
     def _grant(self) -> None:
-        for wish in list(self._wishes):
-            free = next((d for d in self.devices.values() if d.lease is None and wish.fits(d)), None)
-            if free is None or wish.granted.done():
+        for request in list(self._requests):
+            free = next((d for d in self.devices.values() if d.lease is None and request.fits(d)), None)
+            if free is None:
                 continue
             self._last_id += 1
-            free.lease = Lease(self._last_id, free, wish.client, self.clock())
-            self._wishes.remove(wish)
-            wish.granted.set_result(free.lease)
+            free.lease = Lease(self._last_id, free, request.client, self.clock())
+            self._requests.remove(request)
+            request.granted.set_result(free.lease)

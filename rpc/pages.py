@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import mimetypes
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from .origins import is_address
+
 SOCKET = "/socket"
 """The path of WebSocket connections."""
+
+PIECE = 2**20
+"""Bytes of a file that are written at once."""
 
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml"}
 _HEADERS = {
@@ -29,60 +38,106 @@ _HEADERS = {
 }
 
 
+class _Sent(Response):
+    """A response that has been written already."""
+
+    def serialize(self) -> bytes:
+        return b""
+
+
 class Pages:
-    """`static` are the files of the page by path, "/" among them; `find` gives a stored file by its hash, below
-    `files_path`, which is part of the reply to a hello. Sockets are opened by pages of `origins` (and of the
-    broker itself), and by programs, which send no Origin."""
+    """`static` are the files of the page by path, "/" among them; `find` opens a stored file by its hash, below
+    `files_path`, which is part of the reply to a hello. Sockets are opened by pages of `origins`, by the broker's own,
+    whose host is an address or one of `hosts`, and by programs, which send no Origin. A response of which nothing is
+    read for `stall` seconds ends."""
 
     def __init__(
         self,
         static: Mapping[str, bytes],
-        find: Callable[[str], bytes | None],
+        find: Callable[[str], BinaryIO | None],
         secret: str,
-        origins: Sequence[str] = (),
+        hosts: Collection[str] = (),
+        origins: Collection[str] = (),
+        stall: float = 60,
     ) -> None:
         self.files_path = f"/files/{secret}/"
         self._static = static
         self._find = find
-        self._origins = frozenset(o.rstrip("/") for o in origins)
+        self._stall = stall
+        self._hosts = frozenset(h.lower() for h in (*hosts, "localhost"))
+        self._origins = frozenset(origins)
 
-    def answer(self, connection: ServerConnection, request: Request) -> Response | None:
+    async def answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """The response, None to go on with a WebSocket."""
-        path = urlsplit(request.path).path
         origin = request.headers.get("Origin")
+        status, headers, file = self._find_response(request, origin)
+        if status is HTTPStatus.SWITCHING_PROTOCOLS:
+            return None
+        with file:
+            return await _send(connection, Response(status, status.phrase, headers), file, self._stall)
+
+    def _find_response(self, request: Request, origin: str | None) -> tuple[HTTPStatus, Headers, BinaryIO]:
+        try:
+            path = urlsplit(request.path).path
+        except ValueError:
+            return _plain(HTTPStatus.BAD_REQUEST, "This is no path.\n")
         if path == SOCKET:
-            return None if self._trusted(origin, request) else _plain(HTTPStatus.FORBIDDEN, _REFUSED.format(origin))
+            if self._trusted(origin, request.headers.get("Host", "")):
+                return HTTPStatus.SWITCHING_PROTOCOLS, Headers(), io.BytesIO()
+            return _plain(HTTPStatus.FORBIDDEN, _REFUSED.format(origin))
         if path.startswith(self.files_path):
-            data = self._find(path.removeprefix(self.files_path))
-            if data is not None:
-                return self._response(path, data, "public, max-age=31536000, immutable", origin)
+            file = self._find(path.removeprefix(self.files_path))
+            if file is not None:
+                size = os.fstat(file.fileno()).st_size
+                return HTTPStatus.OK, self._headers(path, size, "public, max-age=31536000, immutable", origin), file
         elif path in self._static:
-            return self._response(path, self._static[path], "no-cache", origin)
+            data = self._static[path]
+            return HTTPStatus.OK, self._headers(path, len(data), "no-cache", origin), io.BytesIO(data)
         return _plain(HTTPStatus.NOT_FOUND, "There is no such file.\n")
 
-    def _trusted(self, origin: str | None, request: Request) -> bool:
-        """The broker's own pages have the requested host as origin."""
+    def _trusted(self, origin: str | None, host: str) -> bool:
+        """The broker's own pages have the requested host as origin. That host is compared, too: a page of a stranger
+        whose name was made to lead to this machine has its own as both."""
         if origin is None or origin in self._origins:
             return True
-        return urlsplit(origin).netloc == request.headers.get("Host")
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            return urlsplit(origin).netloc == host and (name.lower() in self._hosts or is_address(name))
+        except ValueError:
+            return False
 
-    def _response(self, path: str, data: bytes, caching: str, origin: str | None) -> Response:
+    def _headers(self, path: str, size: int, caching: str, origin: str | None) -> Headers:
         name = path if "." in path else "index.html" if path == "/" else ""
         kind = next((t for suffix, t in _TYPES.items() if name.endswith(suffix)), None)
         kind = kind or mimetypes.guess_type(name)[0] or "application/octet-stream"
         headers = Headers(_HEADERS)
-        headers.update({"Content-Type": kind, "Content-Length": str(len(data)), "Cache-Control": caching})
+        headers.update({"Content-Type": kind, "Content-Length": str(size), "Cache-Control": caching})
         if origin in self._origins:
             headers.update({"Access-Control-Allow-Origin": origin, "Vary": "Origin"})
         headers["Connection"] = "close"
-        return Response(HTTPStatus.OK, "OK", headers, data)
+        return headers
+
+
+async def _send(connection: ServerConnection, head: Response, file: BinaryIO, stall: float) -> Response:
+    """Writes the file as fast as the other side reads it, and no faster, so that it takes little memory."""
+    transport = connection.transport
+    transport.set_write_buffer_limits(0)  # `drain` then waits until all is written
+    piece = head.serialize()
+    try:
+        while piece and not transport.is_closing():
+            transport.write(piece)
+            await asyncio.wait_for(connection.drain(), stall)
+            piece = file.read(PIECE)
+    except (OSError, TimeoutError):  # the other side is gone or reads no more
+        transport.abort()
+    return _Sent(head.status_code, head.reason_phrase, head.headers)
 
 
 _REFUSED = "Pages of {} may not use this broker: allow them by --allow-origin.\n"
 
 
-def _plain(status: HTTPStatus, text: str) -> Response:
+def _plain(status: HTTPStatus, text: str) -> tuple[HTTPStatus, Headers, BinaryIO]:
     data = text.encode()
     headers = Headers({"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(data))})
     headers["Connection"] = "close"
-    return Response(status, status.phrase, headers, data)
+    return status, headers, io.BytesIO(data)

@@ -36,32 +36,40 @@ class _State:
 
 
 class ServedModel:
-    """`compile` makes a model of the file for a backend and the features of a browser; it raises ServingError. Results
-    are kept until the file changes. For several threads."""
+    """`compile` makes a model of the file for a backend and features of a browser, those of `features` alone where that
+    is given; it raises ServingError. Results are kept until the file changes. For several threads."""
 
-    def __init__(self, path: Path, compile: Callable[[Path, str, Sequence[str]], Compiled]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        compile: Callable[[Path, str, Sequence[str]], Compiled],
+        features: Sequence[str] | None = None,
+    ) -> None:
         self.name = path.name
-        self._path, self._compile = path, compile
+        self._path, self._compile, self._features = path, compile, features
         self._state = self._look()
         self._made: dict[tuple[str, tuple[str, ...]], Compiled] = {}
-        self._lock = threading.Lock()
+        self._compiling = threading.Lock()
 
     def compiled(self, backend: str, features: Sequence[str]) -> Compiled:
         """Raises ServingError."""
+        if self._features is not None:
+            features = [f for f in self._features if f in features]
         key = backend, tuple(features)
-        with self._lock:
-            if key not in self._made:
-                self._made[key] = self._compile(self._path, backend, features)
-            return self._made[key]
+        with self._compiling:
+            made = self._made  # of the file as it is now: it is another dict when the file has changed
+            if key not in made:
+                made[key] = self._compile(self._path, backend, features)
+            return made[key]
 
     def has_changed(self) -> bool:
-        """Whether the file is another than at the last call. One that is being written, or is missing, is not yet."""
+        """Whether the file is another than at the last call; one that is missing or empty has not changed yet. Waits
+        for no compilation."""
         state = self._look()
         if state == self._state or not state.size:
             return False
-        with self._lock:
-            self._state = state
-            self._made.clear()
+        self._state = state
+        self._made = {}
         return True
 
     def _look(self) -> _State:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import socket
 import ssl
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,8 +15,9 @@ from importlib.resources.abc import Traversable
 
 from .broker import Broker
 from .file_store import FileStore
+from .limits import Limits
+from .origins import origin_of
 from .pages import Pages
-from .peer import Limits
 from .serving import ServedModel
 
 _SERVED = (".js", ".css", ".svg", ".html")
@@ -48,10 +50,14 @@ def start_broker(
     model: ServedModel | None = None,
 ) -> Iterator[Address]:
     """Serves until the block ends, `model` to pages that subscribe to it. Port 0 takes a free one, no token a random
-    one. Raises OSError where the address is taken."""
+    one. Raises OSError where the address is taken, ValueError where one of `origins` is none."""
     token = token or secrets.token_urlsafe(24)
     store = FileStore()
-    pages = Pages(static_files(), store.get, secrets.token_urlsafe(24), origins)
+    limits = limits or Limits()
+    hosts = (host, socket.gethostname())
+    pages = Pages(
+        static_files(), store.open, secrets.token_urlsafe(24), hosts, tuple(map(origin_of, origins)), limits.stall
+    )
     broker = Broker(token, pages, store, limits, model=model)
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()

@@ -8,6 +8,8 @@ import ssl
 import tempfile
 from pathlib import Path
 
+from .origins import is_address
+
 VALID = datetime.timedelta(days=30)
 
 
@@ -27,7 +29,7 @@ def self_signed_certificate(hosts: tuple[str, ...]) -> tuple[ssl.SSLContext, str
 
     key = ec.generate_private_key(ec.SECP256R1())
     names: list[x509.GeneralName] = [
-        x509.IPAddress(ipaddress.ip_address(h)) if _is_address(h) else x509.DNSName(h) for h in dict.fromkeys(hosts)
+        x509.IPAddress(ipaddress.ip_address(h)) if is_address(h) else x509.DNSName(h) for h in dict.fromkeys(hosts)
     ]
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "webnn-rpc")])
     now = datetime.datetime.now(datetime.UTC)
@@ -51,11 +53,3 @@ def self_signed_certificate(hosts: tuple[str, ...]) -> tuple[ssl.SSLContext, str
         private.touch(mode=0o600)
         private.write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
         return given_certificate(chain, private), fingerprint
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -37,6 +37,12 @@ def missing(target: str, feature: str = "") -> str:
             from webnn_compile.glsl.gles import context
 
             context()
+        if target == "opencl":
+            if importlib.util.find_spec("pyopencl") is None:
+                return "the package pyopencl is not installed"
+            from webnn_compile.opencl.device import devices
+
+            devices()
     except InputError as error:
         return str(error)
     return ""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from webnn_compile.rpc.messages import VERSION, Assembler, Message, encode
+from webnn_compile.rpc.messages import VERSION, Assembler, Message, encode, join_frame
 from webnn_compile.rpc.pages import SOCKET
 from webnn_compile.rpc.start_broker import Address
 from websockets.exceptions import ConnectionClosed
@@ -32,15 +32,17 @@ class PythonDevice:
         answer: Callable[[Message], Answer] = lambda m: (m.header | {"op": "echo"}, bytes(m.payload)),
         name: str = "python",
         backends: tuple[str, ...] = ("wasm",),
+        **more: Any,
     ) -> None:
+        """`more` are further fields of its hello."""
         self._opened = ExitStack()
-        self.socket = self._opened.enter_context(open_socket(address))
+        self.socket = self._opened.enter_context(open_socket(address, close_timeout=0.1))
         self.messages: list[Message] = []
         self._answer = answer
         self._ids = itertools.count()
         self._assembler = Assembler()
         hello = {"op": "hello", "version": VERSION, "role": "device", "token": address.token}
-        self.send({**hello, "name": name, "backends": list(backends), "facts": {"browser": "none"}})
+        self.send({**hello, "name": name, "backends": list(backends), "facts": {"browser": "none"}, **more})
         welcome = self._assembler.feed(self.socket.recv())
         assert welcome is not None
         self.name, self.files = welcome.header["name"], welcome.header["files"]
@@ -76,3 +78,49 @@ def python_device(address: Address, *given: Any, **options: Any) -> Iterator[Pyt
         yield device
     finally:
         device.close()
+
+
+class RawClient:
+    """A client that sends frames as they are given, malformed ones, too."""
+
+    def __init__(self, address: Address, **options: Any) -> None:
+        self._opened = ExitStack()
+        self.socket = self._opened.enter_context(open_socket(address, close_timeout=0.1, **options))
+        self._assembler = Assembler()
+        self.send({"id": 0, "op": "hello", "version": VERSION, "role": "client", "token": address.token})
+        self.receive()
+
+    def send(self, header: dict[str, Any], payload: bytes = b"") -> None:
+        self.socket.send(join_frame(header, payload))
+
+    def send_text(self, header: str) -> None:
+        """A header that need be no JSON."""
+        data = header.encode()
+        self.socket.send(len(data).to_bytes(4, "little") + data)
+
+    def receive(self, timeout: float = 10) -> Message:
+        """The next message. Raises ConnectionClosed and TimeoutError."""
+        message = None
+        while message is None:
+            message = self._assembler.feed(self.socket.recv(timeout))
+        return message
+
+    def ask(self, header: dict[str, Any], payload: bytes = b"") -> dict[str, Any]:
+        """The header of the reply."""
+        self.send(header, payload)
+        while (message := self.receive()).header.get("re") != header["id"]:
+            pass
+        return message.header
+
+    def lease(self) -> int:
+        number: int = self.ask({"id": 1, "op": "lease"})["lease"]
+        return number
+
+    def __enter__(self) -> RawClient:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._opened.close()

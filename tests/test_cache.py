@@ -87,7 +87,7 @@ def test_a_warm_build_lowers_no_kernel(folder: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr("webnn_compile.pipeline.compile_for.schedule_cpu", refuse)
     monkeypatch.setattr("webnn_compile.pipeline.compile_for.lower_kernel", refuse)
     monkeypatch.setattr("webnn_compile.wasm.emit._emit", refuse)
-    monkeypatch.setattr("webnn_compile.wgsl.backend.lower", refuse)
+    monkeypatch.setattr("webnn_compile.compute.backend.lower", refuse)
     monkeypatch.setattr("webnn_compile.glsl.backend.lower_fragment", refuse)
     bundle(tmp_path, "warm")
 
@@ -140,7 +140,7 @@ def test_a_shader_is_known_by_its_target_and_textures(folder: Path) -> None:
     kernel = Kernel("relu", (x, y), For(i, For(j, Store(y, (i, j), maximum(Load(x, (i, j)), 0.0)))))
     known = Cache(folder)
     for target in (WEBGPU, replace(WEBGPU, minimum_occupancy=1)):
-        CachedBackend(WebGpu(target), known).compile_kernel(kernel, (None, None))
+        CachedBackend(WebGpu(target=target), known).compile_kernel(kernel, (None, None))
     flat, row = Placement(16, 1, 1), Placement(4, 4, 1)
     made = [CachedBackend(WebGl(), known).compile_kernel(kernel, (p, p)) for p in (flat, row)]
     assert (known.hits, known.misses) == (0, 4)

@@ -16,7 +16,7 @@ RPC = "rpc"
 """The folder beside the compiler, of which it is a part by name alone: it imports nothing of it."""
 
 CORE = BASE | {"ir", "program"}
-BACKENDS = {"wasm", "native", "glsl", "wgsl"}
+BACKENDS = {"wasm", "native", "glsl", "wgsl", "opencl"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "dtypes": set(),
@@ -36,7 +36,9 @@ ALLOWED: dict[str, set[str]] = {
     "wasm": CORE | {"codegen"},
     "native": CORE | {"codegen"},
     "glsl": CORE | {"schedule", "passes", "codegen"},
-    "wgsl": CORE | {"schedule", "passes", "codegen"},
+    "compute": CORE | {"schedule", "passes"},
+    "wgsl": CORE | {"codegen", "compute"},
+    "opencl": CORE | {"codegen", "compute"},
     "bundle": {"errors", "dtypes", "program"},
     "pipeline": CORE | {"graph", "tensor", "schedule", "passes"},
     "device": CORE | {"tensor", "passes", "pipeline"},
@@ -44,7 +46,9 @@ ALLOWED: dict[str, set[str]] = {
     "build": CORE
     | BACKENDS
     | {"bundle", "codegen", "graph", "frontends", "tensor", "pipeline", "records", "device", RPC},
-    "compile_model": CORE | BACKENDS | {"graph", "frontends", "tensor", "pipeline", "records", "device", "build"},
+    "compile_model": CORE
+    | BACKENDS
+    | {"graph", "frontends", "tensor", "pipeline", "records", "device", "bundle", "build"},
     "tune": CORE | {"bundle", "native", "graph", "tensor", "schedule", "pipeline", "records", "device", "build"},
     "cli": {"errors", "program", "system", "bundle", "records", "build", "tune", RPC},
 }
@@ -60,6 +64,7 @@ OUTSIDE: dict[str, set[str]] = {
     "wasmtime": {"wasm"},
     "platformdirs": {"system"},
     "click": {"cli"},
+    "pyopencl": {"opencl"},
     "rich": {"cli"},
 }
 """Packages from elsewhere, and the parts that may import them."""

@@ -15,6 +15,7 @@ import onnxruntime as ort
 import pytest
 import webnn_compile
 from drivers import need_driver
+from effort import effort_of, row_runs
 from onnx import numpy_helper
 from onnx_models import assert_close
 from webnn_compile.build.build import Report, build
@@ -78,8 +79,15 @@ def reference(file: str) -> tuple[dict[str, Array], dict[str, Array]]:
     return feeds, {name: np.array(a) for name, a in zip(names, session.run(names, feeds), strict=True)}
 
 
-@pytest.mark.parametrize("target", webnn_compile.TARGETS)
-@pytest.mark.parametrize("network", NETWORKS, ids=lambda n: n.file)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.function is test_agrees_with_onnxruntime:
+        effort = effort_of(metafunc.config)
+        every = [(network, target) for network in NETWORKS for target in webnn_compile.TARGETS]
+        # OpenCL's driver takes up to a minute for a network.
+        runs = [(n, t) for n, t in every if effort != "ci" or row_runs(n.file, t, effort)]
+        metafunc.parametrize(("network", "target"), runs, ids=[f"{n.file}-{t}" for n, t in runs])
+
+
 def test_agrees_with_onnxruntime(network: Network, target: str) -> None:
     need_driver(target)
     compiled = webnn_compile.compile(path_of(network), target=target, shapes=network.shapes)

@@ -26,7 +26,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_operator(case: Case, backend: str) -> None:
     model = make_model(case)
     onnx.checker.check_model(model)
-    if backend in ("webgpu", "webgl") and beyond_int32(case):
+    if backend in ("webgpu", "webgl", "opencl") and beyond_int32(case):
         with pytest.raises(InputError, match="beyond int32"):
             BACKENDS[backend](model, feeds(case))
         return

@@ -19,9 +19,11 @@ from webnn_compile.build.options import Options
 from webnn_compile.build.targets import TARGETS
 from webnn_compile.choices import DEFAULT, Replay
 from webnn_compile.cli.command import main
+from webnn_compile.cli.report import _recorded
 from webnn_compile.errors import InputError
 from webnn_compile.pipeline.compile_for import agree_on_layouts
 from webnn_compile.records.record_file import RecordWriter
+from webnn_compile.records.recorded_choices import Best, RecordedChoices
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.system.cache import Cache
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
@@ -75,7 +77,7 @@ def other_candidate(task: KernelTask, target: str) -> dict[str, Any]:
 
 def record_of(task: KernelTask, target: str, choices: dict[str, Any], **fields: Any) -> TuningRecord:
     values = {"model": "net.onnx", "kernel": task.name, "ms": 0.5, "base": 1.0, "whole": 0.9, "device": "Chrome 1"}
-    return TuningRecord("chosen", task.key, target=target, choices=choices, **{**values, **fields})  # type: ignore[arg-type]
+    return TuningRecord("chosen", target=target, choices=choices, **{"key": task.key, **values, **fields})
 
 
 def task_of(path: Path, target: str, word: str) -> KernelTask:
@@ -170,19 +172,35 @@ def test_the_report_says_what_became_of_records(path: Path, tmp_path: Path) -> N
         TuningRecord(
             "chosen", "kernel-x", "wasm", "Chrome 1", {"rows": 1}, "net.onnx", "an old kernel", ms=0.5, base=1.0
         ),
-        record_of(product, "webgl", {"rows": 1}, space=0),
+        *(record_of(product, "webgl", {"rows": 1}, space=0, key=f"kernel-{i}", kernel=f"old {i}") for i in range(8)),
     )
     report = tmp_path / "report.json"
     said = compile_with(path, tmp_path / "out", "--records", records, "--report", report)
     assert "wasm: 1 of" in said
     assert "kernels by measurements on Chrome 1; measured 0.90 of the time by default" in said
     assert "wasm: not applied to the softmax: choices: " + decision + "=999 is none of" in said
-    assert "wasm: 1 records fit no kernel of this model any more (an old kernel): tune again" in said
-    assert "webgl: 1 records are of another version of the choices: tune again" in said
+    assert (
+        "wasm: 1 records fit no kernel of this model any more, or by other options (an old kernel): tune again" in said
+    )
+    names = "old 0, old 1, old 2, old 3, old 4, old 5 and 2 more"
+    assert f"webgl: 8 records are of another version of the choices ({names}): tune again" in said
     data = json.loads(report.read_text())["records"]
     assert data["wasm"]["kernels"][0] == 1
     assert data["wasm"]["devices"] == ["Chrome 1"]
     assert len(data["wasm"]["notes"]) == 3
+    assert [x["kernel"] for x in data["wasm"]["dropped"]] == ["the softmax", "an old kernel"]
+    assert f"{decision}=999 is none of" in data["wasm"]["dropped"][0]["reason"]
+    outdated = {"kernel": "old 7", "reason": "it is of another version of the choices"}
+    assert data["webgl"]["dropped"][7] == outdated
+
+
+def test_a_long_list_of_refused_records_is_cut() -> None:
+    best = {f"kernel-{i}": Best({}, 0.5, 1.0, ("A",), f"conv {i}", {}) for i in range(9)}
+    recorded = RecordedChoices(best, refused=dict.fromkeys(best, "no room"))
+    assert list(_recorded(recorded, "net.onnx")) == [
+        *(f"not applied to conv {i}: no room" for i in range(6)),
+        "and 3 more are not applied; --report lists them",
+    ]
 
 
 def test_an_estimate_where_the_whole_was_measured_on_another_model(path: Path, tmp_path: Path) -> None:
@@ -190,6 +208,24 @@ def test_an_estimate_where_the_whole_was_measured_on_another_model(path: Path, t
     records = plant(tmp_path / "r", record_of(task, "wasm", other_candidate(task, "wasm"), model="other.onnx", ms=0.7))
     said = compile_with(path, tmp_path / "out", "--records", records)
     assert "estimated 0.70 of the time by default" in said
+
+
+def test_an_estimate_where_records_are_of_several_devices(path: Path, tmp_path: Path) -> None:
+    task = task_of(path, "wasm", "matmul")
+    choices = other_candidate(task, "wasm")
+    both = (record_of(task, "wasm", choices, device=device, ms=0.7, whole=0.9) for device in ("Chrome 1", "Firefox 9"))
+    said = compile_with(path, tmp_path / "out", "--records", plant(tmp_path / "r", *both))
+    assert "on Chrome 1, Firefox 9; estimated 0.70 of the time by default" in said
+
+
+def test_records_of_other_targets_are_named(path: Path, tmp_path: Path) -> None:
+    task = task_of(path, "wasm", "matmul")
+    records = plant(tmp_path / "r", record_of(task, "wasm", other_candidate(task, "wasm")))
+    said = compile_with(path, tmp_path / "out", "--records", records, "--targets", "webgl")
+    assert "none is of a target of this bundle; they are of wasm" in said
+    assert "fit no kernel" not in said
+    said = compile_with(path, tmp_path / "both", "--records", records, "--targets", "webgl,wasm")
+    assert "none is of a target" not in said
 
 
 def test_without_records_nothing_is_said(path: Path, tmp_path: Path) -> None:

@@ -103,7 +103,9 @@ def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
                 rewritten += own.rewritten
         report.parts.append(target.bundle(own, weights, work))
     if options.records:
-        report.recorded, report.damaged = dict(work.recorded), work.records.damaged
+        report.recorded = {t: r for t, r in work.recorded.items() if t in options.targets}
+        report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
+        report.damaged = work.records.damaged
     report.inputs, report.outputs = _ports(lowered)
     if options.verify:
         with work.timed("verify"):

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Report:
-    """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the bundle's
-    constants, `memory` those of the wasm module; `recorded` has by target the choices that records made, `damaged`
-    counts lines that are no records; `uncompared` has by backend the reason why halves were not compared with the
-    reference."""
+    """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the
+    bundle's constants, `memory` those of the wasm module; `recorded` has by target the choices that records made,
+    `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has by backend the
+    reason why halves were not compared with the reference."""
 
     model: str
     precision: str
@@ -38,6 +38,7 @@ class Report:
     memory: int = 0
     parts: list[BundlePart] = field(default_factory=list)
     recorded: dict[str, RecordedChoices] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
     damaged: int = 0
     comparisons: list[Comparison] = field(default_factory=list)
     uncompared: dict[str, str] = field(default_factory=dict)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..glsl.backend import WebGl
     from ..pipeline.lower_model import Lowered
     from ..pipeline.weights import Weights
-    from ..program.device_program import DeviceKernel
+    from ..program.device_program import DeviceBackend, DeviceKernel
     from ..system.run_passes import Observer
     from ..wgsl.backend import WebGpu
     from .build_wasm import WasmBuild
@@ -47,7 +47,7 @@ def _wasm_stages() -> tuple[str, ...]:
 def _webgpu(options: Options, observe: Observer) -> WebGpu:
     from ..wgsl.backend import WebGpu
 
-    return WebGpu(replace(WEBGPU, shared_tiles=options.gpu_tiles == "shared"), observe=observe)
+    return WebGpu(target=replace(WEBGPU, shared_tiles=options.gpu_tiles == "shared"), observe=observe)
 
 
 def _webgpu_stages() -> tuple[str, ...]:
@@ -80,6 +80,26 @@ def _open_webgl(kernels: Sequence[DeviceKernel]) -> Device:
     return GlesDevice(kernels)
 
 
+def _opencl(_: Options, observe: Observer) -> DeviceBackend:
+    from ..opencl.backend import backend_for
+    from ..opencl.device import open_device
+    from ..opencl.facts import target_of
+
+    return backend_for(target_of(open_device()), observe)
+
+
+def _opencl_stages() -> tuple[str, ...]:
+    from ..opencl.backend import STAGES
+
+    return STAGES
+
+
+def _open_opencl(kernels: Sequence[DeviceKernel]) -> Device:
+    from ..opencl.device import OpenClDevice
+
+    return OpenClDevice(kernels)
+
+
 _ROWS: tuple[CompileTarget, ...] = (
     CpuTarget(name="native", run=run_native, threads=True, facts=_host),
     CpuTarget(
@@ -107,6 +127,7 @@ _ROWS: tuple[CompileTarget, ...] = (
         stages=_webgpu_stages,
     ),
     DeviceTarget(name="webgl", backend=_webgl, open_device=_open_webgl, preference=2, stages=_webgl_stages),
+    DeviceTarget(name="opencl", backend=_opencl, open_device=_open_opencl, package="pyopencl", stages=_opencl_stages),
 )
 
 TARGETS: dict[str, CompileTarget] = {t.name: t for t in _ROWS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +20,7 @@ class BundleFile:
     """A file and its kind."""
 
     name: str
-    data: bytes
+    data: bytes = field(repr=False)
     kind: Kind
 
     @property

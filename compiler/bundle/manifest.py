@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..dtypes import DTYPES
 from ..program.program import TensorSpec
 from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
 from .files import BundleFile, hashed_file
@@ -27,6 +28,12 @@ class Manifest:
 
     fields: Fields
     files: tuple[BundleFile, ...]
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        return tuple(
+            TensorSpec(t["name"], DTYPES[t["dtype"]], tuple(t["shape"]), t["offset"]) for t in self.fields["inputs"]
+        )
 
     @property
     def contents(self) -> dict[str, bytes]:

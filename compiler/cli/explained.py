@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -35,13 +36,29 @@ def explained(
         # Whoever reads our output may have seen enough: click then ends quietly.
         if isinstance(error, click.exceptions.Exit | click.ClickException | BrokenPipeError):
             raise
+        if _is_interrupted(error):
+            _end_interrupted(interrupted)
         if debug:
             traceback.print_exc()
         _end(error, phase() if phase is not None else None)
     except KeyboardInterrupt:
-        if interrupted is not None:
-            click.echo(interrupted, err=True)
-        sys.exit(INTERRUPTED)
+        _end_interrupted(interrupted)
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether it was raised while an interruption was handled: a terminal's Ctrl-C ends child processes as well, and a
+    browser whose driver has ended cannot be closed any more."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False
+
+
+def _end_interrupted(message: str | None) -> NoReturn:
+    if message is not None:
+        click.echo(message, err=True)
+    sys.exit(INTERRUPTED)
 
 
 def _end(error: Exception, phase: str | None) -> None:

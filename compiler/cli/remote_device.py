@@ -27,7 +27,8 @@ REJOIN = 60.0
 
 class RemoteDevice:
     """The device `wanted` ("any" for whichever has the backend) of a broker, leased again when it was lost. `restart`
-    brings back a browser of our own, the only device of its broker, after it was lost or did not answer."""
+    brings back a browser of our own, the only device of its broker, after it was lost or did not answer; `reconnect`
+    makes a new session after the broker was lost."""
 
     def __init__(
         self,
@@ -37,15 +38,18 @@ class RemoteDevice:
         options: Mapping[str, Any],
         wait: float,
         restart: Callable[[], None] | None = None,
+        reconnect: Callable[[], Session] | None = None,
     ) -> None:
         """Raises RpcError where no such device is free within `wait` seconds."""
-        self._session, self._backend = session, backend
+        self._session, self._backend, self._reconnect = session, backend, reconnect
+        self._opened = contextlib.ExitStack()
         self._options, self._restart = {**options, "backend": backend}, restart
         self._device: LeasedDevice | None = session.lease(wanted, backend, timeout=wait)
         info = self._device.info
         self._again = info.name if restart is None else wanted
         self.name = name_of_device(info, backend)
-        self.clock = float(info.facts.get("clock") or 0.1)
+        of_backend = info.facts.get(backend) or {}
+        self.clock = float(of_backend.get("clock") or info.facts.get("clock") or 0.1)
         self.variants = tuple((info.facts.get("wasm") or {}).get("variants") or ("relaxed", "plain"))
 
     def load(self, made: Artifact, *, deadline: float) -> _Model:
@@ -63,17 +67,22 @@ class RemoteDevice:
         if self._device is not None:
             with contextlib.suppress(DeviceError):
                 self._call(self._device.release)
+        self._opened.close()
 
     def _leased(self) -> LeasedDevice:
-        """Waits for a tab that was lost: it joins again by its name."""
+        """Waits for a tab that was lost: it joins again by its name, where the broker was restarted, too."""
         if self._device is None:
             if self._restart is not None:
                 self._restart()
             end = time.monotonic() + REJOIN
             while self._device is None:
                 try:
+                    if self._session.closed and self._reconnect is not None:
+                        self._session = self._opened.enter_context(self._call(self._reconnect))
                     left = max(0.1, end - time.monotonic())
                     self._device = self._call(partial(self._session.lease, self._again, self._backend, timeout=left))
+                except DeviceGone:
+                    raise
                 except DeviceError as error:
                     if time.monotonic() > end:
                         raise DeviceGone(f"{self._again} has not joined again within {REJOIN:g} s: {error}") from None
@@ -86,6 +95,8 @@ class RemoteDevice:
         try:
             return call()
         except RpcError as error:
+            if error.kind == "refused":  # the broker has another token now, and will not have the old one again
+                raise DeviceGone(str(error)) from None
             kind = {"gone": "lost", "timeout": "timeout", "busy": "timeout"}.get(error.kind, "device")
             if kind == "lost" or (kind == "timeout" and self._restart is not None):
                 self._device = None
@@ -109,7 +120,8 @@ class _Model:
         return found
 
     def time(self, inputs: Mapping[str, Array], *, deadline: float) -> float:
-        (found,) = self._device._call(lambda: self._model.time(inputs, repeat=1, warmup=0, deadline=deadline))
+        model = self._model
+        (found,) = self._device._call(lambda: model.device.time(model, inputs, repeat=1, warmup=0, deadline=deadline))
         return float(found)
 
     def unload(self) -> None:
@@ -119,18 +131,24 @@ class _Model:
 def name_of_device(info: DeviceInfo, backend: str) -> str:
     """The name of a device in records: browser, and adapter or platform."""
     browser = str(info.facts.get("browser", "browser"))
-    adapter = (info.facts.get(backend) or {}).get("adapter")
+    adapter = adapter_of(info, backend)
     return f"{browser}: {adapter}" if adapter else f"{browser} on {info.facts.get('platform', 'this platform')}"
+
+
+def adapter_of(info: DeviceInfo, backend: str) -> str:
+    """The name of the GPU's adapter that a device has for a backend, if it has one."""
+    found = info.facts.get(backend)
+    return str(found.get("adapter") or "") if isinstance(found, Mapping) else ""
 
 
 @contextlib.contextmanager
 def browser_device(
     kind: str, backend: str, options: Mapping[str, Any], *, headed: bool = False
 ) -> Iterator[RemoteDevice]:
-    """A broker and a browser of our own. Raises InputError where there is no such browser."""
-    from playwright.sync_api import sync_playwright
+    """A broker and a browser of our own. Raises InputError where there is no such browser, or it lacks the backend."""
+    from playwright.sync_api import Error, sync_playwright
     from webnn_compile.rpc.browsers import BrowserMissing, launch
-    from webnn_compile.rpc.client import connect
+    from webnn_compile.rpc.client import connect, lack_of
     from webnn_compile.rpc.start_broker import start_broker
 
     with contextlib.ExitStack() as opened:
@@ -140,14 +158,19 @@ def browser_device(
 
         def start() -> None:
             running.close()
-            page = running.enter_context(launch(playwright, kind, headed=headed)).new_page()
-            page.goto(address.page)
+            try:
+                running.enter_context(launch(playwright, kind, headed=headed)).new_page().goto(address.page)
+            except BrowserMissing as error:
+                raise InputError(f"--device browser:{kind}: {error}") from None
+            except Error as error:
+                reason = error.message.partition("\n")[0]
+                raise InputError(f"--device browser:{kind}: it does not start: {reason}") from None
 
-        try:
-            start()
-        except BrowserMissing as error:
-            raise InputError(f"--device browser:{kind}: {error}") from None
+        start()
         session = opened.enter_context(connect(address.page))
+        with session.lease(timeout=REJOIN) as joined:
+            if backend not in joined.info.backends:  # and no other browser will join
+                raise InputError(f"--device browser:{kind}: {lack_of(joined.info, backend)}")
         device = RemoteDevice(session, "any", backend, options, REJOIN, start)
         opened.callback(device.close)
         yield device

@@ -104,6 +104,9 @@ def _records(report: Report) -> Iterable[tuple[str, str]]:
         for text in _recorded(recorded, report.model):
             yield label, f"{target}: {text}"
             label = ""
+    if report.unused and not any(r.used for r in report.recorded.values()):
+        yield label, f"none is of a target of this bundle; they are of {', '.join(report.unused)}"
+        label = ""
     if report.damaged:
         yield label, f"{report.damaged} lines are no records, and were passed over"
 
@@ -112,20 +115,40 @@ def _recorded(recorded: RecordedChoices, model: str) -> Iterable[str]:
     """What became of a target's records."""
     if recorded.used:
         (kernels, of), (layers, _) = recorded.count("kernel"), recorded.count("layer")
-        devices = ", ".join(sorted({d for b in recorded.used.values() for d in b.devices}))
+        devices = sorted({d for b in recorded.used.values() for d in b.devices})
         whole = next((w for b in recorded.used.values() if (w := b.whole.get(model)) is not None), None)
+        if len(devices) > 1:  # it was measured on one of them
+            whole = None
         gain = recorded.estimate() if whole is None else whole
         how = "estimated" if whole is None else "measured"
         covered = f"{kernels} of {of} kernels" + (f" and {layers} layers" if layers else "")
-        yield f"{covered} by measurements on {devices}; {how} {gain:.2f} of the time by default"
-    for key, reason in recorded.refused.items():
-        yield f"not applied to {recorded.best[key].kernel}: {reason}"
-    missing = recorded.missing(model)
+        yield f"{covered} by measurements on {', '.join(devices)}; {how} {gain:.2f} of the time by default"
+    refused = [f"not applied to {recorded.best[key].kernel}: {reason}" for key, reason in recorded.refused.items()]
+    yield from refused[:_SHOWN]
+    if len(refused) > _SHOWN:
+        yield f"and {len(refused) - _SHOWN} more are not applied; --report lists them"
+    missing = tuple(b.kernel for b in recorded.missing(model))
     if missing:
-        names = _names(tuple(dict.fromkeys(b.kernel for b in missing)))
-        yield f"{len(missing)} records fit no kernel of this model any more ({names}): tune again"
+        names = _kernels(missing)
+        yield f"{len(missing)} records fit no kernel of this model any more, or by other options ({names}): tune again"
     if recorded.outdated:
-        yield f"{recorded.outdated} records are of another version of the choices: tune again"
+        names = _kernels(recorded.outdated)
+        yield f"{len(recorded.outdated)} records are of another version of the choices ({names}): tune again"
+
+
+def _kernels(names: tuple[str, ...]) -> str:
+    """Kernels of several keys may have one name."""
+    return _names(tuple(dict.fromkeys(names)))
+
+
+def _dropped(recorded: RecordedChoices, model: str) -> Iterable[dict[str, str]]:
+    """Each record that does not apply any more, by the name of its kernel, and why."""
+    for key, reason in recorded.refused.items():
+        yield {"kernel": recorded.best[key].kernel, "reason": reason}
+    for best in recorded.missing(model):
+        yield {"kernel": best.kernel, "reason": "the model has no such kernel any more"}
+    for kernel in recorded.outdated:
+        yield {"kernel": kernel, "reason": "it is of another version of the choices"}
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -183,6 +206,7 @@ def write_report(report: Report, path: Path) -> None:
                 "devices": sorted({d for b in recorded.used.values() for d in b.devices}),
                 "gain": recorded.estimate(),
                 "notes": list(_recorded(recorded, report.model)),
+                "dropped": list(_dropped(recorded, report.model)),
             }
             for target, recorded in report.recorded.items()
         },

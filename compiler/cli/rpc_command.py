@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import socket
 import ssl
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 import numpy as np
@@ -21,8 +23,11 @@ from ..build.options import Options
 from ..build.targets import bundled_targets
 from ..bundle import VARIANTS, Manifest
 from ..errors import InputError, WebnnCompileError
+from ..program.program import check_inputs
 from .command import FILE, ShapeOption
 from .explained import DEBUG, explained, require
+from .plain import plain
+from .remote_device import adapter_of
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import Session
@@ -93,24 +98,23 @@ def serve(
 
         if token is not None and host not in LOOPBACK and len(token) < LEAST_TOKEN:
             raise InputError(f"--token: others can reach {host}; give at least {LEAST_TOKEN} characters, or none")
+        allowed = list(map(_origin, origins))
         served = None if model is None else _serve_model(model, dict(shapes))
         context, fingerprint = _certificate(host, cert, key, tls)
         with contextlib.ExitStack() as opened:
             try:
                 address = opened.enter_context(
-                    start_broker(host, port, token=token, origins=origins, tls=context, model=served)
+                    start_broker(host, port, token=token, origins=allowed, tls=context, model=served)
                 )
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise InputError(
                     f"cannot listen on {host}, port {port}: {reason}; give another --port or --host"
                 ) from None
-            shown = address.page.replace(f"//{host}:", f"//{_reachable(host)}:", 1)
+            shown = _with_host(address.page, _reachable(host))
             click.echo(f"Open this address in a browser to make it a device:\n\n  {shown}\n")
             if host not in LOOPBACK and sys.stdout.isatty():
-                import segno
-
-                segno.make(shown, error="l").terminal(compact=True)
+                _draw_code(shown)
             if fingerprint is not None:
                 click.echo(
                     f"Its certificate, which the browser warns of, has the SHA-256 fingerprint\n  {fingerprint}\n"
@@ -127,6 +131,18 @@ def serve(
                     time.sleep(3600)
 
 
+def _origin(url: str) -> str:
+    from webnn_compile.rpc.origins import origin_of
+
+    try:
+        found: str = origin_of(url)
+    except ValueError:
+        raise InputError(
+            f"--allow-origin {url}: give scheme, host and port of the page, as http://localhost:5173"
+        ) from None
+    return found
+
+
 def _serve_model(path: Path, shapes: dict[str, tuple[int, ...]]) -> ServedModel:
     """Raises InputError where the model does not compile."""
     from webnn_compile.rpc.serving import ServedModel, ServingError
@@ -134,12 +150,15 @@ def _serve_model(path: Path, shapes: dict[str, tuple[int, ...]]) -> ServedModel:
     def compile_for(path: Path, backend: str, features: Sequence[str]) -> Manifest:
         variants = tuple(v for v in VARIANTS if v in features)[:1] or VARIANTS
         try:
-            return build_manifest(path, Options(shapes=shapes, targets=(backend,), variants=variants), lambda _: None)
+            made = build_manifest(path, Options(shapes=shapes, targets=(backend,), variants=variants), lambda _: None)
         except WebnnCompileError as error:
+            click.echo(f"{path} does not compile for {backend}: {error}", err=True)
             raise ServingError(str(error)) from None
+        click.echo(f"{path} compiled for a page's {backend}")
+        return made
 
     build_manifest(path, Options(shapes=shapes, targets=("wasm",), variants=VARIANTS[:1]), lambda _: None)
-    return ServedModel(path, compile_for)
+    return ServedModel(path, compile_for, VARIANTS)
 
 
 def _certificate(
@@ -167,10 +186,25 @@ def _reachable(host: str) -> str:
     if host not in ("0.0.0.0", "::"):
         return host
     family, outside = (socket.AF_INET, "192.0.2.1") if host == "0.0.0.0" else (socket.AF_INET6, "2001:db8::1")
-    with socket.socket(family, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect((outside, 9))  # sends nothing
         return str(probe.getsockname()[0])
     return socket.gethostname()
+
+
+def _draw_code(text: str) -> None:
+    """As a QR code, light on dark whatever the terminal's colours: some scanners refuse one that is inverted."""
+    import segno
+
+    drawn = io.StringIO()
+    segno.make(text, error="l").terminal(drawn, compact=True)
+    for line in drawn.getvalue().splitlines():
+        click.secho(line, fg="bright_white", bg="black")
+
+
+def _with_host(url: str, host: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=f"{f'[{host}]' if ':' in host else host}:{parts.port}").geturl()
 
 
 BROKER = click.option(
@@ -200,10 +234,11 @@ def devices(broker: str) -> None:
             return
         table = Table("device", "browser", "runs", "WebGPU", "WebGL 2", "used")
         for d in found:
-            adapters = ((d.facts.get(name) or {}).get("adapter", "") for name in ("webgpu", "webgl"))
             used = "yes" if d.leased else "no"
             waiting = f", {d.waiting} wait" if d.waiting else ""
-            table.add_row(d.name, str(d.facts.get("browser", "")), ", ".join(d.backends), *adapters, used + waiting)
+            adapters = adapter_of(d, "webgpu"), adapter_of(d, "webgl")
+            row = d.name, d.facts.get("browser", ""), ", ".join(d.backends), *adapters, used + waiting
+            table.add_row(*map(plain, row))
         Console().print(table)
 
 
@@ -237,13 +272,14 @@ def run(
         with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:
             chosen = backend or next(b for b in bundled_targets() if b in leased.info.backends)
             compiled = build_manifest(model, Options(shapes=given, targets=(chosen,)), lambda _: None)
+            check_inputs(compiled.inputs, arrays)
             with leased.load(compiled, {"backend": chosen}) as loaded:
                 results = loaded.run(arrays)
                 click.echo(f"{loaded.info['backend']} on {leased.info.name} ({loaded.info.get('adapter', 'CPU')})")
                 for name, a in results.items():
                     click.echo(f"  {name}: {a.dtype} {list(a.shape)}")
                 if repeat is not None:
-                    times = loaded.time(arrays, repeat=repeat)
+                    times = leased.time(loaded, arrays, repeat=repeat)
                     click.echo(f"  {np.median(times):.3g} ms, the median of {len(times)}")
         if out is not None:
             _write(out, results)

@@ -28,7 +28,7 @@ def draw_progress(records: Sequence[TuningRecord], file: Path) -> None:
     for label, points in progress_of(records).items():
         axis.step([0, *(n for n, _ in points)], [1.0, *(gain for _, gain in points)], where="post", label=label)
     axis.axhline(1.0, color="#b9c2c9", linewidth=1)
-    axis.set_xlabel("trials")
+    axis.set_xlabel("trials of kernels")
     axis.set_ylabel("time of the tuned kernels, by default 1")
     axis.set_ylim(bottom=0)
     axis.legend(fontsize="small")

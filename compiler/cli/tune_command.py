@@ -7,6 +7,7 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -26,6 +27,7 @@ from ..tune.summarise import Line, summarise
 from ..tune.tuner import tune
 from .command import FILE, ShapeOption
 from .explained import DEBUG, explained, require
+from .plain import plain
 from .tune_progress import TuneProgress
 
 PACKAGES = ("sklearn",)
@@ -33,6 +35,12 @@ PACKAGES = ("sklearn",)
 REMOTE_PACKAGES = ("websockets", "playwright")
 WAIT = 30.0
 """Seconds to wait for a device of a broker."""
+ENDED = {
+    "device": "the device cannot run the model",
+    "timeout": "the device does not answer",
+    "lost": "the device was lost",
+}
+"""How a search ended, by the kind of the DeviceError."""
 KEPT = "all measurements so far are in the records"
 
 
@@ -159,7 +167,7 @@ def run(
             try:
                 summary = tune(problem, chosen, executor, settings, writer.append, known, observe)
             except DeviceError as error:
-                raise InputError(f"the device was lost: {error}; {KEPT}") from None
+                raise InputError(f"{ENDED[error.kind]}: {error}; {KEPT}") from None
         _print_summary(summary, problem, chosen, records)
 
 
@@ -170,7 +178,7 @@ def _open_device(problem: Problem, device: str | None, broker: str, *, headed: b
     if problem.is_native:
         if device is not None:
             raise InputError(f"--device {device}: the target {target} is tuned on this machine; leave --device out")
-        yield NativeDevice(threads, problem.cache)
+        yield NativeDevice(problem.cache)
         return
     from webnn_compile.rpc.client import RpcError, connect
 
@@ -185,13 +193,21 @@ def _open_device(problem: Problem, device: str | None, broker: str, *, headed: b
             with browser_device(name, target, options, headed=headed) as found:
                 yield found
             return
+        if kind in ("chromium", "firefox"):
+            raise InputError(f"--device {device}: to start one, give browser:{kind}")
         with (
             connect(broker) as session,
-            contextlib.closing(RemoteDevice(session, device or "any", target, options, WAIT)) as found,
+            contextlib.closing(
+                RemoteDevice(session, device or "any", target, options, WAIT, reconnect=partial(connect, broker))
+            ) as found,
         ):
             yield found
     except RpcError as error:
         raise InputError(str(error)) from None
+
+
+DISTURBED = 0.1
+"""A share of measurements that is worth a warning."""
 
 
 def _print_summary(summary: Summary, problem: Problem, device: Device, records: Path) -> None:
@@ -199,6 +215,13 @@ def _print_summary(summary: Summary, problem: Problem, device: Device, records: 
     click.echo(
         f"{problem.name} on {device.name}: {summary.trials} candidates for {summary.tasks} kernels and layers{failed}"
     )
+    if summary.exhausted:
+        click.echo("No other schedule is worth a trial.")
+    if summary.disturbed > DISTURBED:
+        click.echo(
+            f"{summary.disturbed:.0%} of the measurements were disturbed, and do not count: other programs use the "
+            "processor, or it is throttled. A quiet machine gives better records."
+        )
     if summary.whole is None or not summary.chosen:
         click.echo("None of them is faster than the default in the whole model.")
         return
@@ -235,14 +258,14 @@ def show(records: tuple[Path, ...], target: str | None, for_device: str | None, 
 def _tables(lines: list[Line]) -> Iterator[Table]:
     """One for each target and device."""
     for (target, device), group in itertools.groupby(lines, lambda line: (line.target, line.device)):
-        table = Table("kernel or layer", title=f"{target} on {device}", title_justify="left")
+        table = Table("kernel or layer", title=plain(f"{target} on {device}"), title_justify="left")
         for name in ("default", "best", "gain", "trials", "failed"):
             table.add_column(name, justify="right")
         table.add_column("used")
         for line in group:
             times = (_ms(line.base), _ms(line.best), f"{line.base / line.best:.2f} x") if line.best else ("", "", "")
             counts = str(line.trials), str(line.failed)
-            table.add_row(line.kernel, *times, *counts, "yes" if line.chosen else "")
+            table.add_row(plain(line.kernel), *times, *counts, "yes" if line.chosen else "")
         yield table
 
 

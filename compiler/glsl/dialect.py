@@ -44,15 +44,6 @@ class Glsl(Dialect):
     def name_value(self, name: str, dtype: DType, lanes: int, value: str) -> str:
         return f"{self.type_name(dtype, lanes)} {name} = {value};"
 
-    def declare(self, name: str, dtype: DType, lanes: int, value: str | None) -> str:
-        return f"{self.type_name(dtype, lanes)} {name}{'' if value is None else f' = {value}'};"
-
-    def declare_array(self, name: str, dtype: DType, lanes: int, count: int) -> str:
-        return f"{self.type_name(dtype, lanes)} {name}[{count}];"
-
-    def loop(self, name: str, extent: int) -> str:
-        return f"for (int {name} = 0; {name} < {extent}; {name}++) {{"
-
     def literal(self, value: int | float | bool, dtype: DType) -> Text:
         if dtype == BOOL:
             return Text("true" if value else "false")

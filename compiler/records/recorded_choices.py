@@ -42,10 +42,11 @@ class TargetChoices(Protocol):
 @dataclass(slots=True)
 class RecordedChoices:
     """The choices of a target's kernels and layers, and what became of its records: those of `used` apply, those of
-    `refused` do not, for a reason. `met` are the keys of this build."""
+    `refused` do not, for a reason, and `outdated` has the kernels of those that are of another version of the choices.
+    `met` are the keys of this build."""
 
     best: Mapping[str, Best]
-    outdated: int = 0
+    outdated: tuple[str, ...] = ()
     used: dict[str, Best] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     met: dict[str, None] = field(default_factory=dict)
@@ -86,7 +87,7 @@ class RecordedChoices:
         return fsum(b.base * b.ratio for b in self.used.values()) / base if base else 1.0
 
     def missing(self, model: str) -> list[Best]:
-        """Records of this model whose kernel or layer it does not have any more."""
+        """Records of this model whose kernel or layer it does not have any more, or has by other options."""
         return [b for key, b in self.best.items() if key not in self.met and model in b.whole]
 
 
@@ -106,16 +107,16 @@ class _Noted:
 
 def choose_from_records(records: Iterable[TuningRecord], target: str, device: str | None = None) -> RecordedChoices:
     """By key the chosen candidate of the smallest geometric mean of its ratios over all devices that have records of
-    that key; a device on which it was not measured counts as 1. Only of `device`, a device's name or part of it, where
-    that is given."""
+    that key. A device on which it was not measured counts as 1; one that failed on any of them is not chosen. Only of
+    `device`, a device's name or part of it, where that is given."""
     own = [r for r in records if r.target == target and is_of(r, device)]
     by_key: dict[str, list[TuningRecord]] = {}
     for r in own:
         if r.space == VERSION:
             by_key.setdefault(r.key, []).append(r)
     found = {key: best for key, of in by_key.items() if (best := _best(of)) is not None}
-    outdated = len({r.key for r in own if r.space != VERSION and r.kind == "chosen"})
-    return RecordedChoices(found, outdated)
+    outdated = {r.key: r.kernel for r in own if r.space != VERSION and r.kind == "chosen"}
+    return RecordedChoices(found, tuple(outdated.values()))
 
 
 def is_of(record: TuningRecord, device: str | None) -> bool:
@@ -126,7 +127,8 @@ def is_of(record: TuningRecord, device: str | None) -> bool:
 def _best(records: Sequence[TuningRecord]) -> Best | None:
     """None where no candidate is better than the default."""
     devices = sorted({r.device for r in records})
-    candidates = {r.candidate: r.choices for r in records if r.kind == "chosen"}
+    failed = {r.candidate for r in records if r.failure is not None}
+    candidates = {r.candidate: r.choices for r in records if r.kind == "chosen" and r.candidate not in failed}
     ratios: dict[str, dict[str, float]] = {c: {} for c in candidates}
     for r in sorted(records, key=lambda r: r.kind == "chosen"):  # those of whole models come last, and count
         if r.candidate in ratios and r.ratio is not None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from math import isfinite
 from typing import Any, Literal, get_args
 
-from ..choices import VERSION
+from ..choices import VERSION, from_json
 
 Kind = Literal["trial", "chosen"]
 """A candidate that was tried, or the one that a search ended with: better than the default in the whole model, too."""
@@ -65,14 +66,19 @@ def parse_line(line: str) -> TuningRecord | None:
         data = json.loads(line)
         if data.pop("record") != FORMAT:
             return None
+        data["choices"] = {name: from_json(option) for name, option in data["choices"].items()}
         made = TuningRecord(**data)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return made if _is_valid(made) else None
 
 
 def _is_valid(r: TuningRecord) -> bool:
-    numbers = all(x is None or (isinstance(x, int | float) and x >= 0) for x in (r.ms, r.base, r.whole))
+    numbers = all(x is None or _is_time(x) for x in (r.ms, r.base, r.whole))
     texts = all(isinstance(x, str) for x in (r.key, r.target, r.device, r.model, r.kernel, r.message))
     words = r.kind in get_args(Kind) and (r.failure is None or r.failure in get_args(Failure))
-    return numbers and texts and words and isinstance(r.choices, dict) and isinstance(r.launches, int)
+    return numbers and texts and words and type(r.launches) is int and r.launches > 0
+
+
+def _is_time(x: object) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool) and isfinite(x) and x >= 0

@@ -16,7 +16,7 @@ from ..build.work import Work
 from ..bundle import make_manifest
 from ..choices import DEFAULT, Choices, Replay
 from ..device.wrapped_backend import WrappedBackend
-from ..errors import InputError, ScheduleError, WebnnCompileError
+from ..errors import InputError
 from ..ir.nodes import Kernel
 from ..pipeline.lower_model import Lowered
 from ..program.device_program import Placement, Placements
@@ -26,6 +26,7 @@ from ..system.cache import open_cache
 from ..tensor import Tensor
 from .device import Artifact
 from .native_program import NativeProgram
+from .probe import explain
 from .time_limit import BUILD, time_limit
 from .trial_model import piece_of
 
@@ -79,14 +80,14 @@ class BuiltTrial:
 
 
 def build_trial(job: TrialJob) -> BuiltTrial:
-    """Never raises what a candidate causes: a compiler's error is the failure of all pieces."""
+    """Never raises what a candidate causes: an error is the failure of all pieces, also where it is the compiler's."""
     choices = TrialChoices(job.paths)
     try:
         with time_limit(BUILD):
             artifact = _build(job, choices)
-    except (WebnnCompileError, ScheduleError) as error:
+    except Exception as error:
         kind: Failure = "limits" if isinstance(error, InputError) else "build"
-        return BuiltTrial(None, {i: (kind, str(error)) for i in range(len(job.paths))})
+        return BuiltTrial(None, {i: (kind, explain(error)) for i in range(len(job.paths))})
     failures: dict[int, tuple[Failure, str]] = {i: ("illegal", why) for i, why in choices.refused.items()}
     if job.key is not None:
         for kernel, key in choices.keys.items():

@@ -10,14 +10,15 @@ import numpy as np
 
 from ..build.verify import largest_error
 from ..records.tuning_record import Failure
-from .device import LoadedModel
+from .device import DeviceError, LoadedModel
 from .trial_model import is_measured, piece_of
 
 Array = np.ndarray
 
 WARMUP = 1
 RESOLUTIONS = 100
-"""Of the clock's resolution so many make a measurement: it then errs by at most 1%."""
+"""Of the clock's resolution so many make a measurement, which then errs by at most 1%, unless the batch would exceed
+LONGEST or MOST_REPEATS."""
 LONGEST = 400.0
 """Milliseconds of one batch of launches of all pieces together, unless single ones take longer."""
 MOST_REPEATS = 2000
@@ -47,16 +48,25 @@ class Measured:
 Outcome = Measured | tuple[Failure, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Outcomes by piece, after so many `rounds`, of which so many were `disturbed`."""
+
+    outcomes: Mapping[int, Outcome]
+    rounds: int
+    disturbed: int
+
+
 def measure_trial(
     model: LoadedModel,
     inputs: Mapping[str, Array],
     check: Callable[[Mapping[str, Array]], Mapping[int, str]],
     clock: float,
-) -> dict[int, Outcome]:
+) -> Trial:
     """Of each piece its time, in turns with that of piece 0; of one whose results are wrong, by `check`, that. `clock`
     is the resolution in milliseconds. Raises DeviceError."""
     wrong = check(model.run(inputs, deadline=PATIENCE))
-    rounds = _rounds(model, inputs, clock)
+    rounds, made = _rounds(model, inputs, clock)
     found: dict[int, Outcome] = {}
     base = [r[0] for r in rounds]
     for piece in rounds[0]:
@@ -65,44 +75,58 @@ def measure_trial(
             continue
         ratio = median(r[piece] / r[0] for r in rounds)
         found[piece] = Measured(median(base) * ratio, median(base))
-    return found
+    return Trial(found, made, made - len(rounds))
 
 
 def check_results(results: Mapping[str, Array], reference: Mapping[str, Array], tolerance: float) -> dict[int, str]:
     """The pieces whose results differ from the reference by more than `tolerance`, relative to its largest element.
     `reference` is by the name of the tensor, `results` by that of the piece and the tensor; intermediate results of a
-    layer that not all candidates have are passed over."""
-    wrong: dict[int, str] = {}
+    layer that not all candidates have are passed over, but one result at least must be known."""
+    messages: dict[int, list[str]] = {}
+    compared: set[int] = set()
     for name, value in results.items():
         piece, _, tensor = name.partition("_")
-        if tensor not in reference:
-            continue
-        error = largest_error(value, reference[tensor])
-        if not error <= tolerance:
-            wrong[int(piece)] = f"{tensor} errs by {error:.3g}"
-    return wrong
+        found = messages.setdefault(int(piece), [])
+        if tensor in reference:
+            compared.add(int(piece))
+            error = largest_error(value, reference[tensor])
+            if not error <= tolerance:
+                found.append(f"{tensor} errs by {error:.3g}")
+    wrong = {piece: found[-1] for piece, found in messages.items() if found}
+    return wrong | {piece: "none of its results has a reference" for piece in messages if piece not in compared}
 
 
-def _rounds(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> list[dict[int, float]]:
-    """Times of the pieces by round, of those rounds that were not disturbed."""
-    once = _profile(model, inputs, 1, PATIENCE)
+def _rounds(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> tuple[list[dict[int, float]], int]:
+    """Times of the pieces by round, of those rounds that were not disturbed, and how many were made. Where hardly one
+    was not, all count: ratios within a round say more than nothing."""
     for _ in range(WARMUP):
-        once = _profile(model, inputs, 1, PATIENCE)
-    shortest, together = max(min(once.values()), clock / 10), sum(once.values())
-    repeat = min(RESOLUTIONS * clock / shortest, LONGEST / max(together, clock), MOST_REPEATS)
-    repeat = max(1, round(repeat))
-    deadline = PATIENCE + together * repeat / 100
-    rounds: list[dict[int, float]] = []
-    disturbed = 0
-    while len(rounds) < MOST_ROUNDS and disturbed < MOST_ROUNDS:
-        rounds.append(_profile(model, inputs, repeat, deadline))
-        least = min(r[0] for r in rounds)
-        kept = [r for r in rounds if r[0] <= DISTURBED * least]
-        disturbed += len(rounds) - len(kept)
-        rounds = kept
-        if len(rounds) >= FEWEST_ROUNDS and _is_settled(rounds):
+        _profile(model, inputs, 1, PATIENCE)
+    repeat, deadline = _batch(model, inputs, clock)
+    made: list[dict[int, float]] = []
+    kept = made
+    while len(kept) < MOST_ROUNDS and len(made) - len(kept) < MOST_ROUNDS:
+        made.append(_profile(model, inputs, repeat, deadline))
+        least = min(r[0] for r in made)
+        kept = [r for r in made if r[0] <= DISTURBED * least]
+        if len(kept) >= FEWEST_ROUNDS and _is_settled(kept):
             break
-    return rounds
+    return kept if len(kept) >= FEWEST_ROUNDS else made, len(made)
+
+
+def _batch(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> tuple[int, float]:
+    """Launches in a batch, and a deadline for it in seconds. Short launches are timed in batches already, since a
+    clock may show nothing of a single one. Raises DeviceError."""
+    repeat = 1
+    while True:
+        once = _profile(model, inputs, repeat, PATIENCE)
+        shortest, together = min(once.values()), sum(once.values())
+        wanted = min(RESOLUTIONS * clock / max(shortest, clock / repeat), LONGEST / max(together, clock), MOST_REPEATS)
+        if wanted <= 1.5 * repeat:
+            break
+        repeat = round(wanted)
+    if shortest <= 0:
+        raise DeviceError("device", f"the device's clock shows no time for {repeat} launches")
+    return repeat, PATIENCE + together * repeat / 100
 
 
 def _is_settled(rounds: Sequence[Mapping[int, float]]) -> bool:

@@ -83,8 +83,8 @@ class NativeDevice:
     clock = 1e-4
     variants = ()
 
-    def __init__(self, threads: int, cache: Cache) -> None:
-        self.name = f"{cpu_name()}{f', {threads} threads' if threads > 1 else ''}"
+    def __init__(self, cache: Cache) -> None:
+        self.name = cpu_name()
         self._cache = cache
 
     def show(self, status: object) -> None:

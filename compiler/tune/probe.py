@@ -11,7 +11,7 @@ from ..build.device_target import DeviceTarget
 from ..build.options import Options
 from ..build.targets import TARGETS
 from ..choices import Choices
-from ..errors import CannotExpress, InternalError, ScheduleError
+from ..errors import CannotExpress, InternalError, ScheduleError, WebnnCompileError
 from ..ir.nodes import Kernel
 from ..ir.printer import print_kernel
 from ..schedule.schedule_cpu import schedule_cpu
@@ -21,9 +21,21 @@ from .time_limit import BUILD, time_limit
 
 
 def probe(target: str, options: Options, naive: Kernel, placements: Sequence[Any], choices: Choices) -> str:
-    """A hash of the scheduled kernel: equal ones need no second measurement. Raises ScheduleError."""
-    with deep_recursion(), time_limit(BUILD):
-        return sha256(_text(target, options, naive, placements, choices).encode()).hexdigest()
+    """A hash of the scheduled kernel: equal ones need no second measurement. Raises ScheduleError, also for a fault of
+    the compiler's: a search goes on."""
+    try:
+        with deep_recursion(), time_limit(BUILD):
+            return sha256(_text(target, options, naive, placements, choices).encode()).hexdigest()
+    except ScheduleError:
+        raise
+    except Exception as error:
+        raise ScheduleError(explain(error)) from error
+
+
+def explain(error: Exception) -> str:
+    """Of a candidate that cannot be built."""
+    known = isinstance(error, WebnnCompileError | ScheduleError)
+    return str(error) if known else f"a fault of webnn-compile: {type(error).__name__}: {error}"
 
 
 def _text(target: str, options: Options, naive: Kernel, placements: Sequence[Any], choices: Choices) -> str:

@@ -192,7 +192,10 @@ def _named_by_group(lowered: Lowered) -> Lowered:
 
 
 def _is_tuned(row: CompileTarget) -> bool:
-    return not isinstance(row, CpuTarget) or (row.facts is not None and row.tuned_as is None)
+    """Whether a page runs it, or this machine's processor by a schedule of its own."""
+    if isinstance(row, CpuTarget):
+        return row.facts is not None and row.tuned_as is None
+    return row.preference is not None
 
 
 TUNED = tuple(t.name for t in TARGETS.values() if _is_tuned(t))

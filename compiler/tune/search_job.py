@@ -47,6 +47,14 @@ class SearchResult:
 
 
 def search(job: SearchJob) -> SearchResult:
+    """Candidates, built."""
+    found = find_candidates(job)
+    return replace(found, built=build_pieces(job, found.paths)) if found.paths else found
+
+
+def find_candidates(job: SearchJob) -> SearchResult:
+    """Candidates, nothing built."""
+
     def run(choices: Choices) -> str:
         return probe(job.target, job.options, job.naive, job.placements, choices)
 
@@ -57,7 +65,7 @@ def search(job: SearchJob) -> SearchResult:
     if not proposal.candidates:
         return SearchResult(proposal)
     kept = [{}, *([job.incumbent] if job.incumbent else []), *(path for path, _ in proposal.candidates)]
-    return SearchResult(proposal, tuple(kept), build_pieces(job, kept))
+    return SearchResult(proposal, tuple(kept))
 
 
 def build_pieces(job: SearchJob, paths: Sequence[Path]) -> BuiltTrial:

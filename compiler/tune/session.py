@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
+from ..build.options import GPU_TILES, Options
 from ..choices import VERSION
 from ..ir.nodes import Buffer
 from ..pipeline.lower_model import Lowered
@@ -51,10 +52,11 @@ class SearchSession:
         self.problem, self.device, self.executor, self.settings, self.write = problem, device, executor, settings, write
         self._observe = observe
         of_target = [r for r in known if r.target == problem.target and r.space == VERSION]
-        self.own = [r for r in of_target if r.device == device.name]
+        self.device_name = device.name + _settings(problem.options)
+        self.own = [r for r in of_target if r.device == self.device_name]
         """Records of this device, and those that others chose."""
-        self.others = [r for r in of_target if r.device != device.name and r.kind == "chosen"]
-        self.status = Status(problem.name, problem.target, device.name, of=settings.trials)
+        self.others = [r for r in of_target if r.device != self.device_name and r.kind == "chosen"]
+        self.status = Status(problem.name, problem.target, self.device_name, of=settings.trials)
         self.ahead = 0
         """Candidates that are being built."""
         self._began = time.monotonic()
@@ -81,11 +83,14 @@ class SearchSession:
 
     def measure(
         self, artifact: Artifact, inputs: Mapping[str, Array], reference: Mapping[str, Array], tolerance: float
-    ) -> dict[int, Outcome]:
+    ) -> Mapping[int, Outcome]:
         """Of each piece of a trial. Raises DeviceError."""
         model = self.device.load(artifact, deadline=LOAD)
         try:
-            return measure_trial(model, inputs, lambda r: check_results(r, reference, tolerance), self.device.clock)
+            trial = measure_trial(model, inputs, lambda r: check_results(r, reference, tolerance), self.device.clock)
+            self.status.rounds += trial.rounds
+            self.status.disturbed += trial.disturbed
+            return trial.outcomes
         finally:
             with contextlib.suppress(DeviceError):  # a device that was lost has nothing loaded
                 model.unload()
@@ -98,6 +103,8 @@ class SearchSession:
         else:
             failure, message = outcome
             self.write(TuningRecord("trial", failure=failure, message=message[:300], **base))
+            if failure == "illegal":  # not built, so no trial
+                return
             self.status.failed += 1
         self.status.trials += 1
         self._made += 1
@@ -107,7 +114,7 @@ class SearchSession:
         return {
             "key": key,
             "target": self.problem.target,
-            "device": self.device.name,
+            "device": self.device_name,
             "model": self.problem.name,
             "kernel": name,
             "launches": launches,
@@ -129,6 +136,12 @@ class SearchSession:
         self._observe(s)
 
 
+def _settings(o: Options) -> str:
+    """What besides the device decides which times are measured: threads, and which schedule is the default."""
+    threads = f", {o.threads} threads" if o.threads > 1 else ""
+    return threads + (f", {o.gpu_tiles} tiles" if o.gpu_tiles != GPU_TILES[0] else "")
+
+
 def failure_of(error: DeviceError) -> tuple[Failure, str]:
     """Of a candidate. Raises DeviceGone."""
     if isinstance(error, DeviceGone):
@@ -147,7 +160,10 @@ def _random(b: Buffer, generator: np.random.Generator) -> Array:
     if b.dtype.is_float:
         return generator.standard_normal(b.shape).astype(b.dtype.numpy)
     low, high = b.values or (0, 1)
-    return generator.integers(low, high + 1, b.shape).astype(b.dtype.numpy)
+    found = generator.integers(low, high + 1, b.shape).astype(b.dtype.numpy)
+    if found.size and not found.any():
+        found.flat[0] = high or low
+    return found
 
 
 def reference_of(piece: Piece, inputs: Mapping[str, Array]) -> dict[str, Array]:

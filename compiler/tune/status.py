@@ -26,8 +26,8 @@ class Settings:
 
 @dataclass(slots=True)
 class Status:
-    """`gain` is the estimated time of the model in units of the default's, `points` its history by trials, `left` the
-    seconds left."""
+    """Of so many `rounds` of measurements `disturbed` ones do not count. `gain` is the estimated time of the
+    model in units of the default's, `points` its history by trials, `left` the seconds left."""
 
     model: str
     target: str
@@ -37,6 +37,8 @@ class Status:
     trials: int = 0
     of: int = 0
     failed: int = 0
+    rounds: int = 0
+    disturbed: int = 0
     gain: float = 1.0
     left: float | None = None
     points: list[tuple[int, float]] = field(default_factory=list)
@@ -45,10 +47,14 @@ class Status:
 @dataclass(frozen=True, slots=True)
 class Summary:
     """`whole` is the time of the tuned model in units of the default's, in turns with it; None where nothing was
-    chosen. `tasks` are kernels and layers; `trials` and `failed` count those of earlier runs, too."""
+    chosen. `tasks` are kernels and layers; `trials` and `failed` count those of earlier runs, too. `disturbed` is the
+    share of rounds in which another program had the processor, or it was throttled. `exhausted`: the search ended
+    because no other schedule was worth a trial."""
 
     chosen: tuple[TuningRecord, ...]
     whole: float | None
     tasks: int
     trials: int
     failed: int
+    disturbed: float
+    exhausted: bool

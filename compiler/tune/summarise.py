@@ -49,18 +49,23 @@ def _line(records: list[TuningRecord]) -> Line:
 
 
 def progress_of(records: Iterable[TuningRecord]) -> dict[str, list[tuple[int, float]]]:
-    """By model, target and device: after each trial the time of all kernels tried so far by the best candidates, in
-    units of that by default. Layers are left out: their kernels would count twice."""
-    found: dict[str, list[tuple[int, float]]] = {}
-    best: dict[str, dict[str, tuple[float, float]]] = {}
+    """By model, target and device: after each trial of a kernel the time of all kernels that were tried by the best
+    candidates so far, in units of that by default. Layers are left out: their kernels would count twice."""
+    trials: dict[str, list[TuningRecord]] = {}
     for r in records:
-        if r.kind != "trial" or not r.key.startswith("kernel"):
-            continue
-        label = f"{r.model}, {r.target}, {r.device}"
-        points, kernels = found.setdefault(label, []), best.setdefault(label, {})
-        if r.ratio is not None and r.base is not None:
-            base, ratio = kernels.get(r.key, (r.base * r.launches, 1.0))
-            kernels[r.key] = base, min(ratio, r.ratio)
-        total = sum(base for base, _ in kernels.values())
-        points.append((len(points) + 1, sum(b * x for b, x in kernels.values()) / total if total else 1.0))
-    return found
+        if r.kind == "trial" and r.key.startswith("kernel") and r.failure != "illegal":
+            trials.setdefault(f"{r.model}, {r.target}, {r.device}", []).append(r)
+    return {label: _progress(of) for label, of in trials.items()}
+
+
+def _progress(trials: list[TuningRecord]) -> list[tuple[int, float]]:
+    bases = {r.key: r.base * r.launches for r in trials if r.base is not None}
+    total = sum(bases.values())
+    best: dict[str, float] = {}
+    points = []
+    for n, r in enumerate(trials, 1):
+        if r.ratio is not None:
+            best[r.key] = min(best.get(r.key, 1.0), r.ratio)
+        saved = sum(bases[key] * (1 - ratio) for key, ratio in best.items())
+        points.append((n, 1 - saved / total if total else 1.0))
+    return points

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from math import exp
 from statistics import median
@@ -17,8 +19,8 @@ from .build_trial import BuiltTrial
 from .device import DeviceError
 from .measure import Measured, Outcome
 from .problem import KernelTask
-from .propose import History, name_of
-from .search_job import SearchJob, SearchResult, build_pieces, search
+from .propose import History, Proposal, name_of
+from .search_job import SearchJob, SearchResult, build_pieces, find_candidates, search
 from .session import SearchSession, failure_of, inputs_of, reference_of
 from .walk import Path
 
@@ -29,6 +31,7 @@ WORTH, FINALISTS = 0.98, 4
 by itself a kernel meets other caches than between its neighbours."""
 PRIOR, FORGET = 0.25, 24.0
 """The gain that is expected of a kernel at first, and the trials without a gain after which a third is left of it."""
+DIED: tuple[Failure, str] = ("build", "the process that built it ended")
 AHEAD = 2
 """Jobs that are built while one is measured."""
 
@@ -102,12 +105,20 @@ class KernelSearch:
                     break
                 state, job, future = waiting.pop(0)
                 self._session.show("searching", state.task.name)
-                self._take(state, job, future.result())
+                self._take(state, job, self._result(job, future))
         finally:
             for _, _, future in waiting:
                 future.cancel()
         found = {s.task.key: [self._chosen(s, *one) for one in s.finalists()] for s in self._states}
         return {key: records for key, records in found.items() if records}
+
+    def _result(self, job: SearchJob, future: Future[SearchResult]) -> SearchResult:
+        """Where a process died, only the candidates: building them one by one then tells which one is at fault."""
+        with contextlib.suppress(BrokenProcessPool):
+            return future.result()
+        with contextlib.suppress(BrokenProcessPool):
+            return self._session.executor.submit(find_candidates, job).result()
+        return SearchResult(Proposal((), (), exhausted=True, large=job.history.large))
 
     def _begin(self, task: KernelTask, share: float) -> _State:
         session = self._session
@@ -184,7 +195,9 @@ class KernelSearch:
         gained = sum(s.share * (1 - s.ratio) for s in self._states)
         self._session.show("searching", state.task.name, self._scale * (1 - gained / self._total))
 
-    def _measure(self, state: _State, job: SearchJob, paths: Sequence[Path], built: BuiltTrial) -> dict[int, Outcome]:
+    def _measure(
+        self, state: _State, job: SearchJob, paths: Sequence[Path], built: BuiltTrial, *, again: bool = True
+    ) -> Mapping[int, Outcome]:
         """By piece; each with the default alone where they fail together, so that the one at fault is known."""
         failed: tuple[Failure, str] = ("build", "")
         if built.artifact is not None:
@@ -194,13 +207,19 @@ class KernelSearch:
                 return {**found, **built.failures}
             except DeviceError as error:
                 failed = failure_of(error)
+        if len(paths) == 2 and failed[0] == "lost" and again:  # perhaps by a reload of the tab
+            return self._measure(state, job, paths, built, again=False)
         if len(paths) == 2:
             return {1: built.failures.get(1, failed)}
         alone: dict[int, Outcome] = {}
         for i in range(1, len(paths)):
             pair: tuple[Path, ...] = ({}, paths[i])
-            again = self._session.executor.submit(build_pieces, job, pair).result()
-            alone[i] = self._measure(state, job, pair, again).get(1, failed)
+            try:
+                rebuilt = self._session.executor.submit(build_pieces, job, pair).result()
+            except BrokenProcessPool:
+                alone[i] = DIED
+            else:
+                alone[i] = self._measure(state, job, pair, rebuilt).get(1, failed)
         return alone
 
     def _chosen(self, s: _State, path: Path, ratio: float) -> TuningRecord:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 
 from ..pipeline.lower_model import Lowered
@@ -14,7 +15,7 @@ from .problem import LayerTask
 from .propose import name_of
 from .session import LAYER_TOLERANCE, SearchSession, failure_of, inputs_of, reference_of
 from .trial_model import Piece, trial_model
-from .tune_kernels import WORTH
+from .tune_kernels import DIED, WORTH
 from .walk import Path
 from .whole_model import interleave, ratio_of
 
@@ -111,7 +112,10 @@ class LayerSearch:
         model = trial_model([state.default, candidate], fill_halo=session.problem.fills_halos)
         inputs = inputs_of(model, state.task.key)
         job = TrialJob(session.problem.target, model, ({}, {}), session.problem.options)
-        built = session.executor.submit(build_trial, job).result()
+        try:
+            built = session.executor.submit(build_trial, job).result()
+        except BrokenProcessPool:
+            return DIED
         if built.artifact is None:
             return built.failures[1]
         try:

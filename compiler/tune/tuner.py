@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from ..pipeline.lower_model import Lowered
 from ..records.tuning_record import TuningRecord
-from .device import Device
+from .device import Device, DeviceError
 from .problem import Problem
 from .session import SearchSession
 from .status import Settings, Status, Summary
 from .tune_kernels import KernelSearch
 from .tune_layers import ROUNDS, LayerSearch
-from .whole_model import compare_runs, interleave, ratio_of, time_groups
+from .whole_model import Chosen, Times, compare_runs, interleave, ratio_of, time_groups
 
 CONFIRMING = 15
 """Rounds in which default and tuned model are compared."""
@@ -49,17 +49,21 @@ def tune(
         if of_layers:
             lowered, _ = problem.lower({key: r.choices for key, r in of_layers.items()})
             times = time_groups(session, (lowered, {}))
-    kernel_search = KernelSearch(session, lowered, times, sum(times.values()) / default)
-    return _confirm(session, of_layers, kernel_search.run(), tasks + kernel_search.tasks)
+    kernel_search = KernelSearch(session, lowered, times, sum(times.values()) / max(default, 1e-9))
+    found = kernel_search.run()
+    exhausted = session.left > 0
+    chosen, whole = _confirm(session, of_layers, found)
+    s = session.status
+    disturbed, tasks = s.disturbed / max(1, s.rounds), tasks + kernel_search.tasks
+    return Summary(chosen, whole, tasks, s.trials, s.failed, disturbed, exhausted)
 
 
 def _confirm(
     session: SearchSession,
     layers: Mapping[str, TuningRecord],
     kernels: Mapping[str, Sequence[TuningRecord]],
-    tasks: int,
-) -> Summary:
-    """Records what is better than the default in the whole model, too."""
+) -> tuple[tuple[TuningRecord, ...], float | None]:
+    """Records what is better than the default in the whole model, too. Returns it, and the time of the model by it."""
     session.show("the whole model")
     problem = session.problem
     tuned, _ = problem.lower({key: r.choices for key, r in layers.items()})
@@ -75,7 +79,23 @@ def _confirm(
     for r in records:
         session.write(r)
     session.show("done", gain=whole if records else 1.0)
-    return Summary(tuple(records), whole, tasks, session.status.trials, session.status.failed)
+    return tuple(records), whole
+
+
+def _beside_default(
+    session: SearchSession, default: Chosen, models: Sequence[Chosen]
+) -> list[list[tuple[Times, Times]]]:
+    """By model, rounds of times of the default's groups and its own; none of a model that the device cannot run."""
+    try:
+        rounds = interleave(session, [default, *models], ROUNDS)
+    except DeviceError as error:
+        if error.kind != "device":
+            raise
+        if len(models) == 1:
+            return [[]]
+        # Together they may need too much memory.
+        return [pair for model in models for pair in _beside_default(session, default, [model])]
+    return [[(r[0], r[i]) for r in rounds] for i in range(1, len(models) + 1)]
 
 
 def _best_in_place(
@@ -88,13 +108,13 @@ def _best_in_place(
     most = max(len(records) for records in found.values())
     ranks = [{key: records[i] for key, records in found.items() if i < len(records)} for i in range(most)]
     models = [(lowered, {key: r.choices for key, r in rank.items()}) for rank in ranks]
-    rounds = interleave(session, [(lowered, {}), *models], ROUNDS)
+    pairs = _beside_default(session, (lowered, {}), models)
     groups = {t.key: t.groups for t in session.problem.kernel_tasks(lowered)}
     best: dict[str, tuple[float, TuningRecord]] = {}
-    for i, rank in enumerate(ranks, 1):
+    for rank, rounds in zip(ranks, pairs, strict=True):
         for key, record in rank.items():
             own = groups.get(key, ())
-            ratio = ratio_of([(r[0], r[i]) for r in rounds], own, own) if own else 1.0
+            ratio = ratio_of(rounds, own, own) if own and rounds else 1.0
             if ratio < best[key][0] if key in best else ratio <= IN_PLACE:
                 best[key] = ratio, record
     return {key: replace(record, ms=(record.base or 0.0) * ratio) for key, (ratio, record) in best.items()}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
 
 from ..pipeline.lower_model import Lowered
-from .device import DeviceError, LoadedModel
+from .device import DeviceError, DeviceGone, LoadedModel
 from .problem import group_of
 from .session import LOAD, SearchSession, inputs_of
 from .walk import Path
 
+T = TypeVar("T")
 Array = np.ndarray
 Chosen = tuple[Lowered, Mapping[str, Path]]
 """A lowered model, and the choices of its kernels by key."""
@@ -24,6 +26,8 @@ Times = Mapping[int, float]
 BATCH = 200.0
 """Milliseconds of runs in one measurement, about."""
 MOST_REPEATS = 50
+ATTEMPTS = 3
+"""To measure whole models, of which none is at fault where the device is lost: a tab was reloaded, say."""
 
 
 def time_groups(session: SearchSession, model: Chosen, rounds: int = 3) -> dict[int, float]:
@@ -32,8 +36,25 @@ def time_groups(session: SearchSession, model: Chosen, rounds: int = 3) -> dict[
     return {g: median(times[g] for times in found) for g in found[0]}
 
 
+def _repeated(measure: Callable[[], T]) -> T:
+    """What it measures, once more where the device was lost meanwhile or did not answer, and has come back."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return measure()
+        except DeviceGone:
+            raise
+        except DeviceError as error:
+            if error.kind == "device":
+                raise
+    return measure()
+
+
 def interleave(session: SearchSession, models: Sequence[Chosen], rounds: int) -> list[list[Times]]:
     """By round and model, the times of its groups; models in turns. Raises DeviceError."""
+    return _repeated(lambda: _interleave(session, models, rounds))
+
+
+def _interleave(session: SearchSession, models: Sequence[Chosen], rounds: int) -> list[list[Times]]:
     with contextlib.ExitStack() as opened:
         loaded = []
         for lowered, chosen in models:
@@ -49,6 +70,10 @@ def interleave(session: SearchSession, models: Sequence[Chosen], rounds: int) ->
 def compare_runs(session: SearchSession, default: Chosen, tuned: Chosen, rounds: int) -> float:
     """The time of a run of the tuned model, in units of the default's: the median of ratios, of runs in turns. Raises
     DeviceError."""
+    return _repeated(lambda: _compare_runs(session, default, tuned, rounds))
+
+
+def _compare_runs(session: SearchSession, default: Chosen, tuned: Chosen, rounds: int) -> float:
     with contextlib.ExitStack() as opened:
         loaded = []
         for lowered, chosen in (default, tuned):

@@ -108,15 +108,3 @@ class Wgsl(Dialect):
         whole = value if value.text.isidentifier() else Text(f"{name}_value")
         made = [f"{name}[{a.text}] = {self.extract(whole, i).text};" for i, a in enumerate(address)]
         return ["{", *(f"  {line}" for line in (*lines, *made)), "}"] if lines else made
-
-
-def whole_vectors(buffer: Buffer, accesses: list[Load | Store]) -> bool:
-    """Whether a parameter can be an array of vec4: every access is a vector at a multiple of four."""
-    return all(
-        isinstance(a.indices[-1], Ramp) and not _lane(a.indices[-1].base) for a in accesses if a.buffer is buffer
-    )
-
-
-def _lane(base: Expr) -> bool:
-    form = affine(base)
-    return bool(form.constant % 4 or any(c % 4 for _, c in form.terms))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from ..codegen.source import Writer
+from ..compute.whole_vectors import whole_vectors
 from ..ir.grid import find_grid
-from ..ir.nodes import Kernel, Load, Store, Var
+from ..ir.nodes import Kernel, Var
 from ..ir.rewrite import walk
-from .dialect import SCALARS, VECTORS, Wgsl, whole_vectors
+from .dialect import SCALARS, VECTORS, Wgsl
 from .features import ENABLE, find_features
 
 
 def render(kernel: Kernel) -> str:
     """Bindings 0, 1, ... of group 0 are the parameters in order; `array<vec4f>` if all accesses are vectors."""
     grid = find_grid(kernel)
-    nodes = list(walk(kernel.body))
-    accesses = [n for n in nodes if isinstance(n, Load | Store)]
-    used = {n for n in nodes if isinstance(n, Var)}
+    used = {n for n in walk(kernel.body) if isinstance(n, Var)}
     names = {b: f"b{i}" for i, b in enumerate(kernel.params)}
-    vectors = frozenset(b for b in kernel.params if whole_vectors(b, accesses))
+    vectors = whole_vectors(kernel)
     dialect = Wgsl(names, vectors)
     dimensions = {v: f"group.{axis}" for v, axis in zip(grid.blocks, "xyz", strict=False)}
     dimensions |= {v: f"thread.{axis}" for v, axis in zip(grid.threads, "xyz", strict=False)}

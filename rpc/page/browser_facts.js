@@ -10,11 +10,13 @@ const BROWSERS = [
   ['Chrome', /Chrom(?:e|ium)\/(\d+)/],
   ['Safari', /Version\/(\d+).* Safari\//],
 ];
+/** Milliseconds to which browsers coarsen a GPU's timestamps: https://www.w3.org/TR/webgpu/#timestamp */
+const TIMESTAMPS = 0.1;
 const INSECURE = 'the page is not served over https or from localhost';
 
 /**
- * `missing` are sentences for the user.
- * @returns {Promise<{ backends: string[], facts: Record<string, any>, missing: string[] }>}
+ * `facts.missing` has the reason why the browser lacks WebGPU, WebGL 2 or threads, where it does.
+ * @returns {Promise<{ backends: string[], facts: Record<string, any> }>}
  */
 export async function browserFacts() {
   const [webgpu, noWebgpu] = await attempt(describeWebgpu);
@@ -22,11 +24,6 @@ export async function browserFacts() {
   const isolated = globalThis.crossOriginIsolated === true;
   const whyNot = isSecureContext ? 'the page is not cross-origin isolated' : INSECURE;
   const backends = [...(webgpu ? ['webgpu'] : []), ...(webgl ? ['webgl'] : []), 'wasm'];
-  const missing = [
-    noWebgpu && `WebGPU: ${noWebgpu}`,
-    noWebgl && `WebGL 2: ${noWebgl}`,
-    !isolated && `Threads: ${whyNot}`,
-  ];
   return {
     backends,
     facts: {
@@ -38,8 +35,8 @@ export async function browserFacts() {
       wasm: { variants: listVariants() },
       webgpu,
       webgl,
+      missing: { webgpu: noWebgpu, webgl: noWebgl, threads: isolated ? undefined : whyNot },
     },
-    missing: missing.filter((text) => typeof text === 'string'),
   };
 }
 
@@ -74,7 +71,7 @@ async function describeWebgpu() {
     const limit = /** @type {any} */ (adapter.limits)[name];
     if (typeof limit === 'number') limits[name] = limit;
   }
-  return { adapter: nameOf(adapter.info), features: [...adapter.features].sort(), limits };
+  return { adapter: nameOf(adapter.info), features: [...adapter.features].sort(), limits, clock: TIMESTAMPS };
 }
 
 function describeWebgl() {

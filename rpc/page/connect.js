@@ -5,15 +5,18 @@
 import { isSoftware } from '../../runtime-js/device/require_hardware.js';
 import { load } from '../../runtime-js/load/load.js';
 import { browserFacts } from './browser_facts.js';
+import { followModel } from './follow_model.js';
 import { stayConnected } from './socket.js';
 import { withUrls } from './with_urls.js';
 
 /** @typedef {import('../../runtime-js/model.js').Model} Model */
 /**
  * @typedef {object} Own
- * @property {(model: Model) => void} [onChange] the model's file has changed: this is it now
+ * @property {(model: Model) => void} [onChange] the model's file has changed: this is it now. The one before still runs, until
+ *   the page calls its `dispose()`
  * @property {(error: Error) => void} [onError] it has changed, and does not compile or load any more
- * @typedef {import('../../runtime-js/model.js').LoadOptions & Own} Options
+ * @property {AbortSignal} [signal] ends the connection: `load` rejects with its reason, or later changes are not seen
+ * @typedef {Omit<import('../../runtime-js/model.js').LoadOptions, 'signal'> & Own} Options
  */
 
 /** @param {string} address as `webnn-rpc serve` prints it, with the token after `#` */
@@ -25,7 +28,7 @@ export function connect(address) {
      * @param {Options} [options]
      * @returns {Promise<Model>}
      */
-    async load({ onChange = () => {}, onError = (error) => console.error(error), ...options } = {}) {
+    async load({ onChange = () => {}, onError = (error) => console.error(error), signal, ...options } = {}) {
       const { backends, facts } = await browserFacts();
       const backend = options.backend && options.backend !== 'auto' ? options.backend : preferred(backends, facts);
       const features = backend === 'wasm' ? facts.wasm.variants : (facts[backend]?.features ?? []);
@@ -36,43 +39,32 @@ export function connect(address) {
         ...options,
         backend,
       });
-      return new Promise((resolve, reject) => {
-        let loaded = false;
-        let files = '';
-        /** @param {Error} error */
-        const fail = (error) => (loaded ? onError(error) : reject(error));
-        /** @param {import('./frames.js').Header} header */
-        const take = async ({ manifest }) => {
-          try {
-            const model = await load(
-              withUrls(manifest, (sha256) => new URL(files + sha256, base).href),
-              settings,
-            );
-            if (loaded) onChange(model);
-            else resolve(model);
-            loaded = true;
-          } catch (error) {
-            fail(/** @type {Error} */ (error));
-          }
-        };
-        const { protocol } = base;
-        const socket = new URL('/socket', base);
-        socket.protocol = protocol === 'https:' ? 'wss:' : 'ws:';
-        socket.hash = '';
-        stayConnected(socket.href, {
-          hello: () => ({ role: 'page', token: base.hash.slice(1), backend, features }),
-          joined(welcome) {
-            files = welcome.files;
-          },
-          message({ header }) {
-            if (header.op === 'model') take(header);
-            else if (header.op === 'failed') fail(new Error(header.message));
-          },
-          lost({ reason, delay }) {
-            if (delay === undefined) fail(new Error(`no model from ${base.origin}: ${reason}`));
-          },
-        });
+      let files = '';
+      const socket = new URL('/socket', base);
+      socket.protocol = base.protocol === 'https:' ? 'wss:' : 'ws:';
+      socket.hash = '';
+      const connection = stayConnected(socket.href, {
+        hello: () => ({ role: 'page', token: base.hash.slice(1), backend, features }),
+        joined(welcome) {
+          files = welcome.files;
+        },
+        message({ header }) {
+          if (header.op === 'model') followed.take(header.manifest);
+          else if (header.op === 'failed') followed.fail(new Error(header.message));
+        },
+        lost({ reason, delay }) {
+          if (delay === undefined) followed.fail(new Error(`no model from ${base.origin}: ${reason}`));
+        },
       });
+      const followed = followModel(
+        (manifest, signal) =>
+          load(
+            withUrls(manifest, (sha256) => new URL(files + sha256, base).href),
+            { ...settings, signal },
+          ),
+        { onChange, onError, signal, end: connection.stop },
+      );
+      return followed.first;
     },
   };
 }

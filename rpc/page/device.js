@@ -2,7 +2,7 @@
 
 import { browserFacts } from './browser_facts.js';
 import { runRequests } from './run_requests.js';
-import { showSearch } from './show_search.js';
+import { endSearch, showSearch } from './show_search.js';
 import { stayConnected } from './socket.js';
 
 /** @param {string} id */
@@ -11,6 +11,8 @@ const button = /** @type {HTMLButtonElement} */ (element('stop'));
 
 const token = location.hash.slice(1);
 const NAME = 'webnn-rpc-name';
+/** Identifies this tab when it reconnects. Not stored: a duplicated tab would have the same one. */
+const tab = crypto.getRandomValues(new Uint32Array(4)).join('-');
 
 /**
  * @param {'joined' | 'waiting' | 'stopped'} state
@@ -21,10 +23,11 @@ function show(state, text) {
   element('state').textContent = text;
 }
 
-/** @param {string[]} texts */
-function showMissing(texts) {
+/** @param {Record<string, string | undefined>} missing why, by what the browser lacks */
+function showMissing({ webgpu, webgl, threads }) {
+  const texts = [webgpu && `WebGPU: ${webgpu}`, webgl && `WebGL 2: ${webgl}`, threads && `Threads: ${threads}`];
   element('missing').replaceChildren(
-    ...texts.map((text) => Object.assign(document.createElement('li'), { textContent: text })),
+    ...texts.filter(Boolean).map((text) => Object.assign(document.createElement('li'), { textContent: text })),
   );
 }
 
@@ -52,9 +55,9 @@ function showFacts(backends, facts) {
 
 async function start() {
   show('waiting', 'Looking at this browser');
-  const { backends, facts, missing } = await browserFacts();
+  const { backends, facts } = await browserFacts();
   showFacts(backends, facts);
-  showMissing(missing);
+  showMissing(facts.missing);
   if (!token) {
     show('stopped', 'This address has no token: open the one that the broker prints.');
     return;
@@ -77,7 +80,14 @@ async function start() {
 
   const join = () =>
     stayConnected(url.href, {
-      hello: () => ({ role: 'device', token, name: sessionStorage.getItem(NAME) ?? facts.browser, backends, facts }),
+      hello: () => ({
+        role: 'device',
+        token,
+        tab,
+        name: sessionStorage.getItem(NAME) ?? facts.browser,
+        backends,
+        facts,
+      }),
       joined(welcome) {
         files = welcome.files;
         sessionStorage.setItem(NAME, welcome.name);
@@ -85,10 +95,12 @@ async function start() {
         show('joined', `Joined as ${welcome.name}`);
       },
       message(message, reply) {
+        if (message.header.op === 'released') endSearch(element('search'));
         if (message.header.op === 'released' || message.header.op === 'cancel') requests.release();
         else requests.answer(message, reply);
       },
       lost({ reason, delay }) {
+        endSearch(element('search'));
         requests.release();
         const next = delay === undefined ? '' : `; next attempt in ${Math.ceil(delay / 1000)} s`;
         show(delay === undefined ? 'stopped' : 'waiting', `Not connected: ${reason}${next}`);

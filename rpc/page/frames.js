@@ -1,7 +1,9 @@
 // Frames of the protocol (PROTOCOL.md): a JSON header and raw bytes, in one WebSocket message or in several.
 
-const CHUNK = 8 * 2 ** 20;
+const CHUNK = 2 ** 19;
 const LARGEST_PAYLOAD = 2 ** 30;
+/** Messages of one connection whose frames may be interleaved. */
+const MOST_OPEN = 16;
 
 /** @typedef {Record<string, any>} Header */
 /** @typedef {{ header: Header, payload: Uint8Array<ArrayBuffer> }} Message */
@@ -44,9 +46,12 @@ function begin(header, room) {
   return { bytes, filled: 4 + text.length };
 }
 
-/** Puts the frames of one connection together. */
+/**
+ * Puts the frames of one connection together. Its memory is bounded by what has arrived, never by what a header announces;
+ * what has arrived of a call that ends is dropped with it.
+ */
 export class Assembler {
-  /** @type {Map<number, { header: Header, payload: Uint8Array<ArrayBuffer>, filled: number }>} */
+  /** @type {Map<number, { header: Header, pieces: Uint8Array[], filled: number }>} */
   #open = new Map();
 
   /**
@@ -60,21 +65,45 @@ export class Assembler {
     /** @type {Header} */
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(frame, 4, length)));
     const piece = new Uint8Array(frame, 4 + length);
+    if (header.op === 'cancel') this.#open.delete(header.call);
+    if (header.op === 'released') this.#open.clear();
     if (header.at === undefined && header.bytes === undefined) return { header, payload: piece };
-    const open = this.#open.get(header.id) ?? this.#start(header);
-    if (header.at !== undefined && header.at !== open.filled) throw new RangeError(`a piece at ${header.at}`);
-    open.payload.set(piece, open.filled);
+    const open = header.at === undefined ? this.#start(header) : this.#open.get(header.id);
+    const { filled } = open ?? {};
+    if (!open || (header.at !== undefined && (header.at !== filled || !piece.length)))
+      throw new RangeError(`a piece at ${header.at} of message ${header.id}, which has ${filled ?? 'no'} bytes`);
+    open.pieces.push(piece);
     open.filled += piece.length;
-    if (open.filled < open.payload.length) return undefined;
+    const { bytes } = open.header;
+    if (open.filled > bytes) throw new RangeError(`${open.filled} bytes of a message of ${bytes}`);
+    if (open.filled < bytes) return undefined;
     this.#open.delete(header.id);
-    return open;
+    return { header: open.header, payload: join(open.pieces, bytes) };
   }
 
   /** @param {Header} header */
   #start(header) {
-    if (!(header.bytes <= LARGEST_PAYLOAD)) throw new RangeError(`a message of ${header.bytes} bytes`);
-    const open = { header, payload: new Uint8Array(header.bytes), filled: 0 };
-    this.#open.set(header.id, open);
+    const { id, bytes } = header;
+    if (!(Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= LARGEST_PAYLOAD))
+      throw new RangeError(`a message of ${bytes} bytes`);
+    if (this.#open.has(id) || this.#open.size >= MOST_OPEN)
+      throw new RangeError(`message ${id} is there already, or ${MOST_OPEN} others are incomplete`);
+    const open = { header, pieces: [], filled: 0 };
+    this.#open.set(id, open);
     return open;
   }
+}
+
+/**
+ * @param {Uint8Array[]} pieces
+ * @param {number} length
+ */
+function join(pieces, length) {
+  const joined = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    joined.set(piece, at);
+    at += piece.length;
+  }
+  return joined;
 }

@@ -134,7 +134,10 @@ function unpack({ header, payload }) {
     const bytes = element.bytes * lengthOf(spec.shape);
     const Constructor = /** @type {any} */ (globalThis)[/** @type {string} */ (element.arrays[0])];
     // Typed arrays stand at multiples of their elements' size, which these need not.
-    const array = new Constructor(payload.buffer.slice(at, at + bytes));
+    const array =
+      at % element.bytes === 0
+        ? new Constructor(payload.buffer, at, bytes / element.bytes)
+        : new Constructor(payload.buffer.slice(at, at + bytes));
     at += bytes;
     return [spec.name, array];
   });

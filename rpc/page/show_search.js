@@ -16,6 +16,7 @@ export function showSearch(section, status) {
   const part = (selector) => /** @type {HTMLElement} */ (section.querySelector(selector));
   section.hidden = false;
   part('h2').textContent = `Tuning ${model} for ${target}`;
+  part('.ended').hidden = phase !== 'done';
   const figures = [
     task ? `${phase}: ${task}` : phase,
     `${trials} of ${of} trials${failed ? `, ${failed} failed` : ''}`,
@@ -23,17 +24,27 @@ export function showSearch(section, status) {
     left === null ? '' : `${clock(left)} left`,
   ];
   part('.figures').textContent = figures.filter(Boolean).join(' · ');
-  part('polyline').setAttribute('points', pointsOf(points, Math.max(of, trials, 1)));
+  part('polyline').setAttribute('points', pointsOf(points, trials, Math.max(of, trials, 1)));
   const [from, to] = section.querySelectorAll('.axis span');
   if (from && to) [from.textContent, to.textContent] = ['0 trials', String(of)];
 }
 
 /**
- * Steps from 100% at the top: x is trials, y the time.
+ * Nothing of it is tried here any more: it is done, was interrupted, or goes on when this device joins again.
+ * @param {HTMLElement} section
+ */
+export function endSearch(section) {
+  const ended = section.querySelector('.ended');
+  if (ended instanceof HTMLElement) ended.hidden = false;
+}
+
+/**
+ * Steps from 100% at the top, as far as the present trial: x is trials, y the time.
  * @param {[number, number][]} points
+ * @param {number} trials
  * @param {number} most
  */
-function pointsOf(points, most) {
+function pointsOf(points, trials, most) {
   let y = TOP;
   const steps = [`0,${TOP}`];
   for (const [trial, gain] of points) {
@@ -42,6 +53,7 @@ function pointsOf(points, most) {
     y = Math.round(TOP + HEIGHT * (1 - Math.min(1, gain)));
     steps.push(`${x},${y}`);
   }
+  steps.push(`${((WIDTH * trials) / most).toFixed(1)},${y}`);
   return steps.join(' ');
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.command import EXAMPLE, PROGRAM, SHAPE, contents, heed_interrupts, refused, run
-from webnn_compile.cli.explained import INTERRUPTED, OUR_FAULT
+from webnn_compile.cli.explained import INTERRUPTED, OUR_FAULT, explained
 from webnn_compile.errors import InternalError
 from webnn_compile.wasm.model import WasmModel
 
@@ -48,6 +49,20 @@ def test_our_fault(error: Exception, message: str, path: Path, tmp_path: Path, m
     assert debugged.exit_code == 70
     assert "Traceback (most recent call last)" in debugged.output
     assert not (tmp_path / "out").exists()
+
+
+def test_an_interruption_that_ends_other_programs_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """Closing a browser fails where Ctrl-C has ended its driver: no fault of ours."""
+
+    def tune() -> None:
+        with explained(interrupted="interrupted"), contextlib.ExitStack() as opened:
+            opened.callback(int, "the driver has ended")
+            raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as ended:
+        tune()
+    assert ended.value.code == INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_too_little_memory(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

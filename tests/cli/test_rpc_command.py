@@ -65,11 +65,19 @@ def test_devices_are_listed(address: Address) -> None:
     assert re.search(r"phone.*none.*webgpu, wasm.*no", text)
 
 
+def test_names_of_devices_are_shown_as_they_are(address: Address) -> None:
+    with python_device(address, name="x[/b]", backends=("[red]", "wasm")):
+        result = invoke("devices", "--broker", address.page)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"x\[/b\].*\[red\], wasm", result.output)
+
+
 def test_messages(address: Address, tmp_path: Path) -> None:
     assert "the token is wrong" in refusal("devices", "--broker", f"{address.url}/#x")
-    assert "no broker answers at 127.0.0.1:9" in refusal("devices", "--broker", "http://127.0.0.1:9")
+    assert "no broker answers at 127.0.0.1:9" in refusal("devices", "--broker", "http://127.0.0.1:9/#t")
+    assert "no token for 127.0.0.1:9: give the whole address" in refusal("devices", "--broker", "http://127.0.0.1:9")
     run = ("run", "m.onnx", "--broker", address.page)
-    assert "any device was not free within 0.1 s" in refusal(*run, "--wait", "0.1")
+    assert "no device has joined: open the broker's address" in refusal(*run, "--wait", "0.1")
     assert "--input x: give NAME=FILE.npy" in refusal(*run, "--input", "x")
     assert "give a file of numpy.save" in refusal(*run, "--input", f"x={tmp_path / 'none.npy'}")
     with python_device(address):
@@ -100,7 +108,7 @@ def test_serve_until_ctrl_c(tls: bool) -> None:
             with connect(page[1], fingerprint=fingerprint[1] if fingerprint else None) as session:
                 assert session.devices() == []
             if tls:
-                with pytest.raises(RpcError, match=r"no broker answers .*certificate"):
+                with pytest.raises(RpcError, match=r"the certificate of .* cannot be verified.*WEBNN_RPC_FINGERPRINT"):
                     connect(page[1])
                 with pytest.raises(RpcError, match="another fingerprint"):
                     connect(page[1], fingerprint="00" * 32)
@@ -123,6 +131,8 @@ def test_a_broker_for_other_machines_shows_their_address(monkeypatch: pytest.Mon
     monkeypatch.setattr(socket.socket, "connect", lambda *_: None)
     monkeypatch.setattr(socket.socket, "getsockname", lambda _: ("10.1.2.3", 5))
     assert rpc_command._reachable("0.0.0.0") == "10.1.2.3"
+    assert rpc_command._with_host("http://[::]:8765/#t", "fd00::7") == "http://[fd00::7]:8765/#t"
+    assert rpc_command._with_host("https://127.0.0.1:8765/#t", "host") == "https://host:8765/#t"
 
 
 def test_models_run_and_results_are_written(address: Address, tmp_path: Path) -> None:
@@ -132,6 +142,7 @@ def test_models_run_and_results_are_written(address: Address, tmp_path: Path) ->
     path, x = tmp_path / "m.onnx", np.arange(6, dtype=np.float32).reshape(2, 3)
     onnx.save(model([node("Relu", ["x"], ["y"])], {"x": ["n", 3]}, ["y"]), path)
     np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "x64.npy", x.astype(np.float64))
 
     def answer(m: Message) -> tuple[dict[str, object], bytes]:
         match m.header["op"]:
@@ -147,6 +158,10 @@ def test_models_run_and_results_are_written(address: Address, tmp_path: Path) ->
                 return {}, b""
 
     with python_device(address, answer):
+        for wrong in ((), ("--input", f"x={tmp_path / 'x64.npy'}")):
+            refused = invoke("run", str(path), "--broker", address.page, "--shape", "x=2x3", *wrong)
+            assert refused.exit_code == 2, refused.output
+            assert "got []" in refused.output or "expected float32[2, 3], got float64[2, 3]" in refused.output
         inputs = ("--input", f"x={tmp_path / 'x.npy'}", "--out", str(tmp_path / "y.npz"), "--time", "3")
         result = invoke("run", str(path), "--broker", address.page, *inputs)
     assert result.exit_code == 0, result.output

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib.util
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,14 @@ import onnx
 import pytest
 from click.testing import CliRunner, Result
 from onnx_models import model, node, random
+from python_device import PythonDevice, python_device
+from webnn_compile.cli import tune_command
 from webnn_compile.cli.tune_command import main
+from webnn_compile.records.tuning_record import TuningRecord
+from webnn_compile.rpc import browsers
+from webnn_compile.rpc.messages import Message
+from webnn_compile.rpc.start_broker import Address, start_broker
+from webnn_compile.tune.status import Summary
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +80,21 @@ def test_records_are_shown(tuned: tuple[Path, str], tmp_path: Path) -> None:
     assert (tmp_path / "progress.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    """Not as Rich's markup, which they may look like."""
+    records = tmp_path / "r.jsonl"
+    names = "scores[head] 1x8", "scores[/head]", "a:smile:b", "two\nlines"
+    lines = (
+        TuningRecord("trial", f"kernel-{i}", "wasm", "tab[bold] [/x]", {}, kernel=name, ms=1.0, base=2.0).to_line()
+        for i, name in enumerate(names)
+    )
+    records.write_text("".join(lines))
+    result = run("show", records)
+    assert result.exit_code == 0, result.output
+    for shown in ("wasm on tab[bold] [/x]", *names[:3], "two\ufffdlines"):
+        assert shown in result.output
+
+
 def test_records_that_cannot_be_shown(tuned: tuple[Path, str], tmp_path: Path) -> None:
     records, _ = tuned
     assert "there is no record of webgl on any device" in refused("show", records, "--target", "webgl")
@@ -87,7 +111,12 @@ def test_records_that_cannot_be_shown(tuned: tuple[Path, str], tmp_path: Path) -
         (["--target", "cuda"], "'cuda' is not one of 'native', 'wasm', 'webgpu', 'webgl'"),
         ([], "Missing option '--target'"),
         (["--target", "wasm", "--device", "browser:lynx"], "give browser:chromium, browser:firefox or a device's name"),
-        (["--target", "wasm", "--device", "any", "--broker", "http://127.0.0.1:9"], "no broker answers at 127.0.0.1:9"),
+        (
+            ["--target", "wasm", "--device", "any", "--broker", "http://127.0.0.1:9/#t"],
+            "no broker answers at 127.0.0.1:9",
+        ),
+        (["--target", "wasm", "--device", "any"], "no token for 127.0.0.1:8765: give the whole address"),
+        (["--target", "wasm", "--device", "chromium"], "--device chromium: to start one, give browser:chromium"),
         (["--target", "native", "--time-budget", "soon"], "'soon' is not a time such as 90s, 10m or 1h"),
         (["--target", "native", "--trials", "0"], "0 is not in the range x>=1"),
     ],
@@ -107,6 +136,63 @@ def test_a_missing_model_and_extra(path: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(importlib.util, "find_spec", without)
     said = refused(path, "--target", "wasm", "--records", tmp_path / "r")
     assert "webnn-tune needs playwright: pip install 'webnn-compile[tune]'" in said
+
+
+@pytest.mark.parametrize(
+    ("executable", "message"),
+    [("/nonexistent", "CHROMIUM=/nonexistent: there is no such program"), ("/bin/false", "it does not start: ")],
+)
+def test_a_browser_that_does_not_start(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executable: str, message: str
+) -> None:
+    monkeypatch.setenv("CHROMIUM", executable)
+    said = refused(path, "--target", "wasm", "--records", tmp_path / "r")
+    assert f"error: --device browser:chromium: {message}" in said
+
+
+def test_a_browser_that_lacks_the_target(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the only device of its broker: nothing is waited for."""
+
+    class Tab:
+        def new_page(self) -> Tab:
+            return self
+
+        def goto(self, page: str) -> None:
+            url, _, token = page.partition("/#")
+            self.device = PythonDevice(Address(url, token), name="Firefox 140")
+
+    @contextlib.contextmanager
+    def launch(*_: object, **__: object) -> Iterator[Tab]:
+        tab = Tab()
+        yield tab
+        tab.device.close()
+
+    monkeypatch.setattr(browsers, "launch", launch)
+    monkeypatch.setattr("playwright.sync_api.sync_playwright", contextlib.nullcontext)
+    said = refused(path, "--target", "webgpu", "--device", "browser:firefox", "--records", tmp_path / "r")
+    assert "--device browser:firefox: Firefox 140 has no webgpu, only wasm" in said
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.3, True), (0.05, False)])
+def test_a_disturbed_or_exhausted_search_says_so(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, said: bool
+) -> None:
+    monkeypatch.setattr(tune_command, "tune", lambda *_: Summary((), None, 1, 9, 0, share, exhausted=said))
+    result = run(path, "--target", "native", "--records", tmp_path / "r", "--processes", 0)
+    assert ("30% of the measurements were disturbed" in result.output) == said
+    assert ("No other schedule is worth a trial." in result.output) == said
+
+
+def test_what_a_device_cannot_run_is_no_lost_device(path: Path, tmp_path: Path) -> None:
+    def answer(message: Message) -> tuple[dict[str, Any], bytes]:
+        failure = {"kind": "device", "message": "a buffer of 9 GB is above its limit"}
+        return ({"error": failure} if message.header["op"] == "load" else {}), b""
+
+    with start_broker() as address, python_device(address, answer):
+        options = "--device", "python", "--broker", address.page, "--records", tmp_path / "r", "--processes", 0
+        said = refused(path, "--target", "wasm", *options)
+    assert "the device cannot run the model: a buffer of 9 GB is above its limit; all measurements" in said
+    assert "lost" not in said
 
 
 def test_a_full_disk_is_one_message(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

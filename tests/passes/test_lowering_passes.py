@@ -8,6 +8,7 @@ from constructs import CONSTRUCTS
 from device_constructs import DEVICE_CONSTRUCTS
 from kernel_checks import assert_same, random_array, run_kernel
 from nests import matrix_product
+from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, Pass
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.nodes import Buffer, Const, For, Kernel, Load, LoopKind, Seq, Store, Var
@@ -19,7 +20,6 @@ from webnn_compile.passes.share_nodes import share_nodes
 from webnn_compile.passes.unroll_loops import unroll_loops
 from webnn_compile.passes.vectorize_loops import vectorize_loops
 from webnn_compile.pipeline.compile_for import LOWERING_PASSES, RELAXED_PASSES
-from webnn_compile.wgsl.lower import SUBGROUP_PASSES, WGSL_PASSES, Pass
 
 X, Y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
 V = Var("v", 4)
@@ -40,7 +40,7 @@ def test_every_pass_keeps_the_meaning(construct: str) -> None:
 
 
 @pytest.mark.parametrize("construct", DEVICE_CONSTRUCTS)
-@pytest.mark.parametrize("passes", [WGSL_PASSES, SUBGROUP_PASSES], ids=["tree", "subgroups"])
+@pytest.mark.parametrize("passes", [TREE_PASSES, SUBGROUP_PASSES], ids=["tree", "subgroups"])
 def test_a_pass_that_changes_nothing_returns_the_same_object(construct: str, passes: tuple[Pass, ...]) -> None:
     unchanged(DEVICE_CONSTRUCTS[construct](), passes)
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import inputs_for, run_kernel
 from nests import biased_product, pointwise
-from run_wgsl import run_on_device
+from run_lowered import run_lowered
+from webnn_compile.compute.lower import lower
 from webnn_compile.dtypes import F16, F32
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.ir.printer import print_kernel
@@ -16,7 +17,6 @@ from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.passes.store_halves import LARGEST, load_wide, saturate_halves, store_halves
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.target import WEBGPU
-from webnn_compile.wgsl.lower import lower
 
 
 @settings(max_examples=10)
@@ -72,7 +72,7 @@ def test_a_device_saturates() -> None:
     x = np.array([1e30, -1e30, 3e5, np.inf, 1, -1, -np.inf, 0], np.float32)
     kernel = schedule_simt(load_wide(copy_of_halves())[0], WEBGPU)
     lowered = lower(store_halves(kernel, {kernel.params[-1]}))
-    (got,) = run_on_device(lowered, [x, np.zeros(8, np.float16)])
+    (got,) = run_lowered("webgpu", lowered, [x, np.zeros(8, np.float16)])
     (want,) = run_kernel(saturate_halves(copy_of_halves()), [x])
     np.testing.assert_array_equal(got, want)
     assert np.isfinite(got).tolist() == np.isfinite(x).tolist()

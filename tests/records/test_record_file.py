@@ -36,7 +36,11 @@ def write(path: Path, *records: TuningRecord) -> None:
     [
         record(ms=1.5, base=3.0, model="m", kernel="conv", launches=4),
         record(
-            kind="chosen", ms=1.0, base=2.0, whole=0.75, choices={"tile": [4, 2], "staged": False, "winograd": None}
+            kind="chosen",
+            ms=1.0,
+            base=2.0,
+            whole=0.75,
+            choices={"tile": (4, (2, 1)), "staged": False, "winograd": None},
         ),
         record(failure="wrong", message='errs by "1"\nor more', choices={}),
         record(space=VERSION + 1),
@@ -106,6 +110,10 @@ def test_a_full_disk_keeps_what_was_written(tmp_path: Path, monkeypatch: pytest.
         '{"record":1}',
         record().to_line().replace('"trial"', '"guess"'),
         record(ms=1.0).to_line().replace("1.0", '"1"'),
+        record(ms=1.0).to_line().replace("1.0", "Infinity"),
+        record(ms=1.0).to_line().replace("1.0", "true"),
+        record(launches=4).to_line().replace("4", "-4"),
+        record().to_line().replace('{"rows":2}', '{"rows":' + "[" * 5000 + "]" * 5000 + "}"),
         record().to_line().replace('{"rows":2}', "[]"),
         record(failure="wrong").to_line().replace("wrong", "odd"),
         record().to_line().replace('"key"', '"keys"'),

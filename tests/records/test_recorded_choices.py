@@ -82,6 +82,14 @@ def test_devices_count_by_the_geometric_mean() -> None:
     assert chosen(*both, *unmeasured) == {"rows": 8}
 
 
+@pytest.mark.parametrize("failure", ["wrong", "lost", "timeout", "limits"])
+def test_what_failed_on_one_device_is_chosen_for_none(failure: str) -> None:
+    won = [record({"rows": 2}, 0.5, "A"), record({"rows": 4}, 0.9, "A")]
+    failed = record({"rows": 2}, None, "B", kind="trial", failure=failure)
+    assert chosen(*won, failed) == {"rows": 4}
+    assert chosen(*won, failed, device="A") == {"rows": 2}
+
+
 def test_a_refused_record_is_not_taken_again() -> None:
     recorded = choose_from_records([record({"rows": 999}, 0.5)], "wasm")
     choices = recorded.kernels(product()[0])
@@ -101,5 +109,5 @@ def test_what_is_missing_and_outdated() -> None:
     recorded.kernels(product()[0])
     assert [b.kernel for b in recorded.missing("m.onnx")] == ["conv"]
     assert recorded.missing("other.onnx") == []
-    assert recorded.outdated == 1
+    assert recorded.outdated == ("matmul",)
     assert recorded.estimate() == 0.5

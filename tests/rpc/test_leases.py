@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine
 from typing import Any
 
@@ -89,6 +90,28 @@ def test_a_wait_that_ends() -> None:
         cancelled.cancel()
         await settle()
         assert world.join("phone").lease is None
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("ends", ["in time", "by its timeout", "cancelled"])
+def test_a_lease_that_is_granted_as_its_request_ends(ends: str) -> None:
+    """It is the client's, or the device is free again."""
+
+    async def scenario() -> None:
+        world = World()
+        device = world.join("tab")
+        first = await world.leases.lease("a", ANY, None, None)
+        second = world.request("b", timeout=0.01)
+        await settle()
+        if ends == "by its timeout":
+            time.sleep(0.02)  # both are due when the loop goes on
+        world.leases.release(first)
+        if ends == "cancelled":
+            second.cancel()
+        got = (await asyncio.gather(second, return_exceptions=True))[0]
+        assert device.lease is (got if isinstance(got, Lease) else None)
+        assert isinstance(got, Lease) == (ends != "cancelled")
 
     run(scenario())
 

@@ -42,8 +42,12 @@ def test_messages_of_interleaved_frames_arrive(
 
 
 def frame(header: object, payload: bytes = b"") -> bytes:
-    text = json.dumps(header).encode()
-    return len(text).to_bytes(4, "little") + text + payload
+    return text(json.dumps(header), payload)
+
+
+def text(header: str, payload: bytes = b"") -> bytes:
+    data = header.encode()
+    return len(data).to_bytes(4, "little") + data + payload
 
 
 LATER = join_frame({"id": 1, "bytes": 10}, b"12345")
@@ -57,6 +61,10 @@ LATER = join_frame({"id": 1, "bytes": 10}, b"12345")
         ([b"\xff\xff\xff\xff{}"], "a header of 4294967295 bytes in a frame of 6"),
         ([(LARGEST_HEADER + 1).to_bytes(4, "little") + bytes(LARGEST_HEADER + 1)], "a header of"),
         ([b"\x02\0\0\0{]"], "no JSON: JSONDecodeError"),
+        ([text('{"id": NaN}')], "no JSON: ValueError"),
+        ([text('{"id": [-Infinity]}')], "no JSON: ValueError"),
+        ([text('{"id": 1e400}')], "no JSON: ValueError"),
+        ([text('{"id": "\\ud800"}')], "no JSON: UnicodeEncodeError"),
         ([b"\x02\0\0\0\xff\xff"], "no JSON: UnicodeDecodeError"),
         ([(40_000).to_bytes(4, "little") + b"[" * 40_000], "no JSON: RecursionError"),
         ([frame([1])], "no JSON object"),
@@ -81,10 +89,26 @@ def test_what_is_no_message_is_refused(frames: list[object], reason: str) -> Non
         assembler.feed(frames[-1])
 
 
+def test_text_of_all_planes_arrives() -> None:
+    for header in ('{"s": "\\ud83d\\ude00"}', '{"s": "\U0001f600"}'):
+        message = Assembler().feed(text(header))
+        assert message is not None
+        assert message.header == {"s": "\U0001f600"}
+
+
+def test_an_error_stands_for_the_rest_of_its_message() -> None:
+    assembler = Assembler()
+    for _ in range(MOST_OPEN + 1):
+        assert assembler.feed(LATER) is None
+        assert assembler.feed(frame({"id": 1, "error": {}})) is not None
+    with pytest.raises(ProtocolError, match="has not begun"):
+        assembler.feed(frame({"id": 1, "at": 5}, b"1"))
+
+
 def test_a_message_takes_no_memory_before_it_arrives() -> None:
     assembler = Assembler()
     assert assembler.feed(frame({"id": 1, "bytes": 2**30}, b"1")) is None
-    assert sum(len(data) for _, _, data in assembler._open.values()) == 1
+    assert [len(data) for _, data in assembler._incomplete] == [1]
 
 
 @pytest.mark.parametrize("dtype", sorted(DTYPES))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import assert_same, inputs_for, run_kernel
 from nests import Nest, biased_product, matrix_product, padded_sum, pointwise
+from webnn_compile.compute.lower import TREE_PASSES
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.lanes import Ramp
@@ -16,7 +17,6 @@ from webnn_compile.ir.rewrite import loads, walk
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import extend, overlap, spread
 from webnn_compile.target import WEBGPU, GpuTarget
-from webnn_compile.wgsl.lower import WGSL_PASSES
 
 REASSOCIATED = 1e-5
 SIZES = st.integers(1, 14)
@@ -29,7 +29,7 @@ def check(nest: Nest, target: GpuTarget = WEBGPU) -> Kernel:
     inputs = inputs_for(nest.kernel)
     want = run_kernel(nest.kernel, inputs)
     lowered = scheduled
-    for run in WGSL_PASSES:
+    for run in TREE_PASSES:
         lowered = run(lowered)
     got = run_kernel(lowered, inputs)
     for a, b in zip(want, got, strict=True):
@@ -148,7 +148,7 @@ def test_shared_memory_is_for_products_that_keep_a_device_busy() -> None:
 def test_products_of_several_panels_are_in_vectors() -> None:
     """Columns beyond one panel: an invocation still reads whole vectors of the weights."""
     lowered = schedule_simt(matrix_product(8, 256, 4).kernel, GpuTarget("t", minimum_occupancy=1))
-    for run in WGSL_PASSES:
+    for run in TREE_PASSES:
         lowered = run(lowered)
     weights = [x for x in loads(lowered.body) if x.buffer is lowered.params[1]]
     assert weights

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import assert_close, assert_same, inputs_for, run_kernel
 from nests import Nest, sum_of_columns, sum_of_rows
+from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, lower
 from webnn_compile.dtypes import F32, I32
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.all_reduce import AllReduce, Among
@@ -25,7 +26,6 @@ from webnn_compile.passes.reduce_by_tree import reduce_by_tree
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.target import WEBGPU, GpuTarget
 from webnn_compile.wgsl import WebGpu
-from webnn_compile.wgsl.lower import SUBGROUP_PASSES, WGSL_PASSES, lower
 
 SHORT = GpuTarget("short", long_reduction=2)
 REASSOCIATED = 1e-5
@@ -46,7 +46,7 @@ def check(nest: Nest, target: GpuTarget = SHORT, tolerance: float = REASSOCIATED
     assert_same(nest.kernel, scheduled, "schedule_simt", tolerance)
     inputs = inputs_for(nest.kernel)
     want = run_kernel(nest.kernel, inputs)
-    ways = [(WGSL_PASSES, SUBGROUPS["32"]), *((SUBGROUP_PASSES, s) for s in SUBGROUPS.values())]
+    ways = [(TREE_PASSES, SUBGROUPS["32"]), *((SUBGROUP_PASSES, s) for s in SUBGROUPS.values())]
     for passes, subgroups in ways:
         got = run_kernel(lower(scheduled, passes), inputs, subgroups)
         assert_close(want, [b.reshape(a.shape) for a, b in zip(want, got, strict=True)], tolerance)
@@ -100,7 +100,7 @@ def test_infinities_and_nan_are_what_they_were(op: str) -> None:
     x[3] = -np.inf
     (want,) = run_kernel(nest.kernel, [x])
     scheduled = schedule_simt(nest.kernel, WEBGPU)
-    for passes in (WGSL_PASSES, SUBGROUP_PASSES):
+    for passes in (TREE_PASSES, SUBGROUP_PASSES):
         (got,) = run_kernel(lower(scheduled, passes), [x])
         np.testing.assert_allclose(got, want, rtol=REASSOCIATED)
 
@@ -115,7 +115,7 @@ def test_barriers() -> None:
     """What either way costs."""
     for length, steps in ((255, 1), (256, 2), (4096, 2)):
         scheduled = schedule_simt(sum_of_rows(2, length).kernel, WEBGPU)
-        for passes, barriers, operations in ((WGSL_PASSES, steps, 0), (SUBGROUP_PASSES, 1, 4)):
+        for passes, barriers, operations in ((TREE_PASSES, steps, 0), (SUBGROUP_PASSES, 1, 4)):
             nodes = list(walk(lower(scheduled, passes).body))
             assert sum(isinstance(n, Barrier) for n in nodes) == barriers
             assert sum(isinstance(n, AllReduce) for n in nodes) == operations

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from webnn_compile.tune.device import DeviceError
 from webnn_compile.tune.measure import MOST_ROUNDS, Measured, measure_trial
 
 Times = Callable[[int], Sequence[float]]
@@ -39,7 +40,7 @@ class Scripted:
 
 
 def ratios(model: Scripted, clock: float = 0.005) -> dict[int, float]:
-    found = measure_trial(model, {}, lambda _: {}, clock)
+    found = measure_trial(model, {}, lambda _: {}, clock).outcomes
     assert all(isinstance(m, Measured) for m in found.values())
     return {i: m.ratio for i, m in found.items() if isinstance(m, Measured)}
 
@@ -52,15 +53,31 @@ def test_drift_does_not_decide() -> None:
 
 def test_disturbed_rounds_say_nothing() -> None:
     """In every third round another program takes the machine while the default runs."""
-    found = ratios(Scripted(lambda call: [3.0 if call % 3 == 2 else 1.0, 0.95, 1.2]))
-    assert found == pytest.approx({0: 1.0, 1: 0.95, 2: 1.2})
+    disturbed = Scripted(lambda call: [3.0 if call % 3 == 2 else 1.0, 0.95, 1.2])
+    assert ratios(disturbed) == pytest.approx({0: 1.0, 1: 0.95, 2: 1.2})
+    trial = measure_trial(disturbed, {}, lambda _: {}, 0.005)
+    assert 0 < trial.disturbed < trial.rounds
+
+
+def test_on_a_machine_that_is_always_disturbed_all_rounds_count() -> None:
+    """The default was undisturbed once only: its ratio of that round would decide alone."""
+    found = ratios(Scripted(lambda call: [1.0, 0.5] if call == 3 else [2.0, 1.8]))
+    assert found == pytest.approx({0: 1.0, 1: 0.9})
 
 
 def test_a_coarse_clock_is_read_less_often() -> None:
     """Kernels of 50 us by a clock of 100 us: launches together take a hundred times its resolution."""
     model = Scripted(lambda _: [0.05, 0.04], clock=0.1)
     assert ratios(model, clock=0.1)[1] == pytest.approx(0.8, rel=0.02)
-    assert min(model.repeats[2:]) * 0.04 >= 100 * 0.1
+    assert model.repeats[-1] * 0.04 >= 100 * 0.1
+
+
+def test_launches_that_the_clock_does_not_show() -> None:
+    """Of 4 us, which a clock of 100 us shows as nothing."""
+    model = Scripted(lambda _: [0.004, 0.003], clock=0.1)
+    assert ratios(model, clock=0.1)[1] == pytest.approx(0.75, rel=0.05)
+    with pytest.raises(DeviceError, match="clock shows no time for 2000 launches"):
+        ratios(Scripted(lambda _: [0.0, 0.0]))
 
 
 def test_long_kernels_run_once_in_a_round() -> None:
@@ -79,6 +96,6 @@ def test_rounds_go_on_while_contenders_are_not_told_apart() -> None:
 
 
 def test_wrong_results_have_no_time() -> None:
-    found = measure_trial(Scripted(lambda _: [1.0, 0.1]), {}, lambda _: {1: "y errs by 2"}, 0.005)
+    found = measure_trial(Scripted(lambda _: [1.0, 0.1]), {}, lambda _: {1: "y errs by 2"}, 0.005).outcomes
     assert found[1] == ("wrong", "y errs by 2")
     assert isinstance(found[0], Measured)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from webnn_compile.choices import Choices
 from webnn_compile.errors import ScheduleError
+from webnn_compile.records.tuning_record import TuningRecord, parse_line
 from webnn_compile.tune.cost_model import FEWEST, predict
 from webnn_compile.tune.propose import History, name_of, propose
 from webnn_compile.tune.walk import Path, Walk, first, last
@@ -56,6 +57,16 @@ def test_a_walk_from_the_worst_options() -> None:
     assert small(walk) == "3 False"
     found = propose(small, History(pick=last), 2, Random(0))
     assert [path for path, _ in found.candidates] == [{"a": 3, "c": False}, {"a": 2, "c": False}]
+
+
+def test_a_walk_by_a_record_of_a_file() -> None:
+    """JSON has no tuples; options are."""
+    made = TuningRecord("chosen", "k", "wasm", "d", {"tile": (4, 2), "winograd": (2, 2)}, ms=1.0, base=2.0)
+    read = parse_line(made.to_line())
+    assert read is not None
+    walk = Walk(read.choices, first)
+    assert walk.choose("tile", [(8, 1), (4, 2)]) == (4, 2)
+    assert walk.choose("winograd", [None, (2, 2)]) == (2, 2)
 
 
 def test_fixed_decisions_are_the_default_ones_and_in_no_record() -> None:

@@ -13,16 +13,21 @@ from onnx_models import model, node, random
 from webnn_compile.build.device_target import DeviceTarget
 from webnn_compile.build.options import Options
 from webnn_compile.build.targets import TARGETS
-from webnn_compile.choices import Replay
+from webnn_compile.choices import DEFAULT, Replay
+from webnn_compile.dtypes import I32
+from webnn_compile.errors import ScheduleError
+from webnn_compile.ir.nodes import Buffer
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.records.keys import key_of_kernel
+from webnn_compile.tune import build_trial as build_module
+from webnn_compile.tune import probe as probe_module
 from webnn_compile.tune.build_trial import TrialChoices, TrialJob, build_trial, place_as
 from webnn_compile.tune.measure import check_results
 from webnn_compile.tune.native_program import NativeProgram
 from webnn_compile.tune.probe import probe
 from webnn_compile.tune.problem import KernelTask, Problem
 from webnn_compile.tune.propose import History, propose
-from webnn_compile.tune.session import inputs_of, reference_of
+from webnn_compile.tune.session import _random, inputs_of, reference_of
 from webnn_compile.tune.trial_model import WARMUP, is_measured, piece_of, trial_model
 
 TARGETS_TUNED = ("native", "webgpu", "webgl")
@@ -125,8 +130,35 @@ def test_wrong_results_are_noticed() -> None:
     reference = {"y": np.array([1.0, -2.0, 3.0], np.float32)}
     results = {"0_y": reference["y"], "1_y": reference["y"] * 1.01, "2_y": np.full(3, np.nan, np.float32)}
     wrong = check_results(results | {"3_other": np.zeros(1, np.float32)}, reference, 1e-4)
-    assert set(wrong) == {1, 2}
+    assert set(wrong) == {1, 2, 3}
     assert wrong[1].startswith("y errs by 0.01")
+
+
+def test_results_of_which_nothing_is_known_are_wrong() -> None:
+    results = {"c0_y": np.ones(3), "c0_t": np.ones(3), "c1_t": np.ones(3)}
+    named = {name.removeprefix("c"): value for name, value in results.items()}
+    assert check_results(named, {"y": np.ones(3)}, 1e-4) == {1: "none of its results has a reference"}
+
+
+def test_inputs_of_integers_are_never_zeros_alone() -> None:
+    made = Buffer("at", (3,), I32, values=(0, 1))
+    assert all(_random(made, np.random.default_rng(seed)).any() for seed in range(50))
+
+
+def test_a_fault_of_the_compiler_is_that_of_a_candidate(path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(path, "native", Options())
+    task = problem.kernel_tasks(problem.lower()[0])[0]
+
+    def fail(*_: object) -> None:
+        raise KeyError("planted")
+
+    monkeypatch.setattr(probe_module, "schedule_cpu", fail)
+    with pytest.raises(ScheduleError, match="a fault of webnn-compile: KeyError: 'planted'"):
+        probe("native", Options(), task.naive, task.placements, DEFAULT)
+    monkeypatch.setattr(build_module, "_build", fail)
+    job = TrialJob("native", trial_model([task.piece] * 2, fill_halo=False), ({}, {"rows": 1}), Options())
+    kind, message = build_trial(job).failures[1]
+    assert (kind, message) == ("build", "a fault of webnn-compile: KeyError: 'planted'")
 
 
 def test_the_first_piece_is_launched_before_it_is_measured(path: Any) -> None:

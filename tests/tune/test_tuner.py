@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,10 +19,12 @@ from webnn_compile.records.record_file import RecordWriter, read_records
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune import tuner
 from webnn_compile.tune.build_trial import TrialChoices
-from webnn_compile.tune.device import DeviceError
+from webnn_compile.tune.device import DeviceError, DeviceGone
 from webnn_compile.tune.executors import SerialExecutor, open_executor
 from webnn_compile.tune.native_program import NativeDevice, NativeProgram
 from webnn_compile.tune.problem import Problem
+from webnn_compile.tune.search_job import find_candidates
+from webnn_compile.tune.search_job import search as build_and_search
 from webnn_compile.tune.status import Settings, Status, Summary
 from webnn_compile.tune.tuner import tune
 
@@ -44,6 +49,7 @@ def search(
     device: Any = None,
     write: Callable[[TuningRecord], None] | None = None,
     observe: Callable[[Status], None] = lambda _: None,
+    executor: Executor | None = None,
 ) -> Summary:
     problem = Problem(path, "native", Options())
     known = read_records([records]).records if records.exists() else ()
@@ -51,8 +57,8 @@ def search(
     try:
         return tune(
             problem,
-            device or NativeDevice(1, problem.cache),
-            SerialExecutor(),
+            device or NativeDevice(problem.cache),
+            executor or SerialExecutor(),
             Settings(trials=trials, batch=3),
             write or writer.append,
             known,
@@ -131,7 +137,7 @@ class Faulty:
 def test_the_candidate_at_fault_is_found(path: Path, tmp_path: Path, kind: str, failure: str) -> None:
     """Candidates are loaded together; one that hangs or loses the device spoils no other's measurement."""
     problem = Problem(path, "native", Options())
-    device = Faulty(NativeDevice(1, problem.cache), lambda p: p.get("rows") in (1, 2), kind)
+    device = Faulty(NativeDevice(problem.cache), lambda p: p.get("rows") in (1, 2), kind)
     search(path, tmp_path / "r", 14, device)
     trials = trials_of(tmp_path / "r")
     assert device.failed
@@ -139,6 +145,51 @@ def test_the_candidate_at_fault_is_found(path: Path, tmp_path: Path, kind: str, 
     for r in trials:
         assert (r.failure == failure) == (r.choices.get("rows") in (1, 2)), r
     assert all(r.ratio for r in trials if not r.failure)
+
+
+class Dying(SerialExecutor):
+    """Its process dies of building some candidates, alone or beside others, and is started again."""
+
+    def __init__(self, dies: Callable[[Any], bool]) -> None:
+        self._dies = dies
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        job = args[0]
+        paths = find_candidates(job).paths if fn is build_and_search else args[1] if len(args) > 1 else ()
+        if not any(map(self._dies, paths)):
+            return super().submit(fn, *args, **kwargs)
+        failed: Future[Any] = Future()
+        failed.set_exception(BrokenProcessPool())
+        return failed
+
+
+def test_a_process_that_dies_is_one_candidates_failure(path: Path, tmp_path: Path) -> None:
+    executor = Dying(lambda p: p.get("rows") in (1, 2))
+    search(path, tmp_path / "r", 14, executor=executor)
+    trials = trials_of(tmp_path / "r")
+    assert any(r.failure for r in trials)
+    for r in trials:
+        assert (r.failure == "build") == (r.choices.get("rows") in (1, 2)), r
+        assert (r.message == "the process that built it ended") == (r.failure == "build")
+
+
+def test_processes_are_started_again() -> None:
+    with open_executor(1) as executor:
+        with pytest.raises(BrokenProcessPool):
+            executor.submit(os._exit, 1).result(60)
+        assert executor.submit(len, "abc").result(60) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [(Options(threads=2), "faulty, 2 threads"), (Options(gpu_tiles="shared"), "faulty, shared tiles")],
+)
+def test_records_say_what_decides_times_besides_the_device(path: Path, options: Options, name: str) -> None:
+    problem = Problem(path, "native", options)
+    made: list[TuningRecord] = []
+    device = Faulty(NativeDevice(problem.cache), lambda _: False, "lost")
+    tune(problem, device, SerialExecutor(), Settings(trials=2, batch=1), made.append)
+    assert {r.device for r in made} == {name}
 
 
 def test_a_device_that_is_lost_for_good_ends_the_search(path: Path, tmp_path: Path) -> None:
@@ -149,7 +200,49 @@ def test_a_device_that_is_lost_for_good_ends_the_search(path: Path, tmp_path: Pa
             raise DeviceError("lost", "the tab is closed")
 
     with pytest.raises(DeviceError, match="the tab is closed"):
-        search(path, tmp_path / "r", 4, Gone(NativeDevice(1, problem.cache), lambda _: True, "lost"))
+        search(path, tmp_path / "r", 4, Gone(NativeDevice(problem.cache), lambda _: True, "lost"))
+
+
+def test_a_candidate_is_not_at_fault_for_a_reload(path: Path, tmp_path: Path) -> None:
+    """The tab is lost while one candidate is measured, and comes back; it is measured then."""
+    problem = Problem(path, "native", Options())
+    device = Faulty(NativeDevice(problem.cache), lambda p: bool(p) and device.failed < 1, "lost")
+    made: list[TuningRecord] = []
+    tune(problem, device, SerialExecutor(), Settings(trials=3, batch=1), made.append)
+    assert device.failed == 1
+    assert [r.failure for r in made if r.kind == "trial" and r.failure != "illegal"] == [None] * 3
+
+
+@pytest.mark.parametrize("kind", ["lost", "timeout"])
+def test_whole_models_are_measured_again_after_a_loss(path: Path, tmp_path: Path, kind: str) -> None:
+    """A tab that is reloaded while the model by default is measured, and comes back."""
+    error = DeviceError(kind, "reloaded")
+    twice = losing(path, error, 2)
+    assert search(path, tmp_path / "r", 3, twice).trials == 3
+    assert twice.lost == 2
+    for device, loads in ((losing(path, error, 3), 3), (losing(path, DeviceGone("reloaded"), 9), 1)):
+        with pytest.raises(DeviceError, match="reloaded"):
+            search(path, tmp_path / "ended", 3, device)
+        assert device.lost == loads
+
+
+class Losing(Faulty):
+    """A device that fails so many times to load a whole model."""
+
+    def __init__(self, inner: NativeDevice, error: DeviceError, times: int) -> None:
+        super().__init__(inner, lambda _: False, "lost")
+        self._error, self._times = error, times
+        self.lost = 0
+
+    def load(self, made: Any, *, deadline: float = 0) -> Any:
+        if not isinstance(made.choices, TrialChoices) and self.lost < self._times:
+            self.lost += 1
+            raise self._error
+        return super().load(made, deadline=deadline)
+
+
+def losing(path: Path, error: DeviceError, times: int) -> Losing:
+    return Losing(NativeDevice(Problem(path, "native", Options()).cache), error, times)
 
 
 def test_a_full_disk_ends_the_search(path: Path, tmp_path: Path) -> None:
@@ -164,7 +257,7 @@ def test_builds_in_processes(path: Path, tmp_path: Path) -> None:
     problem = Problem(path, "native", Options())
     writer = RecordWriter(tmp_path / "r")
     with open_executor(1) as executor:
-        found = tune(problem, NativeDevice(1, problem.cache), executor, Settings(trials=4, batch=2), writer.append)
+        found = tune(problem, NativeDevice(problem.cache), executor, Settings(trials=4, batch=2), writer.append)
     writer.close()
     assert found.trials == len(trials_of(tmp_path / "r")) == 4
 
@@ -177,7 +270,7 @@ def test_what_other_devices_chose_is_tried_first(path: Path, tmp_path: Path) -> 
     known = [other]
     problem = Problem(path, "native", Options())
     made: list[TuningRecord] = []
-    tune(problem, NativeDevice(1, problem.cache), SerialExecutor(), Settings(trials=2, batch=1), made.append, known)
+    tune(problem, NativeDevice(problem.cache), SerialExecutor(), Settings(trials=2, batch=1), made.append, known)
     assert first.candidate in {r.candidate for r in made}
 
 
@@ -186,9 +279,12 @@ def test_finalists_are_compared_in_the_whole_model(monkeypatch: pytest.MonkeyPat
     in_place = {"a": {1: 1.2, 2: 0.9, 3: 0.8}, "b": {1: 0.995}, "c": {1: 0.7, 2: 0.9}}
     groups = {"a": (0, 3), "b": (1,), "c": (2,)}
     compared: list[int] = []
+    most, refused = 9, ()
 
     def interleave(_: object, models: list[tuple[str, dict[str, dict[str, int]]]], rounds: int) -> list[Any]:
         compared.append(len(models))
+        if len(models) > most or any(c.get("c", {}).get("rank") in refused for _, c in models):
+            raise DeviceError("device", "out of memory")
         times = [
             {
                 g: in_place[key][chosen[key]["rank"]] if key in chosen else 1.0
@@ -213,3 +309,9 @@ def test_finalists_are_compared_in_the_whole_model(monkeypatch: pytest.MonkeyPat
     assert {key: (r.choices["rank"], r.ms) for key, r in best.items()} == {"a": (3, 1.6), "c": (1, 1.4)}
     assert compared == [4]
     assert tuner._best_in_place(session, "lowered", {}) == {}  # type: ignore[arg-type]
+    most = 2  # the device has no room for more: each beside the default
+    assert tuner._best_in_place(session, "lowered", found) == best  # type: ignore[arg-type]
+    assert compared[1:] == [4, 2, 2, 2]
+    refused = (1,)  # it cannot run the best ones of all
+    again = tuner._best_in_place(session, "lowered", found)  # type: ignore[arg-type]
+    assert {key: r.choices["rank"] for key, r in again.items()} == {"a": 3, "c": 2}

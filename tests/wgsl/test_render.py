@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from device_constructs import DEVICE_CONSTRUCTS
-from kernel_checks import Array, inputs_for, laid_out, poison, run_kernel, taken_out
-from run_wgsl import run_on_device
+from kernel_checks import Array, inputs_for, run_kernel
+from run_lowered import results_on
 from test_golden import GOLDEN, compare
+from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, lower
 from webnn_compile.wgsl import render
-from webnn_compile.wgsl.lower import SUBGROUP_PASSES, WGSL_PASSES, lower
 
 
 @pytest.mark.parametrize("construct", DEVICE_CONSTRUCTS)
@@ -35,7 +35,7 @@ def test_every_pass_keeps_the_meaning(construct: str) -> None:
     kernel = DEVICE_CONSTRUCTS[construct]()
     inputs = inputs_for(kernel)
     want = run_kernel(kernel, inputs)
-    for run in WGSL_PASSES:
+    for run in TREE_PASSES:
         kernel = run(kernel)
         assert_near(run_kernel(kernel, inputs), want)
 
@@ -43,13 +43,8 @@ def test_every_pass_keeps_the_meaning(construct: str) -> None:
 @pytest.mark.parametrize("construct", DEVICE_CONSTRUCTS)
 def test_a_device_computes_the_same(construct: str) -> None:
     kernel = DEVICE_CONSTRUCTS[construct]()
-    inputs = inputs_for(kernel)
-    count = len(inputs)
-    arrays = [laid_out(b, a) for b, a in zip(kernel.params, inputs, strict=False)]
-    arrays += [np.full(b.shape, poison(b.dtype), b.dtype.numpy) for b in kernel.params[count:]]
-    results = run_on_device(lower(kernel), arrays)
-    got = [taken_out(b, a) for b, a in zip(kernel.params[count:], results, strict=True)]
-    assert_near(got, run_kernel(kernel, inputs))
+    got = results_on("webgpu", kernel)
+    assert_near(got, run_kernel(kernel, inputs_for(kernel)))
 
 
 def assert_near(got: list[Array], want: list[Array]) -> None:

@@ -11,12 +11,13 @@ from drivers import need_driver
 from kernel_checks import inputs_for, laid_out, taken_out
 from nests import biased_product
 from onnx_models import model, node, random
-from run_wgsl import run_on_device
+from run_lowered import run_lowered
 from tint import assert_valid
 from webnn_compile.build.build_device import DeviceBuild
 from webnn_compile.build.options import Options
 from webnn_compile.build.targets import TARGETS
 from webnn_compile.build.work import Work
+from webnn_compile.compute.lower import lower
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
@@ -26,7 +27,6 @@ from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.system.cache import Cache
 from webnn_compile.target import GpuTarget
 from webnn_compile.wgsl import WebGpu, render
-from webnn_compile.wgsl.lower import lower
 
 STAGED = GpuTarget("staged", minimum_occupancy=1, shared_tiles=True)
 
@@ -42,7 +42,7 @@ def test_product(rows: int, columns: int, depth: int) -> None:
     a, b, bias = inputs_for(naive)
     arrays = [laid_out(p, x) for p, x in zip(kernel.params, (a, b, bias), strict=False)]
     out = np.full(kernel.params[-1].shape, np.nan, np.float32)
-    (result,) = run_on_device(lowered, [*arrays, out])
+    (result,) = run_lowered("webgpu", lowered, [*arrays, out])
     want = np.maximum(a.astype(np.float64) @ b + bias, 0)
     np.testing.assert_allclose(taken_out(kernel.params[-1], result), want, atol=1e-5 * np.abs(want).max())
 

@@ -14,7 +14,7 @@ arithmetic on indices that does not change in a loop is computed before that loo
 store may change what they read.
 """
 
-from .dialect import ATOM, PRODUCT, SUM, Dialect, Text
+from .dialect import ATOM, LOWEST, PRODUCT, SUM, Dialect, Text
 from .write import Writer
 
-__all__ = ["ATOM", "PRODUCT", "SUM", "Dialect", "Text", "Writer"]
+__all__ = ["ATOM", "LOWEST", "PRODUCT", "SUM", "Dialect", "Text", "Writer"]

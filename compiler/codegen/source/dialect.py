@@ -42,17 +42,17 @@ class Dialect(ABC):
     def name_value(self, name: str, dtype: DType, lanes: int, value: str) -> str:
         """A statement that gives a value a name for good."""
 
-    @abstractmethod
     def declare(self, name: str, dtype: DType, lanes: int, value: str | None) -> str:
         """A statement that declares a variable, with its first value if there is one."""
+        return f"{self.type_name(dtype, lanes)} {name}{'' if value is None else f' = {value}'};"
 
-    @abstractmethod
     def declare_array(self, name: str, dtype: DType, lanes: int, count: int) -> str:
         """A statement that declares a local array of `count` scalars or vectors."""
+        return f"{self.type_name(dtype, lanes)} {name}[{count}];"
 
-    @abstractmethod
     def loop(self, name: str, extent: int) -> str:
         """The head of a loop from 0, opening brace included."""
+        return f"for (int {name} = 0; {name} < {extent}; {name}++) {{"
 
     @abstractmethod
     def literal(self, value: int | float | bool, dtype: DType) -> Text:

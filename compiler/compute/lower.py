@@ -1,4 +1,4 @@
-"""From a scheduled kernel to one that WGSL can express."""
+"""From a scheduled kernel to one that languages of compute kernels can express."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _OTHERS: tuple[Pass, ...] = (
 )
 
 
-WGSL_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_tree, *_OTHERS)
+TREE_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_tree, *_OTHERS)
 """From a scheduled kernel to one that every device can run."""
 
 SUBGROUP_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_subgroups, *_OTHERS)
 """The same for a device that has subgroups."""
 
 
-def lower(kernel: Kernel, passes: tuple[Pass, ...] = WGSL_PASSES, observe: Observer = ignore) -> Kernel:
+def lower(kernel: Kernel, passes: tuple[Pass, ...] = TREE_PASSES, observe: Observer = ignore) -> Kernel:
     """The passes, in order."""
     return run_passes(kernel, passes, observe)

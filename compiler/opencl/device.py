@@ -1,0 +1,114 @@
+"""OpenCL in this process, through the package pyopencl."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from ..errors import InputError
+from ..program.device_program import DeviceKernel, Storage
+
+Array = np.ndarray
+
+VARIABLE = "WEBNN_OPENCL_DEVICE"
+"""The environment variable that names the device, by part of its name."""
+ALIGNMENT = 16
+"""Of sizes, in bytes: vectors of four may be read to the end."""
+# Without fast maths: NaN and infinities are kept. Products and sums may be fused, as everywhere.
+BUILD = ["-cl-std=CL1.2"]
+
+
+def devices() -> list[Any]:
+    """All of all platforms, GPUs first. Raises InputError where there is none."""
+    try:
+        found = [d for platform in cl.get_platforms() for d in platform.get_devices()]
+        reason = "no driver has one"
+    except cl.Error as error:
+        found, reason = [], str(error)
+    if not found:
+        raise InputError(
+            f"target opencl: no OpenCL device ({reason}); install a GPU's driver, or for the processor Debian's "
+            "pocl-opencl-icd"
+        )
+    return sorted(found, key=lambda d: not d.type & cl.device_type.GPU)
+
+
+@functools.cache
+def open_device() -> Any:
+    """The first GPU, else the first device, or the one that VARIABLE names. Raises InputError."""
+    found, wanted = devices(), os.environ.get(VARIABLE, "")
+    named = [d for d in found if wanted.casefold() in d.name.casefold()]
+    if not named:
+        names = ", ".join(d.name for d in found)
+        raise InputError(f"{VARIABLE}: no OpenCL device is called {wanted!r}; there are: {names}")
+    return named[0]
+
+
+@functools.cache
+def _context(device: Any) -> Any:
+    return cl.Context([device])
+
+
+class OpenClDevice:
+    """Buffers, programs and an in-order queue of one model."""
+
+    def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
+        self._device = open_device()
+        self._context = _context(self._device)
+        self._queue = cl.CommandQueue(self._context)
+        self._kernels = kernels
+        self._programs = [cl.Program(self._context, k.source).build(BUILD, cache_dir=False) for k in kernels]  # type: ignore[arg-type]
+        self._launches: dict[tuple[int, tuple[int, ...]], tuple[Any, tuple[int, ...], tuple[int, ...]]] = {}
+        self._storages: Sequence[Storage] = ()
+        self._buffers: list[Any] = []
+
+    def allocate(self, storages: Sequence[Storage]) -> None:
+        self._storages = storages
+        for s in storages:
+            size = max(ALIGNMENT, -(-s.bytes // ALIGNMENT) * ALIGNMENT)
+            buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, size)
+            cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint32), 0, size)
+            self._buffers.append(buffer)
+
+    def release(self, storage: int) -> None:
+        self._queue.finish()
+        self._buffers[storage].release()
+        self._buffers[storage] = None
+
+    def close(self) -> None:
+        self._queue.finish()
+        self._launches.clear()
+        for buffer in self._buffers:
+            if buffer is not None:
+                buffer.release()
+        self._buffers, self._programs = [], []
+
+    def write(self, storage: int, data: Array) -> None:
+        if data.size:
+            cl.enqueue_copy(self._queue, self._buffers[storage], np.ascontiguousarray(data))
+
+    def read(self, storage: int) -> Array:
+        s = self._storages[storage]
+        found = np.empty(s.bytes // s.dtype.bytes, s.dtype.numpy)
+        if found.size:
+            cl.enqueue_copy(self._queue, found, self._buffers[storage])
+        return found
+
+    def launch(self, kernel: int, storages: Sequence[int]) -> None:
+        key = kernel, tuple(storages)
+        if key not in self._launches:
+            self._launches[key] = self._prepare(kernel, storages)
+        made, grid, size = self._launches[key]
+        cl.enqueue_nd_range_kernel(self._queue, made, grid, size)
+
+    def _prepare(self, kernel: int, storages: Sequence[int]) -> tuple[Any, tuple[int, ...], tuple[int, ...]]:
+        """A kernel object with its arguments, the invocations, and those of a workgroup."""
+        made = cl.Kernel(self._programs[kernel], "run")
+        made.set_args(*(self._buffers[s] for s in storages))
+        size = made.get_work_group_info(cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, self._device)
+        return made, tuple(g * s for g, s in zip(self._kernels[kernel].grid, size, strict=True)), tuple(size)

@@ -1,0 +1,116 @@
+"""The subset of OpenCL C 1.2 that kernels use (https://registry.khronos.org/OpenCL/specs/opencl-1.2.pdf, chapter 6).
+
+Truth values are int: 1 or 0 as scalars, -1 or 0 in vectors, as comparisons give them (6.3.d). One that was extracted
+from a vector is -1 or 0, so that scalars are compared with 0 where the number matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isinf, isnan
+
+import numpy as np
+
+from ..codegen.source import ATOM, LOWEST, PRODUCT, Dialect, Text
+from ..dtypes import BOOL, F32, I32, U32, DType
+from ..ir.index import affine
+from ..ir.lanes import Ramp
+from ..ir.nodes import Buffer, Expr, Load, Store
+
+SCALARS = {F32: "float", I32: "int", U32: "uint", BOOL: "int"}
+_UNARY = {"round": "rint"}
+
+
+class OpenClC(Dialect):
+    """`names` are those of the parameters; `vectors` the parameters whose elements are vectors of four."""
+
+    def __init__(self, names: Mapping[Buffer, str], vectors: frozenset[Buffer]) -> None:
+        self._names, self._vectors = names, vectors
+
+    def type_name(self, dtype: DType, lanes: int) -> str:
+        return SCALARS[dtype] + ("" if lanes == 1 else str(lanes))
+
+    def name_value(self, name: str, dtype: DType, lanes: int, value: str) -> str:
+        return f"const {self.type_name(dtype, lanes)} {name} = {value};"
+
+    def barrier(self) -> str:
+        return "barrier(CLK_LOCAL_MEM_FENCE);"
+
+    def literal(self, value: int | float | bool, dtype: DType) -> Text:
+        if dtype == BOOL:
+            return Text("1" if value else "0")
+        if not dtype.is_float:
+            if value == -(2**31):
+                return Text("(-2147483647 - 1)")
+            return Text(f"{value}{'u' if dtype == U32 else ''}", ATOM if value >= 0 else PRODUCT)
+        if isnan(value):
+            return Text("NAN")
+        text = "INFINITY" if isinf(value) else f"{np.float32(abs(value))!s}f"
+        negative = value < 0 or (value == 0 and np.signbit(value))
+        return Text(f"-{text}", PRODUCT) if negative else Text(text)
+
+    def unary(self, op: str, a: Text, dtype: DType, lanes: int) -> Text:
+        if op == "not":
+            return Text(f"{'!' if dtype == BOOL else '~'}{a.atom}", PRODUCT)
+        if op == "abs" and dtype.is_float:
+            return Text(f"fabs({a.text})")
+        if op == "abs":  # of integers it is unsigned
+            return self.bitcast(dtype, Text(f"abs({a.text})"), U32, lanes)
+        return super().unary(_UNARY.get(op, op), a, dtype, lanes)
+
+    def binary(self, op: str, a: Text, b: Text, dtype: DType, lanes: int) -> Text:
+        if dtype == BOOL and op in ("xor", "==", "!="):
+            symbol = "==" if op == "==" else "!="
+            return Text(f"!{a.atom} {symbol} !{b.atom}", LOWEST)
+        return super().binary(op, a, b, dtype, lanes)
+
+    def cast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:
+        if to == BOOL:
+            return super().cast(to, a, source, lanes)
+        if source == BOOL:
+            a = Text(f"{a.atom} {'& 1' if lanes > 1 else '!= 0'}", LOWEST)
+        return (
+            Text(f"({self.type_name(to, 1)}){a.atom}", PRODUCT)
+            if lanes == 1
+            else Text(f"convert_{self.type_name(to, lanes)}({a.text})")
+        )
+
+    def splat(self, a: Text, dtype: DType, lanes: int) -> Text:
+        if lanes == 1:
+            return a
+        return self._vector(lanes, f"-({a.text} != 0)" if dtype == BOOL else a.text, dtype)
+
+    def vector(self, parts: list[Text], dtype: DType) -> Text:
+        texts = (f"-({p.text} != 0)" if dtype == BOOL else p.text for p in parts)
+        return self._vector(len(parts), ", ".join(texts), dtype)
+
+    def _vector(self, lanes: int, text: str, dtype: DType) -> Text:
+        return Text(f"({self.type_name(dtype, lanes)})({text})", PRODUCT)
+
+    def select(self, cond: Text, a: Text, b: Text, dtype: DType, lanes: int, cond_lanes: int) -> Text:
+        if cond_lanes > 1:
+            return Text(f"select({b.text}, {a.text}, {cond.text})")
+        return Text(f"{cond.at(LOWEST + 1)} ? {a.at(LOWEST + 1)} : {b.at(LOWEST + 1)}", LOWEST)
+
+    def bitcast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:
+        return Text(f"as_{self.type_name(to, lanes)}({a.text})")
+
+    def address(self, access: Load | Store) -> tuple[Expr, ...]:
+        (index,) = access.indices
+        if not isinstance(index, Ramp):
+            return (index,)
+        if access.buffer in self._vectors:
+            return (affine(index.base // index.lanes).to_expr(),)
+        return (index.base,)
+
+    def load(self, access: Load, address: tuple[Text, ...]) -> Text:
+        name, (at,) = self._names[access.buffer], address
+        if isinstance(access.indices[0], Ramp) and access.buffer not in self._vectors:
+            return Text(f"vload4(0, &{name}[{at.text}])")
+        return Text(f"{name}[{at.text}]")
+
+    def store(self, access: Store, address: tuple[Text, ...], value: Text) -> list[str]:
+        name, (at,) = self._names[access.buffer], address
+        if isinstance(access.indices[0], Ramp) and access.buffer not in self._vectors:
+            return [f"vstore4({value.text}, 0, &{name}[{at.text}]);"]
+        return [f"{name}[{at.text}] = {value.text};"]

@@ -1,0 +1,35 @@
+"""What the broker takes from its connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .messages import LARGEST_PAYLOAD
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one connection, where not said otherwise. Times are in seconds."""
+
+    connections: int = 1024
+    """WebSockets of one broker."""
+    sockets: int = 4096
+    """Connections of any kind to one broker, those that fetch files among them."""
+    frames_per_second: int = 4000
+    payload: int = LARGEST_PAYLOAD
+    requests: int = 64
+    """Calls under way, and requests for a lease that wait."""
+    hello: float = 10
+    """From the connection to its request, and from there to its first message."""
+    hello_bytes: int = 2**17
+    """That arrive before the hello is accepted: its sender may lack the token."""
+    stall: float = 60
+    """In which some of a file must be read."""
+    idle_lease: float = 600
+    """A lease without a call for so long ends."""
+    ping: float = 10
+    """Between two pings; a connection that is silent for three of these intervals counts as lost."""
+    close: float = 1
+    """From the end of a connection to the other side's agreement."""
+    wrong_token: float = 1
+    """Before a wrong token is answered."""

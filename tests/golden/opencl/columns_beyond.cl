@@ -1,0 +1,45 @@
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void run(__global const float4 *restrict b0, __global const float4 *restrict b1, __global float *restrict b2) {
+  float4 acc_0_0 = (float4)(0.0f);
+  float4 acc_0_1 = (float4)(0.0f);
+  float4 acc_0_2 = (float4)(0.0f);
+  float4 acc_0_3 = (float4)(0.0f);
+  const float4 t0 = b0[0];
+  const float4 t1 = b1[0];
+  acc_0_0 = acc_0_0 + t0.x * t1;
+  const float4 t2 = b1[1];
+  acc_0_1 = acc_0_1 + t0.x * t2;
+  const float4 t3 = b0[1];
+  acc_0_2 = acc_0_2 + t3.x * t1;
+  acc_0_3 = acc_0_3 + t3.x * t2;
+  const float4 t4 = b1[2];
+  acc_0_0 = acc_0_0 + t0.y * t4;
+  const float4 t5 = b1[3];
+  acc_0_1 = acc_0_1 + t0.y * t5;
+  acc_0_2 = acc_0_2 + t3.y * t4;
+  acc_0_3 = acc_0_3 + t3.y * t5;
+  const float4 t6 = b1[4];
+  acc_0_0 = acc_0_0 + t0.z * t6;
+  const float4 t7 = b1[5];
+  acc_0_1 = acc_0_1 + t0.z * t7;
+  acc_0_2 = acc_0_2 + t3.z * t6;
+  acc_0_3 = acc_0_3 + t3.z * t7;
+  const float4 t8 = b1[6];
+  acc_0_0 = acc_0_0 + t0.w * t8;
+  const float4 t9 = b1[7];
+  acc_0_1 = acc_0_1 + t0.w * t9;
+  acc_0_2 = acc_0_2 + t3.w * t8;
+  acc_0_3 = acc_0_3 + t3.w * t9;
+  b2[0] = acc_0_0.x;
+  b2[6] = acc_0_2.x;
+  b2[1] = acc_0_0.y;
+  b2[7] = acc_0_2.y;
+  b2[2] = acc_0_0.z;
+  b2[8] = acc_0_2.z;
+  b2[3] = acc_0_0.w;
+  b2[9] = acc_0_2.w;
+  b2[4] = acc_0_1.x;
+  b2[10] = acc_0_3.x;
+  b2[5] = acc_0_1.y;
+  b2[11] = acc_0_3.y;
+}

@@ -1,0 +1,47 @@
+"""One lowered kernel on this machine's device for a target of compute kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from drivers import need_driver
+from kernel_checks import Array, inputs_for, laid_out, poison, taken_out
+from webnn_compile.build.device_target import DeviceTarget
+from webnn_compile.build.options import Options
+from webnn_compile.build.targets import TARGETS
+from webnn_compile.compute.backend import ComputeBackend
+from webnn_compile.compute.lower import lower
+from webnn_compile.ir.grid import find_grid
+from webnn_compile.ir.nodes import Kernel
+from webnn_compile.program.device_program import DeviceKernel, Param, Storage
+from webnn_compile.system.run_passes import ignore
+
+
+def run_lowered(target: str, kernel: Kernel, arrays: Sequence[Array]) -> list[Array]:
+    """The outputs; `arrays` are one per parameter, outputs with what they hold before. Skips without a driver."""
+    need_driver(target)
+    row = TARGETS[target]
+    assert isinstance(row, DeviceTarget)
+    backend = row.backend(Options(), ignore)
+    assert isinstance(backend, ComputeBackend)
+    count = len(kernel.params) - kernel.outputs
+    params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(kernel.params))
+    device = row.open_device((DeviceKernel(kernel.name, backend.render(kernel), params, find_grid(kernel).workgroups),))
+    device.allocate([Storage(-(-a.nbytes // 16) * 16, b.dtype) for a, b in zip(arrays, kernel.params, strict=True)])
+    for i, a in enumerate(arrays):
+        device.write(i, np.ascontiguousarray(a).reshape(-1))
+    device.launch(0, range(len(arrays)))
+    results = [device.read(i)[: arrays[i].size].reshape(arrays[i].shape) for i in range(count, len(arrays))]
+    device.close()
+    return results
+
+
+def results_on(target: str, kernel: Kernel) -> list[Array]:
+    """The outputs of a scheduled kernel for `inputs_for(kernel)`; its output buffers are poisoned before."""
+    inputs = inputs_for(kernel)
+    count = len(inputs)
+    arrays = [laid_out(b, a) for b, a in zip(kernel.params, inputs, strict=False)]
+    arrays += [np.full(b.shape, poison(b.dtype), b.dtype.numpy) for b in kernel.params[count:]]
+    results = run_lowered(target, lower(kernel), arrays)
+    return [taken_out(b, a) for b, a in zip(kernel.params[count:], results, strict=True)]
