@@ -40,9 +40,8 @@ class _State:
         """The best path with one decision made otherwise, which was not tried."""
         for name, decision in self.task.decisions.items():
             for option in decision.options:
-                default = name not in self.best and option == decision.options[0]
                 others = {k: v for k, v in self.best.items() if k != name}
-                path = others if default else {**others, name: option}
+                path = others if option == decision.options[0] else {**others, name: option}
                 if name_of(path) not in self.tried:
                     return path
         return None
@@ -79,10 +78,9 @@ class LayerSearch:
         """What is better than the default in the whole model, too. Raises DeviceError."""
         limit = self._session.settings.trials * SHARE
         while self._spent < limit and self._session.left:
-            wanted = {key: path for key, s in self._states.items() if (path := s.next()) is not None}
+            wanted = next_options(self._states)
             if not wanted:
                 break
-            # One lowering of the model tries an option of every layer.
             lowered, tasks = self._session.problem.lower({k: s.best for k, s in self._states.items()} | wanted)
             found = {t.key: t for t in tasks}
             for key, path in wanted.items():
@@ -138,6 +136,19 @@ class LayerSearch:
                 values = self._session.record_of(s.task.key, s.task.name, len(s.task.nodes), s.best)
                 kept.append(TuningRecord("chosen", ms=s.base * ratio, base=s.base, **values))
         return kept
+
+
+def next_options(states: Mapping[str, _State]) -> dict[str, Path]:
+    """By key, options of layers that have no kernel in common: one lowering of the model tries all of them, and what is
+    measured of one is not due to another."""
+    wanted: dict[str, Path] = {}
+    taken: set[str] = set()
+    for key, state in states.items():
+        nodes = frozenset().union(*state.task.nodes)
+        if not nodes & taken and (path := state.next()) is not None:
+            wanted[key] = path
+            taken |= nodes
+    return wanted
 
 
 def groups_of(lowered: Lowered, task: LayerTask) -> list[int]:

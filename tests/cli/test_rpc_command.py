@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from cli.command import heed_interrupts
 from click.testing import CliRunner, Result
 from cryptography import x509
 from onnx_models import model, node
@@ -101,7 +102,10 @@ def test_what_serve_refuses(address: Address, tmp_path: Path) -> None:
 def test_serve_until_ctrl_c(tls: bool) -> None:
     command = [sys.executable, "-m", "webnn_compile.cli.rpc_command", "serve", "--port", "0"]
     with subprocess.Popen(
-        [*command, *(["--tls", "self-signed"] if tls else [])], stdout=subprocess.PIPE, text=True
+        [*command, *(["--tls", "self-signed"] if tls else [])],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
     ) as process:
         try:
             text = printed_until(process, "Ctrl-C")
