@@ -43,6 +43,27 @@ def missing(target: str, feature: str = "") -> str:
             from webnn_compile.opencl.device import devices
 
             devices()
+        if target == "cuda":
+            return _missing_for_cuda()
     except InputError as error:
         return str(error)
+    return ""
+
+
+def _missing_for_cuda() -> str:
+    """A GPU, or else what its emulation needs, which takes its place."""
+    if importlib.util.find_spec("cuda") is None:
+        return "the package cuda-bindings is not installed"
+    from webnn_compile.cuda.device import open_device
+    from webnn_compile.cuda.nvrtc import compile_source
+
+    compile_source("", 90)
+    try:
+        open_device()
+    except InputError:
+        import emulated_cuda
+
+        if emulated_cuda.COMPILER is None:
+            return "there is no NVIDIA GPU, and no g++ to emulate one"
+        emulated_cuda.install()
     return ""

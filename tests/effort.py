@@ -16,8 +16,9 @@ import pytest
 Effort = Literal["check", "ci", "all"]
 
 ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
-    "check": {"evaluate": 8, "native": 8, "wasm": 64, "wasm-relaxed": 64, "webgpu": 64, "webgl": 64, "opencl": 64},
-    "ci": {"opencl": 8},
+    "check": {"evaluate": 8, "native": 8}
+    | dict.fromkeys(("wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda"), 64),
+    "ci": {"opencl": 8, "cuda": 8},
     "all": {},
 }
 """By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`."""

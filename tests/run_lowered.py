@@ -11,7 +11,7 @@ from webnn_compile.build.device_target import DeviceTarget
 from webnn_compile.build.options import Options
 from webnn_compile.build.targets import TARGETS
 from webnn_compile.compute.backend import ComputeBackend
-from webnn_compile.compute.lower import lower
+from webnn_compile.compute.lower import TREE_PASSES, Pass, lower
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.program.device_program import DeviceKernel, Param, Storage
@@ -27,7 +27,9 @@ def run_lowered(target: str, kernel: Kernel, arrays: Sequence[Array]) -> list[Ar
     assert isinstance(backend, ComputeBackend)
     count = len(kernel.params) - kernel.outputs
     params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(kernel.params))
-    device = row.open_device((DeviceKernel(kernel.name, backend.render(kernel), params, find_grid(kernel).workgroups),))
+    grid = find_grid(kernel)
+    made = DeviceKernel(kernel.name, backend.render(kernel), params, grid.workgroups, workgroup=grid.workgroup_size)
+    device = row.open_device((made,))
     device.allocate([Storage(-(-a.nbytes // 16) * 16, b.dtype) for a, b in zip(arrays, kernel.params, strict=True)])
     for i, a in enumerate(arrays):
         device.write(i, np.ascontiguousarray(a).reshape(-1))
@@ -37,11 +39,11 @@ def run_lowered(target: str, kernel: Kernel, arrays: Sequence[Array]) -> list[Ar
     return results
 
 
-def results_on(target: str, kernel: Kernel) -> list[Array]:
+def results_on(target: str, kernel: Kernel, passes: tuple[Pass, ...] = TREE_PASSES) -> list[Array]:
     """The outputs of a scheduled kernel for `inputs_for(kernel)`; its output buffers are poisoned before."""
     inputs = inputs_for(kernel)
     count = len(inputs)
     arrays = [laid_out(b, a) for b, a in zip(kernel.params, inputs, strict=False)]
     arrays += [np.full(b.shape, poison(b.dtype), b.dtype.numpy) for b in kernel.params[count:]]
-    results = run_lowered(target, lower(kernel), arrays)
+    results = run_lowered(target, lower(kernel, passes), arrays)
     return [taken_out(b, a) for b, a in zip(kernel.params[count:], results, strict=True)]

@@ -16,7 +16,7 @@ RPC = "rpc"
 """The folder beside the compiler, of which it is a part by name alone: it imports nothing of it."""
 
 CORE = BASE | {"ir", "program"}
-BACKENDS = {"wasm", "native", "glsl", "wgsl", "opencl"}
+BACKENDS = {"wasm", "native", "glsl", "wgsl", "opencl", "cuda"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "dtypes": set(),
@@ -36,9 +36,10 @@ ALLOWED: dict[str, set[str]] = {
     "wasm": CORE | {"codegen"},
     "native": CORE | {"codegen"},
     "glsl": CORE | {"schedule", "passes", "codegen"},
-    "compute": CORE | {"schedule", "passes"},
+    "compute": CORE | {"schedule", "passes", "codegen"},
     "wgsl": CORE | {"codegen", "compute"},
     "opencl": CORE | {"codegen", "compute"},
+    "cuda": CORE | {"codegen", "compute"},
     "bundle": {"errors", "dtypes", "program"},
     "pipeline": CORE | {"graph", "tensor", "schedule", "passes"},
     "device": CORE | {"tensor", "passes", "pipeline"},
@@ -65,6 +66,7 @@ OUTSIDE: dict[str, set[str]] = {
     "platformdirs": {"system"},
     "click": {"cli"},
     "pyopencl": {"opencl"},
+    "cuda": {"cuda"},
     "rich": {"cli"},
 }
 """Packages from elsewhere, and the parts that may import them."""

@@ -29,7 +29,7 @@ def relu() -> onnx.ModelProto:
 
 
 def test_names_are_those_of_the_interface() -> None:
-    assert tuple(TARGETS) == webnn_compile.TARGETS == ("native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl")
+    assert tuple(TARGETS) == webnn_compile.TARGETS == ("native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda")
     assert bundled_targets() == Options().targets == ("webgpu", "webgl", "wasm")
     assert all(name == target.name for name, target in TARGETS.items())
 
@@ -37,7 +37,7 @@ def test_names_are_those_of_the_interface() -> None:
 def test_a_processor_in_the_table_compiles_runs_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TARGETS, "abacus", CpuTarget(name="abacus", run=run_native, threads=True))
     np.testing.assert_array_equal(webnn_compile.compile(relu(), "abacus", threads=2).run({"x": X})["y"], X.clip(0))
-    with pytest.raises(InputError, match=r"'loom' is not known; choose one of native, .*, opencl, abacus$"):
+    with pytest.raises(InputError, match=r"'loom' is not known; choose one of native, .*, cuda, abacus$"):
         webnn_compile.compile(relu(), "loom")
     with pytest.raises(InputError, match="threads=2: give 1 or more for the target native, abacus, 1 for the others"):
         webnn_compile.compile(relu(), "wasm", threads=2)

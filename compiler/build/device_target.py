@@ -80,9 +80,17 @@ class DeviceTarget(CompileTarget):
         from ..device.device_model import DeviceModel
         from ..native.model import NativeModel
 
-        if self.package is not None and importlib.util.find_spec(self.package) is None:
-            raise InputError(
-                f"target {self.name} needs the package {self.package}: pip install 'webnn-compile[{self.name}]'"
-            )
+        if self.package is not None:
+            need_package(self.name, self.package)
         device = self.open_device(program.kernels)
         return DeviceModel(program, weights, device, None if program.host is None else NativeModel(program.host))
+
+
+def need_package(target: str, package: str) -> None:
+    """InputError where the package is not installed, which the extra of the target's name has."""
+    try:
+        found = importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # of a package inside a missing one
+        found = False
+    if not found:
+        raise InputError(f"target {target} needs the package {package}: pip install 'webnn-compile[{target}]'")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..target import WASM_PLAIN, WASM_RELAXED, WEBGPU, Target
 from .compile_target import CompileTarget
 from .cpu_target import CpuTarget, run_native, run_wasm
-from .device_target import DeviceTarget
+from .device_target import DeviceTarget, need_package
 
 if TYPE_CHECKING:
     from ..device.device_model import Device
@@ -81,6 +81,7 @@ def _open_webgl(kernels: Sequence[DeviceKernel]) -> Device:
 
 
 def _opencl(_: Options, observe: Observer) -> DeviceBackend:
+    need_package("opencl", "pyopencl")
     from ..opencl.backend import backend_for
     from ..opencl.device import open_device
     from ..opencl.facts import target_of
@@ -98,6 +99,27 @@ def _open_opencl(kernels: Sequence[DeviceKernel]) -> Device:
     from ..opencl.device import OpenClDevice
 
     return OpenClDevice(kernels)
+
+
+def _cuda(_: Options, observe: Observer) -> DeviceBackend:
+    need_package("cuda", "cuda.bindings")
+    from ..cuda.backend import backend_for
+    from ..cuda.device import open_device
+    from ..cuda.facts import target_for
+
+    return backend_for(target_for(open_device().multiprocessors), observe)
+
+
+def _cuda_stages() -> tuple[str, ...]:
+    from ..cuda.backend import STAGES
+
+    return STAGES
+
+
+def _open_cuda(kernels: Sequence[DeviceKernel]) -> Device:
+    from ..cuda.device import CudaDevice
+
+    return CudaDevice(kernels)
 
 
 _ROWS: tuple[CompileTarget, ...] = (
@@ -128,6 +150,7 @@ _ROWS: tuple[CompileTarget, ...] = (
     ),
     DeviceTarget(name="webgl", backend=_webgl, open_device=_open_webgl, preference=2, stages=_webgl_stages),
     DeviceTarget(name="opencl", backend=_opencl, open_device=_open_opencl, package="pyopencl", stages=_opencl_stages),
+    DeviceTarget(name="cuda", backend=_cuda, open_device=_open_cuda, package="cuda.bindings", stages=_cuda_stages),
 )
 
 TARGETS: dict[str, CompileTarget] = {t.name: t for t in _ROWS}

@@ -113,15 +113,17 @@ class ComputeBackend(ABC):
                 with_subgroups = self._source(by_subgroups)
         count = len(lowered.params) - lowered.outputs
         params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(lowered.params))
+        grid = find_grid(lowered)
         made = DeviceKernel(
             name=naive.name,
             source=source,
             params=params,
-            grid=find_grid(lowered).workgroups,
+            grid=grid.workgroups,
             flops=count_work(naive),
             bytes=sum(prod(b.shape) * b.dtype.bytes for b in lowered.params),
             with_subgroups=with_subgroups,
             features=self.find_features(lowered),
+            workgroup=grid.workgroup_size,
         )
         return CompiledKernel(made, scheduled.params, (None,) * len(scheduled.params))
 

@@ -54,7 +54,7 @@ def kernel_to_bytes(made: CompiledKernel) -> bytes:
             "features": k.features,
             "access": [p.access for p in k.params],
             "seen": [p.dtype.name for p in k.params],
-            "grid": k.grid,
+            "grid": (k.grid, k.workgroup),
             "work": (k.flops, k.bytes),
             "dtypes": [b.dtype.name for b in made.params],
             "shapes": [b.shape for b in made.params],
@@ -75,15 +75,17 @@ def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
     seen = tuple(Param(DTYPES[dtype], access) for dtype, access in zip(e["seen"], e["access"], strict=True))
     flops, size = e["work"]
     d = e["declarations"]
+    grid, workgroup = map(tuple, e["grid"])
     kernel = DeviceKernel(
         naive.name,
         e["source"],
         seen,
-        tuple(e["grid"]),
+        grid,
         flops,
         size,
         with_subgroups=e["with_subgroups"],
         declarations=None if d is None else Declarations(tuple(d["samplers"]), d["output"]),
         features=tuple(e["features"]),
+        workgroup=workgroup,
     )
     return CompiledKernel(kernel, params, tuple(None if p is None else Placement(**p) for p in e["placements"]))

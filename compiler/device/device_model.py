@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from math import prod
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -41,6 +42,15 @@ class Device(Protocol):
         ...
 
 
+@runtime_checkable
+class RecordingDevice(Device, Protocol):
+    """One for which launches that are repeated cost less when they are known ahead."""
+
+    def record(self, launches: Sequence[tuple[int, Sequence[int]]]) -> Callable[[], None]:
+        """What carries out the launches of (kernel, storages), in order, each time that it is called."""
+        ...
+
+
 class Host(Protocol):
     """The host's program with its memory: `arena` is bytes."""
 
@@ -71,10 +81,11 @@ class DeviceModel:
             data = np.frombuffer(weights, c.dtype.numpy, c.bytes // c.dtype.bytes, c.offset)
             self._write(c.value, data if c.dimensions is None else arrange(data, c.dimensions, c.limits), "a constant")
         for step in program.prepare:
-            self._launch(step)
+            device.launch(*self._known(step))
         for i, s in enumerate(program.storages):
             if s.prepare_only:
                 device.release(i)
+        self._parts = list(self._find_parts())
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input, and for an int64 element
@@ -88,12 +99,12 @@ class DeviceModel:
             if self._host is not None and p.spec.offset >= 0:
                 write_tensor(self._host.arena, p.spec, inputs[p.spec.name])
         calls = 0
-        for step in self.program.steps:
-            if isinstance(step, HostCall):
-                self._call(step, calls)
+        for part in self._parts:
+            if isinstance(part, HostCall):
+                self._call(part, calls)
                 calls += 1
             else:
-                self._launch(step)
+                part()
         return {p.spec.name: self._output(p) for p in self.program.outputs}
 
     def close(self) -> None:
@@ -116,9 +127,18 @@ class DeviceModel:
         v = self.program.values[value]
         return TensorSpec(v.name, v.dtype, v.shape, offset)
 
-    def _launch(self, step: Launch) -> None:
+    def _find_parts(self) -> Iterator[HostCall | Callable[[], None]]:
+        """Of a run: the calls of the host, and all launches between two of them together."""
+        for are_calls, steps in groupby(self.program.steps, lambda s: isinstance(s, HostCall)):
+            if are_calls:
+                yield from (s for s in steps if isinstance(s, HostCall))
+            else:
+                yield _launcher(self._device, [self._known(s) for s in steps if isinstance(s, Launch)])
+
+    def _known(self, step: Launch) -> tuple[int, Sequence[int]]:
+        """The kernel, and the storages that it works on."""
         values = self.program.values
-        self._device.launch(step.kernel, [values[a].storage for a in step.arguments])
+        return step.kernel, [values[a].storage for a in step.arguments]
 
     def _write(self, value: int, data: Array, what: str) -> None:
         v = self.program.values[value]
@@ -134,6 +154,17 @@ class DeviceModel:
             return self._read(port.value).reshape(port.spec.shape)
         assert self._host is not None
         return read_tensor(self._host.arena, port.spec)
+
+
+def _launcher(device: Device, launches: Sequence[tuple[int, Sequence[int]]]) -> Callable[[], None]:
+    if isinstance(device, RecordingDevice):
+        return device.record(launches)
+
+    def launch_all() -> None:
+        for kernel, storages in launches:
+            device.launch(kernel, storages)
+
+    return launch_all
 
 
 def to_device(data: Array, dtype: DType, device: DType, what: str) -> Array:

@@ -110,5 +110,5 @@ class OpenClDevice:
         """A kernel object with its arguments, the invocations, and those of a workgroup."""
         made = cl.Kernel(self._programs[kernel], "run")
         made.set_args(*(self._buffers[s] for s in storages))
-        size = made.get_work_group_info(cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, self._device)
-        return made, tuple(g * s for g, s in zip(self._kernels[kernel].grid, size, strict=True)), tuple(size)
+        known = self._kernels[kernel]
+        return made, tuple(g * s for g, s in zip(known.grid, known.workgroup, strict=True)), known.workgroup

@@ -6,52 +6,25 @@ from a vector is -1 or 0, so that scalars are compared with 0 where the number m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import isinf, isnan
-
-import numpy as np
-
-from ..codegen.source import ATOM, LOWEST, PRODUCT, Dialect, Text
+from ..codegen.source import LOWEST, PRODUCT, Text
+from ..compute.c_like import CLike
 from ..dtypes import BOOL, F32, I32, U32, DType
-from ..ir.index import affine
-from ..ir.lanes import Ramp
-from ..ir.nodes import Buffer, Expr, Load, Store
+from ..ir.nodes import Load, Store
 
 SCALARS = {F32: "float", I32: "int", U32: "uint", BOOL: "int"}
 _UNARY = {"round": "rint"}
 
 
-class OpenClC(Dialect):
-    """`names` are those of the parameters; `vectors` the parameters whose elements are vectors of four."""
-
-    def __init__(self, names: Mapping[Buffer, str], vectors: frozenset[Buffer]) -> None:
-        self._names, self._vectors = names, vectors
+class OpenClC(CLike):
+    """The language."""
 
     def type_name(self, dtype: DType, lanes: int) -> str:
         return SCALARS[dtype] + ("" if lanes == 1 else str(lanes))
 
-    def name_value(self, name: str, dtype: DType, lanes: int, value: str) -> str:
-        return f"const {self.type_name(dtype, lanes)} {name} = {value};"
-
     def barrier(self) -> str:
         return "barrier(CLK_LOCAL_MEM_FENCE);"
 
-    def literal(self, value: int | float | bool, dtype: DType) -> Text:
-        if dtype == BOOL:
-            return Text("1" if value else "0")
-        if not dtype.is_float:
-            if value == -(2**31):
-                return Text("(-2147483647 - 1)")
-            return Text(f"{value}{'u' if dtype == U32 else ''}", ATOM if value >= 0 else PRODUCT)
-        if isnan(value):
-            return Text("NAN")
-        text = "INFINITY" if isinf(value) else f"{np.float32(abs(value))!s}f"
-        negative = value < 0 or (value == 0 and np.signbit(value))
-        return Text(f"-{text}", PRODUCT) if negative else Text(text)
-
     def unary(self, op: str, a: Text, dtype: DType, lanes: int) -> Text:
-        if op == "not":
-            return Text(f"{'!' if dtype == BOOL else '~'}{a.atom}", PRODUCT)
         if op == "abs" and dtype.is_float:
             return Text(f"fabs({a.text})")
         if op == "abs":  # of integers it is unsigned
@@ -95,22 +68,10 @@ class OpenClC(Dialect):
     def bitcast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:
         return Text(f"as_{self.type_name(to, lanes)}({a.text})")
 
-    def address(self, access: Load | Store) -> tuple[Expr, ...]:
-        (index,) = access.indices
-        if not isinstance(index, Ramp):
-            return (index,)
-        if access.buffer in self._vectors:
-            return (affine(index.base // index.lanes).to_expr(),)
-        return (index.base,)
-
     def load(self, access: Load, address: tuple[Text, ...]) -> Text:
-        name, (at,) = self._names[access.buffer], address
-        if isinstance(access.indices[0], Ramp) and access.buffer not in self._vectors:
-            return Text(f"vload4(0, &{name}[{at.text}])")
-        return Text(f"{name}[{at.text}]")
+        place = self.element(access, address)
+        return Text(f"vload4(0, &{place})" if self.spans_scalars(access) else place)
 
     def store(self, access: Store, address: tuple[Text, ...], value: Text) -> list[str]:
-        name, (at,) = self._names[access.buffer], address
-        if isinstance(access.indices[0], Ramp) and access.buffer not in self._vectors:
-            return [f"vstore4({value.text}, 0, &{name}[{at.text}]);"]
-        return [f"{name}[{at.text}] = {value.text};"]
+        place = self.element(access, address)
+        return [f"vstore4({value.text}, 0, &{place});" if self.spans_scalars(access) else f"{place} = {value.text};"]

@@ -109,9 +109,9 @@ class Declarations:
 @dataclass(frozen=True, slots=True)
 class DeviceKernel:
     """`source` is one shader with entry point `main`, without `declarations` where there are any. `grid` is workgroups
-    (WebGPU), or width, height and layers of the texels that a draw covers (WebGL). `flops` and `bytes` of one launch
-    are for reports and profiles. `with_subgroups` is the same kernel for devices that have these, where it saves a
-    barrier. `features` are those that `source` requires of a device."""
+    of `workgroup` invocations, or width, height and layers of the texels that a draw covers (WebGL). `flops` and
+    `bytes` of one launch are for reports and profiles. `with_subgroups` is the same kernel for devices that have these,
+    where it saves a barrier. `features` are those that `source` requires of a device."""
 
     name: str
     source: str
@@ -122,6 +122,7 @@ class DeviceKernel:
     with_subgroups: str | None = None
     declarations: Declarations | None = None
     features: tuple[Feature, ...] = ()
+    workgroup: Extents = (1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)

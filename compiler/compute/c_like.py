@@ -1,0 +1,56 @@
+"""What OpenCL C and CUDA C have in common: constants, literals, and where a buffer of vectors is accessed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isinf, isnan
+
+import numpy as np
+
+from ..codegen.source import ATOM, PRODUCT, Dialect, Text
+from ..dtypes import BOOL, U32, DType
+from ..ir.index import affine
+from ..ir.lanes import Ramp
+from ..ir.nodes import Buffer, Expr, Load, Store
+
+
+class CLike(Dialect):
+    """`names` are those of the parameters; `vectors` the parameters whose elements are vectors of four. `truth` are the
+    literals of false and true; NAN and INFINITY are known by these names."""
+
+    truth = ("0", "1")
+
+    def __init__(self, names: Mapping[Buffer, str], vectors: frozenset[Buffer]) -> None:
+        self._names, self._vectors = names, vectors
+
+    def name_value(self, name: str, dtype: DType, lanes: int, value: str) -> str:
+        return f"const {self.type_name(dtype, lanes)} {name} = {value};"
+
+    def literal(self, value: int | float | bool, dtype: DType) -> Text:
+        if dtype == BOOL:
+            return Text(self.truth[bool(value)])
+        if not dtype.is_float:
+            if value == -(2**31):
+                return Text("(-2147483647 - 1)")
+            return Text(f"{value}{'u' if dtype == U32 else ''}", ATOM if value >= 0 else PRODUCT)
+        if isnan(value):
+            return Text("NAN")
+        text = "INFINITY" if isinf(value) else f"{np.float32(abs(value))!s}f"
+        negative = value < 0 or (value == 0 and np.signbit(value))
+        return Text(f"-{text}", PRODUCT) if negative else Text(text)
+
+    def address(self, access: Load | Store) -> tuple[Expr, ...]:
+        (index,) = access.indices
+        if not isinstance(index, Ramp):
+            return (index,)
+        if access.buffer in self._vectors:
+            return (affine(index.base // index.lanes).to_expr(),)
+        return (index.base,)
+
+    def element(self, access: Load | Store, address: tuple[Text, ...]) -> str:
+        """What an access is to: a scalar, a vector of a buffer of these, or the first scalar of a vector."""
+        return f"{self._names[access.buffer]}[{address[0].text}]"
+
+    def spans_scalars(self, access: Load | Store) -> bool:
+        """Whether a vector is read or written in a buffer of scalars, which may be at any of them."""
+        return isinstance(access.indices[0], Ramp) and access.buffer not in self._vectors

@@ -1,0 +1,1 @@
+"""CUDA: kernels as CUDA C, compiled by NVRTC, and a device that runs them."""

@@ -1,0 +1,165 @@
+"""CUDA in this process, through the driver and the package cuda-bindings."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver
+
+from ..errors import InputError, InternalError
+from ..program.device_program import DeviceKernel, Storage
+from .nvrtc import compile_source
+
+Array = np.ndarray
+
+ALIGNMENT = 16
+"""Of sizes, in bytes: vectors of four may be read to the end."""
+ENTRY = b"run"
+_Attribute = driver.CUdevice_attribute
+_Result = driver.CUresult
+_TOO_NEW = (_Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, _Result.CUDA_ERROR_NO_BINARY_FOR_GPU)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A GPU with its primary context. `capability` is 90 for 9.0."""
+
+    name: str
+    context: Any
+    capability: int
+    multiprocessors: int
+
+
+@functools.cache
+def open_device() -> Opened:
+    """The first GPU; CUDA_VISIBLE_DEVICES chooses another. Raises InputError where there is none."""
+    try:
+        _call(driver.cuInit(0))
+        device = _call(driver.cuDeviceGet(0))
+        context = _call(driver.cuDevicePrimaryCtxRetain(device))
+        name = _call(driver.cuDeviceGetName(128, device)).rstrip(b"\0").decode()
+        major, minor, units = (
+            _call(driver.cuDeviceGetAttribute(attribute, device))
+            for attribute in (
+                _Attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                _Attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                _Attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+            )
+        )
+    except (RuntimeError, InternalError) as error:  # the first where there is no library of the driver
+        raise InputError(f"target cuda: no CUDA device ({error}); install NVIDIA's driver for this GPU") from None
+    return Opened(name, context, 10 * major + minor, units)
+
+
+class CudaDevice:
+    """Memory, modules and a stream of one model."""
+
+    def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
+        self._opened = open_device()
+        self._use()
+        self._stream = _call(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
+        self._kernels = kernels
+        self._modules = [self._load(k) for k in kernels]
+        self._functions = [_call(driver.cuModuleGetFunction(m, ENTRY)) for m in self._modules]
+        self._storages: Sequence[Storage] = ()
+        self._memory: list[Any] = []
+        self._graphs: list[Any] = []
+
+    def _use(self) -> None:
+        """Makes the context that of the calling thread."""
+        _call(driver.cuCtxSetCurrent(self._opened.context))
+
+    def _load(self, kernel: DeviceKernel) -> Any:
+        code = compile_source(kernel.with_subgroups or kernel.source, self._opened.capability)
+        result, module = driver.cuModuleLoadData(code)
+        if result in _TOO_NEW:
+            raise InputError(
+                f"target cuda: the driver of {self._opened.name} is older than NVRTC ({result.name}): update the "
+                "driver, or install an older nvidia-cuda-nvrtc"
+            )
+        return _call((result, module))
+
+    def allocate(self, storages: Sequence[Storage]) -> None:
+        self._use()
+        self._storages = storages
+        for s in storages:
+            size = max(ALIGNMENT, -(-s.bytes // ALIGNMENT) * ALIGNMENT)
+            self._memory.append(_call(driver.cuMemAlloc(size)))
+            _call(driver.cuMemsetD8Async(self._memory[-1], 0, size, self._stream))
+
+    def release(self, storage: int) -> None:
+        self._finish()
+        _call(driver.cuMemFree(self._memory[storage]))
+        self._memory[storage] = None
+
+    def close(self) -> None:
+        self._finish()
+        for graph in self._graphs:
+            _call(driver.cuGraphExecDestroy(graph))
+        for memory in self._memory:
+            if memory is not None:
+                _call(driver.cuMemFree(memory))
+        for module in self._modules:
+            _call(driver.cuModuleUnload(module))
+        _call(driver.cuStreamDestroy(self._stream))
+        self._graphs, self._memory, self._modules, self._functions = [], [], [], []
+
+    def write(self, storage: int, data: Array) -> None:
+        self._use()
+        if data.size:
+            held = np.ascontiguousarray(data)
+            _call(driver.cuMemcpyHtoDAsync(self._memory[storage], held.ctypes.data, held.nbytes, self._stream))
+            self._finish()
+
+    def read(self, storage: int) -> Array:
+        self._use()
+        s = self._storages[storage]
+        found = np.empty(s.bytes // s.dtype.bytes, s.dtype.numpy)
+        if found.size:
+            _call(driver.cuMemcpyDtoHAsync(found.ctypes.data, self._memory[storage], found.nbytes, self._stream))
+        self._finish()
+        return found
+
+    def launch(self, kernel: int, storages: Sequence[int]) -> None:
+        self._use()
+        known = self._kernels[kernel]
+        addresses = np.array([int(self._memory[s]) for s in storages], np.uint64)
+        arguments = addresses.ctypes.data + 8 * np.arange(len(addresses), dtype=np.uint64)  # the driver copies them
+        _call(
+            driver.cuLaunchKernel(
+                self._functions[kernel], *known.grid, *known.workgroup, 0, self._stream, arguments.ctypes.data, 0
+            )
+        )
+
+    def record(self, launches: Sequence[tuple[int, Sequence[int]]]) -> Callable[[], None]:
+        """As a CUDA graph, which is launched at once."""
+        self._use()
+        _call(driver.cuStreamBeginCapture(self._stream, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))
+        for kernel, storages in launches:
+            self.launch(kernel, storages)
+        graph = _call(driver.cuStreamEndCapture(self._stream))
+        made = _call(driver.cuGraphInstantiate(graph, 0))
+        _call(driver.cuGraphDestroy(graph))
+        self._graphs.append(made)
+
+        def run() -> None:
+            self._use()
+            _call(driver.cuGraphLaunch(made, self._stream))
+
+        return run
+
+    def _finish(self) -> None:
+        self._use()
+        _call(driver.cuStreamSynchronize(self._stream))
+
+
+def _call(results: tuple[Any, ...]) -> Any:
+    """What a function of the driver gave besides its result, which must be success."""
+    result, *values = results
+    if result != _Result.CUDA_SUCCESS:
+        raise InternalError(f"cuda: the driver reports {result.name}")
+    return values[0] if values else None

@@ -1,0 +1,64 @@
+"""The subset of CUDA C++ that kernels use (CUDA C++ Programming Guide), with the operations of `prelude`."""
+
+from __future__ import annotations
+
+from ..codegen.source import LOWEST, PRODUCT, Text
+from ..compute.c_like import CLike
+from ..dtypes import BOOL, F32, I32, U32, DType
+from ..ir.all_reduce import Among
+from ..ir.nodes import Load, Store
+from .prelude import COLLECTIVES, NEUTRAL, UNARY
+
+SCALARS = {F32: "float", I32: "int", U32: "unsigned", BOOL: "bool"}
+VECTORS = {F32: "float4", I32: "int4", U32: "uint4", BOOL: "int4"}
+
+
+class CudaC(CLike):
+    """Scalars of truth are bool."""
+
+    truth = ("false", "true")
+
+    def type_name(self, dtype: DType, lanes: int) -> str:
+        return SCALARS[dtype] if lanes == 1 else VECTORS[dtype]
+
+    def barrier(self) -> str:
+        return "__syncthreads();"
+
+    def all_reduce(self, op: str, a: Text, among: Among) -> Text:
+        assert among is not Among.WORKGROUP
+        if among is Among.EXCLUSIVE_SCAN:
+            return Text(f"reduce_before({a.text}, {COLLECTIVES[op]}(), {NEUTRAL[op]})")
+        return Text(f"reduce({a.text}, {COLLECTIVES[op]}())")
+
+    def unary(self, op: str, a: Text, dtype: DType, lanes: int) -> Text:
+        if lanes == 1 and dtype.is_float:
+            op = UNARY.get(op, op)
+        return super().unary(op, a, dtype, lanes)
+
+    def cast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:
+        if to == BOOL:
+            return super().cast(to, a, source, lanes)
+        name = self.type_name(to, lanes)
+        return Text(f"({name}){a.atom}", PRODUCT) if lanes == 1 else Text(f"convert<{name}>({a.text})")
+
+    def splat(self, a: Text, dtype: DType, lanes: int) -> Text:
+        return a if lanes == 1 else Text(f"all4({a.text})")
+
+    def vector(self, parts: list[Text], dtype: DType) -> Text:
+        return Text(f"make_{VECTORS[dtype]}({', '.join(p.text for p in parts)})")
+
+    def select(self, cond: Text, a: Text, b: Text, dtype: DType, lanes: int, cond_lanes: int) -> Text:
+        if cond_lanes > 1:
+            return Text(f"choose({cond.text}, {a.text}, {b.text})")
+        return Text(f"{cond.at(LOWEST + 1)} ? {a.at(LOWEST + 1)} : {b.at(LOWEST + 1)}", LOWEST)
+
+    def bitcast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:
+        return Text(f"bits<{self.type_name(to, lanes)}>({a.text})")
+
+    def load(self, access: Load, address: tuple[Text, ...]) -> Text:
+        place = self.element(access, address)
+        return Text(f"load4(&{place})" if self.spans_scalars(access) else place)
+
+    def store(self, access: Store, address: tuple[Text, ...], value: Text) -> list[str]:
+        place = self.element(access, address)
+        return [f"store4(&{place}, {value.text});" if self.spans_scalars(access) else f"{place} = {value.text};"]

@@ -1,0 +1,39 @@
+"""A lowered kernel as one CUDA C++ program with the kernel `run`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..compute.whole_vectors import whole_vectors
+from ..compute.write_kernel import name_parameters, outputs_of, write_kernel
+from ..ir.all_reduce import AllReduce
+from ..ir.grid import find_grid
+from ..ir.nodes import Kernel
+from ..ir.rewrite import walk
+from .dialect import CudaC
+from .prelude import VECTORS, WARPS
+
+
+def render(kernel: Kernel) -> str:
+    """The kernel after the prelude, of which it may not use all."""
+    text = render_kernel(kernel)
+    if not any(isinstance(n, AllReduce) for n in walk(kernel.body)):
+        return VECTORS + text
+    return f"{VECTORS}#define INVOCATIONS {prod(find_grid(kernel).workgroup_size)}\n{WARPS}{text}"
+
+
+def render_kernel(kernel: Kernel) -> str:
+    """Arguments are the parameters in order, as vectors of four if all accesses are such."""
+    names, vectors = name_parameters(kernel), whole_vectors(kernel)
+    dialect = CudaC(names, vectors)
+    written = write_kernel(kernel, dialect)
+    outputs = outputs_of(kernel)
+    params = ", ".join(
+        f"{'' if b in outputs else 'const '}{dialect.type_name(b.dtype, 4 if b in vectors else 1)} *__restrict__ {name}"
+        for b, name in names.items()
+    )
+    head = f'extern "C" __global__ void __launch_bounds__({prod(written.workgroup)}) run({params}) {{'
+    lines = [f"  __shared__ {dialect.type_name(s.dtype, s.lanes)} {s.name}[{s.parts}];" for s in written.shared]
+    lines += [f"  const int {name} = blockIdx.{'xyz'[axis]};" for axis, name in written.groups.items()]
+    lines += [f"  const int {name} = threadIdx.{'xyz'[axis]};" for axis, name in written.threads.items()]
+    return "\n".join([head, *lines, *written.lines, "}", ""])

@@ -1,0 +1,181 @@
+"""CUDA's driver without a GPU: memory is the processor's, kernels are compiled as C++ (`emulated_cuda.h`) after NVRTC
+has accepted them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from cuda.bindings import driver
+
+HEADER = Path(__file__).with_name("emulated_cuda.h")
+COMPILER = shutil.which("g++") or shutil.which("clang++")
+FLAGS = ["-std=c++17", "-O1", "-fwrapv", "-ffp-contract=off", "-w", "-shared", "-fPIC"]
+ENDING = """static void call_run() { call(run); }
+extern "C" int parameters() { return count(run); }
+"""
+DONE = driver.CUresult.CUDA_SUCCESS
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
+@functools.lru_cache(256)
+def built(source: bytes) -> ctypes.CDLL:
+    """A library with `launch` for the kernel of a source text."""
+    assert COMPILER is not None
+    folder = Path(tempfile.mkdtemp(dir=_folder().name))
+    (folder / "kernel.cc").write_text(f'#include "{HEADER}"\n{source.decode()}\n{ENDING}')
+    made = subprocess.run(
+        [COMPILER, *FLAGS, "kernel.cc", "-o", "kernel.so"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, f"{made.stderr}\n{source.decode()}"
+    return ctypes.CDLL(str(folder / "kernel.so"))
+
+
+class EmulatedDriver:
+    """The functions of `cuda.bindings.driver` that a device uses. What is not written here are its types."""
+
+    def __init__(self) -> None:
+        self.memory: dict[int, Any] = {}
+        self.graphs_launched = 0
+        self._recorded: list[tuple[Any, ...]] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        assert name.startswith("CU"), f"the emulation lacks {name}"
+        return getattr(driver, name)
+
+    def cuInit(self, _: int) -> tuple[Any, ...]:
+        return (DONE,)
+
+    def cuDeviceGet(self, at: int) -> tuple[Any, ...]:
+        return DONE, at
+
+    def cuDevicePrimaryCtxRetain(self, _: object) -> tuple[Any, ...]:
+        return DONE, "context"
+
+    def cuDeviceGetName(self, length: int, _: object) -> tuple[Any, ...]:
+        return DONE, b"emulated GPU".ljust(length, b"\0")
+
+    def cuDeviceGetAttribute(self, attribute: Any, _: object) -> tuple[Any, ...]:
+        name = attribute.name
+        return DONE, 9 if name.endswith("CAPABILITY_MAJOR") else 0 if name.endswith("CAPABILITY_MINOR") else 4
+
+    def cuCtxSetCurrent(self, context: object) -> tuple[Any, ...]:
+        assert context == "context"
+        return (DONE,)
+
+    def cuStreamCreate(self, _: object) -> tuple[Any, ...]:
+        return DONE, "stream"
+
+    def cuModuleLoadData(self, code: bytes) -> tuple[Any, ...]:
+        return DONE, built(code)
+
+    def cuModuleGetFunction(self, module: Any, name: bytes) -> tuple[Any, ...]:
+        assert name == b"run"
+        return DONE, module
+
+    def cuMemAlloc(self, size: int) -> tuple[Any, ...]:
+        made = ctypes.create_string_buffer(b"\xff" * size, size + 16)  # as if it had been used before
+        address = -(-ctypes.addressof(made) // 16) * 16
+        self.memory[address] = made
+        return DONE, address
+
+    def cuMemsetD8Async(self, address: int, value: int, size: int, stream: object) -> tuple[Any, ...]:
+        assert stream == "stream"
+        ctypes.memset(address, value, size)
+        return (DONE,)
+
+    def cuMemFree(self, address: int) -> tuple[Any, ...]:
+        del self.memory[address]
+        return (DONE,)
+
+    def cuMemcpyHtoDAsync(self, to: int, source: int, size: int, stream: object) -> tuple[Any, ...]:
+        assert stream == "stream"
+        assert to in self.memory
+        ctypes.memmove(to, source, size)
+        return (DONE,)
+
+    def cuMemcpyDtoHAsync(self, to: int, source: int, size: int, stream: object) -> tuple[Any, ...]:
+        assert stream == "stream"
+        assert source in self.memory
+        ctypes.memmove(to, source, size)
+        return (DONE,)
+
+    def cuLaunchKernel(self, library: Any, *others: Any) -> tuple[Any, ...]:
+        *sizes, shared, stream, pointers, extra = others
+        assert (shared, stream, extra) == (0, "stream", 0)
+        assert all(0 < n < 65536 for n in sizes)
+        places = (ctypes.c_uint64 * library.parameters()).from_address(pointers)
+        arguments = [ctypes.c_uint64.from_address(p).value for p in places]  # read now: the caller may free them
+        assert set(arguments) <= self.memory.keys()
+        if self._recorded is None:
+            launch(library, arguments, sizes)
+        else:
+            self._recorded.append((library, arguments, sizes))
+        return (DONE,)
+
+    def cuStreamSynchronize(self, _: object) -> tuple[Any, ...]:
+        return (DONE,)
+
+    def cuStreamBeginCapture(self, *_: object) -> tuple[Any, ...]:
+        assert self._recorded is None
+        self._recorded = []
+        return (DONE,)
+
+    def cuStreamEndCapture(self, _: object) -> tuple[Any, ...]:
+        recorded, self._recorded = self._recorded, None
+        return DONE, recorded
+
+    def cuGraphInstantiate(self, graph: Any, _: int) -> tuple[Any, ...]:
+        return DONE, list(graph)
+
+    def cuGraphDestroy(self, graph: Any) -> tuple[Any, ...]:
+        graph.clear()
+        return (DONE,)
+
+    def cuGraphLaunch(self, graph: Any, stream: object) -> tuple[Any, ...]:
+        assert stream == "stream"
+        assert graph, "the graph was destroyed"
+        self.graphs_launched += 1
+        for recorded in graph:
+            launch(*recorded)
+        return (DONE,)
+
+    def cuGraphExecDestroy(self, graph: Any) -> tuple[Any, ...]:
+        graph.clear()
+        return (DONE,)
+
+    def cuModuleUnload(self, _: object) -> tuple[Any, ...]:
+        return (DONE,)
+
+    def cuStreamDestroy(self, _: object) -> tuple[Any, ...]:
+        return (DONE,)
+
+
+def launch(library: Any, arguments: list[int], sizes: list[int]) -> None:
+    values = [ctypes.c_uint64(a) for a in arguments]
+    pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+    library.launch(pointers, *map(int, sizes))
+
+
+def install() -> EmulatedDriver:
+    """From now on, the target "cuda" runs on the emulation. Its kernels still have to pass NVRTC."""
+    from webnn_compile.cuda import device, nvrtc
+
+    def compile_source(source: str, capability: int) -> bytes:
+        assert nvrtc.compile_source(source, capability)
+        return source.encode()
+
+    made = EmulatedDriver()
+    device.driver = made  # type: ignore[assignment]
+    device.compile_source = compile_source
+    device.open_device.cache_clear()
+    return made
