@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 
 import pytest
+from drivers import need_driver
 from effort import Effort, effort_of, leave_to_ci
 from hypothesis import settings
 from kernel_cache import use_cache_of_this_run
+from webnn_compile.build.device_target import DeviceTarget
+from webnn_compile.build.targets import TARGETS
 from webnn_compile.system.collector import collect_less_often
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
@@ -23,6 +26,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if effort_of(config) == "check":
         items[:], left = leave_to_ci(items)
         config.hook.pytest_deselected(items=left)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Of a test with the parameter `target`: where it is of no bundle, compiling asks the device for facts."""
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    row = TARGETS.get(str(parameters.get("target")))
+    if isinstance(row, DeviceTarget) and row.preference is None:
+        need_driver(row.name)
 
 
 def pytest_collection_finish() -> None:

@@ -16,8 +16,8 @@ from webnn_compile.pipeline.lower_model import Lowered
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune.device import Device
 from webnn_compile.tune.executors import open_executor
+from webnn_compile.tune.local_device import local_device
 from webnn_compile.tune.measure import Measured
-from webnn_compile.tune.native_program import NativeDevice
 from webnn_compile.tune.probe import probe
 from webnn_compile.tune.problem import KernelTask, Problem
 from webnn_compile.tune.propose import History, enumerate_space, name_of
@@ -185,8 +185,8 @@ def _open(case: Case, target: str, browser: str) -> Iterator[_Place]:
 
 @contextlib.contextmanager
 def _device(problem: Problem, browser: str) -> Iterator[Device]:
-    if problem.is_native:
-        yield NativeDevice(problem.cache)
+    if problem.is_local:
+        yield local_device(problem)
         return
     with browser_device(browser, problem.target, {}) as device:
         yield device

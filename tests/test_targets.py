@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
+from click.testing import CliRunner
 from device.interpreted import InterpretedBackend, InterpretedDevice
 from onnx_models import model, node, random
 from webnn_compile.build.build import build
@@ -17,6 +18,7 @@ from webnn_compile.build.cpu_target import CpuTarget, run_native
 from webnn_compile.build.device_target import DeviceTarget
 from webnn_compile.build.options import Options
 from webnn_compile.build.targets import TARGETS, bundled_targets
+from webnn_compile.cli import main, target_table
 from webnn_compile.cli.report import print_report
 from webnn_compile.errors import InputError
 
@@ -29,7 +31,11 @@ def relu() -> onnx.ModelProto:
 
 
 def test_names_are_those_of_the_interface() -> None:
-    assert tuple(TARGETS) == webnn_compile.TARGETS == ("native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda")
+    assert (
+        tuple(TARGETS)
+        == webnn_compile.TARGETS
+        == ("native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda")
+    )
     assert bundled_targets() == Options().targets == ("webgpu", "webgl", "wasm")
     assert all(name == target.name for name, target in TARGETS.items())
 
@@ -117,3 +123,19 @@ def questions(source: str) -> list[tuple[int, str]]:
         constants = [e for place in places for e in ast.walk(place) if isinstance(e, ast.Constant)]
         found += [(n.lineno, ast.unparse(n)) for e in constants if e.value in TARGETS]
     return sorted(found)
+
+
+def test_targets_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> str:
+        raise InputError("target opencl: there is [no] device; buy one")
+
+    rows = {**TARGETS, "opencl": replace(TARGETS["opencl"], probe=none)}
+    monkeypatch.setattr(target_table, "TARGETS", rows)
+    done = CliRunner().invoke(main, ["--list-targets"])
+    assert done.exit_code == 0
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line[:1].isalpha()}
+    assert [name for name in lines if name in TARGETS] == list(TARGETS)
+    assert "bundle, Python, tune" in lines["webgpu"]
+    assert "bundle" not in lines["opencl"]
+    assert "no: there is [no] device; buy one" in done.stdout
+    assert all(row.about for row in TARGETS.values())

@@ -29,7 +29,8 @@ class CompileTarget(ABC):
     `preference`: a page uses the bundled target with the highest that its device can run; None for targets that are not
     bundled. `webassembly`: its part of a bundle is WebAssembly. `halves`: results between kernels are float16 under
     `--precision f16`. `threads`: in this process it runs on several threads. `stages`: the names for `--dump` of a
-    kernel's stages, from the naive one to the text of its code.
+    kernel's stages, from the naive one to the text of its code. `about` says what runs it, `probe` on what it would run
+    in this process, or raises InputError, which says what is missing.
     """
 
     name: str
@@ -38,6 +39,8 @@ class CompileTarget(ABC):
     halves: bool = False
     threads: bool = False
     stages: Callable[[], tuple[str, ...]] = tuple
+    about: str = ""
+    probe: Callable[[], str] | None = None
 
     @abstractmethod
     def lower(self, model: Optimised, work: Work) -> Lowered:

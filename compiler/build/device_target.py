@@ -86,11 +86,11 @@ class DeviceTarget(CompileTarget):
         return DeviceModel(program, weights, device, None if program.host is None else NativeModel(program.host))
 
 
-def need_package(target: str, package: str) -> None:
-    """InputError where the package is not installed, which the extra of the target's name has."""
+def need_package(target: str, package: str, extra: str | None = None) -> None:
+    """InputError where the package is not installed, which the extra of the target's name has, or another."""
     try:
         found = importlib.util.find_spec(package) is not None
     except ModuleNotFoundError:  # of a package inside a missing one
         found = False
     if not found:
-        raise InputError(f"target {target} needs the package {package}: pip install 'webnn-compile[{target}]'")
+        raise InputError(f"target {target} needs the package {package}: pip install 'webnn-compile[{extra or target}]'")

@@ -32,6 +32,46 @@ def _host() -> Target:
     return host_target()
 
 
+def _processor() -> str:
+    from ..native.jit import cpu_name
+
+    return cpu_name()
+
+
+def _wasmtime() -> str:
+    need_package("wasm", "wasmtime", "verify")
+    import importlib.metadata
+
+    return f"wasmtime {importlib.metadata.version('wasmtime')}"
+
+
+def _webgpu_adapter() -> str:
+    need_package("webgpu", "wgpu")
+    from ..wgsl.device import open_device
+
+    return str(open_device().adapter.info["device"])
+
+
+def _webgl_renderer() -> str:
+    from ..glsl.gles import context
+
+    return context().renderer
+
+
+def _opencl_device() -> str:
+    need_package("opencl", "pyopencl")
+    from ..opencl.device import open_device
+
+    return str(open_device().name)
+
+
+def _cuda_device() -> str:
+    need_package("cuda", "cuda.bindings")
+    from ..cuda.device import open_device
+
+    return open_device().name
+
+
 def _wasm_part(target: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
     from .build_wasm import build_wasm
 
@@ -123,7 +163,14 @@ def _open_cuda(kernels: Sequence[DeviceKernel]) -> Device:
 
 
 _ROWS: tuple[CompileTarget, ...] = (
-    CpuTarget(name="native", run=run_native, threads=True, facts=_host),
+    CpuTarget(
+        name="native",
+        run=run_native,
+        threads=True,
+        facts=_host,
+        about="this machine's processor, by LLVM",
+        probe=_processor,
+    ),
     CpuTarget(
         name="wasm",
         run=lambda lowered, work, choices: run_wasm(lowered, work, choices, WASM_PLAIN, relaxed=False),
@@ -133,11 +180,15 @@ _ROWS: tuple[CompileTarget, ...] = (
         package="wasmtime",
         stages=_wasm_stages,
         facts=lambda: WASM_RELAXED,
+        about="a page's processor: WebAssembly with SIMD, and threads where the page is cross-origin isolated",
+        probe=_wasmtime,
     ),
     CpuTarget(
         name="wasm-relaxed",
         run=lambda lowered, work, choices: run_wasm(lowered, work, choices, WASM_RELAXED, relaxed=True),
         tuned_as="wasm",
+        about="the same for browsers with relaxed SIMD; a part of wasm in a bundle",
+        probe=_wasmtime,
     ),
     DeviceTarget(
         name="webgpu",
@@ -147,10 +198,36 @@ _ROWS: tuple[CompileTarget, ...] = (
         halves=True,
         package="wgpu",
         stages=_webgpu_stages,
+        about="a page's GPU: compute shaders in WGSL",
+        probe=_webgpu_adapter,
     ),
-    DeviceTarget(name="webgl", backend=_webgl, open_device=_open_webgl, preference=2, stages=_webgl_stages),
-    DeviceTarget(name="opencl", backend=_opencl, open_device=_open_opencl, package="pyopencl", stages=_opencl_stages),
-    DeviceTarget(name="cuda", backend=_cuda, open_device=_open_cuda, package="cuda.bindings", stages=_cuda_stages),
+    DeviceTarget(
+        name="webgl",
+        backend=_webgl,
+        open_device=_open_webgl,
+        preference=2,
+        stages=_webgl_stages,
+        about="a page's GPU by WebGL2, or OpenGL ES 3.0: fragment shaders in GLSL ES",
+        probe=_webgl_renderer,
+    ),
+    DeviceTarget(
+        name="opencl",
+        backend=_opencl,
+        open_device=_open_opencl,
+        package="pyopencl",
+        stages=_opencl_stages,
+        about="processors and GPUs with a driver for OpenCL 1.2 or newer",
+        probe=_opencl_device,
+    ),
+    DeviceTarget(
+        name="cuda",
+        backend=_cuda,
+        open_device=_open_cuda,
+        package="cuda.bindings",
+        stages=_cuda_stages,
+        about="NVIDIA's GPUs of compute capability 7.5 or newer: CUDA C++, compiled by NVRTC",
+        probe=_cuda_device,
+    ),
 )
 
 TARGETS: dict[str, CompileTarget] = {t.name: t for t in _ROWS}

@@ -149,6 +149,14 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     metavar="4GiB",
     help="Memory that compiling may take, by estimate. By default three quarters of this machine's.",
 )
+@click.option(
+    "--list-targets",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, _, wanted: _list_targets(ctx) if wanted else None,
+    help="Say what models can be compiled for, and what of it runs here, and exit.",
+)
 @DEBUG
 @click.version_option(package_name="webnn-compile")
 def main(
@@ -219,6 +227,13 @@ def main(
         if report is not None:
             write_report(result, report)
         print_report(result, out, stderr=dump is not None)
+
+
+def _list_targets(ctx: click.Context) -> None:
+    from .target_table import print_targets
+
+    print_targets()
+    ctx.exit()
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -20,7 +20,7 @@ from ..records.record_file import RecordWriter, read_records
 from ..records.recorded_choices import is_of
 from ..tune.device import Device, DeviceError
 from ..tune.executors import open_executor
-from ..tune.native_program import NativeDevice
+from ..tune.local_device import local_device
 from ..tune.problem import TUNED, Problem
 from ..tune.status import Settings, Status, Summary
 from ..tune.summarise import Line, summarise
@@ -87,7 +87,7 @@ def main() -> None:
     "--device",
     metavar="DEVICE",
     help="browser:chromium or browser:firefox starts one; a name of `webnn-rpc devices`, or any, is a tab that has "
-    "joined --broker. By default browser:chromium; the target native is this machine.",
+    "joined --broker. By default browser:chromium; native, opencl and cuda are this machine.",
 )
 @click.option(
     "--broker",
@@ -174,11 +174,11 @@ def run(
 @contextlib.contextmanager
 def _open_device(problem: Problem, device: str | None, broker: str, *, headed: bool) -> Iterator[Device]:
     target, threads = problem.target, problem.options.threads
-    require("webnn-tune", PACKAGES if problem.is_native else (*REMOTE_PACKAGES, *PACKAGES), "tune")
-    if problem.is_native:
+    require("webnn-tune", PACKAGES if problem.is_local else (*REMOTE_PACKAGES, *PACKAGES), "tune")
+    if problem.is_local:
         if device is not None:
             raise InputError(f"--device {device}: the target {target} is tuned on this machine; leave --device out")
-        yield NativeDevice(problem.cache)
+        yield local_device(problem)
         return
     from webnn_compile.rpc.client import RpcError, connect
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,24 +51,51 @@ def open_device() -> Opened:
                 _Attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
             )
         )
-    except (RuntimeError, InternalError) as error:  # the first where there is no library of the driver
-        raise InputError(f"target cuda: no CUDA device ({error}); install NVIDIA's driver for this GPU") from None
+    except (RuntimeError, InternalError) as error:
+        reason = str(error) if isinstance(error, InternalError) else "the driver's library libcuda is not there"
+        raise InputError(f"target cuda: no CUDA device ({reason}); install NVIDIA's driver for this GPU") from None
     return Opened(name, context, 10 * major + minor, units)
 
 
+@dataclass(slots=True)
+class _Held:
+    """What a model holds of the driver."""
+
+    context: Any
+    stream: Any
+    modules: list[Any] = field(default_factory=list)
+    memory: list[Any] = field(default_factory=list)
+    graphs: list[Any] = field(default_factory=list)
+
+    def free(self) -> None:
+        _call(driver.cuCtxSetCurrent(self.context))
+        _call(driver.cuStreamSynchronize(self.stream))
+        for graph in self.graphs:
+            _call(driver.cuGraphExecDestroy(graph))
+        for memory in self.memory:
+            if memory is not None:
+                _call(driver.cuMemFree(memory))
+        for module in self.modules:
+            _call(driver.cuModuleUnload(module))
+        _call(driver.cuStreamDestroy(self.stream))
+
+
 class CudaDevice:
-    """Memory, modules and a stream of one model."""
+    """Memory, modules and a stream of one model, freed by `close` or when nobody refers to it."""
 
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
         self._opened = open_device()
         self._use()
         self._stream = _call(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
+        held = self._held = _Held(self._opened.context, self._stream)
+        self._free = weakref.finalize(self, held.free)
+        self._free.atexit = False
+        self._memory = held.memory
         self._kernels = kernels
-        self._modules = [self._load(k) for k in kernels]
-        self._functions = [_call(driver.cuModuleGetFunction(m, ENTRY)) for m in self._modules]
+        for k in kernels:
+            held.modules.append(self._load(k))
+        self._functions = [_call(driver.cuModuleGetFunction(m, ENTRY)) for m in held.modules]
         self._storages: Sequence[Storage] = ()
-        self._memory: list[Any] = []
-        self._graphs: list[Any] = []
 
     def _use(self) -> None:
         """Makes the context that of the calling thread."""
@@ -92,28 +120,23 @@ class CudaDevice:
             _call(driver.cuMemsetD8Async(self._memory[-1], 0, size, self._stream))
 
     def release(self, storage: int) -> None:
-        self._finish()
+        self.finish()
         _call(driver.cuMemFree(self._memory[storage]))
         self._memory[storage] = None
 
     def close(self) -> None:
-        self._finish()
-        for graph in self._graphs:
-            _call(driver.cuGraphExecDestroy(graph))
-        for memory in self._memory:
-            if memory is not None:
-                _call(driver.cuMemFree(memory))
-        for module in self._modules:
-            _call(driver.cuModuleUnload(module))
-        _call(driver.cuStreamDestroy(self._stream))
-        self._graphs, self._memory, self._modules, self._functions = [], [], [], []
+        self._free()
+
+    def finish(self) -> None:
+        self._use()
+        _call(driver.cuStreamSynchronize(self._stream))
 
     def write(self, storage: int, data: Array) -> None:
         self._use()
         if data.size:
             held = np.ascontiguousarray(data)
             _call(driver.cuMemcpyHtoDAsync(self._memory[storage], held.ctypes.data, held.nbytes, self._stream))
-            self._finish()
+            self.finish()
 
     def read(self, storage: int) -> Array:
         self._use()
@@ -121,7 +144,7 @@ class CudaDevice:
         found = np.empty(s.bytes // s.dtype.bytes, s.dtype.numpy)
         if found.size:
             _call(driver.cuMemcpyDtoHAsync(found.ctypes.data, self._memory[storage], found.nbytes, self._stream))
-        self._finish()
+        self.finish()
         return found
 
     def launch(self, kernel: int, storages: Sequence[int]) -> None:
@@ -144,17 +167,13 @@ class CudaDevice:
         graph = _call(driver.cuStreamEndCapture(self._stream))
         made = _call(driver.cuGraphInstantiate(graph, 0))
         _call(driver.cuGraphDestroy(graph))
-        self._graphs.append(made)
+        self._held.graphs.append(made)
 
         def run() -> None:
             self._use()
             _call(driver.cuGraphLaunch(made, self._stream))
 
         return run
-
-    def _finish(self) -> None:
-        self._use()
-        _call(driver.cuStreamSynchronize(self._stream))
 
 
 def _call(results: tuple[Any, ...]) -> Any:

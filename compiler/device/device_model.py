@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import prod
@@ -36,6 +37,10 @@ class Device(Protocol):
         ...
 
     def launch(self, kernel: int, storages: Sequence[int]) -> None: ...
+
+    def finish(self) -> None:
+        """Waits until all launches are complete."""
+        ...
 
     def close(self) -> None:
         """Frees all memory and programs; no method is called after."""
@@ -90,6 +95,41 @@ class DeviceModel:
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input, and for an int64 element
         that does not fit the device's int32."""
+        self._upload(inputs)
+        self._execute()
+        return {p.spec.name: self._output(p) for p in self.program.outputs}
+
+    def profile(self, inputs: Mapping[str, Array], repeat: int) -> list[tuple[str, float]]:
+        """Of each step of a run, in order, its name and the milliseconds that it takes, the mean of `repeat` launches.
+        Raises InputError as `run` does."""
+        self._upload(inputs)
+        found, calls = [], 0
+        for step in self.program.steps:
+            self._device.finish()
+            start = time.perf_counter()
+            for _ in range(repeat):
+                if isinstance(step, HostCall):
+                    self._call(step, calls)
+                else:
+                    self._device.launch(*self._known(step))
+            self._device.finish()
+            found.append((step.name, (time.perf_counter() - start) * 1e3 / repeat))
+            calls += isinstance(step, HostCall)
+        return found
+
+    def time(self, inputs: Mapping[str, Array], seconds: float) -> float:
+        """Milliseconds of a run, without its inputs and outputs: the mean of as many as take `seconds`. Raises
+        InputError as `run` does."""
+        self._upload(inputs)
+        self._device.finish()
+        runs, start = 0, time.perf_counter()
+        while not runs or time.perf_counter() - start < seconds:
+            self._execute()
+            self._device.finish()
+            runs += 1
+        return (time.perf_counter() - start) * 1e3 / runs
+
+    def _upload(self, inputs: Mapping[str, Array]) -> None:
         if self._closed:
             raise InputError(f"{self.backend}: the model is closed; compile it again")
         check_inputs(tuple(p.spec for p in self.program.inputs), inputs)
@@ -98,6 +138,8 @@ class DeviceModel:
                 self._write(p.value, inputs[p.spec.name], f"input {p.spec.name!r}")
             if self._host is not None and p.spec.offset >= 0:
                 write_tensor(self._host.arena, p.spec, inputs[p.spec.name])
+
+    def _execute(self) -> None:
         calls = 0
         for part in self._parts:
             if isinstance(part, HostCall):
@@ -105,7 +147,6 @@ class DeviceModel:
                 calls += 1
             else:
                 part()
-        return {p.spec.name: self._output(p) for p in self.program.outputs}
 
     def close(self) -> None:
         """Frees the device's memory and programs; a closed model does not run."""

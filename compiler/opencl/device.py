@@ -88,6 +88,9 @@ class OpenClDevice:
                 buffer.release()
         self._buffers, self._programs = [], []
 
+    def finish(self) -> None:
+        self._queue.finish()
+
     def write(self, storage: int, data: Array) -> None:
         if data.size:
             cl.enqueue_copy(self._queue, self._buffers[storage], np.ascontiguousarray(data))

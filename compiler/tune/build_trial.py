@@ -7,13 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..build.build import make_artifact_of
-from ..build.cpu_target import CpuTarget
 from ..build.device_target import DeviceTarget
 from ..build.options import Options
 from ..build.targets import TARGETS
 from ..build.work import Work
-from ..bundle import make_manifest
 from ..choices import DEFAULT, Choices, Replay
 from ..device.wrapped_backend import WrappedBackend
 from ..errors import InputError
@@ -27,6 +24,7 @@ from ..tensor import Tensor
 from .device import Artifact
 from .native_program import NativeProgram
 from .probe import explain
+from .problem import make_program
 from .time_limit import BUILD, time_limit
 from .trial_model import piece_of
 
@@ -102,13 +100,13 @@ def _build(job: TrialJob, choices: TrialChoices) -> Artifact:
     work = Work(
         "trial", job.options, open_cache(enabled=job.options.cache), lambda _: None, given={job.target: choices}
     )
-    if isinstance(row, CpuTarget) and row.preference is None:
-        made = NativeProgram(job.model, choices, job.options.threads)
-        made.compile(work.cache)  # into the cache, from which the device compiles it again
-        return replace(made, choices=TrialChoices(job.paths))
     if isinstance(row, DeviceTarget) and any(job.placements):
         row = place_as(row, job.placements)
-    return make_manifest(make_artifact_of(row, job.model, work))
+    made = make_program(row, job.model, work, choices)
+    if isinstance(made, NativeProgram):
+        made.compile(work.cache)  # into the cache, from which the device compiles it again
+        return replace(made, choices=TrialChoices(job.paths))
+    return made
 
 
 def place_as(row: DeviceTarget, placements: tuple[Placement | None, ...]) -> DeviceTarget:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ..bundle import Manifest
-from .native_program import NativeProgram
+if TYPE_CHECKING:
+    from ..bundle import Manifest
+    from .gpu_program import GpuProgram
+    from .native_program import NativeProgram
 
 Array = np.ndarray
-Artifact = Manifest | NativeProgram
-"""A compiled model: the manifest of a bundle, or kernels for this machine."""
+Artifact: TypeAlias = "Manifest | NativeProgram | GpuProgram"
+"""A compiled model: the manifest of a bundle, or a program for this machine's processor or a GPU of it."""
 
 
 class DeviceError(Exception):

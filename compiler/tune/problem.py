@@ -19,6 +19,7 @@ from ..bundle import make_manifest
 from ..choices import DEFAULT, Choices, Decision
 from ..errors import InputError
 from ..ir.nodes import Kernel
+from ..pipeline.compile_for import KernelChoices
 from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
 from ..records.keys import key_of_kernel, key_of_layer
@@ -27,6 +28,7 @@ from ..system.cache import Cache, open_cache
 from ..system.printable import printable
 from ..tensor import Tensor
 from .device import Artifact
+from .gpu_program import GpuProgram
 from .native_program import NativeProgram
 from .trial_model import Piece, kernel_of, piece_of, trial_model
 from .walk import Path as Candidate
@@ -105,9 +107,9 @@ class Problem:
         self._optimised: Optimised = optimise_model(import_graph(model, self._work), self._work)
 
     @property
-    def is_native(self) -> bool:
-        """Whether kernels run on this machine's processor."""
-        return isinstance(self.row, CpuTarget) and self.row.preference is None
+    def is_local(self) -> bool:
+        """Whether kernels run in this process, on its processor or a GPU."""
+        return self.row.preference is None
 
     def use_variants(self, variants: tuple[str, ...]) -> None:
         """Of the wasm module build these alone: those that the device runs."""
@@ -166,9 +168,7 @@ class Problem:
         renamed = _named_by_group(lowered)
         best = {key: Best(path, 1.0, 0.0, (), "", {}) for key, path in chosen.items()}
         recorded = RecordedChoices(best)
-        if self.is_native:
-            return NativeProgram(renamed, recorded.kernels, self.options.threads)
-        return make_manifest(make_artifact_of(self.row, renamed, self._with(recorded)))
+        return make_program(self.row, renamed, self._with(recorded), recorded.kernels)
 
     def _kernels(self, lowered: Lowered) -> dict[int, tuple[Kernel, tuple[Any, ...]]]:
         """By group, the kernel that is scheduled, and its placements."""
@@ -186,16 +186,25 @@ group_of = piece_of
 """The number of the group of a kernel of `Problem.whole`."""
 
 
+def make_program(row: CompileTarget, lowered: Lowered, work: Work, choices: KernelChoices) -> Artifact:
+    """What a device of the target runs. `choices` are those of `work`, which leaves kernels for this processor to the
+    device."""
+    if row.preference is not None:
+        return make_manifest(make_artifact_of(row, lowered, work))
+    if isinstance(row, DeviceTarget):
+        weights = Weights()
+        return GpuProgram(row.name, row.compile_program(lowered, weights, work), weights.blob())
+    return NativeProgram(lowered, choices, work.options.threads)
+
+
 def _named_by_group(lowered: Lowered) -> Lowered:
     kernels = (replace(k, name=kernel_of(i, 0)) for i, k in enumerate(lowered.kernels))
     return replace(lowered, kernels=tuple(kernels))
 
 
 def _is_tuned(row: CompileTarget) -> bool:
-    """Whether a page runs it, or this machine's processor by a schedule of its own."""
-    if isinstance(row, CpuTarget):
-        return row.facts is not None and row.tuned_as is None
-    return row.preference is not None
+    """Whether it has schedules of its own."""
+    return not isinstance(row, CpuTarget) or (row.facts is not None and row.tuned_as is None)
 
 
 TUNED = tuple(t.name for t in TARGETS.values() if _is_tuned(t))

@@ -74,6 +74,7 @@ class WgpuDevice:
         self._kernels = kernels
         self._storages: Sequence[Storage] = ()
         self._buffers: list[Any] = []
+        self._read_last = self._device.create_buffer(size=4, usage=wgpu.BufferUsage.COPY_SRC)
         self._pipelines = [self._pipeline(k) for k in kernels]
         self._groups: dict[tuple[int, tuple[int, ...]], Any] = {}
         self._encoder: Any = None
@@ -113,6 +114,10 @@ class WgpuDevice:
             buffer.destroy()
         self._buffers, self._pipelines = [], []
         self._groups.clear()
+
+    def finish(self) -> None:
+        self._flush()
+        self._device.queue.read_buffer(self._read_last)  # wgpu's on_submitted_work_done_sync raises TypeError (0.32)
 
     def write(self, storage: int, data: Array) -> None:
         self._flush()

@@ -108,7 +108,7 @@ def test_records_that_cannot_be_shown(tuned: tuple[Path, str], tmp_path: Path) -
     ("options", "message"),
     [
         (["--target", "native", "--device", "any"], "the target native is tuned on this machine; leave --device out"),
-        (["--target", "cuda"], "'cuda' is not one of 'native', 'wasm', 'webgpu', 'webgl'"),
+        (["--target", "metal"], "'metal' is not one of 'native', 'wasm', 'webgpu', 'webgl'"),
         ([], "Missing option '--target'"),
         (["--target", "wasm", "--device", "browser:lynx"], "give browser:chromium, browser:firefox or a device's name"),
         (

@@ -89,6 +89,9 @@ class InterpretedDevice:
     def read(self, storage: int) -> Array:
         return self._memory[storage].view(self._storages[storage].dtype.numpy)
 
+    def finish(self) -> None:
+        pass
+
     def launch(self, kernel: int, storages: Sequence[int]) -> None:
         assert len(set(storages[-1:]) & set(storages[:-1])) == 0, "a storage is read and written in one launch"
         k = self._kernels[kernel]

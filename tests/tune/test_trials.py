@@ -73,7 +73,7 @@ def candidates(problem: Problem, task: KernelTask, count: int) -> list[Any]:
 def run(problem: Problem, job: TrialJob, inputs: Any) -> dict[str, Any]:
     row = problem.row
     choices = TrialChoices(job.paths)
-    if problem.is_native:
+    if problem.is_local:
         return NativeProgram(job.model, choices).compile(None).run(inputs)
     assert isinstance(row, DeviceTarget)
     weights = Weights()
@@ -208,5 +208,5 @@ def test_keys_of_pieces_are_those_of_the_model(path: Any) -> None:
 def test_targets_that_are_tuned() -> None:
     from webnn_compile.tune.problem import TUNED
 
-    assert TUNED == ("native", "wasm", "webgpu", "webgl")
+    assert TUNED == ("native", "wasm", "webgpu", "webgl", "opencl", "cuda")
     assert set(TUNED) <= set(TARGETS)

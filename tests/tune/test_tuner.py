@@ -21,6 +21,7 @@ from webnn_compile.tune import tuner
 from webnn_compile.tune.build_trial import TrialChoices
 from webnn_compile.tune.device import DeviceError, DeviceGone
 from webnn_compile.tune.executors import SerialExecutor, open_executor
+from webnn_compile.tune.local_device import local_device
 from webnn_compile.tune.native_program import NativeDevice, NativeProgram
 from webnn_compile.tune.problem import Problem
 from webnn_compile.tune.search_job import find_candidates
@@ -92,6 +93,18 @@ def test_a_search_ends_and_is_resumed(path: Path, tmp_path: Path) -> None:
         assert r.whole == summary.whole < 1
         assert r.ratio is not None
         assert r.ratio < 1
+
+
+@pytest.mark.parametrize("target", ["opencl", "cuda"])
+def test_gpus_of_this_machine_are_tuned(path: Path, tmp_path: Path, target: str) -> None:
+    problem = Problem(path, target, Options())
+    device = local_device(problem)
+    made: list[TuningRecord] = []
+    found = tune(problem, device, SerialExecutor(), Settings(trials=6, batch=2), made.append)
+    trials = [r for r in made if r.kind == "trial" and r.failure != "illegal"]
+    assert found.trials == len(trials) == 6
+    assert {(r.target, r.device, r.failure) for r in trials} == {(target, device.name, None)}
+    device.close()
 
 
 def test_an_interrupted_search_goes_on(path: Path, tmp_path: Path) -> None:
