@@ -17,8 +17,8 @@ Effort = Literal["check", "ci", "all"]
 
 ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"evaluate": 8, "native": 8}
-    | dict.fromkeys(("wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda"), 64),
-    "ci": {"opencl": 8, "cuda": 8},
+    | dict.fromkeys(("c", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda"), 64),
+    "ci": {"opencl": 8, "cuda": 8, "c": 8},
     "all": {},
 }
 """By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`."""

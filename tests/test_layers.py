@@ -16,7 +16,7 @@ RPC = "rpc"
 """The folder beside the compiler, of which it is a part by name alone: it imports nothing of it."""
 
 CORE = BASE | {"ir", "program"}
-BACKENDS = {"wasm", "native", "glsl", "wgsl", "opencl", "cuda"}
+BACKENDS = {"wasm", "native", "glsl", "wgsl", "opencl", "cuda", "c"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "dtypes": set(),
@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "wgsl": CORE | {"codegen", "compute"},
     "opencl": CORE | {"codegen", "compute"},
     "cuda": CORE | {"codegen", "compute"},
+    "c": CORE | {"passes", "codegen"},
     "bundle": {"errors", "dtypes", "program"},
     "pipeline": CORE | {"graph", "tensor", "schedule", "passes"},
     "device": CORE | {"tensor", "passes", "pipeline"},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..pipeline.lower_model import Lowered
 
 if TYPE_CHECKING:
+    from ..c.model import CModel
     from ..device.device_model import DeviceModel
     from ..native.model import NativeModel
     from ..pipeline.weights import Weights
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .optimise_model import Optimised
     from .work import Work
 
-    CompiledModel = NativeModel | WasmModel | DeviceModel
+    CompiledModel = NativeModel | CModel | WasmModel | DeviceModel
     """A model that runs in this process."""
 
 

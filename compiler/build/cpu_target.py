@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..costs import CPU_COSTS
@@ -14,6 +14,7 @@ from ..tensor.choose_tile import choose_tile
 from .compile_target import CompileTarget
 
 if TYPE_CHECKING:
+    from ..c.model import CModel
     from ..native.model import NativeModel
     from ..pipeline.weights import Weights
     from ..target import Target
@@ -60,6 +61,17 @@ def run_native(lowered: Lowered, work: Work, choices: KernelChoices = default_ch
     level = work.options.opt_level
     program = compile_for(lowered, host_target(), opt_level=level, cache=work.cache, choices=choices)
     return NativeModel(program, work.options.threads, work.cache)
+
+
+def run_c(lowered: Lowered, work: Work, choices: KernelChoices = default_choices) -> CModel:
+    """On this machine's processor, by its C compiler. Raises InputError where there is none."""
+    from ..c.lower import PASSES
+    from ..c.model import CModel
+    from ..native.jit import host_target
+
+    target = replace(host_target(), name="c")
+    program = compile_for(lowered, target, cache=work.cache, choices=choices, opt_level=work.options.opt_level, passes=PASSES)
+    return CModel(program, work.options.threads, work.cache)
 
 
 def run_wasm(lowered: Lowered, work: Work, choices: KernelChoices, target: Target, *, relaxed: bool) -> WasmModel:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..target import WASM_PLAIN, WASM_RELAXED, WEBGPU, Target
 from .compile_target import CompileTarget
-from .cpu_target import CpuTarget, run_native, run_wasm
+from .cpu_target import CpuTarget, run_c, run_native, run_wasm
 from .device_target import DeviceTarget, need_package
 
 if TYPE_CHECKING:
@@ -70,6 +70,12 @@ def _cuda_device() -> str:
     from ..cuda.device import open_device
 
     return open_device().name
+
+
+def _c_compiler() -> str:
+    from ..c.compiler import find_compiler
+
+    return " ".join(find_compiler())
 
 
 def _wasm_part(target: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
@@ -170,6 +176,14 @@ _ROWS: tuple[CompileTarget, ...] = (
         facts=_host,
         about="this machine's processor, by LLVM",
         probe=_processor,
+    ),
+    CpuTarget(
+        name="c",
+        run=run_c,
+        threads=True,
+        tuned_as="native",
+        about="any processor with a compiler of C99",
+        probe=_c_compiler,
     ),
     CpuTarget(
         name="wasm",

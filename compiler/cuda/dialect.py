@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..codegen.source import LOWEST, PRODUCT, Text
-from ..compute.c_like import CLike
+from ..codegen.source import LOWEST, PRODUCT, CLike, Text
 from ..dtypes import BOOL, F32, I32, U32, DType
 from ..ir.all_reduce import Among
 from ..ir.nodes import Load, Store

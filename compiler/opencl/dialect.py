@@ -6,8 +6,7 @@ from a vector is -1 or 0, so that scalars are compared with 0 where the number m
 
 from __future__ import annotations
 
-from ..codegen.source import LOWEST, PRODUCT, Text
-from ..compute.c_like import CLike
+from ..codegen.source import LOWEST, PRODUCT, CLike, Text
 from ..dtypes import BOOL, F32, I32, U32, DType
 from ..ir.nodes import Load, Store
 

@@ -88,14 +88,16 @@ def compile_for(
     weights: Weights | None = None,
     cache: Cache | None = None,
     choices: KernelChoices = default_choices,
+    passes: tuple[KernelPass, ...] | None = None,
 ) -> Program:
     """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists launches.
 
-    `choices` are those of each naive kernel's schedule; where recorded ones are not legal, the kernel has its default
+    `passes` lower kernels, by default those for LLVM.     `choices` are those of each naive kernel's schedule; where recorded ones are not legal, the kernel has its default
     schedule. Programs of one model for several targets may share `weights`. Kernels that `cache` has from earlier
     builds are not compiled again.
     """
-    launches = _Launches(model, target, weights or Weights(), observe, opt_level, cache or Cache(None), choices)
+    compiler = _Compiler(target, opt_level, cache or Cache(None), observe, passes)
+    launches = _Launches(model, compiler, weights or Weights(), choices)
     steps = tuple(launches.step(g, k) for g, k in zip(model.groups, model.kernels, strict=True))
 
     def spec(name: str, t: Tensor) -> TensorSpec:
@@ -118,14 +120,21 @@ def compile_for(
 
 
 def compile_kernel(
-    naive: Kernel, target: Target, opt_level: int, observe: Observer = ignore, choices: Choices = DEFAULT
+    naive: Kernel,
+    target: Target,
+    opt_level: int,
+    observe: Observer = ignore,
+    choices: Choices = DEFAULT,
+    passes: tuple[KernelPass, ...] | None = None,
 ) -> Kernel:
-    """Schedules (from `opt_level` 1 on) and lowers a naive kernel."""
+    """Schedules (from `opt_level` 1 on) and lowers a naive kernel, by default for LLVM."""
     scheduled = naive
     if opt_level:
         scheduled = schedule_by(lambda c: schedule_cpu(naive, target, c), choices, naive.name)
     observe("schedule_cpu", scheduled)
-    return lower_kernel(scheduled, RELAXED_PASSES if target.relaxed_extremes else LOWERING_PASSES, observe)
+    if passes is None:
+        passes = RELAXED_PASSES if target.relaxed_extremes else LOWERING_PASSES
+    return lower_kernel(scheduled, passes, observe)
 
 
 def lower_kernel(
@@ -191,6 +200,7 @@ class _Compiler:
     opt_level: int
     cache: Cache
     observe: Observer = ignore
+    passes: tuple[KernelPass, ...] | None = None
 
     def compile(self, naive: Kernel, choices: Choices) -> _Compiled:
         """By `choices`, or else by the default schedule."""
@@ -205,7 +215,9 @@ class _Compiler:
     def legal(self, naive: Kernel, choices: Choices) -> _Compiled:
         """Raises ScheduleError where `choices` are not legal."""
         key = kernel_key(describe(naive), self.target, self.opt_level, choices)
-        make = functools.cache(lambda: compile_kernel(naive, self.target, self.opt_level, self.observe, choices))
+        make = functools.cache(
+            lambda: compile_kernel(naive, self.target, self.opt_level, self.observe, choices, self.passes)
+        )
         cached = self.cache.get(LAYOUTS, key)
         if cached is not None:
             return _Compiled(key, make, layouts_from_bytes(cached))
@@ -220,15 +232,11 @@ class _Launches:
     def __init__(
         self,
         model: Lowered,
-        target: Target,
+        compiler: _Compiler,
         weights: Weights,
-        observe: Observer,
-        opt_level: int,
-        cache: Cache,
         choices: KernelChoices,
     ) -> None:
-        self._model, self._target, self._observe, self._opt_level = model, target, observe, opt_level
-        self._cache, self._choices = cache, choices
+        self._model, self._compiler, self._choices = model, compiler, choices
         self._shared: dict[str, int] = {}
         self._layouts: list[Layouts] = []
         self._placed: dict[tuple[Tensor, Layout], Slot] = {}
@@ -253,7 +261,7 @@ class _Launches:
         shared = text + key_of_choices(choices)
         if shared in self._shared:
             return self._shared[shared]
-        made = _Compiler(self._target, self._opt_level, self._cache, self._observe).compile(naive, choices)
+        made = self._compiler.compile(naive, choices)
         self._layouts.append(made.layouts)
         self.makers.append(made.make)
         self.keys.append(made.key)
@@ -277,6 +285,6 @@ class _Launches:
             self._placed[key] = slot
             self.prepared += aligned(prod(layout.physical_shape) * tensor.dtype.bytes)
             naive = build_kernel(kernel_name(group), group, {tensor: layout})
-            self._observe("build_kernel", naive)
+            self._compiler.observe("build_kernel", naive)
             self.prepare.append(self.step(group, naive, slot))
         return self._placed[key]

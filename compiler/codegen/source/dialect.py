@@ -31,8 +31,11 @@ class Text:
 class Dialect(ABC):
     """One language. `lanes` is 1 for scalars; texts given are of operands, in the order of the IR node.
 
-    Override what differs; the default of each operation is the form that most such languages share.
+    Override what differs; the default of each operation is the form that most such languages share. `mixes_scalars`: of
+    +, -, * and / one operand may be a scalar where the other is a vector.
     """
+
+    mixes_scalars = True
 
     @abstractmethod
     def type_name(self, dtype: DType, lanes: int) -> str:
@@ -53,6 +56,10 @@ class Dialect(ABC):
     def loop(self, name: str, extent: int) -> str:
         """The head of a loop from 0, opening brace included."""
         return f"for (int {name} = 0; {name} < {extent}; {name}++) {{"
+
+    def cores_loop(self, name: str, extent: int) -> str:
+        """The same of a loop whose iterations threads may share."""
+        return self.loop(name, extent)
 
     @abstractmethod
     def literal(self, value: int | float | bool, dtype: DType) -> Text:
@@ -96,8 +103,7 @@ class Dialect(ABC):
         return Text(f"{op}({a.text})")
 
     def binary(self, op: str, a: Text, b: Text, dtype: DType, lanes: int) -> Text:
-        """+ - * / max min and or xor shl shr == != < <= on operands of `dtype`. Of +, -, * and / one operand may be a
-        scalar where the other is a vector."""
+        """+ - * / max min and or xor shl shr == != < <= on operands of `dtype`."""
         match op:
             case "+" | "-":
                 return Text(f"{a.at(SUM)} {op} {b.at(PRODUCT)}", SUM)
@@ -108,6 +114,11 @@ class Dialect(ABC):
                 return self.select(less, b, a, dtype, lanes, lanes)
         symbol = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}.get(op, op)
         return Text(f"{a.atom} {symbol} {b.atom}", LOWEST)
+
+    def wrapping(self, op: str, a: Text, b: Text, dtype: DType, lanes: int) -> Text:
+        """+ - * / on numbers that may be any: of signed integers the result wraps around. `binary` is for indices, too,
+        which never leave their type."""
+        return self.binary(op, a, b, dtype, lanes)
 
     def cast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:
         """A value conversion. Floats are within the range of the integers that they become."""

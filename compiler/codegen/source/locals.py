@@ -9,9 +9,6 @@ from ...ir.index import affine
 from ...ir.lanes import Ramp
 from ...ir.nodes import Binary, Buffer, Const, Expr, Load, Scope, Store
 
-VECTOR = 4
-
-
 @dataclass(frozen=True, slots=True)
 class Local:
     """`parts` variables, or elements of an array, of `lanes` scalars each."""
@@ -42,7 +39,7 @@ class Local:
             return (base,)
         if isinstance(access.indices[0], Ramp):
             return (affine(base // self.lanes).to_expr(),)
-        return Binary("shr", base, Const(2)), Binary("and", base, Const(3))
+        return Binary("shr", base, Const(self.lanes.bit_length() - 1)), Binary("and", base, Const(self.lanes - 1))
 
 
 def base_of(access: Load | Store) -> Expr:
@@ -55,12 +52,14 @@ def place_local(buffer: Buffer, accesses: Iterable[Load | Store]) -> Local:
     """Variables where every access is to a known element, vectors where vectors are loaded or stored whole."""
     found = list(accesses)
     ramps = [a for a in found if isinstance(a.indices[0], Ramp)]
-    whole = bool(ramps) and buffer.size % VECTOR == 0 and all(_aligned(base_of(a)) for a in ramps)
-    lanes = VECTOR if whole else 1
+    widths = {a.indices[0].lanes for a in ramps if isinstance(a.indices[0], Ramp)}
+    width = widths.pop() if len(widths) == 1 else 1
+    whole = width > 1 and buffer.size % width == 0 and all(_aligned(base_of(a), width) for a in ramps)
+    lanes = width if whole else 1
     known = all(isinstance(base_of(a), Const) for a in found) and (whole or not ramps)
     return Local(buffer, lanes, buffer.size // lanes, buffer.scope is Scope.SHARED or not known)
 
 
-def _aligned(base: Expr) -> bool:
+def _aligned(base: Expr, width: int) -> bool:
     form = affine(base)
-    return form.constant % VECTOR == 0 and all(c % VECTOR == 0 for _, c in form.terms)
+    return form.constant % width == 0 and all(c % width == 0 for _, c in form.terms)

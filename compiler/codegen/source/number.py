@@ -22,6 +22,7 @@ from ...ir.nodes import (
     For,
     If,
     Load,
+    LoopKind,
     Outline,
     Scope,
     Select,
@@ -88,11 +89,12 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Looped:
-    """`before` is computed ahead of the loop."""
+    """`before` is computed ahead of the loop, whose iterations threads may share where it is a loop of `cores`."""
 
     var: Var
     body: Block
     before: tuple[Value, ...]
+    cores: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +155,12 @@ class Numbering:
                     self._count(v, len(self._open) - 1)
                 block.items.append(Stored(s, address, value))
                 self._write(s.buffer, self._part(s))
-            case For(var, body, _, _):
+            case For(var, body, kind, _):
                 if self._depths.setdefault(var, len(self._open)) != len(self._open):
                     self._depths[var] = len(self._open)  # a copy of a loop elsewhere
                     self._addresses.clear()
                 body_block = self._inner(body, repeats=True)
-                block.items.append(Looped(var, body_block, self._waiting(block)))
+                block.items.append(Looped(var, body_block, self._waiting(block), kind is LoopKind.CORE))
             case If(cond, body):
                 self._seen = {}
                 test = self._number(cond)

@@ -8,7 +8,7 @@ from ...ir.all_reduce import AllReduce
 from ...ir.lanes import Extract, Ramp, Splat, lanes_of
 from ...ir.nodes import Barrier, Binary, Bitcast, Buffer, Cast, Const, Load, Select, Stmt, Unary, Var
 from .dialect import ATOM, Dialect, Text
-from .locals import VECTOR, Local
+from .locals import Local
 from .number import Block, Declared, Guarded, Looped, Numbering, Stored, Value, below
 
 DEEPEST = 24
@@ -61,10 +61,11 @@ class Writer:
                     self._declare(local)
                 case Stored():
                     self._store(item)
-                case Looped(var, body, before):
+                case Looped(var, body, before, cores):
                     self._before(before, body)
                     name = self._variables[var] = self._fresh(var.name)
-                    self._nested(self._dialect.loop(name, var.extent), body)
+                    head = self._dialect.cores_loop if cores else self._dialect.loop
+                    self._nested(head(name, var.extent), body)
                 case Guarded(cond, body, before):
                     self._before(before, body)
                     self._nested(f"if ({self._text(cond).text}) {{", body)
@@ -133,12 +134,13 @@ class Writer:
 
     def _store_array(self, item: Stored, local: Local, address: tuple[Text, ...], value: Text) -> None:
         place = self._names[local.buffer] + "".join(f"[{a.text}]" for a in address)
-        if isinstance(item.store.indices[0], Ramp) and local.lanes == 1:
+        ramp = item.store.indices[0]
+        if isinstance(ramp, Ramp) and local.lanes == 1:
             if value.level < ATOM or not value.text.isidentifier():
                 name = self._next_value()
-                self._line(self._dialect.name_value(name, local.buffer.dtype, VECTOR, value.text))
+                self._line(self._dialect.name_value(name, local.buffer.dtype, ramp.lanes, value.text))
                 value = Text(name)
-            for i in range(VECTOR):
+            for i in range(ramp.lanes):
                 element = f"{self._names[local.buffer]}[{address[0].text} + {i}]"
                 self._line(f"{element} = {self._dialect.extract(value, i).text};")
         else:
@@ -166,8 +168,9 @@ class Writer:
     def _compute(self, v: Value) -> Text:
         d, e, lanes = self._dialect, v.node, _lanes(v)
         if isinstance(e, Binary) and e.op in ("+", "-", "*", "/"):
-            x, y = _one_scalar(v)
-            return d.binary(e.op, self._text(x), self._text(y), e.dtype, lanes)
+            x, y = _one_scalar(v) if d.mixes_scalars else v.operands
+            print_binary = d.binary if v.pure else d.wrapping
+            return print_binary(e.op, self._text(x), self._text(y), e.dtype, lanes)
         if isinstance(e, Select):
             cond = v.operands[0]
             wide = _lanes(cond)
@@ -212,8 +215,9 @@ class Writer:
             name, lane = Text(self._part_name(e.buffer, local.part(e))), local.lane(e)
             return name if lane is None else self._dialect.extract(name, lane)
         name_ = self._names[e.buffer]
-        if isinstance(e.indices[0], Ramp) and local.lanes == 1:
-            parts = [Text(f"{name_}[{address[0].text} + {i}]") for i in range(VECTOR)]
+        ramp = e.indices[0]
+        if isinstance(ramp, Ramp) and local.lanes == 1:
+            parts = [Text(f"{name_}[{address[0].text} + {i}]") for i in range(ramp.lanes)]
             return self._dialect.vector(parts, e.dtype)
         return Text(name_ + "".join(f"[{a.text}]" for a in address))
 

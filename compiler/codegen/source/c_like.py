@@ -1,4 +1,4 @@
-"""What OpenCL C and CUDA C have in common: constants, literals, and where a buffer of vectors is accessed."""
+"""What C, OpenCL C and CUDA C have in common: literals, and where a buffer is accessed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from math import isinf, isnan
 
 import numpy as np
 
-from ..codegen.source import ATOM, PRODUCT, Dialect, Text
-from ..dtypes import BOOL, U32, DType
-from ..ir.index import affine
-from ..ir.lanes import Ramp
-from ..ir.nodes import Buffer, Expr, Load, Store
+from ...dtypes import BOOL, U32, DType
+from ...ir.index import affine
+from ...ir.lanes import Ramp
+from ...ir.nodes import Buffer, Expr, Load, Store
+from .dialect import ATOM, PRODUCT, Dialect, Text
 
 
 class CLike(Dialect):

@@ -1,0 +1,143 @@
+"""A compiled model as one C file and its header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..codegen.source import Writer
+from ..ir.nodes import Kernel, Store
+from ..ir.rewrite import walk
+from ..program.program import Program, Region, Slot, Step, TensorSpec
+from ..system.recursion import deep_recursion
+from .dialect import C
+from .prelude import SCALARS, Prelude
+
+ALIGNMENT = 64
+"""Of the memory that callers pass, in bytes, for the best speed; elements need no more than their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class CSource:
+    """`name` is the prefix of the functions. `code` and `header` are the files NAME.c and NAME.h."""
+
+    name: str
+    code: str
+    header: str
+
+
+def identifier(name: str) -> str:
+    """A prefix in C for a model's name."""
+    made = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
+    return f"model_{made}" if not made or made[0].isdigit() else made
+
+
+@deep_recursion()
+def render(program: Program) -> CSource:
+    """The program's kernels as functions, and NAME_prepare and NAME_run around them."""
+    prefix, prelude = identifier(program.name), Prelude()
+    names = [f"k{i}_{identifier(k.name)}" for i, k in enumerate(program.kernels)]
+    kernels = [_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]
+    run = [*_copies_in(program), *_calls(program.steps, names), *_copies_out(program)]
+    prepare = _calls(program.prepare, names)
+    functions = [
+        _function(f"void {prefix}_prepare(const void *weights, void *prepared)", ["weights", "prepared"], prepare),
+        _function(_signature(prefix, program), ["weights", "prepared", "arena"], run),
+    ]
+    code = "\n".join([f'#include "{prefix}.h"', prelude.text(), *kernels, *functions])
+    return CSource(prefix, code, _header(prefix, program))
+
+
+def _kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
+    names = {b: f"b{i}" for i, b in enumerate(kernel.params)}
+    lines = Writer(C(names, prelude), {}).write(kernel.body)
+    written = {n.buffer for n in walk(kernel.body) if isinstance(n, Store)}
+    params = ", ".join(
+        f"{'' if b in written else 'const '}{prelude.memory(b.dtype)} *{n}" for b, n in names.items()
+    )
+    return "\n".join([f"static void {name}({params}) {{", *lines, "}", ""])
+
+
+def _calls(steps: Sequence[Step], names: Sequence[str]) -> list[str]:
+    return [f"  {names[s.kernel]}({', '.join(map(_place, s.arguments))}); /* {_comment(s.name)} */" for s in steps]
+
+
+def _comment(text: str) -> str:
+    return "".join(c if c.isascii() and c.isprintable() else "?" for c in text).replace("*/", "* /")
+
+
+def _place(slot: Slot) -> str:
+    """A pointer that any parameter takes."""
+    memory = {Region.WEIGHTS: "(const void *)(w", Region.PREPARED: "(void *)(p", Region.ARENA: "(void *)(a"}
+    return f"{memory[slot.region]} + {slot.offset})"
+
+
+def _function(head: str, memory: Sequence[str], body: Sequence[str]) -> str:
+    text = "\n".join(body)
+    lines = []
+    for name in memory:
+        const = "const " if name == "weights" or (name == "prepared" and "_run(" in head) else ""
+        kind = f"{const}unsigned char *"
+        used = f"({name[0]} + " in text
+        lines.append(f"  {kind}{name[0]} = ({kind}){name};" if used else f"  (void){name};")
+    return "\n".join([head + " {", *lines, *body, "}", ""])
+
+
+def _copies_in(program: Program) -> list[str]:
+    return [f"  memcpy(a + {t.offset}, in{i}, {t.bytes});" for i, t in enumerate(program.inputs) if t.bytes]
+
+
+def _copies_out(program: Program) -> list[str]:
+    return [f"  memcpy(out{i}, a + {t.offset}, {t.bytes});" for i, t in enumerate(program.outputs) if t.bytes]
+
+
+def _signature(prefix: str, program: Program) -> str:
+    inputs = [f"const {SCALARS[t.dtype]} *in{i}" for i, t in enumerate(program.inputs)]
+    outputs = [f"{SCALARS[t.dtype]} *out{i}" for i, t in enumerate(program.outputs)]
+    params = ["const void *weights", "const void *prepared", "void *arena", *inputs, *outputs]
+    return f"void {prefix}_run({', '.join(params)})"
+
+
+def _header(prefix: str, program: Program) -> str:
+    upper = prefix.upper()
+    sizes = {"WEIGHTS": len(program.weights), "PREPARED": program.prepared, "ARENA": program.arena}
+    tensors = [("in", i, t) for i, t in enumerate(program.inputs)]
+    tensors += [("out", i, t) for i, t in enumerate(program.outputs)]
+    return "\n".join(
+        [
+            f"/* {_comment(program.name)}, compiled by webnn-compile. C99; no allocation, no global state.",
+            "",
+            f"   Weights are the bytes of {prefix}.weights. `{prefix}_prepare` fills the prepared memory once. Weights and",
+            "   prepared memory may then be shared by threads; each needs an arena of its own. Memory is best aligned to",
+            f"   {ALIGNMENT} bytes. Compile with -DMODEL_THREADS -fopenmp for several threads in a run; NaN and infinities",
+            "   are kept unless the compiler is told otherwise (-ffast-math). */",
+            f"#ifndef {upper}_H",
+            f"#define {upper}_H",
+            "#include <stdint.h>",
+            "",
+            *(f"#define {upper}_{kind}_BYTES {size}" for kind, size in sizes.items()),
+            *(f"#define {upper}_{_upper(kind, i)}_LENGTH {t.length}" for kind, i, t in tensors),
+            "",
+            "#ifdef __cplusplus",
+            'extern "C" {',
+            "#endif",
+            f"void {prefix}_prepare(const void *weights, void *prepared);",
+            "/* " + "\n   ".join(_tensor(kind, i, t) for kind, i, t in tensors) + " */",
+            f"{_signature(prefix, program)};",
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
+            "#endif",
+            "",
+        ]
+    )
+
+
+def _upper(kind: str, number: int) -> str:
+    return f"{kind}{number}".upper()
+
+
+def _tensor(kind: str, number: int, t: TensorSpec) -> str:
+    shape = "x".join(map(str, t.shape)) or "a scalar"
+    return f"{kind}{number}: {_comment(t.name)}, {t.dtype} {shape}"
