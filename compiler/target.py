@@ -40,6 +40,17 @@ WASM_PLAIN = Target("wasm", lanes=4, registers=14, fused=False)
 WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True, unroll=4, relaxed_extremes=True)
 
 
+GENERIC = Target("generic", lanes=4, registers=14, fused=False)
+PROCESSORS = {
+    "generic": GENERIC,
+    "x86-64-v3": Target("x86-64-v3", lanes=8, registers=15, fused=True),
+    "x86-64-v4": Target("x86-64-v4", lanes=16, registers=21, fused=True),
+    "aarch64": Target("aarch64", lanes=4, registers=28, fused=True),
+}
+"""By the names of `--cpu`: levels of x86-64 as its ABI defines them, and Arm. `generic` suits any that has vectors of
+four floats, and is right on all."""
+
+
 @dataclass(frozen=True, slots=True)
 class GpuTarget:
     """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,

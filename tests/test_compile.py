@@ -233,7 +233,7 @@ def test_path_bytes_and_message_are_one_model(tmp_path: Path) -> None:
 
 
 def test_unknown_target() -> None:
-    with pytest.raises(InputError, match="target 'metal' is not known; choose one of native, wasm, wasm-relaxed"):
+    with pytest.raises(InputError, match="target 'metal' is not known; choose one of native, c, wasm"):
         webnn_compile.compile(relu(), target="metal", shapes={"x": (2, 3)})
 
 

@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..bundle import Artifact, DeviceArtifact, Manifest, WasmArtifact, check_free, make_manifest, write_bundle
+from ..bundle import (
+    BUNDLE,
+    Artifact,
+    DeviceArtifact,
+    Manifest,
+    WasmArtifact,
+    check_free,
+    make_manifest,
+    write_bundle,
+)
 from ..errors import InputError, InternalError
 from ..pipeline.dump import Dump
 from ..pipeline.lower_model import Lowered
@@ -17,6 +26,7 @@ from ..system.cache import Cache, open_cache
 from ..system.printable import printable
 from ..system.run_passes import ignore
 from ..tensor.use_winograd import Rewritten
+from .build_c import C_FOLDER, build_c
 from .build_wasm import memory_bytes
 from .cpu_target import CpuTarget, run_native
 from .optimise_model import import_graph, optimise_model
@@ -33,13 +43,18 @@ if TYPE_CHECKING:
 
 
 def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> Report:
-    """Compiles `model` and writes the bundle to `out`. `emit` receives dumps.
+    """Compiles `model` and writes the bundle to `out`, or its C source. `emit` receives dumps.
 
     Raises InputError and UnsupportedError for the user's mistakes; nothing is then written.
     """
     options.check()
-    check_free(out, force=options.force)
+    source = options.source
+    check_free(out, BUNDLE if source is None else C_FOLDER, force=options.force)
     work, report = _begin(model, options, phase, emit)
+    if source is not None:
+        build_c(source, model, out, work, report)
+        work.cache.trim()
+        return report
     artifact = _make_artifact(model, work, report)
     with work.timed("write"):
         report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)

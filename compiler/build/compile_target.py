@@ -28,14 +28,16 @@ class CompileTarget(ABC):
     """A row of the table of targets, by its `name`.
 
     `preference`: a page uses the bundled target with the highest that its device can run; None for targets that are not
-    bundled. `webassembly`: its part of a bundle is WebAssembly. `halves`: results between kernels are float16 under
-    `--precision f16`. `threads`: in this process it runs on several threads. `stages`: the names for `--dump` of a
-    kernel's stages, from the naive one to the text of its code. `about` says what runs it, `probe` on what it would run
-    in this process, or raises InputError, which says what is missing.
+    bundled. `source`: a build for it, and for no other, writes source text. `webassembly`: its part of a bundle is
+    WebAssembly. `halves`: results between kernels are float16 under `--precision f16`. `threads`: in this process it
+    runs on several threads. `stages`: the names for `--dump` of a kernel's stages, from the naive one to the text of
+    its code. `about` says what runs it, `probe` on what it would run in this process, or raises InputError, which says
+    what is missing.
     """
 
     name: str
     preference: int | None = None
+    source: bool = False
     webassembly: bool = False
     halves: bool = False
     threads: bool = False

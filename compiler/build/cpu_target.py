@@ -69,8 +69,8 @@ def run_c(lowered: Lowered, work: Work, choices: KernelChoices = default_choices
     from ..c.model import CModel
     from ..native.jit import host_target
 
-    target = replace(host_target(), name="c")
-    program = compile_for(lowered, target, cache=work.cache, choices=choices, opt_level=work.options.opt_level, passes=PASSES)
+    target, level = replace(host_target(), name="host"), work.options.opt_level
+    program = compile_for(lowered, target, opt_level=level, cache=work.cache, choices=choices, passes=PASSES)
     return CModel(program, work.options.threads, work.cache)
 
 

@@ -13,6 +13,7 @@ from ..graph.convert_float16 import convert_float16
 from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
 from ..system.run_passes import names_of
+from ..target import PROCESSORS
 from ..wasm.linkers import find_linker
 from .cpu_target import CpuTarget
 from .targets import TARGETS, bundled_targets
@@ -22,6 +23,8 @@ HOSTS = ("wasm", "js")
 PRECISIONS = ("f32", "f16")
 
 GPU_TILES = ("registers", "shared")
+
+CPUS = (*PROCESSORS, "host")
 
 REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
 """Passes that code generation requires: the only graph passes of `--opt-level 0`."""
@@ -48,7 +51,8 @@ class Options:
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
     be importable without side effects. `compile_memory` is in bytes, None a share of this machine's. `records` are
     files of webnn-tune, whose choices kernels and layers take: `for_device` names the device that counts, None all.
-    `variants` of the wasm module: a bundle has both, a device that is known needs one.
+    `cpu`, of CPUS, is what C source is scheduled for. `variants` of the wasm module: a bundle has both, a device that
+    is known needs one.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -71,13 +75,23 @@ class Options:
     variants: tuple[str, ...] = VARIANTS
     records: tuple[Path, ...] = ()
     for_device: str | None = None
+    cpu: str = "generic"
 
     def check(self) -> None:
         """Raises InputError for options that cannot work, before any work is done."""
         bundled = bundled_targets()
+        if self.cpu not in CPUS:
+            raise InputError(f"--cpu {self.cpu}: choose one of {', '.join(CPUS)}")
+        if self.source is not None:
+            self._check_source(self.source.name)
+            return
+        alone = [t.name for t in TARGETS.values() if t.source]
+        if self.cpu != CPUS[0]:
+            raise InputError(f"--cpu {self.cpu} is for --targets {', '.join(alone)}: a bundle runs on any processor")
         unknown = [t for t in self.targets if t not in bundled]
         if unknown or not self.targets:
-            raise InputError(f"--targets {','.join(self.targets)}: choose from {', '.join(bundled)}")
+            choice = f"choose from {', '.join(bundled)}, or {', '.join(alone)} alone"
+            raise InputError(f"--targets {','.join(self.targets)}: {choice}")
         webassembly = [t for t in bundled if TARGETS[t].webassembly]
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}")
@@ -93,6 +107,31 @@ class Options:
         if self.dumped is not None:
             self._check_dump(*self.dumped)
         find_linker(self.linker)
+        self._check_outputs()
+        for package in self._verifying() if self.verify else ():
+            if importlib.util.find_spec(package) is None:
+                raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
+
+    @property
+    def source(self) -> CpuTarget | None:
+        """The target whose source text is written, where it is one of these."""
+        row = TARGETS.get(self.targets[0]) if len(self.targets) == 1 else None
+        return row if isinstance(row, CpuTarget) and row.source else None
+
+    def _check_source(self, target: str) -> None:
+        """Of a target whose source text is written."""
+        for option, given in (
+            ("--verify", self.verify),
+            ("--dump", self.dump is not None),
+            ("--coop-coep", self.coop_coep),
+            ("--host js", self.host != HOSTS[0]),
+            ("--precision f16", self.precision != PRECISIONS[0]),
+        ):
+            if given:
+                raise InputError(f"{option} is for bundles: leave it out with --targets {target}")
+        self._check_outputs()
+
+    def _check_outputs(self) -> None:
         if self.for_device is not None and not self.records:
             raise InputError(f"--for-device {self.for_device} chooses among records: give --records, too")
         if self.report is not None:
@@ -101,9 +140,6 @@ class Options:
                 raise InputError(f"--report {self.report}: there is no folder {folder}; make it first")
             if self.report.is_dir():
                 raise InputError(f"--report {self.report} is a folder; give the path of a file")
-        for package in self._verifying() if self.verify else ():
-            if importlib.util.find_spec(package) is None:
-                raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
 
     def _verifying(self) -> tuple[str, ...]:
         """The packages that `--verify` requires."""

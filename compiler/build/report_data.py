@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..bundle import WrittenFile
-from ..program.program import TensorSpec
+from ..program.program import Program, TensorSpec
 from ..records.recorded_choices import RecordedChoices
 from ..system.cache import Cache
 from .build_device import DeviceBuild
@@ -24,7 +24,8 @@ class Report:
     """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the
     bundle's constants, `memory` those of the wasm module; `recorded` has by target the choices that records made,
     `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has by backend the
-    reason why halves were not compared with the reference."""
+    reason why halves were not compared with the reference; `source` is the target and the program that was
+    written as source text."""
 
     model: str
     precision: str
@@ -43,6 +44,7 @@ class Report:
     comparisons: list[Comparison] = field(default_factory=list)
     uncompared: dict[str, str] = field(default_factory=dict)
     layers: list[LayerError] = field(default_factory=list)
+    source: tuple[str, Program] | None = None
     files: list[WrittenFile] = field(default_factory=list)
 
     @property

@@ -180,6 +180,7 @@ _ROWS: tuple[CompileTarget, ...] = (
     CpuTarget(
         name="c",
         run=run_c,
+        source=True,
         threads=True,
         tuned_as="native",
         about="any processor with a compiler of C99",

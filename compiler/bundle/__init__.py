@@ -2,14 +2,19 @@
 
 from ..program.program import TensorSpec
 from .artifact import VARIANTS, Artifact, DeviceArtifact, HostArtifact, KernelInfo, WasmArtifact
+from .files import BundleFile
+from .folder import FolderKind, WrittenFile, check_free, write_folder
 from .manifest import Manifest, make_manifest
 from .place_memory import MemoryLayout, place_memory
-from .write_bundle import WrittenFile, check_free, render_bundle, write_bundle
+from .write_bundle import BUNDLE, render_bundle, write_bundle
 
 __all__ = [
+    "BUNDLE",
     "VARIANTS",
     "Artifact",
+    "BundleFile",
     "DeviceArtifact",
+    "FolderKind",
     "HostArtifact",
     "KernelInfo",
     "Manifest",
@@ -22,4 +27,5 @@ __all__ = [
     "place_memory",
     "render_bundle",
     "write_bundle",
+    "write_folder",
 ]

@@ -85,8 +85,8 @@ class C(CLike):
             wide = Text(f"(uint32_t){a.atom}", PRODUCT)
             return self._as(dtype, 1, self.binary(op, wide, b, dtype, 1))
         without_sign = unsigned(dtype)
-        parts = (self._as(without_sign, lanes, x) for x in (a, b))
-        return self._as(dtype, lanes, self.binary(op, *parts, without_sign, lanes))
+        x, y = (self._as(without_sign, lanes, operand) for operand in (a, b))
+        return self._as(dtype, lanes, self.binary(op, x, y, without_sign, lanes))
 
     def _as_small(self, dtype: DType, lanes: int, a: Text) -> Text:
         """What C has widened to int, as it was."""

@@ -30,6 +30,11 @@ HEAD = """#include <math.h>
 #ifdef __GNUC__
 /* Memory is reused for values of other types. */
 #define ANY_TYPE __attribute__((may_alias))
+/* Only functions of this file pass vectors to each other. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+/* The last of several tiles may not need all that the others do. */
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
 #else
 #define ANY_TYPE
 #endif

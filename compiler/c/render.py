@@ -14,6 +14,9 @@ from ..system.recursion import deep_recursion
 from .dialect import C
 from .prelude import SCALARS, Prelude
 
+COMPILED = ", compiled by webnn-compile."
+"""In the first line of a header."""
+
 ALIGNMENT = 64
 """Of the memory that callers pass, in bytes, for the best speed; elements need no more than their own."""
 
@@ -53,10 +56,10 @@ def _kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
     names = {b: f"b{i}" for i, b in enumerate(kernel.params)}
     lines = Writer(C(names, prelude), {}).write(kernel.body)
     written = {n.buffer for n in walk(kernel.body) if isinstance(n, Store)}
-    params = ", ".join(
-        f"{'' if b in written else 'const '}{prelude.memory(b.dtype)} *{n}" for b, n in names.items()
-    )
-    return "\n".join([f"static void {name}({params}) {{", *lines, "}", ""])
+    params = ", ".join(f"{'' if b in written else 'const '}{prelude.memory(b.dtype)} *{n}" for b, n in names.items())
+    text = "\n".join(lines)
+    unused = [f"  (void){n};" for n in names.values() if f"{n}[" not in text]  # of no elements, say
+    return "\n".join([f"static void {name}({params}) {{", *unused, *lines, "}", ""])
 
 
 def _calls(steps: Sequence[Step], names: Sequence[str]) -> list[str]:
@@ -85,11 +88,17 @@ def _function(head: str, memory: Sequence[str], body: Sequence[str]) -> str:
 
 
 def _copies_in(program: Program) -> list[str]:
-    return [f"  memcpy(a + {t.offset}, in{i}, {t.bytes});" for i, t in enumerate(program.inputs) if t.bytes]
+    return [
+        f"  memcpy(a + {t.offset}, in{i}, {t.bytes});" if t.bytes else f"  (void)in{i};"
+        for i, t in enumerate(program.inputs)
+    ]
 
 
 def _copies_out(program: Program) -> list[str]:
-    return [f"  memcpy(out{i}, a + {t.offset}, {t.bytes});" for i, t in enumerate(program.outputs) if t.bytes]
+    return [
+        f"  memcpy(out{i}, a + {t.offset}, {t.bytes});" if t.bytes else f"  (void)out{i};"
+        for i, t in enumerate(program.outputs)
+    ]
 
 
 def _signature(prefix: str, program: Program) -> str:
@@ -106,12 +115,11 @@ def _header(prefix: str, program: Program) -> str:
     tensors += [("out", i, t) for i, t in enumerate(program.outputs)]
     return "\n".join(
         [
-            f"/* {_comment(program.name)}, compiled by webnn-compile. C99; no allocation, no global state.",
+            f"/* {_comment(program.name)}{COMPILED} C99; no allocation, no global state.",
             "",
-            f"   Weights are the bytes of {prefix}.weights. `{prefix}_prepare` fills the prepared memory once. Weights and",
-            "   prepared memory may then be shared by threads; each needs an arena of its own. Memory is best aligned to",
-            f"   {ALIGNMENT} bytes. Compile with -DMODEL_THREADS -fopenmp for several threads in a run; NaN and infinities",
-            "   are kept unless the compiler is told otherwise (-ffast-math). */",
+            f"   Weights are the bytes of {prefix}.weights. {prefix}_prepare fills the prepared memory once. Weights",
+            "   and prepared memory may then be shared by threads; each needs an arena of its own. All memory is best",
+            f"   aligned to {ALIGNMENT} bytes. -DMODEL_THREADS with -fopenmp: a run uses several threads. */",
             f"#ifndef {upper}_H",
             f"#define {upper}_H",
             "#include <stdint.h>",

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from ..build.options import GPU_TILES, HOSTS, PRECISIONS, Options
+from ..build.options import CPUS, GPU_TILES, HOSTS, PRECISIONS, Options
 from ..build.targets import bundled_targets
 from ..errors import InputError
 from ..system.limits import parse_size
@@ -71,7 +71,8 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     metavar="LIST",
     default=",".join(bundled_targets()),
     show_default=True,
-    help="What the bundle can run on, comma-separated; a page takes the first that its device can run.",
+    help="What the bundle can run on, comma-separated; a page takes the first that its device can run. c, alone: C "
+    "source in place of a bundle.",
 )
 @click.option(
     "--opt-level",
@@ -102,6 +103,13 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     default="registers",
     show_default=True,
     help="shared: webgpu stages large products in workgroup memory, which may suit the GPU of your users better.",
+)
+@click.option(
+    "--cpu",
+    metavar="|".join(CPUS),
+    default=CPUS[0],
+    show_default=True,
+    help="With --targets c, which writes C source in place of a bundle: the processor that it is scheduled for.",
 )
 @click.option(
     "--verify", is_flag=True, help="Compare with onnxruntime on random inputs before writing (extra [verify])."
@@ -168,6 +176,7 @@ def main(
     fast_math: str,
     precision: str,
     gpu_tiles: str,
+    cpu: str,
     verify: bool,
     dump: str | None,
     report: Path | None,
@@ -204,6 +213,7 @@ def main(
             fast_math=fast_math == "on",
             precision=precision,
             gpu_tiles=gpu_tiles,
+            cpu=cpu,
             verify=verify,
             dump=_stage(dump) if dump != LIST else None,
             linker=wasm_linker,

@@ -16,7 +16,7 @@ import click
 
 from ..errors import InputError
 from ..program.device_program import HostCall, Launch
-from ..program.program import TensorSpec
+from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
 from ..system.printable import printable
 
@@ -47,6 +47,9 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
     rows = list(_files(report))
     longest = max(len(name) for name, _ in rows)
     lines += ["", *(f"  {name:{longest}}{count:>12}" for name, count in rows), ""]
+    if report.source is not None:
+        click.echo("\n".join([*lines, f"{folder}/{rows[1][0]} says how it is called."]), err=stderr)
+        return
     lines += [f"Try it: python3 -m http.server -d {shlex.quote(folder)}", "and open http://localhost:8000/"]
     click.echo("\n".join(lines), err=stderr)
 
@@ -66,6 +69,9 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
             yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
     if report.wasm is not None:
         yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
+    if report.source is not None:
+        name, program = report.source
+        yield name, _source(program)
     yield from _records(report)
     phases = ", ".join(f"{name} {s:.2f}" for name, s in report.seconds.items())
     yield "time", f"{sum(report.seconds.values()):.1f} s: {phases}"
@@ -96,6 +102,14 @@ def _wasm(made: WasmBuild, memory: int) -> str:
     transformed = f", {size(p.prepared)} of weights transformed at load" if p.prepared else ""
     held = f"{size(memory)} of memory: weights{transformed}, {size(p.arena)} for tensors at their peak, a stack"
     return f"{len(p.kernels)} kernels, {len(p.steps)} launches in a run; code {code}; {held}"
+
+
+def _source(p: Program) -> str:
+    transformed = f", {size(p.prepared)} for weights that are transformed once" if p.prepared else ""
+    return (
+        f"{len(p.kernels)} kernels, {len(p.steps)} calls in a run; memory of the caller's: {size(p.arena)} for "
+        f"tensors{transformed}"
+    )
 
 
 def _records(report: Report) -> Iterable[tuple[str, str]]:
@@ -169,7 +183,8 @@ def _files(report: Report) -> Iterable[tuple[str, str]]:
     for f in report.files:
         if f.kind != "runtime":
             yield f.name, size(f.bytes)
-    yield f"{len(runtime)} files of the runtime", size(sum(runtime))
+    if runtime:
+        yield f"{len(runtime)} files of the runtime", size(sum(runtime))
     yield f"{len(report.files)} files in all", size(sum(f.bytes for f in report.files))
 
 
@@ -197,6 +212,7 @@ def write_report(report: Report, path: Path) -> None:
         "bytes": {"weights": report.weights},
         "targets": {
             **{d.program.backend: _device_data(d) for d in report.devices},
+            **({report.source[0]: _program_data(report.source[1], {})} if report.source else {}),
             **({report.wasm.artifact.backend: _wasm_data(report.wasm, report.memory)} if report.wasm else {}),
         },
         "records": {
@@ -246,17 +262,14 @@ def _launch(step: Launch | HostCall) -> dict[str, Any]:
 
 
 def _wasm_data(made: WasmBuild, memory: int) -> dict[str, Any]:
-    p = made.program
+    return _program_data(made.program, {"code": made.code_bytes, "memory": memory})
+
+
+def _program_data(p: Program, others: dict[str, Any]) -> dict[str, Any]:
     return {
         "kernels": len(p.kernels),
         "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops} for s in p.steps],
-        "bytes": {
-            "code": made.code_bytes,
-            "weights": len(p.weights),
-            "prepared": p.prepared,
-            "arena": p.arena,
-            "memory": memory,
-        },
+        "bytes": {"weights": len(p.weights), "prepared": p.prepared, "arena": p.arena, **others},
     }
 
 

@@ -92,9 +92,9 @@ def compile_for(
 ) -> Program:
     """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists launches.
 
-    `passes` lower kernels, by default those for LLVM.     `choices` are those of each naive kernel's schedule; where recorded ones are not legal, the kernel has its default
-    schedule. Programs of one model for several targets may share `weights`. Kernels that `cache` has from earlier
-    builds are not compiled again.
+    `passes` lower kernels, by default those for LLVM. `choices` are those of each naive kernel's schedule; where
+    recorded ones are not legal, the kernel has its default schedule. Programs of one model for several targets may
+    share `weights`. Kernels that `cache` has from earlier builds are not compiled again.
     """
     compiler = _Compiler(target, opt_level, cache or Cache(None), observe, passes)
     launches = _Launches(model, compiler, weights or Weights(), choices)

@@ -91,9 +91,7 @@ def test_no_driver(fresh_device: None, monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("libcuda.so.1: cannot open shared object file")
 
     monkeypatch.setattr(device.driver, "cuInit", missing)
-    with pytest.raises(
-        InputError, match=r"no CUDA device \(.* libcuda .*\); install NVIDIA's driver"
-    ):
+    with pytest.raises(InputError, match=r"no CUDA device \(.* libcuda .*\); install NVIDIA's driver"):
         compiled()
 
 
@@ -112,9 +110,7 @@ def test_a_driver_older_than_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
 
     old = device.driver.CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION
     monkeypatch.setattr(device.driver, "cuModuleLoadData", lambda _: (old, None))
-    with pytest.raises(
-        InputError, match=r"driver of .* is older than NVRTC \(CUDA_ERROR_UNSUPPORTED.*: update"
-    ):
+    with pytest.raises(InputError, match=r"driver of .* is older than NVRTC \(CUDA_ERROR_UNSUPPORTED.*: update"):
         compiled()
 
 

@@ -5,8 +5,8 @@
 
 A `Dialect` says how the language writes types, operations and accesses to global memory (`dialect.py`); the writer does
 the rest, the same for all: statements, names, which expressions are computed once (`number.py`), which local buffers
-are variables and which arrays (`locals.py`). Kernels are lowered before: no VECTOR or UNROLL loops, vectors of
-equal lanes, only the operations of `ir/verify.LOWERED_*`, no guarded loads, local and shared buffers with one dimension;
+are variables and which arrays (`locals.py`). Kernels are lowered before: no VECTOR or UNROLL loops, vectors of equal
+lanes, only the operations of `ir/verify.LOWERED_*`, no guarded loads, local and shared buffers with one dimension;
 global buffers may have several.
 
 An expression is written where it is used. It gets a name (`let t3 = ...;`) where a block uses it more than once, and

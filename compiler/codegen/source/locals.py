@@ -9,6 +9,7 @@ from ...ir.index import affine
 from ...ir.lanes import Ramp
 from ...ir.nodes import Binary, Buffer, Const, Expr, Load, Scope, Store
 
+
 @dataclass(frozen=True, slots=True)
 class Local:
     """`parts` variables, or elements of an array, of `lanes` scalars each."""

@@ -1,0 +1,106 @@
+"""A folder of files that a build writes, all or nothing."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InputError
+from .files import BundleFile, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """`bytes` is the size."""
+
+    name: str
+    bytes: int
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class FolderKind:
+    """`what` names it in messages. `is_one` says whether a folder holds one, `foreign` lists files that are no part of
+    it."""
+
+    what: str
+    is_one: Callable[[Path], bool]
+    foreign: Callable[[Path], list[str]]
+
+
+def write_folder(files: Sequence[BundleFile], out: Path, kind: FolderKind, *, force: bool = False) -> list[WrittenFile]:
+    """Writes the files into the folder `out` atomically: it is written beside `out` and renamed. `force` replaces a
+    folder of this kind that holds nothing else. InputError when `out` is taken or cannot be written."""
+    check_free(out, kind, force=force)
+    with _explained(out, kind):
+        out = out.resolve()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _replace_folder(out, files)
+    return [WrittenFile(file.name, len(file.data), file.kind) for file in files]
+
+
+def check_free(out: Path, kind: FolderKind, *, force: bool) -> None:
+    """InputError where a folder of this kind cannot be written to `out`."""
+    with _explained(out, kind):
+        _check_free(out.resolve(), kind, force)
+
+
+def _check_free(out: Path, kind: FolderKind, force: bool) -> None:
+    parent = next(path for path in out.parents if path.exists())
+    if not parent.is_dir():
+        raise InputError(f"--out {out} lies below {parent}, which is a file; choose another folder")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out} is a file; give a folder that does not exist yet")
+    # The new folder is made beside `out`.
+    for folder in (out, parent):
+        if folder.exists() and not os.access(folder, os.W_OK):
+            raise InputError(f"cannot write to --out {out}: permission denied in {folder}; choose another folder")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    if not kind.is_one(out):
+        raise InputError(
+            f"--out {out} is not empty and holds no {kind.what}; choose another folder (--force would not replace it)"
+        )
+    if not force:
+        raise InputError(f"--out {out} already holds a {kind.what}; give --force to replace it")
+    if others := kind.foreign(out):
+        names = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
+        raise InputError(f"--out {out} holds files that are no part of its {kind.what} ({names}); move them away first")
+
+
+@contextmanager
+def _explained(out: Path, kind: FolderKind) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"cannot write the {kind.what} to {out}: {error.strerror or error}; choose another --out"
+        ) from error
+
+
+def _replace_folder(out: Path, files: Sequence[BundleFile]) -> None:
+    """Make the new folder beside `out`, then swap; on any failure, `out` is unchanged."""
+    token = secrets.token_hex(4)
+    fresh = out.with_name(f".{out.name}.{token}.new")
+    old = out.with_name(f".{out.name}.{token}.old")
+    fresh.mkdir()
+    try:
+        for file in files:
+            (fresh / file.name).write_bytes(file.data)
+        if out.exists():
+            out.rename(old)
+        try:
+            fresh.rename(out)
+        except BaseException:
+            if old.exists():
+                old.rename(out)
+            raise
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

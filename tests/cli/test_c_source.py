@@ -1,0 +1,109 @@
+"""`webnn-compile --targets c`: what it writes, what it refuses, and that compilers take it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from cli.command import EXAMPLE, contents, refused, run
+from onnx_models import model, node, random
+from webnn_compile.c.render import identifier
+
+STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "-o", "model.o")
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("c") / "out"
+    done = run(EXAMPLE, "--out", out, "--targets", "c", "--report", out.parent / "report.json")
+    assert done.exit_code == 0, done.output
+    printed = " ".join(done.stdout.split())
+    assert "c 34 kernels, 49 calls in a run; memory of the caller's:" in printed
+    assert printed.endswith(f"{out}/resnet18_digits.h says how it is called.")
+    return out
+
+
+def test_files_and_report(digits: Path) -> None:
+    assert sorted(p.name for p in digits.iterdir()) == [f"resnet18_digits.{s}" for s in ("c", "h", "weights")]
+    report = json.loads((digits.parent / "report.json").read_text())["targets"]["c"]
+    header = (digits / "resnet18_digits.h").read_text()
+    assert f"#define RESNET18_DIGITS_ARENA_BYTES {report['bytes']['arena']}\n" in header
+    assert f"#define RESNET18_DIGITS_WEIGHTS_BYTES {(digits / 'resnet18_digits.weights').stat().st_size}\n" in header
+    assert "out0: logits, float32 1x10 */" in header
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++"])
+def test_compilers_take_it(digits: Path, compiler: str, tmp_path: Path) -> None:
+    """The header as C++, too."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    shutil.copytree(digits, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "use.cc").write_text('#include "resnet18_digits.h"\nauto *run = resnet18_digits_run;\n')
+    flags = ("-std=c++17", "-Wall", "-Werror", "use.cc", "-c") if compiler == "g++" else (*STRICT, "resnet18_digits.c")
+    done = subprocess.run([compiler, *flags], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_results_are_those_of_the_native_target(threads: int) -> None:
+    x = random((1, 1, 32, 32), 5)
+    got = webnn_compile.compile(EXAMPLE, "c", threads=threads).run({"image": x})["logits"]
+    np.testing.assert_allclose(got, webnn_compile.compile(EXAMPLE).run({"image": x})["logits"], rtol=1e-4, atol=1e-4)
+
+
+def test_the_processor_decides_the_vectors(tmp_path: Path) -> None:
+    for cpu, vector in (("generic", "f32x4"), ("x86-64-v3", "f32x8"), ("x86-64-v4", "f32x16"), ("aarch64", "f32x4")):
+        assert run(EXAMPLE, "--out", tmp_path / cpu, "--targets", "c", "--cpu", cpu).exit_code == 0
+        assert f"typedef float {vector} " in (tmp_path / cpu / "resnet18_digits.c").read_text()
+
+
+def test_names_become_identifiers() -> None:
+    assert identifier("ResNet-18 (v2)") == "resnet_18_v2"
+    assert identifier("18") == "model_18"
+    assert identifier("\u00e9") == "model_"
+
+
+def test_names_in_comments_end_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.onnx"
+    onnx.save(model([node("Relu", ["x*/ int y;"], ["y\n"])], {"x*/ int y;": [2]}, ["y\n"]), path)
+    assert run(path, "--out", tmp_path / "out", "--targets", "c").exit_code == 0
+    header = (tmp_path / "out" / "a.h").read_text()
+    assert "in0: x* / int y;, float32 2\n" in header
+    assert "out0: y?, float32 2 */" in header
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--targets", "c,wasm"), "--targets c,wasm: choose from webgpu, webgl, wasm, or c alone"),
+        (("--targets", "c", "--verify"), "--verify is for bundles: leave it out with --targets c"),
+        (("--targets", "c", "--precision", "f16"), "--precision f16 is for bundles: leave it out with --targets c"),
+        (("--targets", "c", "--cpu", "z80"), "--cpu z80: choose one of generic, x86-64-v3, x86-64-v4, aarch64, host"),
+        (("--cpu", "host"), "--cpu host is for --targets c: a bundle runs on any processor"),
+    ],
+)
+def test_refused(options: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    refused(run(EXAMPLE, "--out", tmp_path / "out", *options), re.escape(message))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_is_replaced_only_when_asked(digits: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(digits, out)
+    before = contents(out)
+    refused(run(EXAMPLE, "--out", out, "--targets", "c"), "already holds a C source of a model; give --force")
+    refused(run(EXAMPLE, "--out", out, "--force"), "is not empty and holds no bundle")
+    (out / "main.c").write_text("int main(void) { return 0; }\n")
+    message = r"holds files that are no part of its C source of a model \(main.c\)"
+    refused(run(EXAMPLE, "--out", out, "--targets", "c", "--force"), message)
+    (out / "main.c").unlink()
+    assert contents(out) == before
+    assert run(EXAMPLE, "--out", out, "--targets", "c", "--force").exit_code == 0
+    assert contents(out) == before
