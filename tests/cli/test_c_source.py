@@ -107,3 +107,19 @@ def test_a_folder_is_replaced_only_when_asked(digits: Path, tmp_path: Path) -> N
     assert contents(out) == before
     assert run(EXAMPLE, "--out", out, "--targets", "c", "--force").exit_code == 0
     assert contents(out) == before
+
+
+def test_the_program_of_the_readme(digits: Path, tmp_path: Path) -> None:
+    readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
+    program = re.search(r"```c\n(.*?)```", readme, re.DOTALL)
+    command = re.search(r"\n    (cc .*)\n", readme)
+    assert program is not None
+    assert command is not None
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    shutil.copytree(digits, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "main.c").write_text(program[1])
+    subprocess.run(command[1].split(), cwd=tmp_path, check=True)
+    printed = subprocess.run([tmp_path / "a.out"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    expected = webnn_compile.compile(EXAMPLE).run({"image": np.zeros((1, 1, 32, 32), np.float32)})["logits"]
+    assert float(printed) == pytest.approx(float(expected[0, 0]), abs=1e-4)
