@@ -41,7 +41,7 @@ def render(program: Program) -> CSource:
     """The program's kernels as functions, and NAME_prepare and NAME_run around them."""
     prefix, prelude = identifier(program.name), Prelude()
     names = [f"k{i}_{identifier(k.name)}" for i, k in enumerate(program.kernels)]
-    kernels = [_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]
+    kernels = [render_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]
     run = [*_copies_in(program), *_calls(program.steps, names), *_copies_out(program)]
     prepare = _calls(program.prepare, names)
     functions = [
@@ -52,7 +52,8 @@ def render(program: Program) -> CSource:
     return CSource(prefix, code, _header(prefix, program))
 
 
-def _kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
+def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
+    """The kernel as a function of its parameters, in order."""
     names = {b: f"b{i}" for i, b in enumerate(kernel.params)}
     lines = Writer(C(names, prelude), {}).write(kernel.body)
     written = {n.buffer for n in walk(kernel.body) if isinstance(n, Store)}

@@ -1,0 +1,13 @@
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+static inline f32x4 all_f32x4(float a) { return (f32x4){a, a, a, a}; }
+typedef float ANY_TYPE f32_t;
+static void pointwise_with_tail(const f32_t *b0, f32_t *b1) {
+  for (int io_0 = 0; io_0 < 2; io_0++) {
+    const int32_t t0 = io_0 * 4;
+    *(f32x4 *)&b1[t0] = *(const f32x4 *)&b0[t0] * all_f32x4(2.0f) + all_f32x4(1.0f);
+  }
+  for (int ii_0 = 0; ii_0 < 2; ii_0++) {
+    const int32_t t1 = ii_0 + 8;
+    b1[t1] = b0[t1] * 2.0f + 1.0f;
+  }
+}
