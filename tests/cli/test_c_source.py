@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -109,17 +111,38 @@ def test_a_folder_is_replaced_only_when_asked(digits: Path, tmp_path: Path) -> N
     assert contents(out) == before
 
 
-def test_the_program_of_the_readme(digits: Path, tmp_path: Path) -> None:
+def program_of_the_readme(digits: Path, folder: Path) -> list[str]:
+    """Puts it and the model's source into the folder; the command that compiles them."""
     readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
     program = re.search(r"```c\n(.*?)```", readme, re.DOTALL)
     command = re.search(r"\n    (cc .*)\n", readme)
     assert program is not None
     assert command is not None
-    if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler")
-    shutil.copytree(digits, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "main.c").write_text(program[1])
-    subprocess.run(command[1].split(), cwd=tmp_path, check=True)
-    printed = subprocess.run([tmp_path / "a.out"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    shutil.copytree(digits, folder, dirs_exist_ok=True)
+    (folder / "main.c").write_text(program[1])
+    return command[1].split()
+
+
+def check_program(folder: Path, compile: list[str], run: list[str]) -> None:
+    subprocess.run(compile, cwd=folder, check=True)
+    printed = subprocess.run([*run, folder / "a.out"], cwd=folder, capture_output=True, text=True, check=True).stdout
     expected = webnn_compile.compile(EXAMPLE).run({"image": np.zeros((1, 1, 32, 32), np.float32)})["logits"]
     assert float(printed) == pytest.approx(float(expected[0, 0]), abs=1e-4)
+
+
+def test_the_program_of_the_readme(digits: Path, tmp_path: Path) -> None:
+    command = program_of_the_readme(digits, tmp_path)
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    check_program(tmp_path, command, [])
+
+
+def test_arm(digits: Path, tmp_path: Path) -> None:
+    """Compiled by Zig's Clang, run by an emulator."""
+    if shutil.which("qemu-aarch64") is None or find_spec("ziglang") is None:
+        pytest.skip("qemu-aarch64 or the package ziglang is not installed")
+    command = program_of_the_readme(digits, tmp_path)
+    assert run(EXAMPLE, "--out", tmp_path / "arm", "--targets", "c", "--cpu", "aarch64").exit_code == 0
+    shutil.copytree(tmp_path / "arm", tmp_path, dirs_exist_ok=True)
+    zig = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]
+    check_program(tmp_path, [*zig, *(w for w in command[1:] if w != "-march=native")], ["qemu-aarch64"])
