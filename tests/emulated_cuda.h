@@ -10,6 +10,7 @@
 #define __device__
 #define __shared__ static
 #define __launch_bounds__(most)
+#define __align__(size) alignas(size)
 
 struct Index { int x, y, z; };
 static Index blockIdx, threadIdx, blockDim;

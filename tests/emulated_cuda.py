@@ -16,6 +16,28 @@ from cuda.bindings import driver
 HEADER = Path(__file__).with_name("emulated_cuda.h")
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 FLAGS = ["-std=c++17", "-O1", "-fwrapv", "-ffp-contract=off", "-w", "-shared", "-fPIC"]
+HALVES = """static inline float widened(half1 a) {
+  const unsigned sign = (a.bits & 0x8000u) << 16, rest = a.bits & 0x7fffu;
+  unsigned bits = rest >= 0x7c00u ? 0x7f800000u | (rest & 0x3ffu) << 13 : (rest + 0x1c000u) << 13;
+  float r;
+  memcpy(&r, &bits, 4);
+  if (rest < 0x400u) r = rest * 0x1p-24f;
+  return sign ? -r : r;
+}
+static inline half1 halved(float a) {
+  if (a != a) return {0x7e00};
+  const float size = fabsf(a);
+  unsigned bits = 0x7c00;
+  if (size < 0x1p-14f) bits = (unsigned)rintf(size * 0x1p24f);
+  else if (size < 65520.0f) {
+    int exponent;
+    const float part = frexpf(size, &exponent);  /* of 2048 steps to the next power of two */
+    bits = (unsigned)((exponent + 14) * 1024) + (unsigned)(rintf(part * 2048.0f) - 1024.0f);
+  }
+  return {(unsigned short)(bits | (signbit(a) ? 0x8000u : 0u))};
+}
+"""
+"""What PTX has instructions for."""
 ENDING = """static void call_run() { call(run); }
 extern "C" int parameters() { return count(run); }
 """
@@ -32,7 +54,8 @@ def built(source: bytes) -> ctypes.CDLL:
     """A library with `launch` for the kernel of a source text."""
     assert COMPILER is not None
     folder = Path(tempfile.mkdtemp(dir=_folder().name))
-    (folder / "kernel.cc").write_text(f'#include "{HEADER}"\n{source.decode()}\n{ENDING}')
+    text = source.decode().replace("#ifdef __CUDACC__", f"{HALVES}#ifdef __CUDACC__")
+    (folder / "kernel.cc").write_text(f'#include "{HEADER}"\n{text}\n{ENDING}')
     made = subprocess.run(
         [COMPILER, *FLAGS, "kernel.cc", "-o", "kernel.so"], cwd=folder, capture_output=True, text=True, check=False
     )

@@ -20,7 +20,7 @@ from webnn_compile.dtypes import F16, F32
 from webnn_compile.errors import InputError
 
 DIGITS = Path(__file__).resolve().parent.parent / "examples" / "digits" / "resnet18_digits.onnx"
-TARGETS = ("native", "wasm", "webgpu", "webgl")
+TARGETS = ("native", "wasm", "webgpu", "webgl", "opencl", "cuda")
 
 
 def compiled(proto: onnx.ModelProto | Path, target: str) -> webnn_compile.NativeModel:

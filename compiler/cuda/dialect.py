@@ -1,15 +1,18 @@
-"""The subset of CUDA C++ that kernels use (CUDA C++ Programming Guide), with the operations of `prelude`."""
+"""The subset of CUDA C++ that kernels use (CUDA C++ Programming Guide), with the operations of `prelude`.
+
+float16 is in memory alone: values are float.
+"""
 
 from __future__ import annotations
 
 from ..codegen.source import LOWEST, PRODUCT, CLike, Text
-from ..dtypes import BOOL, F32, I32, U32, DType
+from ..dtypes import BOOL, F16, F32, I32, U32, DType
 from ..ir.all_reduce import Among
 from ..ir.nodes import Load, Store
 from .prelude import COLLECTIVES, NEUTRAL, UNARY
 
-SCALARS = {F32: "float", I32: "int", U32: "unsigned", BOOL: "bool"}
-VECTORS = {F32: "float4", I32: "int4", U32: "uint4", BOOL: "int4"}
+SCALARS = {F32: "float", F16: "float", I32: "int", U32: "unsigned", BOOL: "bool"}
+VECTORS = {F32: "float4", F16: "float4", I32: "int4", U32: "uint4", BOOL: "int4"}
 
 
 class CudaC(CLike):
@@ -19,6 +22,11 @@ class CudaC(CLike):
 
     def type_name(self, dtype: DType, lanes: int) -> str:
         return SCALARS[dtype] if lanes == 1 else VECTORS[dtype]
+
+    def memory_type(self, dtype: DType, lanes: int) -> str:
+        if dtype == F16:
+            return "half4" if lanes > 1 else "half1"
+        return self.type_name(dtype, lanes)
 
     def barrier(self) -> str:
         return "__syncthreads();"
@@ -37,6 +45,8 @@ class CudaC(CLike):
     def cast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:
         if to == BOOL:
             return super().cast(to, a, source, lanes)
+        if to.is_float and source.is_float:
+            return a
         name = self.type_name(to, lanes)
         return Text(f"({name}){a.atom}", PRODUCT) if lanes == 1 else Text(f"convert<{name}>({a.text})")
 
@@ -56,8 +66,12 @@ class CudaC(CLike):
 
     def load(self, access: Load, address: tuple[Text, ...]) -> Text:
         place = self.element(access, address)
+        if access.dtype == F16 and not self.spans_scalars(access):
+            return Text(f"widened({place})")
         return Text(f"load4(&{place})" if self.spans_scalars(access) else place)
 
     def store(self, access: Store, address: tuple[Text, ...], value: Text) -> list[str]:
         place = self.element(access, address)
+        if access.buffer.dtype == F16 and not self.spans_scalars(access):
+            return [f"{place} = halved({value.text});"]
         return [f"store4(&{place}, {value.text});" if self.spans_scalars(access) else f"{place} = {value.text};"]

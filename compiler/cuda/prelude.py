@@ -61,6 +61,29 @@ template <class To, class From> __device__ inline To convert(From a) {
 
 VECTORS = "\n".join((_HEAD, *(line for v, scalar in _VECTORS.items() for line in _of_vectors(v, scalar)))) + "\n"
 
+HALVES = """struct half1 { unsigned short bits; };
+struct __align__(8) half4 { half1 x, y, z, w; };
+#ifdef __CUDACC__
+__device__ inline float widened(half1 a) {
+  float r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(a.bits));
+  return r;
+}
+__device__ inline half1 halved(float a) {
+  half1 r;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(a));
+  return r;
+}
+#endif
+__device__ inline float4 widened(half4 a) { return {widened(a.x), widened(a.y), widened(a.z), widened(a.w)}; }
+__device__ inline half4 halved(float4 a) { return {halved(a.x), halved(a.y), halved(a.z), halved(a.w)}; }
+__device__ inline float4 load4(const half1 *p) { return {widened(p[0]), widened(p[1]), widened(p[2]), widened(p[3])}; }
+__device__ inline void store4(half1 *p, float4 v) {
+  p[0] = halved(v.x); p[1] = halved(v.y); p[2] = halved(v.z); p[3] = halved(v.w);
+}
+"""
+"""float16 in memory, for kernels that have it."""
+
 _SHUFFLES = {"lane_at": "__shfl_sync", "lane_below": "__shfl_up_sync"}
 
 

@@ -6,20 +6,23 @@ from math import prod
 
 from ..compute.whole_vectors import whole_vectors
 from ..compute.write_kernel import name_parameters, outputs_of, write_kernel
+from ..dtypes import F16
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.nodes import Kernel
 from ..ir.rewrite import walk
 from .dialect import CudaC
-from .prelude import VECTORS, WARPS
+from .prelude import HALVES, VECTORS, WARPS
 
 
 def render(kernel: Kernel) -> str:
     """The kernel after the prelude, of which it may not use all."""
-    text = render_kernel(kernel)
-    if not any(isinstance(n, AllReduce) for n in walk(kernel.body)):
-        return VECTORS + text
-    return f"{VECTORS}#define INVOCATIONS {prod(find_grid(kernel).workgroup_size)}\n{WARPS}{text}"
+    parts = [VECTORS]
+    if any(b.dtype == F16 for b in kernel.params):
+        parts.append(HALVES)
+    if any(isinstance(n, AllReduce) for n in walk(kernel.body)):
+        parts += [f"#define INVOCATIONS {prod(find_grid(kernel).workgroup_size)}\n", WARPS]
+    return "".join((*parts, render_kernel(kernel)))
 
 
 def render_kernel(kernel: Kernel) -> str:
@@ -29,7 +32,7 @@ def render_kernel(kernel: Kernel) -> str:
     written = write_kernel(kernel, dialect)
     outputs = outputs_of(kernel)
     params = ", ".join(
-        f"{'' if b in outputs else 'const '}{dialect.type_name(b.dtype, 4 if b in vectors else 1)} *__restrict__ {name}"
+        f"{'' if b in outputs else 'const '}{dialect.memory_type(b.dtype, 4 if b in vectors else 1)} *__restrict__ {name}"
         for b, name in names.items()
     )
     head = f'extern "C" __global__ void __launch_bounds__({prod(written.workgroup)}) run({params}) {{'

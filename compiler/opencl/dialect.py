@@ -2,15 +2,18 @@
 
 Truth values are int: 1 or 0 as scalars, -1 or 0 in vectors, as comparisons give them (6.3.d). One that was extracted
 from a vector is -1 or 0, so that scalars are compared with 0 where the number matters.
+
+float16 is in memory alone, which every device reads and writes (6.12.7): values are float.
 """
 
 from __future__ import annotations
 
 from ..codegen.source import LOWEST, PRODUCT, CLike, Text
-from ..dtypes import BOOL, F32, I32, U32, DType
+from ..dtypes import BOOL, F16, F32, I32, U32, DType
+from ..ir.lanes import Ramp
 from ..ir.nodes import Load, Store
 
-SCALARS = {F32: "float", I32: "int", U32: "uint", BOOL: "int"}
+SCALARS = {F32: "float", F16: "float", I32: "int", U32: "uint", BOOL: "int"}
 _UNARY = {"round": "rint"}
 
 
@@ -19,6 +22,9 @@ class OpenClC(CLike):
 
     def type_name(self, dtype: DType, lanes: int) -> str:
         return SCALARS[dtype] + ("" if lanes == 1 else str(lanes))
+
+    def memory_type(self, dtype: DType, lanes: int) -> str:
+        return "half" if dtype == F16 else self.type_name(dtype, lanes)
 
     def barrier(self) -> str:
         return "barrier(CLK_LOCAL_MEM_FENCE);"
@@ -39,6 +45,8 @@ class OpenClC(CLike):
     def cast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:
         if to == BOOL:
             return super().cast(to, a, source, lanes)
+        if to.is_float and source.is_float:
+            return a
         if source == BOOL:
             a = Text(f"{a.atom} {'& 1' if lanes > 1 else '!= 0'}", LOWEST)
         return (
@@ -69,8 +77,19 @@ class OpenClC(CLike):
 
     def load(self, access: Load, address: tuple[Text, ...]) -> Text:
         place = self.element(access, address)
+        if access.dtype == F16:
+            return Text(f"vload_half{self._of_halves(access, address)})")
         return Text(f"vload4(0, &{place})" if self.spans_scalars(access) else place)
 
     def store(self, access: Store, address: tuple[Text, ...], value: Text) -> list[str]:
         place = self.element(access, address)
+        if access.buffer.dtype == F16:
+            return [f"vstore_half{self._of_halves(access, address, f'{value.text}, ', '_rte')});"]
         return [f"vstore4({value.text}, 0, &{place});" if self.spans_scalars(access) else f"{place} = {value.text};"]
+
+    def _of_halves(self, access: Load | Store, address: tuple[Text, ...], value: str = "", rounding: str = "") -> str:
+        """The end of a function's name, and its arguments: offsets are in what it reads or writes."""
+        if self.spans_scalars(access):
+            return f"4{rounding}({value}0, &{self.element(access, address)}"
+        lanes = "4" if isinstance(access.indices[0], Ramp) else ""
+        return f"{lanes}{rounding}({value}{address[0].text}, {self.name_of(access)}"

@@ -15,7 +15,7 @@ def render(kernel: Kernel) -> str:
     written = write_kernel(kernel, dialect)
     outputs = outputs_of(kernel)
     params = ", ".join(
-        f"__global {'' if b in outputs else 'const '}{dialect.type_name(b.dtype, 4 if b in vectors else 1)} "
+        f"__global {'' if b in outputs else 'const '}{dialect.memory_type(b.dtype, 4 if b in vectors else 1)} "
         f"*restrict {name}"
         for b, name in names.items()
     )

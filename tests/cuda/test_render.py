@@ -23,7 +23,7 @@ from webnn_compile.ir.nodes import Kernel
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.target import GpuTarget
 
-CONSTRUCTS = [name for name in DEVICE_CONSTRUCTS if name != "halves"]  # it has no float16
+CONSTRUCTS = list(DEVICE_CONSTRUCTS)
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS)
@@ -46,7 +46,7 @@ def test_nvrtc_compiles(capability: int) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     from webnn_compile.cuda.nvrtc import compile_source
 
-    kernels = [lower(make()) for name, make in DEVICE_CONSTRUCTS.items() if name in CONSTRUCTS]
+    kernels = [lower(make()) for make in DEVICE_CONSTRUCTS.values()]
     for kernel in (*kernels, lower(DEVICE_CONSTRUCTS["workgroup_tree"](), SUBGROUP_PASSES)):
         assert compile_source(render(kernel), capability).startswith(b"\x7fELF"), kernel.name
 
@@ -68,4 +68,5 @@ def test_warps_compute_the_same(invocations: int, elements: int) -> None:
 def assert_same(kernel: Kernel, passes: tuple[Pass, ...] = TREE_PASSES, near: float = 1e-6) -> None:
     got = results_on("cuda", kernel, passes)
     for a, b in zip(got, run_kernel(kernel, inputs_for(kernel)), strict=True):
-        np.testing.assert_allclose(a.reshape(b.shape), b, rtol=1e-6, atol=near)  # sums differ by their last bits
+        last = near if b.dtype != np.float16 else 1e-3  # sums differ by their last bits
+        np.testing.assert_allclose(a.reshape(b.shape), b, rtol=last, atol=last)

@@ -23,6 +23,10 @@ class CLike(Dialect):
     def __init__(self, names: Mapping[Buffer, str], vectors: frozenset[Buffer]) -> None:
         self._names, self._vectors = names, vectors
 
+    def memory_type(self, dtype: DType, lanes: int) -> str:
+        """The type of an element of a global buffer, which may be another than that of values."""
+        return self.type_name(dtype, lanes)
+
     def name_value(self, name: str, dtype: DType, lanes: int, value: str) -> str:
         return f"const {self.type_name(dtype, lanes)} {name} = {value};"
 
@@ -49,7 +53,11 @@ class CLike(Dialect):
 
     def element(self, access: Load | Store, address: tuple[Text, ...]) -> str:
         """What an access is to: a scalar, a vector of a buffer of these, or the first scalar of a vector."""
-        return f"{self._names[access.buffer]}[{address[0].text}]"
+        return f"{self.name_of(access)}[{address[0].text}]"
+
+    def name_of(self, access: Load | Store) -> str:
+        """The parameter that an access is to."""
+        return self._names[access.buffer]
 
     def spans_scalars(self, access: Load | Store) -> bool:
         """Whether a vector is read or written in a buffer of scalars, which may be at any of them."""

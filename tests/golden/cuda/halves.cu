@@ -1,0 +1,32 @@
+extern "C" __global__ void __launch_bounds__(1) run(const half1 *__restrict__ b0, const half4 *__restrict__ b1, const float4 *__restrict__ b2, half4 *__restrict__ b3) {
+  const float4 t0 = b2[0];
+  float4 acc_0_0 = t0;
+  float4 acc_0_1 = t0;
+  const float4 t1 = widened(b1[0]);
+  acc_0_0 = acc_0_0 + widened(b0[0]) * t1;
+  acc_0_1 = acc_0_1 + widened(b0[7]) * t1;
+  const float4 t2 = widened(b1[1]);
+  acc_0_0 = acc_0_0 + widened(b0[1]) * t2;
+  acc_0_1 = acc_0_1 + widened(b0[8]) * t2;
+  const float4 t3 = widened(b1[2]);
+  acc_0_0 = acc_0_0 + widened(b0[2]) * t3;
+  acc_0_1 = acc_0_1 + widened(b0[9]) * t3;
+  const float4 t4 = widened(b1[3]);
+  acc_0_0 = acc_0_0 + widened(b0[3]) * t4;
+  acc_0_1 = acc_0_1 + widened(b0[10]) * t4;
+  const float4 t5 = widened(b1[4]);
+  acc_0_0 = acc_0_0 + widened(b0[4]) * t5;
+  acc_0_1 = acc_0_1 + widened(b0[11]) * t5;
+  const float4 t6 = widened(b1[5]);
+  acc_0_0 = acc_0_0 + widened(b0[5]) * t6;
+  acc_0_1 = acc_0_1 + widened(b0[12]) * t6;
+  const float4 t7 = widened(b1[6]);
+  acc_0_0 = acc_0_0 + widened(b0[6]) * t7;
+  acc_0_1 = acc_0_1 + widened(b0[13]) * t7;
+  const float4 t8 = choose(acc_0_0 < all4(0.0f), all4(0.0f), acc_0_0);
+  const float4 t9 = choose(t8 < all4(-65504.0f), all4(-65504.0f), t8);
+  b3[0] = halved(choose((bits<int4>(t8) & all4(2147483647)) == all4(2139095040), t8, choose(all4(65504.0f) < t9, all4(65504.0f), t9)));
+  const float4 t10 = choose(acc_0_1 < all4(0.0f), all4(0.0f), acc_0_1);
+  const float4 t11 = choose(t10 < all4(-65504.0f), all4(-65504.0f), t10);
+  b3[1] = halved(choose((bits<int4>(t10) & all4(2147483647)) == all4(2139095040), t10, choose(all4(65504.0f) < t11, all4(65504.0f), t11)));
+}
