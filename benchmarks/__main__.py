@@ -16,7 +16,7 @@ from webnn_compile.tune.problem import TUNED
 
 from . import bundles
 from .cases import DEFAULT as DEFAULT_CASES
-from .cases import find_case
+from .cases import find_case, write_case
 from .chart import draw_chart
 from .engines import DEFAULT as DEFAULT_ENGINES
 from .engines import ENGINES
@@ -29,6 +29,8 @@ from .run import Settings, run
 from .spaces import TARGETS as SPACE_TARGETS
 from .spaces import measure_spaces, names_by_target, space_grid
 from .tables import bundle_grid, engine_grid, kernel_grid, print_grid
+from .targets import DEFAULT as TARGETS_HERE
+from .targets import measure_targets, target_grid
 from .trees import find_tree
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -231,6 +233,19 @@ def bundles_command(
     print_grid(bundle_grid(compared), terminal())
     if not all(c.same for c in compared):
         sys.exit(1)
+
+
+@main.command("targets")
+@click.argument("models", nargs=-1)
+@click.option("--targets", type=NamesOption(), default=TARGETS_HERE, help="The first is what others are compared with.")
+@click.option("--threads", default=1, show_default=True, help="Of native and c.")
+@click.option("--rounds", default=30, show_default=True, help="Runs of each target, in turns.")
+def targets_command(models: tuple[str, ...], targets: tuple[str, ...], threads: int, rounds: int) -> None:
+    """The targets that run in this process, and tinygrad where it is installed, on MODELS."""
+    for name in models or DEFAULT_CASES:
+        case = find_case(name, {})
+        write_case(case)
+        print_grid(target_grid(name, threads, measure_targets(case, targets, threads, rounds)), terminal())
 
 
 @main.command("spaces")

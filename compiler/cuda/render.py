@@ -31,10 +31,8 @@ def render_kernel(kernel: Kernel) -> str:
     dialect = CudaC(names, vectors)
     written = write_kernel(kernel, dialect)
     outputs = outputs_of(kernel)
-    params = ", ".join(
-        f"{'' if b in outputs else 'const '}{dialect.memory_type(b.dtype, 4 if b in vectors else 1)} *__restrict__ {name}"
-        for b, name in names.items()
-    )
+    types = {b: dialect.memory_type(b.dtype, 4 if b in vectors else 1) for b in names}
+    params = ", ".join(f"{'' if b in outputs else 'const '}{types[b]} *__restrict__ {n}" for b, n in names.items())
     head = f'extern "C" __global__ void __launch_bounds__({prod(written.workgroup)}) run({params}) {{'
     lines = [f"  __shared__ {dialect.type_name(s.dtype, s.lanes)} {s.name}[{s.parts}];" for s in written.shared]
     lines += [f"  const int {name} = blockIdx.{'xyz'[axis]};" for axis, name in written.groups.items()]
