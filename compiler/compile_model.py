@@ -41,16 +41,17 @@ def compile(
 ) -> CompiledModel | RemoteModel:
     """A model that runs in this process, or in a tab: `compile(...).run({name: array}) -> {name: array}`.
 
-    `target`: "native" (this CPU), "wasm" and "wasm-relaxed" (through wasmtime, extra `[verify]`), "webgpu" (through
-    wgpu, extra `[webgpu]`), "webgl" (through the system's OpenGL ES) and "opencl" (through pyopencl, extra `[opencl]`).
+    `target`: "native" (this CPU), "c" (the same through a C compiler), "wasm" and "wasm-relaxed" (through wasmtime,
+    extra `[verify]`), "webgpu" (through wgpu, extra `[webgpu]`), "webgl" (through the system's OpenGL ES), "opencl"
+    (through pyopencl, extra `[opencl]`) and "cuda" (through NVIDIA's driver, extra `[cuda]`).
     "remote:NAME/webgpu" (or webgl, or wasm) runs in a tab that has joined the broker at WEBNN_RPC_BROKER; `close()`
-    frees it for others. `shapes` fixes free dimensions. The target "native" runs on so many `threads`, with the
-    same results. `fast_math` allows algorithms that round otherwise than the model's own operators, for
-    convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on
-    "webgpu" tensors between kernels; sums are float32 everywhere. With `cache`, kernels of earlier calls come from
-    the user's cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three
-    quarters of the machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit;
-    `for_device` is the device that counts among theirs, by its name or part of it.
+    frees it for others. `shapes` fixes free dimensions. "native" and "c" run on so many `threads`, with the same
+    results. `fast_math` allows algorithms that round otherwise than the model's own operators, for convolutions up to
+    1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl" and
+    "cuda" tensors between kernels; sums are float32 everywhere. With `cache`, kernels of earlier calls come from the
+    user's cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three quarters
+    of the machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit; `for_device` is
+    the device that counts among theirs, by its name or part of it.
     Raises InputError and UnsupportedError.
     """
     remote = target.startswith(PREFIX)

@@ -1,4 +1,4 @@
-"""The node tests of the onnx package: models of one node with stored inputs and outputs, run on the host CPU."""
+"""The node tests of the onnx package: models of one node with stored inputs and outputs, on this machine's targets."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
+from effort import effort_of, row_runs
 from onnx import numpy_helper
 from onnx_models import assert_close
 from webnn_compile.errors import UnsupportedError
@@ -65,6 +66,8 @@ EXCLUDED: Mapping[str, tuple[str, ...]] = {
 }
 """Reason -> tests."""
 
+TARGETS = ("native", "c", "opencl", "cuda")
+
 TOLERANCES = {"test_averagepool_2d_ceil_last_window_starts_on_pad": 1e-4}  # its data has four digits
 
 
@@ -92,7 +95,7 @@ def tensors(name: str, kind: str, count: int) -> list[Array]:
     return [numpy_helper.to_array(onnx.load_tensor(str(folder / f"{kind}_{i}.pb"))) for i in range(count)]
 
 
-def run(name: str) -> None:
+def run(name: str, target: str = "native") -> None:
     """Compiles and runs one test, and compares."""
     proto = onnx.ModelProto()
     proto.CopyFrom(load(name))
@@ -103,15 +106,22 @@ def run(name: str) -> None:
             proto.graph.initializer.append(numpy_helper.from_array(given.pop(node.input[i]), node.input[i]))
     names = [v.name for v in proto.graph.output]
     expected = dict(zip(names, tensors(name, "output", len(names)), strict=True))
-    compiled = webnn_compile.compile(proto, shapes={n: a.shape for n, a in given.items()})
+    compiled = webnn_compile.compile(proto, target, shapes={n: a.shape for n, a in given.items()})
     half = any(a.dtype == np.float16 for a in (*given.values(), *expected.values()))
     assert_close(compiled.run(given), expected, TOLERANCES.get(name, 1e-3 if half else 1e-5))
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.function is test_node:
+        effort = effort_of(metafunc.config)
+        named = [(n, t) for t in TARGETS for n in CANDIDATES if n not in ALL_EXCLUDED and row_runs(n, t, effort)]
+        metafunc.parametrize(("name", "target"), named, ids=[f"{n}-{t}" for n, t in named])
+
+
+@pytest.mark.every_row
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, where infinities and NaN are compared
-@pytest.mark.parametrize("name", [n for n in CANDIDATES if n not in ALL_EXCLUDED])
-def test_node(name: str) -> None:
-    run(name)
+def test_node(name: str, target: str) -> None:
+    run(name, target)
 
 
 @pytest.mark.parametrize("name", ALL_EXCLUDED)

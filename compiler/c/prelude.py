@@ -46,6 +46,11 @@ HEAD = """#include <math.h>
 """
 
 
+NEEDS_VECTORS = """#ifndef __GNUC__
+#error "this file needs vectors as GCC and Clang have them"
+#endif"""
+
+
 def short(dtype: DType) -> str:
     """f32, i8, u16, ..."""
     return f"{'u' if dtype in (F16, BOOL) else dtype.name[0]}{dtype.bits}"
@@ -63,7 +68,8 @@ class Prelude:
         self._texts: dict[str, str] = {}
 
     def text(self) -> str:
-        return "\n".join([HEAD, *self._texts.values()])
+        vectors = any("vector_size" in text for text in self._texts.values())
+        return "\n".join([HEAD, *([NEEDS_VECTORS] if vectors else []), *self._texts.values()])
 
     def memory(self, dtype: DType) -> str:
         """The type of an element in memory that other types have used."""

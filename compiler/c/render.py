@@ -68,7 +68,9 @@ def _calls(steps: Sequence[Step], names: Sequence[str]) -> list[str]:
 
 
 def _comment(text: str) -> str:
-    return "".join(c if c.isascii() and c.isprintable() else "?" for c in text).replace("*/", "* /")
+    """The text inside a comment: it ends none and begins none, and has no trigraph."""
+    plain = "".join(c if c.isascii() and c.isprintable() else "_" for c in text)
+    return re.sub(r"\?(?=\?)", "? ", plain.replace("*/", "* /").replace("/*", "/ *"))
 
 
 def _place(slot: Slot) -> str:

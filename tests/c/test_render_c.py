@@ -11,7 +11,7 @@ from constructs import CONSTRUCTS
 from kernel_checks import inputs_for, run_kernel
 from test_golden import GOLDEN, compare
 from webnn_compile.c.lower import PASSES
-from webnn_compile.c.prelude import HEAD, Prelude
+from webnn_compile.c.prelude import HEAD, NEEDS_VECTORS, Prelude
 from webnn_compile.c.render import render_kernel
 from webnn_compile.pipeline.compile_for import lower_kernel
 
@@ -20,7 +20,8 @@ from webnn_compile.pipeline.compile_for import lower_kernel
 def test_golden(construct: str, request: pytest.FixtureRequest) -> None:
     prelude = Prelude()
     text = render_kernel(lower_kernel(CONSTRUCTS[construct](), PASSES), construct, prelude)
-    text = f"{prelude.text().removeprefix(HEAD)}\n{text}".lstrip()
+    head = prelude.text().removeprefix(HEAD).replace(f"{NEEDS_VECTORS}\n", "")
+    text = f"{head}\n{text}".lstrip()
     compare(GOLDEN / "c" / f"{construct}.c", text, request.config.getoption("update_golden"))
 
 

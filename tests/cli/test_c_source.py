@@ -74,11 +74,12 @@ def test_names_become_identifiers() -> None:
 
 def test_names_in_comments_end_none(tmp_path: Path) -> None:
     path = tmp_path / "a.onnx"
-    onnx.save(model([node("Relu", ["x*/ int y;"], ["y\n"])], {"x*/ int y;": [2]}, ["y\n"]), path)
+    names = "x*/ int y; /*", "y\n??/"
+    onnx.save(model([node("Relu", [names[0]], [names[1]])], {names[0]: [2]}, [names[1]]), path)
     assert run(path, "--out", tmp_path / "out", "--targets", "c").exit_code == 0
     header = (tmp_path / "out" / "a.h").read_text()
-    assert "in0: x* / int y;, float32 2\n" in header
-    assert "out0: y?, float32 2 */" in header
+    assert "in0: x* / int y; / *, float32 2\n" in header
+    assert "out0: y_? ?/, float32 2 */" in header
 
 
 @pytest.mark.parametrize(

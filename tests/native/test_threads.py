@@ -104,5 +104,7 @@ def test_random_models_with_every_loop_shared(seed: int) -> None:
 
 @pytest.mark.parametrize(("target", "threads"), [("native", 0), ("wasm", 2), ("native", -1)])
 def test_wrong_numbers_of_threads(target: str, threads: int) -> None:
-    with pytest.raises(InputError, match=f"threads={threads}: give 1 or more for the target native, 1 for the others"):
+    with pytest.raises(
+        InputError, match=f"threads={threads}: give 1 or more for the target native, c, 1 for the others"
+    ):
         webnn_compile.compile(parallel_model(), target, threads=threads)
