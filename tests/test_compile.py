@@ -53,6 +53,28 @@ def test_every_dtype_goes_in_and_out(dtype: Any, target: str) -> None:
 
 
 @targets
+def test_integers_that_overflow(target: str) -> None:
+    """In C and its relatives that is undefined, and optimised away."""
+    x = np.array([2**31 - 1, -(2**31), 7, -1, 2**30, -5], np.int32)
+    nodes = [
+        node("Mul", ["x", "six"], ["m"]),
+        node("Div", ["m", "six"], ["y"]),
+        node("Abs", ["x"], ["a"]),
+        node("Neg", ["x"], ["n"]),
+        node("Less", ["a", "zero"], ["below"]),
+        node("Less", ["n", "zero"], ["negative"]),
+        node("Cast", ["below"], ["b"], to=6),
+        node("Cast", ["negative"], ["c"], to=6),
+    ]
+    constants = {"six": np.array([6], np.int32), "zero": np.array([0], np.int32)}
+    proto = model(nodes, {"x": [6]}, ["y", "b", "c"], constants, dtype=TensorProto.INT32)
+    made = webnn_compile.compile(proto, target).run({"x": x})
+    np.testing.assert_array_equal(made["y"], np.trunc((x * np.int32(6)) / 6).astype(np.int32))
+    np.testing.assert_array_equal(made["b"], [0, 1, 0, 0, 0, 0])
+    np.testing.assert_array_equal(made["c"], [1, 1, 1, 0, 1, 0])
+
+
+@targets
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64])
 def test_integer_arithmetic_wraps_around(dtype: Any, target: str) -> None:
     code = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))

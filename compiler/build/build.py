@@ -68,6 +68,10 @@ def build_manifest(
     """The same, with nothing written: what a device is sent that loads the model over RPC. `given` are the choices of
     targets that a search makes."""
     options.check()
+    if options.source is not None:
+        raise InputError(
+            f"target {options.source.name} has no part in a bundle; choose from {', '.join(bundled_targets())}"
+        )
     work, report = _begin(model, options, phase, lambda _: None, given or {})
     manifest = make_manifest(_make_artifact(model, work, report))
     work.cache.trim()

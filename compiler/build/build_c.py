@@ -20,9 +20,21 @@ from .work import Work
 
 
 def _headers(folder: Path) -> list[Path]:
-    """Of models that this compiler wrote."""
-    found = [p for p in folder.glob("*.h") if p.is_file()]
-    return [p for p in found if COMPILED in p.read_text(encoding="utf-8", errors="replace").partition("\n")[0]]
+    """Of models that this compiler wrote: each with its source and weights beside it."""
+    return [
+        p
+        for p in folder.glob("*.h")
+        if COMPILED in _first_line(p)
+        and _first_line(p.with_suffix(".c")) == f'#include "{p.name}"'
+        and p.with_suffix(".weights").is_file()
+    ]
+
+
+def _first_line(file: Path) -> str:
+    if not file.is_file():
+        return ""
+    with file.open(encoding="utf-8", errors="replace") as text:
+        return text.readline(1000).rstrip("\n")
 
 
 def _foreign(folder: Path) -> list[str]:

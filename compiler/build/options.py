@@ -124,8 +124,10 @@ class Options:
             ("--verify", self.verify),
             ("--dump", self.dump is not None),
             ("--coop-coep", self.coop_coep),
-            ("--host js", self.host != HOSTS[0]),
-            ("--precision f16", self.precision != PRECISIONS[0]),
+            (f"--host {self.host}", self.host != HOSTS[0]),
+            (f"--wasm-linker {self.linker}", self.linker != "builtin"),
+            (f"--gpu-tiles {self.gpu_tiles}", self.gpu_tiles != GPU_TILES[0]),
+            (f"--precision {self.precision}", self.precision != PRECISIONS[0]),
         ):
             if given:
                 raise InputError(f"{option} is for bundles: leave it out with --targets {target}")

@@ -57,12 +57,10 @@ class C(CLike):
                 return super().unary(op, a, dtype, lanes)
             function = _MATHS[op] + ("f" if dtype == F32 else "")
             return Text(f"{function if lanes == 1 else self._prelude.each(function, dtype, lanes)}({a.text})")
-        zero = self.splat(self.literal(0, dtype), dtype, lanes)
-        minus = self.wrapping("-", zero, a, dtype, lanes)
-        if op == "neg":
-            return minus
-        if op == "abs" and dtype.kind == "int":
-            return self.select(self.binary("<", a, zero, dtype, lanes), minus, a, dtype, lanes, lanes)
+        if op == "neg" and dtype.kind == "uint":
+            return self.wrapping("-", self.splat(self.literal(0, dtype), dtype, lanes), a, dtype, lanes)
+        if op in ("neg", "abs") and dtype.kind == "int":
+            return super().unary(op, a, dtype, lanes)
         return a  # rounding, or what is not negative
 
     def binary(self, op: str, a: Text, b: Text, dtype: DType, lanes: int) -> Text:

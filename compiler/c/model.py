@@ -25,7 +25,7 @@ class CModel:
     def __init__(self, program: Program, threads: int = 1, cache: Cache | None = None) -> None:
         source = render(program)
         files = {f"{source.name}.c": source.code, f"{source.name}.h": source.header}
-        flags = ("-DMODEL_THREADS", "-fopenmp") if threads > 1 else ()
+        flags = (f"-DMODEL_THREADS={threads}", "-fopenmp") if threads > 1 else ()
         library = build_library(source.name, files, flags, cache or Cache(None))
         with tempfile.TemporaryDirectory() as folder:  # the file may go once it is loaded
             path = Path(folder) / "library.so"
@@ -39,7 +39,6 @@ class CModel:
         self._arena = _aligned(program.arena)
         self._arena[:] = 0xFF  # whatever is read before it is written shows as NaN
         getattr(self._library, f"{source.name}_prepare")(_address(self._weights), _address(self._prepared))
-        self._threads = threads
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
@@ -47,8 +46,6 @@ class CModel:
         check_inputs(p.inputs, inputs)
         given = [np.ascontiguousarray(inputs[t.name], t.dtype.numpy) for t in p.inputs]
         results = {t.name: np.empty(t.shape, t.dtype.numpy) for t in p.outputs}
-        if self._threads > 1:
-            self._library.omp_set_num_threads(self._threads)  # of the calling thread
         arrays = (self._weights, self._prepared, self._arena, *given, *results.values())
         self._run(*map(_address, arrays))
         return results

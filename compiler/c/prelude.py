@@ -39,7 +39,7 @@ HEAD = """#include <math.h>
 #define ANY_TYPE
 #endif
 #ifdef MODEL_THREADS
-#define SHARED_BY_THREADS _Pragma("omp parallel for schedule(static)")
+#define SHARED_BY_THREADS _Pragma("omp parallel for schedule(static) num_threads(MODEL_THREADS)")
 #else
 #define SHARED_BY_THREADS
 #endif

@@ -21,6 +21,14 @@ ALIGNMENT = 64
 """Of the memory that callers pass, in bytes, for the best speed; elements need no more than their own."""
 
 
+HEADERS = (
+    *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math"),
+    *("setjmp", "signal", "stdarg", "stdbool", "stddef", "stdint", "stdio", "stdlib", "string", "tgmath", "time"),
+    *("wchar", "wctype"),
+)
+"""Of C99: a model's header is none of these."""
+
+
 @dataclass(frozen=True, slots=True)
 class CSource:
     """`name` is the prefix of the functions. `code` and `header` are the files NAME.c and NAME.h."""
@@ -33,7 +41,7 @@ class CSource:
 def identifier(name: str) -> str:
     """A prefix in C for a model's name."""
     made = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
-    return f"model_{made}" if not made or made[0].isdigit() else made
+    return f"model_{made}" if not made or made[0].isdigit() or made in HEADERS else made
 
 
 @deep_recursion()
@@ -122,7 +130,7 @@ def _header(prefix: str, program: Program) -> str:
             "",
             f"   Weights are the bytes of {prefix}.weights. {prefix}_prepare fills the prepared memory once. Weights",
             "   and prepared memory may then be shared by threads; each needs an arena of its own. All memory is best",
-            f"   aligned to {ALIGNMENT} bytes. -DMODEL_THREADS with -fopenmp: a run uses several threads. */",
+            f"   aligned to {ALIGNMENT} bytes. -DMODEL_THREADS=4 -fopenmp: a run uses so many threads. */",
             f"#ifndef {upper}_H",
             f"#define {upper}_H",
             "#include <stdint.h>",

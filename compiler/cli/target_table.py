@@ -27,15 +27,16 @@ def print_targets() -> None:
         table.add_row(row.name, row.about, _uses(row), plain(_here(row)))
     console.print(table)
     console.print(
-        "\nbundle: webnn-compile --targets; Python: webnn_compile.compile(model, target); tune: webnn-tune --target.",
+        "\nbundle, source: webnn-compile --targets; Python: webnn_compile.compile(model, target); "
+        "tune: webnn-tune --target.",
         highlight=False,
         markup=False,
     )
 
 
 def _uses(row: CompileTarget) -> str:
-    uses = (("bundle", row.preference is not None), ("Python", True), ("tune", row.name in TUNED))
-    return ", ".join(name for name, has in uses if has)
+    uses = {"bundle": row.preference is not None, "source": row.source, "Python": True, "tune": row.name in TUNED}
+    return ", ".join(name for name, has in uses.items() if has)
 
 
 def _here(row: CompileTarget) -> str:

@@ -162,8 +162,12 @@ class CudaDevice:
         """As a CUDA graph, which is launched at once."""
         self._use()
         _call(driver.cuStreamBeginCapture(self._stream, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))
-        for kernel, storages in launches:
-            self.launch(kernel, storages)
+        try:
+            for kernel, storages in launches:
+                self.launch(kernel, storages)
+        except BaseException:
+            driver.cuStreamEndCapture(self._stream)  # or the stream could do nothing else
+            raise
         graph = _call(driver.cuStreamEndCapture(self._stream))
         made = _call(driver.cuGraphInstantiate(graph, 0))
         _call(driver.cuGraphDestroy(graph))
@@ -179,6 +183,10 @@ class CudaDevice:
 def _call(results: tuple[Any, ...]) -> Any:
     """What a function of the driver gave besides its result, which must be success."""
     result, *values = results
+    if result == _Result.CUDA_ERROR_OUT_OF_MEMORY:
+        raise InputError(
+            "target cuda: the GPU has too little memory left for this model: use a smaller one, or free some"
+        )
     if result != _Result.CUDA_SUCCESS:
         raise InternalError(f"cuda: the driver reports {result.name}")
     return values[0] if values else None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
-from ..errors import InputError
+from ..errors import InputError, InternalError
 from ..program.device_program import DeviceKernel, Storage
 
 Array = np.ndarray
@@ -54,9 +55,22 @@ def _context(device: Any) -> Any:
     return cl.Context([device])
 
 
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """InputError where the device lacks memory, InternalError for what else the driver reports."""
+    try:
+        yield
+    except cl.MemoryError as error:
+        advice = "free some, or use another device"
+        raise InputError(f"target opencl: too little memory is left for this model ({error}): {advice}") from None
+    except cl.Error as error:
+        raise InternalError(f"opencl: the driver reports {error}") from None
+
+
 class OpenClDevice:
     """Buffers, programs and an in-order queue of one model."""
 
+    @_reported()
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
         self._device = open_device()
         self._context = _context(self._device)
@@ -67,6 +81,7 @@ class OpenClDevice:
         self._storages: Sequence[Storage] = ()
         self._buffers: list[Any] = []
 
+    @_reported()
     def allocate(self, storages: Sequence[Storage]) -> None:
         self._storages = storages
         for s in storages:
@@ -75,6 +90,7 @@ class OpenClDevice:
             cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint32), 0, size)
             self._buffers.append(buffer)
 
+    @_reported()
     def release(self, storage: int) -> None:
         self._queue.finish()
         self._buffers[storage].release()
@@ -88,13 +104,16 @@ class OpenClDevice:
                 buffer.release()
         self._buffers, self._programs = [], []
 
+    @_reported()
     def finish(self) -> None:
         self._queue.finish()
 
+    @_reported()
     def write(self, storage: int, data: Array) -> None:
         if data.size:
             cl.enqueue_copy(self._queue, self._buffers[storage], np.ascontiguousarray(data))
 
+    @_reported()
     def read(self, storage: int) -> Array:
         s = self._storages[storage]
         found = np.empty(s.bytes // s.dtype.bytes, s.dtype.numpy)
@@ -102,6 +121,7 @@ class OpenClDevice:
             cl.enqueue_copy(self._queue, found, self._buffers[storage])
         return found
 
+    @_reported()
     def launch(self, kernel: int, storages: Sequence[int]) -> None:
         key = kernel, tuple(storages)
         if key not in self._launches:

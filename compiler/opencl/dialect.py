@@ -32,8 +32,6 @@ class OpenClC(CLike):
     def unary(self, op: str, a: Text, dtype: DType, lanes: int) -> Text:
         if op == "abs" and dtype.is_float:
             return Text(f"fabs({a.text})")
-        if op == "abs":  # of integers it is unsigned
-            return self.bitcast(dtype, Text(f"abs({a.text})"), U32, lanes)
         return super().unary(_UNARY.get(op, op), a, dtype, lanes)
 
     def binary(self, op: str, a: Text, b: Text, dtype: DType, lanes: int) -> Text:

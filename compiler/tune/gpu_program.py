@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,15 @@ class GpuProgram:
     weights: bytes
 
 
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """DeviceError for what the driver reports: a candidate may be at fault."""
+    try:
+        yield
+    except (InputError, InternalError) as error:
+        raise DeviceError("device", str(error)) from None
+
+
 class TimedGpuModel:
     """A LoadedModel. No deadline is kept: a driver that hangs cannot be interrupted."""
 
@@ -37,13 +47,16 @@ class TimedGpuModel:
         self._model = model
 
     def run(self, inputs: Mapping[str, Array], *, deadline: float = 0) -> dict[str, Array]:
-        return self._model.run(inputs)
+        with _reported():
+            return self._model.run(inputs)
 
     def profile(self, inputs: Mapping[str, Array], *, repeat: int, deadline: float = 0) -> list[dict[str, Any]]:
-        return [{"name": name, "ms": ms} for name, ms in self._model.profile(inputs, repeat)]
+        with _reported():
+            return [{"name": name, "ms": ms} for name, ms in self._model.profile(inputs, repeat)]
 
     def time(self, inputs: Mapping[str, Array], *, deadline: float = 0) -> float:
-        return self._model.time(inputs, BATCH)
+        with _reported():
+            return self._model.time(inputs, BATCH)
 
     def unload(self) -> None:
         self._model.close()
@@ -67,10 +80,8 @@ class GpuDevice:
         assert isinstance(made, GpuProgram)
         row = TARGETS[made.target]
         assert isinstance(row, DeviceTarget)
-        try:
+        with _reported():
             return TimedGpuModel(row.run(made.program, made.weights))
-        except (InputError, InternalError, RuntimeError, MemoryError) as error:  # drivers raise what they like
-            raise DeviceError("device", str(error)) from None
 
     def close(self) -> None:
         pass

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 import webnn_compile
 from onnx_models import model, node
@@ -23,6 +26,32 @@ def test_a_compiler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(compiler.VARIABLE, "mycc -m64")
     with pytest.raises(InputError, match="CC=mycc -m64: there is no program mycc"):
         webnn_compile.compile(RELU, "c", cache=False)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_compiler_that_does_not_work(threads: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Given by a relative path."""
+    script = tmp_path / "mycc"
+    script.write_text("#!/bin/sh\necho 'ld: cannot find -lthing' >&2\nexit 1\n")
+    script.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(compiler.VARIABLE, "./mycc -m64")
+    hint = r"; OpenMP may be missing .*" if threads > 1 else ""
+    with pytest.raises(
+        InputError, match=rf"the C compiler does not work: .*mycc -m64 .*: ld: cannot find -lthing{hint}$"
+    ):
+        webnn_compile.compile(RELU, "c", threads=threads, cache=False)
+
+
+def test_quotes_that_do_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(compiler.VARIABLE, 'gcc "x')
+    with pytest.raises(InputError, match='CC=gcc "x: No closing quotation'):
+        webnn_compile.compile(RELU, "c", cache=False)
+
+
+def test_several_threads_for_a_model_that_has_no_use_for_them() -> None:
+    x = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
+    np.testing.assert_array_equal(webnn_compile.compile(RELU, "c", threads=2).run({"x": x})["y"], np.maximum(x, 0))
 
 
 def test_what_a_compiler_says_is_reported() -> None:

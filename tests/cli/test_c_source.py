@@ -17,6 +17,7 @@ import webnn_compile
 from cli.command import EXAMPLE, contents, refused, run
 from onnx_models import model, node, random
 from webnn_compile.c.render import identifier
+from webnn_compile.errors import InputError
 
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "-o", "model.o")
 
@@ -69,6 +70,7 @@ def test_the_processor_decides_the_vectors(tmp_path: Path) -> None:
 def test_names_become_identifiers() -> None:
     assert identifier("ResNet-18 (v2)") == "resnet_18_v2"
     assert identifier("18") == "model_18"
+    assert identifier("string") == "model_string"
     assert identifier("\u00e9") == "model_"
 
 
@@ -88,6 +90,8 @@ def test_names_in_comments_end_none(tmp_path: Path) -> None:
         (("--targets", "c,wasm"), "--targets c,wasm: choose from webgpu, webgl, wasm, or c alone"),
         (("--targets", "c", "--verify"), "--verify is for bundles: leave it out with --targets c"),
         (("--targets", "c", "--precision", "f16"), "--precision f16 is for bundles: leave it out with --targets c"),
+        (("--targets", "c", "--wasm-linker", "emcc"), "--wasm-linker emcc is for bundles: leave it out"),
+        (("--targets", "c", "--gpu-tiles", "shared"), "--gpu-tiles shared is for bundles: leave it out"),
         (("--targets", "c", "--cpu", "z80"), "--cpu z80: choose one of generic, x86-64-v3, x86-64-v4, aarch64, host"),
         (("--cpu", "host"), "--cpu host is for --targets c: a bundle runs on any processor"),
     ],
@@ -107,6 +111,9 @@ def test_a_folder_is_replaced_only_when_asked(digits: Path, tmp_path: Path) -> N
     message = r"holds files that are no part of its C source of a model \(main.c\)"
     refused(run(EXAMPLE, "--out", out, "--targets", "c", "--force"), message)
     (out / "main.c").unlink()
+    (out / "resnet18_digits.c").write_text("/* my own */\n")
+    refused(run(EXAMPLE, "--out", out, "--targets", "c", "--force"), "is not empty and holds no C source of a model")
+    (out / "resnet18_digits.c").write_bytes(before["resnet18_digits.c"])
     assert contents(out) == before
     assert run(EXAMPLE, "--out", out, "--targets", "c", "--force").exit_code == 0
     assert contents(out) == before
@@ -147,3 +154,8 @@ def test_arm(digits: Path, tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "arm", tmp_path, dirs_exist_ok=True)
     zig = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]
     check_program(tmp_path, [*zig, *(w for w in command[1:] if w != "-march=native")], ["qemu-aarch64"])
+
+
+def test_no_bundle_has_it() -> None:
+    with pytest.raises(InputError, match="target c has no part in a bundle; choose from webgpu, webgl, wasm"):
+        webnn_compile.build_bundle(EXAMPLE, targets="c")

@@ -9,7 +9,7 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx_models import model, node, random
-from webnn_compile.errors import InputError
+from webnn_compile.errors import InputError, InternalError
 from webnn_compile.opencl.facts import CPU, target_of
 
 GPU = 4
@@ -77,3 +77,22 @@ def test_memory_is_given_back() -> None:
     made.close()  # type: ignore[union-attr]
     with pytest.raises(InputError, match="the model is closed"):
         made.run({"x": random((3, 40))})
+
+
+def test_what_the_driver_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lack of memory is no fault of the compiler."""
+    need_driver("opencl")
+    import pyopencl as cl
+
+    def fails(error: type[Exception]) -> None:
+        def make(*_: object) -> None:
+            raise error("clCreateBuffer failed")
+
+        monkeypatch.setattr(cl, "Buffer", make)
+
+    fails(cl.MemoryError)
+    with pytest.raises(InputError, match="target opencl: too little memory is left for this model"):
+        webnn_compile.compile(product(), "opencl")
+    fails(cl.LogicError)
+    with pytest.raises(InternalError, match="opencl: the driver reports clCreateBuffer failed"):
+        webnn_compile.compile(product(), "opencl")

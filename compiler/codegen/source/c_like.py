@@ -19,6 +19,7 @@ class CLike(Dialect):
     literals of false and true; NAN and INFINITY are known by these names."""
 
     truth = ("0", "1")
+    overflow_is_undefined = True
 
     def __init__(self, names: Mapping[Buffer, str], vectors: frozenset[Buffer]) -> None:
         self._names, self._vectors = names, vectors
@@ -42,6 +43,21 @@ class CLike(Dialect):
         text = "INFINITY" if isinf(value) else f"{np.float32(abs(value))!s}f"
         negative = value < 0 or (value == 0 and np.signbit(value))
         return Text(f"-{text}", PRODUCT) if negative else Text(text)
+
+    def unary(self, op: str, a: Text, dtype: DType, lanes: int) -> Text:
+        if op not in ("neg", "abs") or dtype.kind != "int":
+            return super().unary(op, a, dtype, lanes)
+        zero = self.splat(self.literal(0, dtype), dtype, lanes)
+        minus = self.wrapping("-", zero, a, dtype, lanes)
+        if op == "neg":
+            return minus
+        return self.select(self.binary("<", a, zero, dtype, lanes), minus, a, dtype, lanes, lanes)
+
+    def wrapping(self, op: str, a: Text, b: Text, dtype: DType, lanes: int) -> Text:
+        if dtype.kind != "int" or op == "/":
+            return self.binary(op, a, b, dtype, lanes)
+        x, y = (self.bitcast(U32, operand, dtype, lanes) for operand in (a, b))
+        return self.bitcast(dtype, self.binary(op, x, y, U32, lanes), U32, lanes)
 
     def address(self, access: Load | Store) -> tuple[Expr, ...]:
         (index,) = access.indices

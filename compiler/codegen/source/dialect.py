@@ -32,10 +32,12 @@ class Dialect(ABC):
     """One language. `lanes` is 1 for scalars; texts given are of operands, in the order of the IR node.
 
     Override what differs; the default of each operation is the form that most such languages share. `mixes_scalars`: of
-    +, -, * and / one operand may be a scalar where the other is a vector.
+    +, -, * and / one operand may be a scalar where the other is a vector. `overflow_is_undefined`, of signed integers:
+    `wrapping` is then given vectors alone.
     """
 
     mixes_scalars = True
+    overflow_is_undefined = False
 
     @abstractmethod
     def type_name(self, dtype: DType, lanes: int) -> str:

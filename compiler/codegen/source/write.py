@@ -168,7 +168,8 @@ class Writer:
     def _compute(self, v: Value) -> Text:
         d, e, lanes = self._dialect, v.node, _lanes(v)
         if isinstance(e, Binary) and e.op in ("+", "-", "*", "/"):
-            x, y = _one_scalar(v) if d.mixes_scalars else v.operands
+            mixes = d.mixes_scalars and (v.pure or e.dtype.is_float or not d.overflow_is_undefined)
+            x, y = _one_scalar(v) if mixes else v.operands
             print_binary = d.binary if v.pure else d.wrapping
             return print_binary(e.op, self._text(x), self._text(y), e.dtype, lanes)
         if isinstance(e, Select):

@@ -18,11 +18,11 @@ extern "C" __global__ void __launch_bounds__(64) run(const float4 *__restrict__ 
   __syncthreads();
   total_0 = 0.0f;
   for (int turn_0 = 0; turn_0 < 4; turn_0++) {
-    if ((turn_0 * 4 * size_0) < 64) {
+    if (bits<int>(bits<unsigned>(turn_0 * 4) * bits<unsigned>(size_0)) < 64) {
       const int t2 = turn_0 * 4;
       for (int element_0 = 0; element_0 < 4; element_0++) {
-        if ((rank_0 + (t2 + element_0) * size_0) < 64) {
-          total_0 = total_0 + part_0[rank_0 + (t2 + element_0) * size_0];
+        if (bits<int>(bits<unsigned>(rank_0) + bits<unsigned>(bits<int>(bits<unsigned>(t2 + element_0) * bits<unsigned>(size_0)))) < 64) {
+          total_0 = total_0 + part_0[bits<int>(bits<unsigned>(rank_0) + bits<unsigned>(bits<int>(bits<unsigned>(t2 + element_0) * bits<unsigned>(size_0))))];
         }
       }
     }

@@ -8,7 +8,7 @@ void run(__global const float *restrict b0, __global int *restrict b1, __global 
   b1[thread_x] = t3;
   b2[thread_x] = t2 ? 0u : ((4.2949673e+09f <= t0) ? 4294967295u : (uint)((4.294967e+09f < ((t0 < 0.0f) ? 0.0f : t0)) ? 4.294967e+09f : ((t0 < 0.0f) ? 0.0f : t0)));
   const int t4 = t3 / 3;
-  const int t5 = t3 - t4 * 3;
-  b3[thread_x] = (float)(((t5 != 0) & ((t5 ^ 3) < 0)) ? t4 - 1 : t4);
-  b4[thread_x] = t1 - (t3 << 2);
+  const int t5 = as_int(as_uint(t3) - as_uint(as_int(as_uint(t4) * as_uint(3))));
+  b3[thread_x] = (float)(((t5 != 0) & ((t5 ^ 3) < 0)) ? as_int(as_uint(t4) - as_uint(1)) : t4);
+  b4[thread_x] = as_int(as_uint(t1) - as_uint(t3 << 2));
 }
