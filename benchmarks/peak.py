@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from webnn_compile.native.jit import JitModule, header, host_target
+from webnn_compile.native.emit import header, host
+from webnn_compile.native.jit import JitModule, host_target
 from webnn_compile.wasm.emit import HEADER, emit_object
 from webnn_compile.wasm.finalise import Linked
 from webnn_compile.wasm.linkers import link
@@ -41,7 +42,7 @@ def peak_module() -> Linked:
 def measure_peak() -> Peak:
     """Of this machine's processor, in the vectors that kernels use."""
     lanes = host_target().lanes
-    code = JitModule(_module(header(), lanes))
+    code = JitModule(_module(header(host(), jit=True), lanes))
     data = np.ones(BYTES // 4, np.float32)  # written, so that its pages are there
     address = int(data.ctypes.data_as(ctypes.c_void_p).value or 0)
     multiplying = _fastest(lambda: code.call("multiply", address, address), 60)

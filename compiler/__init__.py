@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .compile_model import TARGETS, build_bundle, compile
 from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
+from .library.load import LoadedModel, load
 
 __version__ = "0.1.0"
 
@@ -11,8 +12,10 @@ __all__ = [
     "TARGETS",
     "InputError",
     "InternalError",
+    "LoadedModel",
     "UnsupportedError",
     "WebnnCompileError",
     "build_bundle",
     "compile",
+    "load",
 ]

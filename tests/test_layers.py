@@ -33,8 +33,9 @@ ALLOWED: dict[str, set[str]] = {
     "schedule": BASE | {"ir"},
     "passes": BASE | {"ir"},
     "codegen": CORE,
+    "library": {"errors", "dtypes", "program"},
     "wasm": CORE | {"codegen"},
-    "native": CORE | {"codegen"},
+    "native": CORE | {"codegen", "library"},
     "glsl": CORE | {"schedule", "passes", "codegen"},
     "compute": CORE | {"schedule", "passes", "codegen"},
     "wgsl": CORE | {"codegen", "compute"},
@@ -47,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     "records": CORE | {"tensor", "pipeline"},
     "build": CORE
     | BACKENDS
-    | {"bundle", "codegen", "graph", "frontends", "tensor", "pipeline", "records", "device", RPC},
+    | {"bundle", "codegen", "library", "graph", "frontends", "tensor", "pipeline", "records", "device", RPC},
     "compile_model": CORE
     | BACKENDS
     | {"graph", "frontends", "tensor", "pipeline", "records", "device", "bundle", "build"},

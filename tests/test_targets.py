@@ -47,7 +47,7 @@ def test_a_processor_in_the_table_compiles_runs_and_is_named(monkeypatch: pytest
         webnn_compile.compile(relu(), "loom")
     with pytest.raises(InputError, match="threads=2: give 1 or more for the target native, c, abacus, 1 for the oth"):
         webnn_compile.compile(relu(), "wasm", threads=2)
-    with pytest.raises(InputError, match=r"--targets abacus: choose from webgpu, webgl, wasm, or c alone$"):
+    with pytest.raises(InputError, match=r"--targets abacus: choose from webgpu, webgl, wasm, or native or c alone$"):
         Options(targets=("abacus",)).check()
 
 
@@ -76,7 +76,9 @@ def test_a_device_in_the_table_has_its_part_in_a_bundle(
 ) -> None:
     monkeypatch.setitem(TARGETS, "loom", replace(device("loom"), preference=9, halves=True))
     onnx.save(relu(), tmp_path / "model.onnx")
-    with pytest.raises(InputError, match=r"--targets cloth: choose from loom, webgpu, webgl, wasm, or c alone$"):
+    with pytest.raises(
+        InputError, match=r"--targets cloth: choose from loom, webgpu, webgl, wasm, or native or c alone$"
+    ):
         Options(targets=("cloth",)).check()
     with pytest.raises(InputError, match=r"leave wasm out \(--targets loom,webgpu,webgl\)"):
         Options(host="js").check()

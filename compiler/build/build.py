@@ -26,7 +26,6 @@ from ..system.cache import Cache, open_cache
 from ..system.printable import printable
 from ..system.run_passes import ignore
 from ..tensor.use_winograd import Rewritten
-from .build_c import C_FOLDER, build_c
 from .build_wasm import memory_bytes
 from .cpu_target import CpuTarget, run_native
 from .optimise_model import import_graph, optimise_model
@@ -35,6 +34,7 @@ from .report_data import Report
 from .targets import TARGETS, bundled_targets
 from .verify import FAST_MATH_TOLERANCE, HALF_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
 from .work import Phase, Work
+from .write_alone import write_alone
 
 if TYPE_CHECKING:
     from ..records.recorded_choices import TargetChoices
@@ -43,16 +43,17 @@ if TYPE_CHECKING:
 
 
 def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> Report:
-    """Compiles `model` and writes the bundle to `out`, or its C source. `emit` receives dumps.
+    """Compiles `model` and writes the bundle to `out`, or what its target has in place of one. `emit` receives dumps.
 
     Raises InputError and UnsupportedError for the user's mistakes; nothing is then written.
     """
     options.check()
-    source = options.source
-    check_free(out, BUNDLE if source is None else C_FOLDER, force=options.force)
+    alone = options.alone
+    writer = alone.writer() if alone is not None and alone.writer is not None else None
+    check_free(out, BUNDLE if writer is None else writer.kind, force=options.force)
     work, report = _begin(model, options, phase, emit)
-    if source is not None:
-        build_c(source, model, out, work, report)
+    if alone is not None and writer is not None:
+        write_alone(alone, writer, model, out, work, report)
         work.cache.trim()
         return report
     artifact = _make_artifact(model, work, report)
@@ -68,9 +69,9 @@ def build_manifest(
     """The same, with nothing written: what a device is sent that loads the model over RPC. `given` are the choices of
     targets that a search makes."""
     options.check()
-    if options.source is not None:
+    if options.alone is not None:
         raise InputError(
-            f"target {options.source.name} has no part in a bundle; choose from {', '.join(bundled_targets())}"
+            f"target {options.alone.name} has no part in a bundle; choose from {', '.join(bundled_targets())}"
         )
     work, report = _begin(model, options, phase, lambda _: None, given or {})
     manifest = make_manifest(_make_artifact(model, work, report))

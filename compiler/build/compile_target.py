@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .bundle_part import BundlePart
     from .optimise_model import Optimised
     from .work import Work
+    from .write_alone import Writer
 
     CompiledModel = NativeModel | CModel | WasmModel | DeviceModel
     """A model that runs in this process."""
@@ -28,7 +29,7 @@ class CompileTarget(ABC):
     """A row of the table of targets, by its `name`.
 
     `preference`: a page uses the bundled target with the highest that its device can run; None for targets that are not
-    bundled. `source`: a build for it, and for no other, writes source text. `webassembly`: its part of a bundle is
+    bundled. `writer`: what a build for it alone writes in place of a bundle. `webassembly`: its part of a bundle is
     WebAssembly. `halves`: results between kernels are float16 under `--precision f16`. `threads`: in this process it
     runs on several threads. `stages`: the names for `--dump` of a kernel's stages, from the naive one to the text of
     its code. `about` says what runs it, `probe` on what it would run in this process, or raises InputError, which says
@@ -37,7 +38,7 @@ class CompileTarget(ABC):
 
     name: str
     preference: int | None = None
-    source: bool = False
+    writer: Callable[[], Writer] | None = None
     webassembly: bool = False
     halves: bool = False
     threads: bool = False

@@ -51,8 +51,8 @@ class Options:
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
     be importable without side effects. `compile_memory` is in bytes, None a share of this machine's. `records` are
     files of webnn-tune, whose choices kernels and layers take: `for_device` names the device that counts, None all.
-    `cpu`, of CPUS, is what C source is scheduled for. `variants` of the wasm module: a bundle has both, a device that
-    is known needs one.
+    `cpu`, of CPUS, is what C source or a library is for; None leaves it to the target. `variants` of the wasm module: a
+    bundle has both, a device that is known needs one.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -75,22 +75,22 @@ class Options:
     variants: tuple[str, ...] = VARIANTS
     records: tuple[Path, ...] = ()
     for_device: str | None = None
-    cpu: str = "generic"
+    cpu: str | None = None
 
     def check(self) -> None:
         """Raises InputError for options that cannot work, before any work is done."""
         bundled = bundled_targets()
-        if self.cpu not in CPUS:
+        if self.cpu is not None and self.cpu not in CPUS:
             raise InputError(f"--cpu {self.cpu}: choose one of {', '.join(CPUS)}")
-        if self.source is not None:
-            self._check_source(self.source.name)
+        if self.alone is not None:
+            self._check_alone(self.alone.name)
             return
-        alone = [t.name for t in TARGETS.values() if t.source]
-        if self.cpu != CPUS[0]:
-            raise InputError(f"--cpu {self.cpu} is for --targets {', '.join(alone)}: a bundle runs on any processor")
+        alone = " or ".join(t.name for t in TARGETS.values() if t.writer)
+        if self.cpu is not None:
+            raise InputError(f"--cpu {self.cpu} is for --targets {alone}: a bundle runs on any processor")
         unknown = [t for t in self.targets if t not in bundled]
         if unknown or not self.targets:
-            choice = f"choose from {', '.join(bundled)}, or {', '.join(alone)} alone"
+            choice = f"choose from {', '.join(bundled)}, or {alone} alone"
             raise InputError(f"--targets {','.join(self.targets)}: {choice}")
         webassembly = [t for t in bundled if TARGETS[t].webassembly]
         if self.precision not in PRECISIONS:
@@ -113,13 +113,13 @@ class Options:
                 raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
 
     @property
-    def source(self) -> CpuTarget | None:
-        """The target whose source text is written, where it is one of these."""
+    def alone(self) -> CpuTarget | None:
+        """The target, where it is one that is built alone, in place of a bundle."""
         row = TARGETS.get(self.targets[0]) if len(self.targets) == 1 else None
-        return row if isinstance(row, CpuTarget) and row.source else None
+        return row if isinstance(row, CpuTarget) and row.writer else None
 
-    def _check_source(self, target: str) -> None:
-        """Of a target whose source text is written."""
+    def _check_alone(self, target: str) -> None:
+        """Of a target that is built alone."""
         for option, given in (
             ("--verify", self.verify),
             ("--dump", self.dump is not None),

@@ -24,8 +24,8 @@ class Report:
     """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the
     bundle's constants, `memory` those of the wasm module; `recorded` has by target the choices that records made,
     `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has by backend the
-    reason why halves were not compared with the reference; `source` is the target and the program that was
-    written as source text."""
+    reason why halves were not compared with the reference; `alone` is the target and the program that was
+    written in place of a bundle, `manual` the file that says how it is used."""
 
     model: str
     precision: str
@@ -44,7 +44,8 @@ class Report:
     comparisons: list[Comparison] = field(default_factory=list)
     uncompared: dict[str, str] = field(default_factory=dict)
     layers: list[LayerError] = field(default_factory=list)
-    source: tuple[str, Program] | None = None
+    alone: tuple[str, Program] | None = None
+    manual: str = ""
     files: list[WrittenFile] = field(default_factory=list)
 
     @property

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..bundle import make_manifest
 from ..errors import InputError
-from ..program.program import TensorSpec, check_inputs
+from ..program.arrays import read_inputs
+from ..program.program import TensorSpec
 from .build import make_artifact_of
 from .targets import TARGETS, bundled_targets
 
@@ -53,11 +54,12 @@ class RemoteModel:
         self._inputs, self._loaded = inputs, loaded
         self._close = weakref.finalize(self, opened.close)
 
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input, and what the device says."""
-        check_inputs(self._inputs, inputs)
+        names = (t.name for t in self._inputs)
+        given = dict(zip(names, read_inputs(self._inputs, inputs), strict=True))
         with _explained():
-            return dict(self._loaded.run(inputs))
+            return dict(self._loaded.run(given))
 
     def close(self) -> None:
         """Frees the model, and the device for others."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .build_wasm import WasmBuild
     from .options import Options
     from .work import Work
+    from .write_alone import Writer
 
 # Backends, and the packages that they require, are imported when a model is compiled for them.
 
@@ -73,9 +74,21 @@ def _cuda_device() -> str:
 
 
 def _c_compiler() -> str:
-    from ..c.compiler import find_compiler
+    from ..system.c_compiler import find_compiler
 
     return " ".join(find_compiler())
+
+
+def _c_source() -> Writer:
+    from .write_alone import C_SOURCE
+
+    return C_SOURCE
+
+
+def _library() -> Writer:
+    from .write_alone import LIBRARY
+
+    return LIBRARY
 
 
 def _wasm_part(target: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
@@ -172,6 +185,7 @@ _ROWS: tuple[CompileTarget, ...] = (
     CpuTarget(
         name="native",
         run=run_native,
+        writer=_library,
         threads=True,
         facts=_host,
         about="this machine's processor, by LLVM",
@@ -180,7 +194,7 @@ _ROWS: tuple[CompileTarget, ...] = (
     CpuTarget(
         name="c",
         run=run_c,
-        source=True,
+        writer=_c_source,
         threads=True,
         tuned_as="native",
         about="any processor with a compiler of C99",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["entry", "types", "page", "runtime", "program", "wasm", "weights", "isolation", "source"]
+Kind = Literal["entry", "types", "page", "runtime", "program", "wasm", "weights", "isolation", "source", "library"]
 STABLE_NAMES = ("model.js", "model.d.ts", "index.html", "_headers", "nginx.conf", "isolate.js")
 MARKER = "// A model compiled by webnn-compile."
 """First line of every bundle's model.js."""

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ..program.program import Program, check_inputs
+from ..program.arrays import read_inputs
+from ..program.program import Program
+from ..system.c_compiler import build_library, find_compiler
 from ..system.cache import Cache
-from .compiler import build_library
 from .render import ALIGNMENT, render
 
 Array = np.ndarray
+
+FLAGS = ("-std=c99", "-O3", "-march=native", "-ffp-contract=fast")
 
 
 class CModel:
@@ -25,8 +28,8 @@ class CModel:
     def __init__(self, program: Program, threads: int = 1, cache: Cache | None = None) -> None:
         source = render(program)
         files = {f"{source.name}.c": source.code, f"{source.name}.h": source.header}
-        flags = (f"-DMODEL_THREADS={threads}", "-fopenmp") if threads > 1 else ()
-        library = build_library(source.name, files, flags, cache or Cache(None))
+        flags = (*FLAGS, *((f"-DMODEL_THREADS={threads}", "-fopenmp") if threads > 1 else ()))
+        library = build_library(find_compiler(), files, flags, cache or Cache(None))
         with tempfile.TemporaryDirectory() as folder:  # the file may go once it is loaded
             path = Path(folder) / "library.so"
             path.write_bytes(library)
@@ -40,11 +43,10 @@ class CModel:
         self._arena[:] = 0xFF  # whatever is read before it is written shows as NaN
         getattr(self._library, f"{source.name}_prepare")(_address(self._weights), _address(self._prepared))
 
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
         p = self.program
-        check_inputs(p.inputs, inputs)
-        given = [np.ascontiguousarray(inputs[t.name], t.dtype.numpy) for t in p.inputs]
+        given = [np.ascontiguousarray(a) for a in read_inputs(p.inputs, inputs)]
         results = {t.name: np.empty(t.shape, t.dtype.numpy) for t in p.outputs}
         arrays = (self._weights, self._prepared, self._arena, *given, *results.values())
         self._run(*map(_address, arrays))

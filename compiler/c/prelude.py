@@ -40,6 +40,8 @@ HEAD = """#include <math.h>
 #endif
 #ifdef MODEL_THREADS
 #define SHARED_BY_THREADS _Pragma("omp parallel for schedule(static) num_threads(MODEL_THREADS)")
+#elif defined _OPENMP
+#define SHARED_BY_THREADS _Pragma("omp parallel for schedule(static)")
 #else
 #define SHARED_BY_THREADS
 #endif

@@ -71,8 +71,8 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     metavar="LIST",
     default=",".join(bundled_targets()),
     show_default=True,
-    help="What the bundle can run on, comma-separated; a page takes the first that its device can run. c, alone: C "
-    "source in place of a bundle.",
+    help="What the bundle can run on, comma-separated; a page takes the first that its device can run. In "
+    "place of a bundle, alone: native, a shared library with an API in C and C++; c, the source of one.",
 )
 @click.option(
     "--opt-level",
@@ -107,9 +107,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 @click.option(
     "--cpu",
     metavar="|".join(CPUS),
-    default=CPUS[0],
-    show_default=True,
-    help="With --targets c, which writes C source in place of a bundle: the processor that it is scheduled for.",
+    help="With --targets native (host by default) or c (generic): the processor that it is for. C source runs on all.",
 )
 @click.option(
     "--verify", is_flag=True, help="Compare with onnxruntime on random inputs before writing (extra [verify])."
@@ -176,7 +174,7 @@ def main(
     fast_math: str,
     precision: str,
     gpu_tiles: str,
-    cpu: str,
+    cpu: str | None,
     verify: bool,
     dump: str | None,
     report: Path | None,

@@ -47,8 +47,8 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
     rows = list(_files(report))
     longest = max(len(name) for name, _ in rows)
     lines += ["", *(f"  {name:{longest}}{count:>12}" for name, count in rows), ""]
-    if report.source is not None:
-        click.echo("\n".join([*lines, f"{folder}/{rows[1][0]} says how it is called."]), err=stderr)
+    if report.alone is not None:
+        click.echo("\n".join([*lines, f"{folder}/{report.manual} says how it is called."]), err=stderr)
         return
     lines += [f"Try it: python3 -m http.server -d {shlex.quote(folder)}", "and open http://localhost:8000/"]
     click.echo("\n".join(lines), err=stderr)
@@ -69,9 +69,9 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
             yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
     if report.wasm is not None:
         yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
-    if report.source is not None:
-        name, program = report.source
-        yield name, _source(program)
+    if report.alone is not None:
+        name, program = report.alone
+        yield name, _alone(program)
     yield from _records(report)
     phases = ", ".join(f"{name} {s:.2f}" for name, s in report.seconds.items())
     yield "time", f"{sum(report.seconds.values()):.1f} s: {phases}"
@@ -104,10 +104,10 @@ def _wasm(made: WasmBuild, memory: int) -> str:
     return f"{len(p.kernels)} kernels, {len(p.steps)} launches in a run; code {code}; {held}"
 
 
-def _source(p: Program) -> str:
+def _alone(p: Program) -> str:
     transformed = f", {size(p.prepared)} for weights that are transformed once" if p.prepared else ""
     return (
-        f"{len(p.kernels)} kernels, {len(p.steps)} calls in a run; memory of the caller's: {size(p.arena)} for "
+        f"{len(p.kernels)} kernels, {len(p.steps)} calls in a run; memory beside the weights: {size(p.arena)} for "
         f"tensors{transformed}"
     )
 
@@ -212,7 +212,7 @@ def write_report(report: Report, path: Path) -> None:
         "bytes": {"weights": report.weights},
         "targets": {
             **{d.program.backend: _device_data(d) for d in report.devices},
-            **({report.source[0]: _program_data(report.source[1], {})} if report.source else {}),
+            **({report.alone[0]: _program_data(report.alone[1], {})} if report.alone else {}),
             **({report.wasm.artifact.backend: _wasm_data(report.wasm, report.memory)} if report.wasm else {}),
         },
         "records": {

@@ -23,7 +23,7 @@ from ..build.options import Options
 from ..build.targets import bundled_targets
 from ..bundle import VARIANTS, Manifest
 from ..errors import InputError, WebnnCompileError
-from ..program.program import check_inputs
+from ..program.arrays import read_inputs
 from .command import FILE, ShapeOption
 from .explained import DEBUG, explained, require
 from .plain import plain
@@ -272,7 +272,7 @@ def run(
         with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:
             chosen = backend or next(b for b in bundled_targets() if b in leased.info.backends)
             compiled = build_manifest(model, Options(shapes=given, targets=(chosen,)), lambda _: None)
-            check_inputs(compiled.inputs, arrays)
+            read_inputs(compiled.inputs, arrays)
             with leased.load(compiled, {"backend": chosen}) as loaded:
                 results = loaded.run(arrays)
                 click.echo(f"{loaded.info['backend']} on {leased.info.name} ({loaded.info.get('adapter', 'CPU')})")

@@ -24,14 +24,22 @@ CLOCK = "clock"
 
 
 @deep_recursion()
-def render_host(program: Program, module: LlvmModule, cache: Cache | None = None, *, profiled: bool = False) -> None:
+def render_host(
+    program: Program,
+    module: LlvmModule,
+    cache: Cache | None = None,
+    *,
+    profiled: bool = False,
+    apart: bool = False,
+) -> None:
     """Adds the kernels and `void run(ptr weights, ptr arena)`, which calls them in order (`segment_0`, `segment_1`, ...
     for a program in segments); beside it the function `prepare` of the same signature, where the program has anything
     to prepare.
 
     With `profiled` there is `profile` too, the same as `run` but with a call of `clock()` after each step. What is
-    prepared follows the weights, which are a multiple of 64 bytes. Kernels whose code `cache` holds are
-    not rendered.
+    prepared follows the weights, which are a multiple of 64 bytes; with `apart` it lies elsewhere: then the functions
+    are `(ptr weights, ptr prepared, ptr arena)`, and hidden from those who load a library. Kernels whose code `cache`
+    holds are not rendered.
     """
     names = []
     for number in range(len(program.kernels)):
@@ -42,13 +50,15 @@ def render_host(program: Program, module: LlvmModule, cache: Cache | None = None
     if profiled:
         functions[PROFILE] = program.steps
         module.declare(f"void @{CLOCK}()")
+    params = ", ".join(f"ptr %{region.value}" for region in Region if apart or region != Region.PREPARED)
+    prepared = None if apart else len(program.weights)
     for entry, steps in functions.items():
         after = [f"  call void @{CLOCK}()"] if entry == PROFILE else []
-        parts = [_render(steps[i : i + STEPS], names, len(program.weights), after) for i in range(0, len(steps), STEPS)]
+        parts = [_render(steps[i : i + STEPS], names, prepared, after) for i in range(0, len(steps), STEPS)]
         if len(parts) > 1:
-            own = [module.add("steps", _function("internal ", part)) for part in parts]
-            parts = ["\n".join(f"  call void @{name}(ptr %weights, ptr %arena)" for name in own)]
-        module.add(entry, _function("", "".join(parts)), internal=False)
+            own = [module.add("steps", _function("internal ", params, part)) for part in parts]
+            parts = ["\n".join(f"  call void @{name}({params})" for name in own)]
+        module.add(entry, _function("hidden " if apart else "", params, "".join(parts)), internal=False)
 
 
 def entries(program: Program) -> list[str]:
@@ -74,29 +84,26 @@ def _kernel_code(program: Program, number: int, cache: Cache | None) -> LlvmModu
     return part
 
 
-def _render(steps: Sequence[Step], names: Sequence[str], weights: int, after: Sequence[str]) -> str:
-    """The instructions of some steps, each followed by the lines `after`."""
+def _render(steps: Sequence[Step], names: Sequence[str], prepared: int | None, after: Sequence[str]) -> str:
+    """The instructions of some steps, each followed by the lines `after`. What is prepared lies so many bytes from the
+    weights, or has its own pointer."""
     lines: list[str] = []
     for step in steps:
         arguments = []
         for slot in step.arguments:
             pointer = f"%a{len(lines)}"
-            lines.append(f"  {pointer} = getelementptr inbounds i8, ptr {_place(slot, weights)}")
+            lines.append(f"  {pointer} = getelementptr inbounds i8, ptr {_place(slot, prepared)}")
             arguments.append(f"ptr {pointer}")
         lines.append(f"  call void @{names[step.kernel]}({', '.join(arguments)})  ; {step.name}")
         lines += after
     return "\n".join(lines)
 
 
-def _function(linkage: str, body: str) -> str:
-    return f"define {linkage}void @@(ptr %weights, ptr %arena) noinline #0 {{\nentry:\n{body}\n  ret void\n}}"
+def _function(linkage: str, params: str, body: str) -> str:
+    return f"define {linkage}void @@({params}) noinline #0 {{\nentry:\n{body}\n  ret void\n}}"
 
 
-def _place(slot: Slot, weights: int) -> str:
-    match slot.region:
-        case Region.ARENA:
-            return f"%arena, i64 {slot.offset}"
-        case Region.WEIGHTS:
-            return f"%weights, i64 {slot.offset}"
-        case Region.PREPARED:
-            return f"%weights, i64 {weights + slot.offset}"
+def _place(slot: Slot, prepared: int | None) -> str:
+    if slot.region == Region.PREPARED and prepared is not None:
+        return f"%{Region.WEIGHTS.value}, i64 {prepared + slot.offset}"
+    return f"%{slot.region.value}, i64 {slot.offset}"

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..dtypes import BOOL, F16, I64, DType
 from ..errors import InputError, InternalError
+from ..program.arrays import read_inputs
 from ..program.device_program import DeviceProgram, HostCall, Launch, Port, Storage
-from ..program.program import TensorSpec, check_inputs, read_tensor, segment_entry, write_tensor
+from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
 from .arrange_constant import arrange
 
 Array = np.ndarray
@@ -92,14 +93,14 @@ class DeviceModel:
                 device.release(i)
         self._parts = list(self._find_parts())
 
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input, and for an int64 element
         that does not fit the device's int32."""
         self._upload(inputs)
         self._execute()
         return {p.spec.name: self._output(p) for p in self.program.outputs}
 
-    def profile(self, inputs: Mapping[str, Array], repeat: int) -> list[tuple[str, float]]:
+    def profile(self, inputs: Mapping[str, object], repeat: int) -> list[tuple[str, float]]:
         """Of each step of a run, in order, its name and the milliseconds that it takes, the mean of `repeat` launches.
         Raises InputError as `run` does."""
         self._upload(inputs)
@@ -117,7 +118,7 @@ class DeviceModel:
             calls += isinstance(step, HostCall)
         return found
 
-    def time(self, inputs: Mapping[str, Array], seconds: float) -> float:
+    def time(self, inputs: Mapping[str, object], seconds: float) -> float:
         """Milliseconds of a run, without its inputs and outputs: the mean of as many as take `seconds`. Raises
         InputError as `run` does."""
         self._upload(inputs)
@@ -129,15 +130,15 @@ class DeviceModel:
             runs += 1
         return (time.perf_counter() - start) * 1e3 / runs
 
-    def _upload(self, inputs: Mapping[str, Array]) -> None:
+    def _upload(self, inputs: Mapping[str, object]) -> None:
         if self._closed:
             raise InputError(f"{self.backend}: the model is closed; compile it again")
-        check_inputs(tuple(p.spec for p in self.program.inputs), inputs)
-        for p in self.program.inputs:
+        ports = self.program.inputs
+        for p, a in zip(ports, read_inputs([p.spec for p in ports], inputs), strict=True):
             if p.value >= 0:
-                self._write(p.value, inputs[p.spec.name], f"input {p.spec.name!r}")
+                self._write(p.value, a, f"input {p.spec.name!r}")
             if self._host is not None and p.spec.offset >= 0:
-                write_tensor(self._host.arena, p.spec, inputs[p.spec.name])
+                write_tensor(self._host.arena, p.spec, a)
 
     def _execute(self) -> None:
         calls = 0

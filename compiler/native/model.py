@@ -11,10 +11,12 @@ from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, render_host
 from ..errors import InputError
-from ..program.program import Program, check_inputs, read_tensor, write_tensor
+from ..program.arrays import write_inputs
+from ..program.program import Program, read_tensor
 from ..system.cache import Cache
 from ..system.limits import format_size, machine_memory
-from .jit import JitModule, header
+from .emit import header, host
+from .jit import JitModule
 from .threads import define_parallel_for
 
 Array = np.ndarray
@@ -35,7 +37,7 @@ class NativeModel:
         if module.calls(PARALLEL_FOR):
             define_parallel_for(module, threads)
         self.program = program
-        self._code = JitModule(module.text(header()), cache)
+        self._code = JitModule(module.text(header(host(), jit=True)), cache)
         self._weights = _aligned(len(program.weights) + program.prepared)
         self._weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         self.arena = _aligned(program.arena)
@@ -44,11 +46,9 @@ class NativeModel:
         if program.prepare:
             self.call(PREPARE)
 
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
-        check_inputs(self.program.inputs, inputs)
-        for spec in self.program.inputs:
-            write_tensor(self.arena, spec, inputs[spec.name])
+        write_inputs(self.arena, self.program.inputs, inputs)
         self.call(ENTRY)
         return {s.name: read_tensor(self.arena, s) for s in self.program.outputs}
 

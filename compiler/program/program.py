@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
@@ -113,15 +113,3 @@ def write_tensor(memory: Array, spec: TensorSpec, data: Array) -> None:
     """Copies `data` to the tensor's offset in `memory` (uint8)."""
     flat = np.ascontiguousarray(data, spec.dtype.numpy).reshape(-1)
     memory[spec.offset : spec.offset + spec.bytes] = flat.view(np.uint8)
-
-
-def check_inputs(specs: tuple[TensorSpec, ...], inputs: Mapping[str, Array]) -> None:
-    """InputError unless `inputs` has exactly the arrays of `specs`."""
-    expected = {s.name for s in specs}
-    wrong = sorted(set(inputs) ^ expected)
-    if wrong:
-        raise InputError(f"inputs {wrong}: expected exactly {sorted(expected)}, got {sorted(inputs)}")
-    for s in specs:
-        a = np.asarray(inputs[s.name])
-        if a.shape != s.shape or a.dtype != s.dtype.numpy:
-            raise InputError(f"input {s.name!r}: expected {s.dtype}{list(s.shape)}, got {a.dtype}{list(a.shape)}")

@@ -13,7 +13,8 @@ from ..native.jit import cpu_name, host_target
 from ..native.model import NativeModel
 from ..pipeline.compile_for import KernelChoices, compile_for, default_choices
 from ..pipeline.lower_model import Lowered
-from ..program.program import check_inputs, read_tensor, segment_entry, write_tensor
+from ..program.arrays import write_inputs
+from ..program.program import read_tensor, segment_entry
 from ..system.cache import Cache
 
 Array = np.ndarray
@@ -72,9 +73,7 @@ class TimedModel:
         pass
 
     def _write(self, inputs: Mapping[str, Array]) -> None:
-        check_inputs(self._model.program.inputs, inputs)
-        for spec in self._model.program.inputs:
-            write_tensor(self._model.arena, spec, inputs[spec.name])
+        write_inputs(self._model.arena, self._model.program.inputs, inputs)
 
 
 class NativeDevice:

@@ -14,8 +14,9 @@ from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import CLOCK, ENTRY, PREPARE, PROFILE, entries, render_host
 from ..codegen.render_launches import render_launches
+from ..program.arrays import write_inputs
 from ..program.device_program import DeviceProgram
-from ..program.program import Program, check_inputs, check_wasm32, read_tensor, write_tensor
+from ..program.program import Program, check_wasm32, read_tensor
 from ..system.cache import Cache
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
 from .emit import HEADER, emit_object
@@ -115,20 +116,16 @@ class WasmModel:
         if program.prepare:
             self._instance.call(PREPARE, self._weights, self._arena)
 
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
-        check_inputs(self.program.inputs, inputs)
         arena = self._instance.memory[self._arena :]
-        for spec in self.program.inputs:
-            write_tensor(arena, spec, inputs[spec.name])
+        write_inputs(arena, self.program.inputs, inputs)
         self._instance.call(ENTRY, self._weights, self._arena)
         return {s.name: read_tensor(arena, s) for s in self.program.outputs}
 
-    def profile(self, inputs: Mapping[str, Array]) -> list[float]:
+    def profile(self, inputs: Mapping[str, object]) -> list[float]:
         """Milliseconds of each step."""
-        check_inputs(self.program.inputs, inputs)
-        for spec in self.program.inputs:
-            write_tensor(self._instance.memory[self._arena :], spec, inputs[spec.name])
+        write_inputs(self._instance.memory[self._arena :], self.program.inputs, inputs)
         self._times = [time.perf_counter()]
         self._instance.call(PROFILE, self._weights, self._arena)
         return [(b - a) * 1e3 for a, b in pairwise(self._times)]

@@ -15,7 +15,8 @@ import pytest
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.onnx import import_model
-from webnn_compile.native.jit import JitModule, header, host_target
+from webnn_compile.native.emit import header, host
+from webnn_compile.native.jit import JitModule, host_target
 from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN
@@ -122,7 +123,7 @@ def test_the_peak_does_its_work() -> None:
     lanes = host_target().lanes
     values = np.full(1 << 24, 0.5, np.float32)
     results = np.zeros(ACCUMULATORS * lanes, np.float32)
-    code = JitModule(_module(header(), lanes))
+    code = JitModule(_module(header(host(), jit=True), lanes))
     at, to = (int(a.ctypes.data_as(ctypes.c_void_p).value or 0) for a in (values, results))
     code.call("multiply", at, to)
     np.testing.assert_array_equal(results, 0.5 + 0.25 * ITERATIONS)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import webnn_compile
 from onnx_models import model, node
-from webnn_compile.c import compiler
 from webnn_compile.errors import InputError, InternalError
+from webnn_compile.system import c_compiler as compiler
 from webnn_compile.system.cache import Cache
 
 RELU = model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"])
@@ -18,6 +18,7 @@ RELU = model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"])
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(compiler.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"no C compiler: install gcc or clang, or name one in .* CC"):
         webnn_compile.compile(RELU, "c", cache=False)
 
@@ -56,4 +57,4 @@ def test_several_threads_for_a_model_that_has_no_use_for_them() -> None:
 
 def test_what_a_compiler_says_is_reported() -> None:
     with pytest.raises(InternalError, match=r"refuses the generated code: a.c.*f"):
-        compiler.build_library("a", {"a.c": "int f(void) { return nothing; }"}, (), Cache(None))
+        compiler.build_library(compiler.find_compiler(), {"a.c": "int f(void) { return nothing; }"}, (), Cache(None))

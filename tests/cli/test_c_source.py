@@ -28,13 +28,14 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = run(EXAMPLE, "--out", out, "--targets", "c", "--report", out.parent / "report.json")
     assert done.exit_code == 0, done.output
     printed = " ".join(done.stdout.split())
-    assert "c 34 kernels, 49 calls in a run; memory of the caller's:" in printed
+    assert "c 34 kernels, 49 calls in a run; memory beside the weights:" in printed
     assert printed.endswith(f"{out}/resnet18_digits.h says how it is called.")
     return out
 
 
 def test_files_and_report(digits: Path) -> None:
-    assert sorted(p.name for p in digits.iterdir()) == [f"resnet18_digits.{s}" for s in ("c", "h", "weights")]
+    suffixes = (".c", ".h", ".hpp", ".weights", "_library.c", "_library.h")
+    assert sorted(p.name for p in digits.iterdir()) == [f"resnet18_digits{s}" for s in suffixes]
     report = json.loads((digits.parent / "report.json").read_text())["targets"]["c"]
     header = (digits / "resnet18_digits.h").read_text()
     assert f"#define RESNET18_DIGITS_ARENA_BYTES {report['bytes']['arena']}\n" in header
@@ -87,13 +88,15 @@ def test_names_in_comments_end_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--targets", "c,wasm"), "--targets c,wasm: choose from webgpu, webgl, wasm, or c alone"),
+        (("--targets", "c,wasm"), "--targets c,wasm: choose from webgpu, webgl, wasm, or native or c alone"),
         (("--targets", "c", "--verify"), "--verify is for bundles: leave it out with --targets c"),
         (("--targets", "c", "--precision", "f16"), "--precision f16 is for bundles: leave it out with --targets c"),
         (("--targets", "c", "--wasm-linker", "emcc"), "--wasm-linker emcc is for bundles: leave it out"),
         (("--targets", "c", "--gpu-tiles", "shared"), "--gpu-tiles shared is for bundles: leave it out"),
         (("--targets", "c", "--cpu", "z80"), "--cpu z80: choose one of generic, x86-64-v3, x86-64-v4, aarch64, host"),
-        (("--cpu", "host"), "--cpu host is for --targets c: a bundle runs on any processor"),
+        (("--targets", "native,c"), "--targets native,c: choose from webgpu, webgl, wasm, or native or c alone"),
+        (("--targets", "native", "--coop-coep"), "--coop-coep is for bundles: leave it out with --targets native"),
+        (("--cpu", "host"), "--cpu host is for --targets native or c: a bundle runs on any processor"),
     ],
 )
 def test_refused(options: tuple[str, ...], message: str, tmp_path: Path) -> None:

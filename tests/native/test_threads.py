@@ -22,7 +22,8 @@ from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import For, LoopKind
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.native import threads as native_threads
-from webnn_compile.native.jit import JitModule, header, host_target
+from webnn_compile.native.emit import header, host
+from webnn_compile.native.jit import JitModule, host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
@@ -82,7 +83,7 @@ out:
     native_threads.define_parallel_for(module, 3)
     call = f"  call void @parallel_for(ptr @{name}, ptr %weights, i32 {extent})"
     module.add("run", f"define void @@(ptr %weights, ptr %arena) #0 {{\n{call}\n  ret void\n}}", internal=False)
-    code = JitModule(module.text(header()))
+    code = JitModule(module.text(header(host(), jit=True)))
     counts = (ctypes.c_int32 * (extent + 1))()
     for _ in range(50):
         code.call("run", ctypes.addressof(counts), 0)

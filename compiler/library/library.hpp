@@ -1,0 +1,88 @@
+// NAME_STRING, compiled by webnn-compile, for C++11 and later.
+#ifndef NAME_HPP
+#define NAME_HPP
+#include "name_library.h"
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace NAME_PREFIX {
+
+// What a function of the library returned, and what it means.
+class Error : public std::runtime_error {
+public:
+  explicit Error(int status) : std::runtime_error(name_message(status)), status(status) {}
+  const int status;
+};
+
+inline void check(int status) {
+  if (status != NAME_OK) throw Error(status);
+}
+
+struct Tensor {
+  std::string name, type; // as NumPy calls it: "float32"
+  std::vector<std::int64_t> shape;
+  std::size_t bytes;
+};
+
+inline Tensor tensor(const name_tensor &t) {
+  return {t.name, t.type, std::vector<std::int64_t>(t.shape, t.shape + t.rank), t.bytes};
+}
+
+inline std::vector<Tensor> inputs() {
+  std::vector<Tensor> found;
+  for (int i = 0; i < name_input_count(); i++) found.push_back(tensor(*name_input(i)));
+  return found;
+}
+
+inline std::vector<Tensor> outputs() {
+  std::vector<Tensor> found;
+  for (int i = 0; i < name_output_count(); i++) found.push_back(tensor(*name_output(i)));
+  return found;
+}
+
+// The weights; threads share it.
+class Model {
+public:
+  explicit Model(const std::string &path) {
+    name_model *made;
+    check(name_create_from_file(path.c_str(), &made));
+    model.reset(made, name_destroy);
+  }
+  // Of weights in memory, which must stay as long as the model and its contexts.
+  Model(const void *weights, std::size_t bytes) {
+    name_model *made;
+    check(name_create(weights, bytes, &made));
+    model.reset(made, name_destroy);
+  }
+
+private:
+  friend class Context;
+  std::shared_ptr<name_model> model;
+};
+
+// The memory of a run and its threads; one thread at a time uses it. It keeps its model.
+class Context {
+public:
+  explicit Context(const Model &of, int threads = 1) : model(of.model), context(nullptr, name_context_destroy) {
+    name_context *made;
+    check(name_context_create(model.get(), threads, &made));
+    context.reset(made);
+  }
+  // Memory of each input and each output, in the order of inputs() and outputs().
+  void run(const std::vector<const void *> &in, const std::vector<void *> &out) {
+    if (in.size() != std::size_t(name_input_count()) || out.size() != std::size_t(name_output_count()))
+      throw Error(NAME_WRONG_ARGUMENT);
+    check(name_context_run(context.get(), in.data(), out.data()));
+  }
+
+private:
+  std::shared_ptr<name_model> model;
+  std::unique_ptr<name_context, void (*)(name_context *)> context;
+};
+
+} // namespace NAME_PREFIX
+#endif

@@ -1,0 +1,320 @@
+"""A model as a shared library: what is written, its API from C and Python, and from threads at once."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from cli.command import EXAMPLE, contents, refused, run
+from onnx_models import model, node, random
+from webnn_compile.errors import InputError
+from webnn_compile.library.render import checksum
+
+NAME = "resnet18_digits"
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+pytestmark = needs_compiler
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("native") / "lib"
+    done = run(EXAMPLE, "--out", out, "--targets", "native", "--report", out.parent / "report.json")
+    assert done.exit_code == 0, done.output
+    printed = " ".join(done.stdout.split())
+    assert "native 34 kernels, 49 calls in a run; memory beside the weights:" in printed
+    assert printed.endswith(f"{out}/{NAME}_library.h says how it is called.")
+    return out
+
+
+@pytest.fixture(scope="module")
+def c_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its source, built by the command that `load` names."""
+    out = tmp_path_factory.mktemp("c") / "lib"
+    assert run(EXAMPLE, "--out", out, "--targets", "c").exit_code == 0
+    with pytest.raises(InputError, match="the source is not built yet: in that folder, cc ") as raised:
+        webnn_compile.load(out)
+    command = str(raised.value).partition("in that folder, ")[2].split()
+    subprocess.run([*command, "-Wall", "-Wextra", "-Werror", "-fopenmp"], cwd=out, check=True)
+    return out
+
+
+def expected(x: np.ndarray) -> np.ndarray:
+    return webnn_compile.compile(EXAMPLE).run({"image": x})["logits"]
+
+
+def test_files_and_report(library: Path) -> None:
+    names = [f"lib{NAME}.so", f"{NAME}.hpp", f"{NAME}.weights", f"{NAME}_library.h"]
+    assert sorted(p.name for p in library.iterdir()) == names
+    report = json.loads((library.parent / "report.json").read_text())
+    assert report["targets"]["native"]["bytes"]["weights"] == (library / f"{NAME}.weights").stat().st_size
+    assert [f["kind"] for f in report["files"]] == ["library", "source", "source", "weights"]
+
+
+def test_exports_are_the_functions_of_the_header(library: Path) -> None:
+    listed = subprocess.run(["nm", "-D", "--defined-only", library / f"lib{NAME}.so"], capture_output=True, text=True)
+    exported = {line.split()[2] for line in listed.stdout.splitlines() if " T " in line}
+    declared = re.findall(rf"_API [^;(]*?({NAME}_\w+)\(", (library / f"{NAME}_library.h").read_text())
+    assert len(declared) == 11
+    assert exported == set(declared)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["library", "c_build"])
+def test_results_are_those_of_the_native_target(
+    kind: str, threads: int, request: pytest.FixtureRequest, library: Path
+) -> None:
+    x = random((1, 1, 32, 32), 5)
+    loaded = webnn_compile.load(request.getfixturevalue(kind), threads=threads)
+    assert [(t.name, str(t.dtype), t.shape) for t in loaded.inputs] == [("image", "float32", (1, 1, 32, 32))]
+    assert [(t.name, str(t.dtype), t.shape) for t in loaded.outputs] == [("logits", "float32", (1, 10))]
+    for seed in range(3):
+        x = random((1, 1, 32, 32), seed)
+        got = loaded.run({"image": x})["logits"]
+        if kind == "library":
+            np.testing.assert_array_equal(got, expected(x))
+        else:
+            np.testing.assert_allclose(got, expected(x), rtol=1e-4, atol=1e-4)
+
+
+def test_several_inputs_and_outputs_of_other_types(tmp_path: Path) -> None:
+    """Names that are no plain text, a scalar, and no weights."""
+    nodes = [node("Add", ['a"\n', "b"], ["s\u00fcm"]), node("Equal", ['a"\n', "b"], ["same"])]
+    path = tmp_path / "2 in.onnx"
+    made = model(nodes, {'a"\n': [3, 5], "b": []}, ["s\u00fcm", "same"], dtype=onnx.TensorProto.INT64)
+    onnx.save(made, path)
+    assert run(path, "--out", tmp_path / "lib", "--targets", "native").exit_code == 0
+    loaded = webnn_compile.load(tmp_path / "lib" / "libmodel_2_in.so")
+    a, b = np.arange(15, dtype=np.int64).reshape(3, 5) << 40, np.array(2 << 40, np.int64)
+    found = loaded.run({'a"\n': a, "b": b})
+    np.testing.assert_array_equal(found["s\u00fcm"], a + b)
+    np.testing.assert_array_equal(found["same"], a == b)
+    assert found["same"].dtype == np.bool_
+
+
+@pytest.mark.parametrize("kind", ["library", "c_build"])
+def test_a_thousand_runs_by_four_threads_at_once(kind: str, request: pytest.FixtureRequest) -> None:
+    """Each with a context of its own, two of them with two threads, over one model."""
+    folder: Path = request.getfixturevalue(kind)
+    code = ctypes.CDLL(str(folder / f"lib{NAME}.so"))
+    made = ctypes.c_void_p()
+    weights = str(folder / f"{NAME}.weights").encode()
+    assert code.resnet18_digits_create_from_file(weights, ctypes.byref(made)) == 0
+    images = [random((1, 1, 32, 32), seed) for seed in range(10)]
+    right = [webnn_compile.load(folder).run({"image": x})["logits"] for x in images]
+    wrong: list[str] = []
+
+    def work(number: int) -> None:
+        context = ctypes.c_void_p()
+        status = code.resnet18_digits_context_create(made, 1 + number % 2, ctypes.byref(context))
+        for i in range(250):
+            logits = np.full((1, 10), np.nan, np.float32)
+            which = (i + 3 * number) % len(images)
+            inputs = (ctypes.c_void_p * 1)(images[which].ctypes.data)
+            outputs = (ctypes.c_void_p * 1)(logits.ctypes.data)
+            status = status or code.resnet18_digits_context_run(context, inputs, outputs)
+            if status or not np.array_equal(logits, right[which]):
+                wrong.append(f"thread {number}, run {i}: status {status}")
+        code.resnet18_digits_context_destroy(context)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    code.resnet18_digits_destroy(made)
+    assert wrong == []
+
+
+PROGRAM = r"""
+#include "resnet18_digits_library.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(status, expected) \
+  do { \
+    int found = status; \
+    if (found != RESNET18_DIGITS_##expected) { \
+      printf("line %d: %s\n", __LINE__, resnet18_digits_message(found)); \
+      return 1; \
+    } \
+  } while (0)
+
+int main(int argc, char **argv) {
+  resnet18_digits_model *model = (void *)argv, *other;
+  resnet18_digits_context *context = (void *)argv;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/resnet18_digits.weights", argv[argc - 1]);
+  CHECK(resnet18_digits_create_from_file("nowhere", &model), NO_FILE);
+  if (model || errno != ENOENT) return 2;
+  CHECK(resnet18_digits_create_from_file(argv[0], &model), WRONG_WEIGHTS);
+  CHECK(resnet18_digits_create_from_file(NULL, &model), WRONG_ARGUMENT);
+  CHECK(resnet18_digits_create_from_file(path, NULL), WRONG_ARGUMENT);
+  CHECK(resnet18_digits_create_from_file(path, &model), OK);
+
+  FILE *file = fopen(path, "rb");
+  fseek(file, 0, SEEK_END);
+  const size_t bytes = (size_t)ftell(file);
+  char *weights = malloc(bytes);
+  rewind(file);
+  if (fread(weights, 1, bytes, file) != bytes) return 3;
+  fclose(file);
+  CHECK(resnet18_digits_create(weights, bytes - 64, &other), WRONG_WEIGHTS);
+  CHECK(resnet18_digits_create(NULL, bytes, &other), WRONG_ARGUMENT);
+  weights[bytes / 2] ^= 1;
+  CHECK(resnet18_digits_create(weights, bytes, &other), WRONG_WEIGHTS);
+  if (other) return 4;
+  weights[bytes / 2] ^= 1;
+  CHECK(resnet18_digits_create(weights, bytes, &other), OK);
+
+  CHECK(resnet18_digits_context_create(NULL, 1, &context), WRONG_ARGUMENT);
+  CHECK(resnet18_digits_context_create(model, 0, &context), WRONG_ARGUMENT);
+  if (context) return 5;
+  float image[1024] = {0}, logits[10], again[10];
+  const void *inputs[] = {image}, *none[] = {NULL};
+  void *outputs[] = {logits}, *others[] = {again};
+  CHECK(resnet18_digits_context_create(model, 2, &context), OK);
+  CHECK(resnet18_digits_context_run(NULL, inputs, outputs), WRONG_ARGUMENT);
+  CHECK(resnet18_digits_context_run(context, none, outputs), WRONG_ARGUMENT);
+  CHECK(resnet18_digits_context_run(context, inputs, NULL), WRONG_ARGUMENT);
+  CHECK(resnet18_digits_context_run(context, inputs, outputs), OK);
+  resnet18_digits_context_destroy(context);
+  CHECK(resnet18_digits_context_create(other, 1, &context), OK);
+  CHECK(resnet18_digits_context_run(context, inputs, others), OK);
+  if (memcmp(logits, again, sizeof logits)) return 6;
+  resnet18_digits_context_destroy(context);
+  resnet18_digits_destroy(other);
+  resnet18_digits_destroy(model);
+  resnet18_digits_context_destroy(NULL);
+  resnet18_digits_destroy(NULL);
+  free(weights);
+
+  if (resnet18_digits_input_count() != 1 || resnet18_digits_output_count() != 1) return 7;
+  if (resnet18_digits_input(1) || resnet18_digits_output(-1)) return 8;
+  if (strcmp(resnet18_digits_message(99), "an unknown status")) return 9;
+  const resnet18_digits_tensor *t = resnet18_digits_input(0);
+  printf("%s %s %d %d %d\n", t->name, t->type, t->rank, (int)t->shape[3], (int)t->bytes);
+  return 0;
+}
+"""
+
+SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unknown-pragmas")
+
+
+def check_program(folder: Path, command: list[str | Path], runner: tuple[str, ...] = ()) -> None:
+    subprocess.run([*command, "-o", "program"], cwd=folder, check=True)
+    done = subprocess.run([*runner, "./program", folder], cwd=folder, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "image float32 4 32 4096\n"), done.stdout + done.stderr
+
+
+def test_every_status_of_the_library(library: Path, tmp_path: Path) -> None:
+    shutil.copytree(library, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    check_program(tmp_path, ["cc", *STRICT, "main.c", "-L.", f"-l{NAME}", "-Wl,-rpath,$ORIGIN"])
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_every_status_of_the_source_under_sanitizers(c_build: Path, compiler: str, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    shutil.copytree(c_build, tmp_path, dirs_exist_ok=True)
+    program = PROGRAM.replace("context_create(model, 2,", "context_create(model, 1,")
+    (tmp_path / "main.c").write_text(program)
+    check_program(tmp_path, [compiler, *STRICT, *SANITIZED, "main.c", f"{NAME}.c", f"{NAME}_library.c", "-lm"])
+
+
+def test_threads_that_source_was_built_without(tmp_path: Path, c_build: Path) -> None:
+    shutil.copytree(c_build, tmp_path / "lib")
+    sources = [f"{NAME}.c", f"{NAME}_library.c"]
+    command = ["cc", "-O1", "-shared", "-fPIC", *sources, "-o", f"lib{NAME}.so", "-lm"]
+    subprocess.run(command, cwd=tmp_path / "lib", check=True)
+    with pytest.raises(InputError, match=r"libresnet18_digits.so: so many threads cannot be started"):
+        webnn_compile.load(tmp_path / "lib", threads=2)
+
+
+def test_the_checksum_sees_words_that_change_places() -> None:
+    words = np.arange(8, dtype=np.uint64) * 2**61 + 5
+    swapped = words.copy()
+    swapped[[2, 3]] = swapped[[3, 2]]
+    assert len({checksum(w.tobytes()) for w in (words, swapped, words[:7])}) == 3
+    assert checksum(b"") == 0
+
+
+def test_what_cannot_be_loaded(library: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such folder"):
+        webnn_compile.load(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"there is no lib\*\.so in it; webnn-compile --targets native writes one"):
+        webnn_compile.load(tmp_path)
+    (tmp_path / "libthing.so").write_bytes(b"no library")
+    with pytest.raises(InputError, match=r"there is no thing\.weights beside it"):
+        webnn_compile.load(tmp_path)
+    (tmp_path / "thing.weights").write_bytes(b"")
+    with pytest.raises(InputError, match=r"libthing\.so cannot be loaded: .*"):
+        webnn_compile.load(tmp_path)
+    shutil.copy(library / f"lib{NAME}.so", tmp_path / "libthing.so")
+    with pytest.raises(InputError, match="is no library of a model: it has no function thing_create_from_file"):
+        webnn_compile.load(tmp_path)
+    shutil.copy(library / f"lib{NAME}.so", tmp_path / f"lib{NAME}.so")
+    with pytest.raises(InputError, match=r"holds several libraries \(libresnet18_digits\.so, libthing\.so\)"):
+        webnn_compile.load(tmp_path)
+    (tmp_path / f"{NAME}.weights").write_bytes(bytes(64))
+    with pytest.raises(InputError, match=r"\.weights: these are not the weights of resnet18_digits: they are the file"):
+        webnn_compile.load(tmp_path / f"lib{NAME}.so")
+    with pytest.raises(InputError, match=r"a null pointer, or fewer threads than one"):
+        webnn_compile.load(library, threads=0)
+    loaded = webnn_compile.load(library)
+    with pytest.raises(InputError, match=r"input 'image': expected float32\[1, 1, 32, 32\], got float64\[2\]"):
+        loaded.run({"image": np.zeros(2)})
+
+
+def test_a_folder_is_replaced_only_when_asked(library: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(library, out)
+    before = contents(out)
+    refused(run(EXAMPLE, "--out", out, "--targets", "native"), "already holds a library of a model; give --force")
+    refused(run(EXAMPLE, "--out", out, "--targets", "c", "--force"), "is not empty and holds no C source of a model")
+    (out / "classify.c").write_text("int main(void) { return 0; }\n")
+    message = r"holds files that are no part of its library of a model \(classify.c\)"
+    refused(run(EXAMPLE, "--out", out, "--targets", "native", "--force"), message)
+    (out / "classify.c").unlink()
+    assert run(EXAMPLE, "--out", out, "--targets", "native", "--force").exit_code == 0
+    assert contents(out) == before
+
+
+def test_no_compiler_that_links(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    message = "no C compiler: install gcc or clang, or name one in the environment variable CC"
+    refused(run(EXAMPLE, "--out", tmp_path / "out", "--targets", "native"), message)
+    assert not (tmp_path / "out").exists()
+    message = "no C compiler that links for aarch64: install aarch64-linux-gnu-gcc .* or the package ziglang"
+    refused(run(EXAMPLE, "--out", tmp_path / "out", "--targets", "native", "--cpu", "aarch64"), message)
+
+
+def test_a_processor_that_lacks_instructions(tmp_path: Path) -> None:
+    """The function that asks answers as on another machine."""
+    assert run(EXAMPLE, "--out", tmp_path / "lib", "--targets", "native", "--cpu", "generic").exit_code == 0
+    assert webnn_compile.load(tmp_path / "lib").backend == "library"
+    lib = tmp_path / "lib2"
+    asked = run(EXAMPLE, "--out", lib, "--targets", "native", "--cpu", "x86-64-v4")
+    assert asked.exit_code == 0, asked.output
+    features = Path("/proc/cpuinfo").read_text()
+    if "avx512f" in features:
+        x = random((1, 1, 32, 32), 5)
+        got = webnn_compile.load(lib).run({"image": x})["logits"]
+        np.testing.assert_allclose(got, expected(x), rtol=1e-4, atol=1e-4)
+    else:
+        with pytest.raises(InputError, match="this processor lacks instructions that the library was built for"):
+            webnn_compile.load(lib)
