@@ -135,7 +135,7 @@ def test_a_thousand_runs_by_four_threads_at_once(kind: str, request: pytest.Fixt
 
 
 PROGRAM = r"""
-#include "resnet18_digits_library.h"
+#include "small_library.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,23 +144,23 @@ PROGRAM = r"""
 #define CHECK(status, expected) \
   do { \
     int found = status; \
-    if (found != RESNET18_DIGITS_##expected) { \
-      printf("line %d: %s\n", __LINE__, resnet18_digits_message(found)); \
+    if (found != SMALL_##expected) { \
+      printf("line %d: %s\n", __LINE__, small_message(found)); \
       return 1; \
     } \
   } while (0)
 
 int main(int argc, char **argv) {
-  resnet18_digits_model *model = (void *)argv, *other;
-  resnet18_digits_context *context = (void *)argv;
+  small_model *model = (void *)argv, *other;
+  small_context *context = (void *)argv;
   char path[4096];
-  snprintf(path, sizeof path, "%s/resnet18_digits.weights", argv[argc - 1]);
-  CHECK(resnet18_digits_create_from_file("nowhere", &model), NO_FILE);
+  snprintf(path, sizeof path, "%s/small.weights", argv[argc - 1]);
+  CHECK(small_create_from_file("nowhere", &model), NO_FILE);
   if (model || errno != ENOENT) return 2;
-  CHECK(resnet18_digits_create_from_file(argv[0], &model), WRONG_WEIGHTS);
-  CHECK(resnet18_digits_create_from_file(NULL, &model), WRONG_ARGUMENT);
-  CHECK(resnet18_digits_create_from_file(path, NULL), WRONG_ARGUMENT);
-  CHECK(resnet18_digits_create_from_file(path, &model), OK);
+  CHECK(small_create_from_file(argv[0], &model), WRONG_WEIGHTS);
+  CHECK(small_create_from_file(NULL, &model), WRONG_ARGUMENT);
+  CHECK(small_create_from_file(path, NULL), WRONG_ARGUMENT);
+  CHECK(small_create_from_file(path, &model), OK);
 
   FILE *file = fopen(path, "rb");
   fseek(file, 0, SEEK_END);
@@ -169,41 +169,77 @@ int main(int argc, char **argv) {
   rewind(file);
   if (fread(weights, 1, bytes, file) != bytes) return 3;
   fclose(file);
-  CHECK(resnet18_digits_create(weights, bytes - 64, &other), WRONG_WEIGHTS);
-  CHECK(resnet18_digits_create(NULL, bytes, &other), WRONG_ARGUMENT);
+  CHECK(small_create(weights, bytes - 64, &other), WRONG_WEIGHTS);
+  CHECK(small_create(NULL, bytes, &other), WRONG_ARGUMENT);
   weights[bytes / 2] ^= 1;
-  CHECK(resnet18_digits_create(weights, bytes, &other), WRONG_WEIGHTS);
+  CHECK(small_create(weights, bytes, &other), WRONG_WEIGHTS);
   if (other) return 4;
   weights[bytes / 2] ^= 1;
-  CHECK(resnet18_digits_create(weights, bytes, &other), OK);
+  CHECK(small_create(weights, bytes, &other), OK);
 
-  CHECK(resnet18_digits_context_create(NULL, 1, &context), WRONG_ARGUMENT);
-  CHECK(resnet18_digits_context_create(model, 0, &context), WRONG_ARGUMENT);
+  CHECK(small_context_create(NULL, 1, &context), WRONG_ARGUMENT);
+  CHECK(small_context_create(model, 0, &context), WRONG_ARGUMENT);
   if (context) return 5;
   float image[1024] = {0}, logits[10], again[10];
   const void *inputs[] = {image}, *none[] = {NULL};
   void *outputs[] = {logits}, *others[] = {again};
-  CHECK(resnet18_digits_context_create(model, 2, &context), OK);
-  CHECK(resnet18_digits_context_run(NULL, inputs, outputs), WRONG_ARGUMENT);
-  CHECK(resnet18_digits_context_run(context, none, outputs), WRONG_ARGUMENT);
-  CHECK(resnet18_digits_context_run(context, inputs, NULL), WRONG_ARGUMENT);
-  CHECK(resnet18_digits_context_run(context, inputs, outputs), OK);
-  resnet18_digits_context_destroy(context);
-  CHECK(resnet18_digits_context_create(other, 1, &context), OK);
-  CHECK(resnet18_digits_context_run(context, inputs, others), OK);
+  CHECK(small_context_create(model, 2, &context), OK);
+  CHECK(small_context_run(NULL, inputs, outputs), WRONG_ARGUMENT);
+  CHECK(small_context_run(context, none, outputs), WRONG_ARGUMENT);
+  CHECK(small_context_run(context, inputs, NULL), WRONG_ARGUMENT);
+  CHECK(small_context_run(context, inputs, outputs), OK);
+  small_context_destroy(context);
+  CHECK(small_context_create(other, 1, &context), OK);
+  CHECK(small_context_run(context, inputs, others), OK);
   if (memcmp(logits, again, sizeof logits)) return 6;
-  resnet18_digits_context_destroy(context);
-  resnet18_digits_destroy(other);
-  resnet18_digits_destroy(model);
-  resnet18_digits_context_destroy(NULL);
-  resnet18_digits_destroy(NULL);
+  small_context_destroy(context);
+  small_destroy(other);
+  small_destroy(model);
+  small_context_destroy(NULL);
+  small_destroy(NULL);
   free(weights);
 
-  if (resnet18_digits_input_count() != 1 || resnet18_digits_output_count() != 1) return 7;
-  if (resnet18_digits_input(1) || resnet18_digits_output(-1)) return 8;
-  if (strcmp(resnet18_digits_message(99), "an unknown status")) return 9;
-  const resnet18_digits_tensor *t = resnet18_digits_input(0);
+  if (small_input_count() != 1 || small_output_count() != 1) return 7;
+  if (small_input(1) || small_output(-1)) return 8;
+  if (strcmp(small_message(99), "an unknown status")) return 9;
+  const small_tensor *t = small_input(0);
   printf("%s %s %d %d %d\n", t->name, t->type, t->rank, (int)t->shape[3], (int)t->bytes);
+  return 0;
+}
+"""
+
+POOL = r"""
+#include "small_library.h"
+#include <stdlib.h>
+#include <unistd.h>
+%s
+static int counts[1000];
+
+static void body(void *arguments, int32_t begin, int32_t end) {
+  for (int i = begin; i < end; i++) counts[i] += *(int *)arguments;
+}
+
+static void *use(void *data) {
+  team *t;
+  int one = 1;
+  if (team_create(3, &t)) exit(1);
+  team_begin(t);
+  for (int i = 1; i < 300; i++) {
+    parallel_for(body, &one, data ? 0 : i);
+    if (i %% 100 == 0) usleep(50000);
+  }
+  team_end(t);
+  team_destroy(t);
+  return NULL;
+}
+
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, NULL, use, (void *)1);
+  use(NULL);
+  pthread_join(other, NULL);
+  for (int i = 0; i < 299; i++)
+    if (counts[i] != 299 - i) return 2;
   return 0;
 }
 """
@@ -218,20 +254,51 @@ def check_program(folder: Path, command: list[str | Path], runner: tuple[str, ..
     assert (done.returncode, done.stdout) == (0, "image float32 4 32 4096\n"), done.stdout + done.stderr
 
 
-def test_every_status_of_the_library(library: Path, tmp_path: Path) -> None:
-    shutil.copytree(library, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "main.c").write_text(PROGRAM)
-    check_program(tmp_path, ["cc", *STRICT, "main.c", "-L.", f"-l{NAME}", "-Wl,-rpath,$ORIGIN"])
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model that has weights to be transformed, and is soon compiled."""
+    folder = tmp_path_factory.mktemp("small")
+    nodes = [
+        node("Conv", ["image", "k"], ["c"], pads=[1, 1, 1, 1]),
+        node("Relu", ["c"], ["r"]),
+        node("Conv", ["r", "l"], ["d"], pads=[1, 1, 1, 1]),
+        node("GlobalAveragePool", ["d"], ["p"]),
+        node("Flatten", ["p"], ["f"]),
+        node("Gemm", ["f", "g"], ["logits"]),
+    ]
+    weights = {"k": random((16, 1, 3, 3)), "l": random((16, 16, 3, 3)), "g": random((16, 10))}
+    onnx.save(model(nodes, {"image": [1, 1, 32, 32]}, ["logits"], weights), folder / "small.onnx")
+    return folder
+
+
+def test_every_status_of_the_library(small: Path, tmp_path: Path) -> None:
+    assert run(small / "small.onnx", "--out", tmp_path / "lib", "--targets", "native").exit_code == 0
+    (tmp_path / "lib" / "main.c").write_text(PROGRAM)
+    check_program(tmp_path / "lib", ["cc", *STRICT, "main.c", "-L.", "-lsmall", "-Wl,-rpath,$ORIGIN"])
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_every_status_of_the_source_under_sanitizers(c_build: Path, compiler: str, tmp_path: Path) -> None:
+def test_every_status_of_the_source_under_sanitizers(small: Path, compiler: str, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
-    shutil.copytree(c_build, tmp_path, dirs_exist_ok=True)
-    program = PROGRAM.replace("context_create(model, 2,", "context_create(model, 1,")
-    (tmp_path / "main.c").write_text(program)
-    check_program(tmp_path, [compiler, *STRICT, *SANITIZED, "main.c", f"{NAME}.c", f"{NAME}_library.c", "-lm"])
+    assert run(small / "small.onnx", "--out", tmp_path / "lib", "--targets", "c").exit_code == 0
+    (tmp_path / "lib" / "main.c").write_text(PROGRAM.replace("context_create(model, 2,", "context_create(model, 1,"))
+    sources = ["main.c", "small.c", "small_library.c"]
+    check_program(tmp_path / "lib", [compiler, *STRICT, *SANITIZED, *sources, "-lm"])
+
+
+def test_threads_of_the_library_under_the_thread_sanitizer(small: Path, tmp_path: Path) -> None:
+    """Its pool of threads, with loops of one chunk and of many, and one that starts while others sleep."""
+    folder = tmp_path / "lib"
+    assert run(small / "small.onnx", "--out", folder, "--targets", "native").exit_code == 0
+    pool = (Path(webnn_compile.__file__).parent / "library" / "threads.c").read_text()
+    (folder / "pool.c").write_text(POOL % pool.replace("name_", "small_").replace("NAME_", "SMALL_"))
+    command = ["gcc", "-g", "-O1", "-fsanitize=thread", "-pthread", "pool.c", "-o", "pool"]
+    subprocess.run(command, cwd=folder, check=True)
+    done = subprocess.run(["./pool"], cwd=folder, capture_output=True, text=True)
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("the thread sanitizer does not start on this system")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_threads_that_source_was_built_without(tmp_path: Path, c_build: Path) -> None:
