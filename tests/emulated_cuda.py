@@ -41,6 +41,7 @@ static inline half1 halved(float a) {
 ENDING = """static void call_run() { call(run); }
 extern "C" int parameters() { return count(run); }
 """
+STREAM = 7
 DONE = driver.CUresult.CUDA_SUCCESS
 
 
@@ -96,7 +97,7 @@ class EmulatedDriver:
         return (DONE,)
 
     def cuStreamCreate(self, _: object) -> tuple[Any, ...]:
-        return DONE, "stream"
+        return DONE, STREAM
 
     def cuModuleLoadData(self, code: bytes) -> tuple[Any, ...]:
         return DONE, built(code)
@@ -112,7 +113,7 @@ class EmulatedDriver:
         return DONE, address
 
     def cuMemsetD8Async(self, address: int, value: int, size: int, stream: object) -> tuple[Any, ...]:
-        assert stream == "stream"
+        assert stream == STREAM
         ctypes.memset(address, value, size)
         return (DONE,)
 
@@ -121,20 +122,29 @@ class EmulatedDriver:
         return (DONE,)
 
     def cuMemcpyHtoDAsync(self, to: int, source: int, size: int, stream: object) -> tuple[Any, ...]:
-        assert stream == "stream"
+        assert stream == STREAM
         assert to in self.memory
         ctypes.memmove(to, source, size)
         return (DONE,)
 
     def cuMemcpyDtoHAsync(self, to: int, source: int, size: int, stream: object) -> tuple[Any, ...]:
-        assert stream == "stream"
+        assert stream == STREAM
         assert source in self.memory
+        ctypes.memmove(to, source, size)
+        return (DONE,)
+
+    def cuMemcpyDtoH(self, to: int, source: int, size: int) -> tuple[Any, ...]:
+        return self.cuMemcpyDtoHAsync(to, source, size, STREAM)
+
+    def cuMemcpyDtoDAsync(self, to: int, source: int, size: int, stream: object) -> tuple[Any, ...]:
+        assert stream == STREAM
+        assert {to, source} <= self.memory.keys()
         ctypes.memmove(to, source, size)
         return (DONE,)
 
     def cuLaunchKernel(self, library: Any, *others: Any) -> tuple[Any, ...]:
         *sizes, shared, stream, pointers, extra = others
-        assert (shared, stream, extra) == (0, "stream", 0)
+        assert (shared, stream, extra) == (0, STREAM, 0)
         assert all(0 < n < 65536 for n in sizes)
         places = (ctypes.c_uint64 * library.parameters()).from_address(pointers)
         arguments = [ctypes.c_uint64.from_address(p).value for p in places]  # read now: the caller may free them
@@ -165,7 +175,7 @@ class EmulatedDriver:
         return (DONE,)
 
     def cuGraphLaunch(self, graph: Any, stream: object) -> tuple[Any, ...]:
-        assert stream == "stream"
+        assert stream == STREAM
         assert graph, "the graph was destroyed"
         self.graphs_launched += 1
         for recorded in graph:

@@ -6,13 +6,16 @@ import functools
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 from cuda.bindings import driver
 
+from ..dtypes import DType
 from ..errors import InputError, InternalError
 from ..program.device_program import DeviceKernel, Storage
+from ..program.dlpack import CUDA, Borrowed, DeviceArray
 from .nvrtc import compile_source
 
 Array = np.ndarray
@@ -80,8 +83,32 @@ class _Held:
         _call(driver.cuStreamDestroy(self.stream))
 
 
+class _Kept:
+    """Memory that outlives a model."""
+
+    def __init__(self, context: Any, size: int) -> None:
+        self.context, self.size = context, size
+        self.address = _call(driver.cuMemAlloc(max(size, 1)))
+        weakref.finalize(self, _free, context, self.address).atexit = False
+
+    def read(self, dtype: DType) -> Array:
+        """A copy of it all."""
+        found = np.empty(self.size // dtype.bytes, dtype.numpy)
+        _call(driver.cuCtxSetCurrent(self.context))
+        if found.size:
+            _call(driver.cuMemcpyDtoH(found.ctypes.data, self.address, found.nbytes))
+        return found
+
+
+def _free(context: Any, address: Any) -> None:
+    _call(driver.cuCtxSetCurrent(context))
+    _call(driver.cuMemFree(address))
+
+
 class CudaDevice:
     """Memory, modules and a stream of one model, freed by `close` or when nobody refers to it."""
+
+    kind = CUDA
 
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
         self._opened = open_device()
@@ -146,6 +173,26 @@ class CudaDevice:
             _call(driver.cuMemcpyDtoHAsync(found.ctypes.data, self._memory[storage], found.nbytes, self._stream))
         self.finish()
         return found
+
+    @property
+    def stream(self) -> int:
+        return int(self._stream)
+
+    def keep(self, storage: int, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
+        self._use()
+        size = prod(shape) * dtype.bytes
+        made = _Kept(self._opened.context, size)
+        if size:
+            _call(driver.cuMemcpyDtoDAsync(made.address, self._memory[storage], size, self._stream))
+        self.finish()
+        return DeviceArray(int(made.address), CUDA, 0, dtype, shape, made, lambda: made.read(dtype))
+
+    def take(self, storage: int, given: Borrowed) -> None:
+        self._use()
+        if given.bytes:
+            source = given.pointer + given.offset
+            _call(driver.cuMemcpyDtoDAsync(self._memory[storage], source, given.bytes, self._stream))
+            self.finish()
 
     def launch(self, kernel: int, storages: Sequence[int]) -> None:
         self._use()

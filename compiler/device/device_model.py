@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import prod
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 
 from ..dtypes import BOOL, F16, I64, DType
 from ..errors import InputError, InternalError
-from ..program.arrays import read_inputs
+from ..program.arrays import check_names, check_type, read_input
 from ..program.device_program import DeviceProgram, HostCall, Launch, Port, Storage
+from ..program.dlpack import Borrowed, DeviceArray, Exchanged, borrow
 from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
 from .arrange_constant import arrange
 
@@ -57,6 +58,32 @@ class RecordingDevice(Device, Protocol):
         ...
 
 
+@runtime_checkable
+class SharingDevice(Device, Protocol):
+    """One whose memory other libraries may read, and the model theirs, by DLPack."""
+
+    @property
+    def kind(self) -> int:
+        """DLPack's kind of device."""
+        ...
+
+    @property
+    def stream(self) -> int | None:
+        """On which given arrays have to be complete, for libraries that ask."""
+        ...
+
+    def keep(self, storage: int, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
+        """A copy of the first elements of a storage."""
+        ...
+
+    def take(self, storage: int, given: Borrowed) -> None:
+        """Copies elements to a storage."""
+        ...
+
+
+OUTPUTS = ("host", "device")
+
+
 class Host(Protocol):
     """The host's program with its memory: `arena` is bytes."""
 
@@ -93,12 +120,44 @@ class DeviceModel:
                 device.release(i)
         self._parts = list(self._find_parts())
 
-    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
-        """Outputs by name. Raises InputError for a missing, unexpected or misshapen input, and for an int64 element
-        that does not fit the device's int32."""
+    @overload
+    def run(self, inputs: Mapping[str, object], output: Literal["host"] = "host") -> dict[str, Array]: ...
+
+    @overload
+    def run(self, inputs: Mapping[str, object], output: Literal["device"]) -> dict[str, DeviceArray]: ...
+
+    def run(self, inputs: Mapping[str, object], output: str = "host") -> dict[str, Array] | dict[str, DeviceArray]:
+        """Outputs by name, of arrays of NumPy, or of others that exchange data by DLPack, in this device's memory or
+        the processor's. With `output` "device" they stay in the device's memory, where such libraries read them.
+        Raises InputError for a missing, unexpected or misshapen input, for an int64 element that does not fit the
+        device's int32, and for outputs that are not on the device."""
+        if output not in OUTPUTS:
+            raise InputError(f"output={output!r}: choose one of {', '.join(OUTPUTS)}")
+        if output == "device":
+            self._check_shared()
         self._upload(inputs)
         self._execute()
+        if output == "device":
+            return {p.spec.name: self._keep(p) for p in self.program.outputs}
         return {p.spec.name: self._output(p) for p in self.program.outputs}
+
+    def _check_shared(self) -> None:
+        """InputError unless all outputs can stay on the device."""
+        if not isinstance(self._device, SharingDevice):
+            raise InputError(f"target {self.backend}: results cannot stay on the device; leave output='device' out")
+        for p in self.program.outputs:
+            values = self.program.values
+            if p.value < 0:
+                raise InputError(f"output {p.spec.name!r} is computed on the host: leave output='device' out")
+            held = self.program.storages[values[p.value].storage].dtype
+            if held != p.spec.dtype:
+                raise InputError(
+                    f"output {p.spec.name!r} is {p.spec.dtype}, but {held} on the device: leave output='device' out"
+                )
+
+    def _keep(self, port: Port) -> DeviceArray:
+        assert isinstance(self._device, SharingDevice)
+        return self._device.keep(self.program.values[port.value].storage, port.spec.dtype, port.spec.shape)
 
     def profile(self, inputs: Mapping[str, object], repeat: int) -> list[tuple[str, float]]:
         """Of each step of a run, in order, its name and the milliseconds that it takes, the mean of `repeat` launches.
@@ -134,11 +193,32 @@ class DeviceModel:
         if self._closed:
             raise InputError(f"{self.backend}: the model is closed; compile it again")
         ports = self.program.inputs
-        for p, a in zip(ports, read_inputs([p.spec for p in ports], inputs), strict=True):
+        check_names([p.spec for p in ports], inputs)
+        for p in ports:
+            given = inputs[p.spec.name]
+            if self._take(p, given):
+                continue
+            a = read_input(p.spec, given)
             if p.value >= 0:
                 self._write(p.value, a, f"input {p.spec.name!r}")
             if self._host is not None and p.spec.offset >= 0:
                 write_tensor(self._host.arena, p.spec, a)
+
+    def _take(self, port: Port, given: object) -> bool:
+        """Whether the input was in the device's memory, and has been copied there."""
+        device, spec = self._device, port.spec
+        if not isinstance(given, Exchanged) or not isinstance(device, SharingDevice):
+            return False
+        if given.__dlpack_device__()[0] != device.kind:
+            return False
+        on_host = port.value < 0 or (self._host is not None and spec.offset >= 0)
+        storage = -1 if on_host else self.program.values[port.value].storage
+        if on_host or self.program.storages[storage].dtype != spec.dtype:
+            raise InputError(f"input {spec.name!r} is read by the host, or held as another type: copy it there first")
+        with borrow(given, spec.name, device.stream) as borrowed:
+            check_type(spec, borrowed.dtype, borrowed.shape)
+            device.take(storage, borrowed)
+        return True
 
     def _execute(self) -> None:
         calls = 0

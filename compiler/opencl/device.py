@@ -6,13 +6,16 @@ import contextlib
 import functools
 import os
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
+from ..dtypes import DType
 from ..errors import InputError, InternalError
 from ..program.device_program import DeviceKernel, Storage
+from ..program.dlpack import OPENCL, Borrowed, DeviceArray
 
 Array = np.ndarray
 
@@ -70,6 +73,9 @@ def _reported() -> Iterator[None]:
 class OpenClDevice:
     """Buffers, programs and an in-order queue of one model."""
 
+    kind = OPENCL
+    stream = None
+
     @_reported()
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
         self._device = open_device()
@@ -120,6 +126,33 @@ class OpenClDevice:
         if found.size:
             cl.enqueue_copy(self._queue, found, self._buffers[storage])
         return found
+
+    @_reported()
+    def keep(self, storage: int, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
+        """In a buffer of the context that all models share."""
+        size = prod(shape) * dtype.bytes
+        made = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, max(size, 1))
+        cl.enqueue_copy(self._queue, made, self._buffers[storage], byte_count=size)
+        self._queue.finish()
+
+        @_reported()
+        def read() -> Array:
+            found = np.empty(prod(shape), dtype.numpy)
+            if found.size:
+                with cl.CommandQueue(made.context) as queue:
+                    cl.enqueue_copy(queue, found, made)
+            return found
+
+        return DeviceArray(made.int_ptr, OPENCL, 0, dtype, shape, made, read)
+
+    @_reported()
+    def take(self, storage: int, given: Borrowed) -> None:
+        if given.bytes:
+            source: Any = cl.Buffer.from_int_ptr(given.pointer)
+            cl.enqueue_copy(
+                self._queue, self._buffers[storage], source, byte_count=given.bytes, src_offset=given.offset
+            )
+            self._queue.finish()
 
     @_reported()
     def launch(self, kernel: int, storages: Sequence[int]) -> None:

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from ..errors import InputError
+from .dlpack import CPU, Exchanged
 from .program import TensorSpec, write_tensor
 
 Array = np.ndarray
-
-CPU = 1
-"""DLPack's kDLCPU."""
-
-
-@runtime_checkable
-class Exchanged(Protocol):
-    """https://dmlc.github.io/dlpack/latest/python_spec.html"""
-
-    def __dlpack__(self) -> object: ...
-
-    def __dlpack_device__(self) -> tuple[int, int]: ...
 
 
 def read_inputs(specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> list[Array]:
     """The arrays of `specs`, in their order. InputError unless `inputs` has exactly these, of their types and shapes,
     in the memory of the processor."""
+    check_names(specs, inputs)
+    return [read_input(s, inputs[s.name]) for s in specs]
+
+
+def check_names(specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> None:
+    """InputError unless `inputs` are those of `specs`."""
     expected = {s.name for s in specs}
     wrong = sorted(set(inputs) ^ expected)
     if wrong:
         raise InputError(f"inputs {wrong}: expected exactly {sorted(expected)}, got {sorted(inputs)}")
-    return [_read(s, inputs[s.name]) for s in specs]
+
+
+def check_type(spec: TensorSpec, dtype: object, shape: tuple[int, ...]) -> None:
+    """InputError unless these are the input's."""
+    if shape != spec.shape or str(dtype) != spec.dtype.name:
+        raise InputError(f"input {spec.name!r}: expected {spec.dtype}{list(spec.shape)}, got {dtype}{list(shape)}")
 
 
 def write_inputs(arena: Array, specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> None:
@@ -41,10 +40,10 @@ def write_inputs(arena: Array, specs: Sequence[TensorSpec], inputs: Mapping[str,
         write_tensor(arena, spec, a)
 
 
-def _read(spec: TensorSpec, given: object) -> Array:
+def read_input(spec: TensorSpec, given: object) -> Array:
+    """One of them. Raises InputError as `read_inputs` does."""
     a = _array(spec.name, given)
-    if a.shape != spec.shape or a.dtype != spec.dtype.numpy:
-        raise InputError(f"input {spec.name!r}: expected {spec.dtype}{list(spec.shape)}, got {a.dtype}{list(a.shape)}")
+    check_type(spec, a.dtype, a.shape)
     return a
 
 
@@ -55,6 +54,6 @@ def _array(name: str, given: object) -> Array:
     if kind != CPU:
         raise InputError(f"input {name!r} is in the memory of another device (DLPack's type {kind}): copy it first")
     try:
-        return np.from_dlpack(given)  # type: ignore[arg-type]
+        return np.from_dlpack(given)
     except (BufferError, RuntimeError, TypeError) as error:
         raise InputError(f"input {name!r}: {type(given).__name__} gives no data by DLPack: {error}") from None
