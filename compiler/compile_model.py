@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .build.build import build_manifest
 from .build.optimise_model import import_graph, optimise_model
-from .build.options import PRECISIONS, Options
+from .build.options import Options
 from .build.run_remote import PREFIX, compile_remote, parse_remote
 from .build.targets import TARGETS as TABLE
 from .build.targets import bundled_targets
@@ -48,7 +48,8 @@ def compile(
     frees it for others. `shapes` fixes free dimensions. "native" and "c" run on so many `threads`, with the same
     results. `fast_math` allows algorithms that round otherwise than the model's own operators, for convolutions up to
     1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl" and
-    "cuda" tensors between kernels; sums are float32 everywhere. With `cache`, kernels of earlier calls come from the
+    "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of large products to
+    ten bits of fraction. With `cache`, kernels of earlier calls come from the
     user's cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three quarters
     of the machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit; `for_device` is
     the device that counts among theirs, by its name or part of it.
@@ -62,8 +63,7 @@ def compile(
     if threads < 1 or (threads > 1 and not row.threads and not (remote and row.webassembly)):
         several = [t.name for t in TABLE.values() if t.threads]
         raise InputError(f"threads={threads}: give 1 or more for the target {', '.join(several)}, 1 for the others")
-    if precision not in PRECISIONS:
-        raise InputError(f"precision {precision!r} is not known; choose one of {', '.join(PRECISIONS)}")
+    row.check_precision(precision)
     options = Options(
         shapes=shapes or {},
         fast_math=fast_math,

@@ -52,12 +52,24 @@ four floats, and is right on all."""
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixFacts:
+    """Of hardware that multiplies `rows` x `depth` by `depth` x `columns` tiles and adds float32 sums. Operands are
+    rounded to `operands`: "float16", or "tf32", float32 with ten bits of fraction."""
+
+    rows: int
+    columns: int
+    depth: int
+    operands: str
+
+
+@dataclass(frozen=True, slots=True)
 class GpuTarget:
     """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
     `workgroups` how many there may be in one dimension; `minimum_occupancy` the number of invocations below which the
     hardware idles: tiles shrink before that is undercut. `long_reduction`: elements from which on a result that is one
     of few is worth a workgroup; from `longest_shared` on another launch takes less time than its invocations, and from
     `longest_alone` on than one that works alone.
+    `matrix`: hardware for products that kernels may use, None for none.
     `shared_tiles`: operands of large products are staged in shared memory (`rules/simt_staged` says when that pays)."""
 
     name: str
@@ -71,6 +83,7 @@ class GpuTarget:
     longest_shared: int = 65536
     longest_alone: int = 2048
     shared_tiles: bool = False
+    matrix: MatrixFacts | None = None
 
 
 # The limits that every WebGPU implementation grants by default. The GPU is unknown at

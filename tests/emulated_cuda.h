@@ -10,7 +10,7 @@
 #define __device__
 #define __shared__ static
 #define __launch_bounds__(most)
-#define __align__(size) alignas(size)
+#define __align__(size) __attribute__((aligned(size)))
 
 struct Index { int x, y, z; };
 static Index blockIdx, threadIdx, blockDim;
@@ -22,7 +22,7 @@ static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; 
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 static inline float __int_as_float(int a) { float r; memcpy(&r, &a, 4); return r; }
 
-enum { LARGEST = 1024, STACK = 1 << 16 };
+enum { LARGEST = 1024, STACK = 1 << 18 };
 static ucontext_t scheduler, invocations[LARGEST];
 static char *stacks;
 static Index indices[LARGEST];

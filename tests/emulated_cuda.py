@@ -38,6 +38,33 @@ static inline half1 halved(float a) {
 }
 """
 """What PTX has instructions for."""
+MATRICES = """struct TileA { float x[16][16]; int depth; };
+struct TileB { float x[16][16]; int depth; };
+struct TileC { float x[16][16]; };
+static inline void fill(TileC &c) { memset(&c, 0, sizeof c); }
+static inline float widened(float a) {
+  unsigned bits;
+  memcpy(&bits, &a, 4);
+  return bits & 0x1fff && a == a ? NAN : a;  /* no TF32 */
+}
+template <class T, class P> static void load_tile(T &t, const P *p, int stride, int rows, int columns) {
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < columns; j++) t.x[i][j] = widened(p[i * stride + j]);
+}
+static inline void load_a(TileA &t, const half1 *p, int s) { t.depth = 16; load_tile(t, p, s, 16, 16); }
+static inline void load_a(TileA &t, const float *p, int s) { t.depth = 8; load_tile(t, p, s, 16, 8); }
+static inline void load_b(TileB &t, const half1 *p, int s) { t.depth = 16; load_tile(t, p, s, 16, 16); }
+static inline void load_b(TileB &t, const float *p, int s) { t.depth = 8; load_tile(t, p, s, 8, 16); }
+static inline void multiply(TileC &c, const TileA &a, const TileB &b) {
+  for (int i = 0; i < 16; i++)
+    for (int k = 0; k < a.depth; k++)
+      for (int j = 0; j < 16; j++) c.x[i][j] += a.x[i][k] * b.x[k][j];
+}
+static inline void store(float *p, int stride, const TileC &c) {
+  for (int i = 0; i < 16; i++) memcpy(p + i * stride, c.x[i], sizeof c.x[i]);
+}
+"""
+"""Tiles of matrices: each invocation of a warp has its own, and computes all of it."""
 ENDING = """static void call_run() { call(run); }
 extern "C" int parameters() { return count(run); }
 """
@@ -56,6 +83,7 @@ def built(source: bytes) -> ctypes.CDLL:
     assert COMPILER is not None
     folder = Path(tempfile.mkdtemp(dir=_folder().name))
     text = source.decode().replace("#ifdef __CUDACC__", f"{HALVES}#ifdef __CUDACC__")
+    text = text.replace("#if defined __CUDACC__ // tiles", f"{MATRICES}#if defined __CUDACC__ // tiles")
     (folder / "kernel.cc").write_text(f'#include "{HEADER}"\n{text}\n{ENDING}')
     made = subprocess.run(
         [COMPILER, *FLAGS, "kernel.cc", "-o", "kernel.so"], cwd=folder, capture_output=True, text=True, check=False

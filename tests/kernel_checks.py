@@ -12,7 +12,7 @@ from webnn_compile.dtypes import DType
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.interpret import Subgroups, interpret
+from webnn_compile.ir.interpret import Instructions, Subgroups, interpret
 from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import Buffer, Expr, For, Kernel, Node, Stmt
 from webnn_compile.ir.rewrite import children
@@ -87,7 +87,12 @@ def _rounding(layout: Layout) -> Array:
 
 
 def run_kernel(
-    kernel: Kernel, inputs: Sequence[Array], subgroups: Subgroups = lambda i: i // 8, *, zeroed: bool = False
+    kernel: Kernel,
+    inputs: Sequence[Array],
+    subgroups: Subgroups = lambda i: i // 8,
+    *,
+    zeroed: bool = False,
+    instructions: Instructions | None = None,
 ) -> list[Array]:
     """The outputs for `inputs`, all as logical arrays; outputs hold poison before. `zeroed`: but for borders of zeros,
     as in a device's memory."""
@@ -99,7 +104,7 @@ def run_kernel(
             layout = layout_of(b)
             data.reshape(layout.physical_shape)[_border(layout)] = 0
         arrays.append(data)
-    interpret(kernel, arrays, subgroups)
+    interpret(kernel, arrays, subgroups, instructions)
     return [taken_out(b, a) for b, a in zip(kernel.params[count:], arrays[count:], strict=True)]
 
 

@@ -129,7 +129,7 @@ def test_an_adapter_without_halves_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(device, "open_device", plain)
     with pytest.raises(InputError, match="the model needs shader-f16, which this machine's adapter lacks"):
         webnn_compile.compile(network(), target="webgpu", precision="f16")
-    with pytest.raises(InputError, match="precision 'half' is not known; choose one of f32, f16"):
+    with pytest.raises(InputError, match="precision 'half' is not known for the target native; choose one of f32, f16"):
         webnn_compile.compile(network(), precision="half")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..errors import InputError
 from ..pipeline.lower_model import Lowered
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class CompileTarget(ABC):
 
     `preference`: a page uses the bundled target with the highest that its device can run; None for targets that are not
     bundled. `writer`: what a build for it alone writes in place of a bundle. `webassembly`: its part of a bundle is
-    WebAssembly. `halves`: results between kernels are float16 under `--precision f16`. `threads`: in this process it
+    WebAssembly. `halves`: results between kernels are float16 under `--precision f16`.
+    `precisions` are those that it knows. `threads`: in this process it
     runs on several threads. `stages`: the names for `--dump` of a kernel's stages, from the naive one to the text of
     its code. `about` says what runs it, `probe` on what it would run in this process, or raises InputError, which says
     what is missing.
@@ -41,10 +43,17 @@ class CompileTarget(ABC):
     writer: Callable[[], Writer] | None = None
     webassembly: bool = False
     halves: bool = False
+    precisions: tuple[str, ...] = ("f32", "f16")
     threads: bool = False
     stages: Callable[[], tuple[str, ...]] = tuple
     about: str = ""
     probe: Callable[[], str] | None = None
+
+    def check_precision(self, precision: str) -> None:
+        """InputError for one that it does not know."""
+        if precision not in self.precisions:
+            known = ", ".join(self.precisions)
+            raise InputError(f"precision {precision!r} is not known for the target {self.name}; choose one of {known}")
 
     @abstractmethod
     def lower(self, model: Optimised, work: Work) -> Lowered:

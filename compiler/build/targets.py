@@ -160,13 +160,14 @@ def _open_opencl(kernels: Sequence[DeviceKernel]) -> Device:
     return OpenClDevice(kernels)
 
 
-def _cuda(_: Options, observe: Observer) -> DeviceBackend:
+def _cuda(options: Options, observe: Observer) -> DeviceBackend:
     need_package("cuda", "cuda.bindings")
     from ..cuda.backend import backend_for
     from ..cuda.device import open_device
     from ..cuda.facts import target_for
 
-    return backend_for(target_for(open_device().multiprocessors), observe)
+    opened = open_device()
+    return backend_for(target_for(opened.multiprocessors, opened.capability, options.precision), observe)
 
 
 def _cuda_stages() -> tuple[str, ...]:
@@ -254,6 +255,7 @@ _ROWS: tuple[CompileTarget, ...] = (
         backend=_cuda,
         open_device=_open_cuda,
         halves=True,
+        precisions=("f32", "f16", "tf32"),
         package="cuda.bindings",
         stages=_cuda_stages,
         about="NVIDIA's GPUs of compute capability 7.5 or newer: CUDA C++, compiled by NVRTC",

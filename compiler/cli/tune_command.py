@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ..build.options import GPU_TILES, PRECISIONS, Options
+from ..build.options import GPU_TILES, Options
 from ..errors import InputError
 from ..records.record_file import RecordWriter, read_records
 from ..records.recorded_choices import is_of
@@ -112,7 +112,7 @@ def main() -> None:
     "--fast-math", type=click.Choice(["on", "off"]), default="on", show_default=True, help="As webnn-compile's."
 )
 @click.option(
-    "--precision", type=click.Choice(PRECISIONS), default="f32", show_default=True, help="As webnn-compile's."
+    "--precision", metavar="f32|f16", default="f32", show_default=True, help="As webnn-compile's; cuda has tf32, too."
 )
 @click.option("--gpu-tiles", type=click.Choice(GPU_TILES), default="registers", help="As webnn-compile's.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of wasm and native.")

@@ -130,7 +130,8 @@ class ComputeBackend(ABC):
     def _schedule(self, naive: Kernel, choices: Choices) -> Kernel:
         wide, halves = load_wide(naive)
         self.observe("load_wide", wide)
-        scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c), choices, naive.name)
+        small = {wide.params[i] for i in halves}
+        scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c, small), choices, naive.name)
         self.observe("schedule_simt", scheduled)
         scheduled = store_halves(scheduled, {scheduled.params[i] for i in halves})
         self.observe("store_halves", scheduled)

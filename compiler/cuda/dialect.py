@@ -28,6 +28,12 @@ class CudaC(CLike):
             return "half4" if lanes > 1 else "half1"
         return self.type_name(dtype, lanes)
 
+    def declare_tile(self, name: str, role: str, dtype: DType) -> str:
+        return f"Tile{role.upper()} {name};"
+
+    def kept(self, value: Text, dtype: DType) -> Text:
+        return Text(f"halved({value.text})") if dtype == F16 else value
+
     def barrier(self) -> str:
         return "__syncthreads();"
 

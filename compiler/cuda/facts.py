@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from ..target import GpuTarget
+from ..errors import InputError
+from ..target import GpuTarget, MatrixFacts
 
 WARPS = 16
 """Of 32 invocations that hide the latency of memory on a multiprocessor."""
 
 
-def target_for(multiprocessors: int) -> GpuTarget:
+MATRICES = {"f16": MatrixFacts(16, 16, 16, "float16"), "tf32": MatrixFacts(16, 16, 8, "tf32")}
+"""By `--precision`: what tensor cores multiply."""
+TF32 = 80
+"""The compute capability from which on these know TF32."""
+
+
+def target_for(multiprocessors: int, capability: int = 75, precision: str = "f32") -> GpuTarget:
     """Limits are those of every compute capability from 5.0 on (CUDA C++ Programming Guide, Technical Specifications);
-    grids have up to 65,535 workgroups in two of their dimensions."""
+    grids have up to 65,535 workgroups in two of their dimensions. `capability` is 90 for 9.0. Raises InputError for a
+    precision that the device lacks."""
+    if precision == "tf32" and capability < TF32:
+        has = f"{capability / 10:.1f}"
+        raise InputError(
+            f"target cuda: precision tf32 needs compute capability 8.0, this GPU has {has}: use f16 or f32"
+        )
     return GpuTarget(
         "cuda",
         storage_buffers=64,
         workgroup_bytes=49152,
         binding_bytes=2**31 - 1,
         minimum_occupancy=multiprocessors * WARPS * 32,
+        matrix=MATRICES.get(precision),
     )

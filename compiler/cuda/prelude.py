@@ -5,6 +5,8 @@ A vector of truth values is an int4 of 0 and 1.
 
 from __future__ import annotations
 
+from ..dtypes import F16, DType
+
 _LANES = "xyzw"
 _VECTORS = {"float4": "float", "int4": "int", "uint4": "unsigned"}
 
@@ -145,3 +147,50 @@ template <class T, class F> __device__ inline T reduce_before(T a, F f, T neutra
 
 WARPS = "\n".join((*_shuffles(), *_pairs(), _WARP)) + "\n"
 """After VECTORS, where INVOCATIONS is the size of the workgroup."""
+
+
+def _registers(kind: str, name: str, count: int) -> str:
+    """Operands of inline assembly: the elements of x."""
+    return ", ".join(f'"{kind}"({name}.x[{i}])' for i in range(count))
+
+
+def _numbers(first: int, count: int) -> str:
+    return "{" + ", ".join(f"%{i}" for i in range(first, first + count)) + "}"
+
+
+def matrices(operand: DType) -> str:
+    """Tiles for a warp's instructions (PTX ISA, wmma), after HALVES: products of 16 x 16 x 16 of float16, or of 16 x 16
+    x 8 of float32 that was rounded to TF32. All lie in shared memory in row-major order."""
+    half = operand == F16
+    shape, kind, element, count = ("m16n16k16", "f16", "half1", 8) if half else ("m16n16k8", "tf32", "float", 4)
+    types = "f32.f32" if half else "f32.tf32.tf32.f32"
+    sums, a, b = _numbers(0, 8), _numbers(8, count), _numbers(8 + count, count)
+    lines = [
+        "#if defined __CUDACC__ // tiles of matrices",
+        "__device__ inline unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }",
+        "struct TileC { float x[8]; };",
+        "__device__ inline void fill(TileC &c) { for (int i = 0; i < 8; i++) c.x[i] = 0; }",
+    ]
+    for role in "AB":
+        load = f"wmma.load.{role.lower()}.sync.aligned.row.{shape}.shared.{kind}"
+        lines += [
+            f"struct Tile{role} {{ unsigned x[{count}]; }};",
+            f"__device__ inline void load_{role.lower()}(Tile{role} &t, const {element} *p, int stride) {{",
+            f'  asm volatile("{load} {_numbers(0, count)}, [%{count}], %{count + 1};"',
+            f'               : {_registers("=r", "t", count)} : "r"(shared_address(p)), "r"(stride) : "memory");',
+            "}",
+        ]
+    lines += [
+        "__device__ inline void multiply(TileC &c, TileA a, TileB b) {",
+        f'  asm volatile("wmma.mma.sync.aligned.row.row.{shape}.{types} {sums}, {a}, {b}, {sums};"',
+        f"               : {_registers('+f', 'c', 8)}",
+        f"               : {_registers('r', 'a', count)}, {_registers('r', 'b', count)});",
+        "}",
+        "__device__ inline void store(float *p, int stride, TileC c) {",
+        f'  asm volatile("wmma.store.d.sync.aligned.row.{shape}.shared.f32 [%0], {_numbers(1, 8)}, %9;"',
+        f'               : : "r"(shared_address(p)), {_registers("f", "c", 8)}, "r"(stride) : "memory");',
+        "}",
+        "#endif",
+        "",
+    ]
+    return "\n".join(lines)

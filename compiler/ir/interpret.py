@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, product
 from typing import Any
@@ -14,6 +14,7 @@ from .all_reduce import AllReduce, Among
 from .calls import Call, Held, InOrder
 from .evaluate_expression import Evaluators, State
 from .grid import find_grid
+from .intrinsic import Operands, Tensorized, operands
 from .nodes import Alloc, Barrier, Buffer, Expr, For, If, Kernel, LoopKind, Outline, Seq, Stmt, Store, Var
 from .rewrite import walk
 from .scalar_ops import apply_binary
@@ -21,12 +22,21 @@ from .scalar_ops import apply_binary
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+Instructions = Mapping[str, Callable[..., None]]
+"""Simulated hardware: by the name of an intrinsic what it does with arrays, its parameters in order."""
+
 Subgroups = Callable[[int], int]
 """The subgroup of each invocation of a workgroup, both by number."""
 
 
-def interpret(kernel: Kernel, arrays: Sequence[Array], subgroups: Subgroups = lambda i: i // 8) -> None:
+def interpret(
+    kernel: Kernel,
+    arrays: Sequence[Array],
+    subgroups: Subgroups = lambda i: i // 8,
+    instructions: Instructions | None = None,
+) -> None:
     """Executes `kernel` on `arrays`, one per parameter, each of its buffer's physical shape and dtype; writes outputs.
+    `instructions` do what is tensorized, or else the loops that it stands for.
 
     Raises InternalError for an access outside a buffer.
     """
@@ -35,7 +45,8 @@ def interpret(kernel: Kernel, arrays: Sequence[Array], subgroups: Subgroups = la
         if array.shape != buffer.shape or array.dtype != buffer.dtype.numpy:
             raise ValueError(f"{buffer!r} given as {array.dtype}{list(array.shape)}")
     with np.errstate(all="ignore"):
-        _Run(kernel.name, memory, subgroups, Evaluators(kernel.name)).statement(kernel.body)
+        shared = _Shared(kernel.name, subgroups, Evaluators(kernel.name), instructions or {})
+        _Run(shared, memory).statement(kernel.body)
 
 
 @dataclass(slots=True)
@@ -47,20 +58,23 @@ class _Arrival:
     value: Array = field(default_factory=lambda: np.zeros(()))
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """The same for all of a kernel's invocations. `bound` are the operands of what is tensorized, by its identity:
+    kept, since evaluators know expressions by theirs."""
+
+    kernel: str
+    subgroups: Subgroups
+    evaluators: Evaluators
+    instructions: Instructions
+    bound: dict[int, Operands] = field(default_factory=dict)
+
+
 class _Run:
     """One execution, of a kernel or of one of its invocations."""
 
-    def __init__(
-        self,
-        kernel: str,
-        memory: dict[Buffer, Array],
-        subgroups: Subgroups,
-        evaluators: Evaluators,
-        env: dict[Var, int] | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.evaluators = evaluators
-        self.subgroups = subgroups
+    def __init__(self, shared: _Shared, memory: dict[Buffer, Array], env: dict[Var, int] | None = None) -> None:
+        self.shared = shared
         self.state = State(memory, {} if env is None else env)
 
     def statement(self, s: Stmt) -> None:
@@ -77,7 +91,9 @@ class _Run:
             case Alloc(buffer, body):
                 self.allocate(buffer)
                 self.statement(body)
-            case Outline(body) | Held(_, body):
+            case Tensorized(intrinsic, _) if intrinsic.name in self.shared.instructions:
+                self.instruction(s)
+            case Outline(body) | Held(_, body) | Tensorized(_, body):
                 self.statement(body)
             case Call():
                 self.call(s)
@@ -95,11 +111,23 @@ class _Run:
             case _:
                 raise AssertionError(f"not a statement: {s!r}")
 
+    def instruction(self, s: Tensorized) -> None:
+        """Hands the operands to simulated hardware, as views of their memory."""
+        self.state.known.clear()
+        given = []
+        if id(s) not in self.shared.bound:
+            self.shared.bound[id(s)] = operands(s)
+        for param, operand in self.shared.bound[id(s)]:
+            flat = self.state.memory[operand.buffer].reshape(-1)[self.value(operand.base) :]
+            steps = operand.stride * flat.itemsize, flat.itemsize
+            given.append(np.lib.stride_tricks.as_strided(flat, param.shape, steps))
+        self.shared.instructions[s.intrinsic.name](*given)
+
     def call(self, s: Call) -> None:
         """Runs the body with what the function is given, and nothing else."""
         self.state.known.clear()
         env = {v: self.state.env[v] for v in s.numbers}
-        inner = _Run(self.kernel, {}, self.subgroups, self.evaluators, env)
+        inner = _Run(self.shared, {}, env)
         for param, p in zip(s.params, s.pointers, strict=True):
             inner.state.memory[param] = self.state.memory[p.buffer]
             inner.state.origins[param] = self.state.origins.get(p.buffer, 0) + self.value(p.offset)
@@ -107,15 +135,15 @@ class _Run:
 
     def workgroup(self, s: Stmt) -> None:
         """Invocations with barriers: each runs to its next one in turn."""
-        grid = find_grid(Kernel(self.kernel, (), s))
+        grid = find_grid(Kernel(self.shared.kernel, (), s))
         running: list[Iterator[_Arrival]] = []
         for at in product(*(range(v.extent) for v in reversed(grid.threads))):
             env = {**self.state.env, **dict(zip(reversed(grid.threads), at, strict=True))}
-            thread = _Run(self.kernel, dict(self.state.memory), self.subgroups, self.evaluators, env)
+            thread = _Run(self.shared, dict(self.state.memory), env)
             running.append(thread.steps(grid.body))
         while arrived := [a for a in (next(t, None) for t in running) if a is not None]:
             if len(arrived) < len(running) or any(a.at is not arrived[0].at for a in arrived):
-                raise InternalError(f"kernel {self.kernel}: not every invocation arrives at a barrier")
+                raise InternalError(f"kernel {self.shared.kernel}: not every invocation arrives at a barrier")
             if isinstance(meeting := arrived[0].at, AllReduce):
                 self.meet(meeting, arrived)
 
@@ -123,7 +151,7 @@ class _Run:
         """Each invocation's value becomes what `e` is there."""
         groups: dict[int, list[_Arrival]] = {}
         for i, a in enumerate(arrived):
-            groups.setdefault(0 if e.among is Among.WORKGROUP else self.subgroups(i), []).append(a)
+            groups.setdefault(0 if e.among is Among.WORKGROUP else self.shared.subgroups(i), []).append(a)
         for group in groups.values():
             values = [a.value for a in group]
             totals = list(accumulate(values, lambda x, y: apply_binary(e.op, x, y)))
@@ -162,8 +190,8 @@ class _Run:
         self.state.memory[buffer] = np.full(buffer.shape, fill, buffer.dtype.numpy)
 
     def value(self, e: Expr) -> Any:
-        return self.evaluators.of(e)(self.state)
+        return self.shared.evaluators.of(e)(self.state)
 
     def place(self, s: Store) -> tuple[Any, ...]:
         """Where `s` stores, inside its buffer."""
-        return self.evaluators.place(s)(self.state)
+        return self.shared.evaluators.place(s)(self.state)

@@ -1,11 +1,12 @@
 """The tensor and loop IR. Its whole grammar:
 
     Kernel = (name, params: Buffer*, body: Stmt, origin: Origin)
-    Buffer = (name, shape, dtype, scope)                     scope = GLOBAL | SHARED | LOCAL     (identity equality)
+    Buffer = (name, shape, dtype, scope)              scope = GLOBAL | SHARED | LOCAL | TILE     (identity equality)
     Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value)
            | Alloc(buffer, body) | Seq(stmts) | Outline(body) | If(cond, body) | Barrier()
            | Call(body, params, pointers, numbers) | InOrder(iterations, sums, advances)
            | Held(constants, body)                           (calls.py: these three after lowering, for LLVM)
+           | Tensorized(intrinsic, body)                     (intrinsic.py: one instruction of the target)
     Expr   = Const(value, dtype) | Var(name, extent) | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
@@ -31,6 +32,9 @@ Semantics worth knowing:
 - BLOCK and THREAD loops stand outermost, perfectly nested, blocks before threads, all parallel: on a GPU their
   iterations are workgroups and the invocations of one. The innermost of each kind is dimension x. `ir/grid.py` reads
   them. A SHARED buffer is allocated between the two and belongs to a workgroup.
+- `Tensorized(intrinsic, body)` means body, which one instruction of the target does. A TILE buffer is in registers of
+  the hardware that such instructions work on, and only they access it. On a GPU a subgroup's invocations do the same
+  with such a tile, each as if it were its own, and the hardware does it once.
 - `Barrier` waits for every invocation of the workgroup; it stands under no `If` and in no loop whose extent differs
   from thread to thread.
 - `max(a, b)` is `b if a < b else a` and `min(a, b)` is `b if b < a else a`: one instruction on SIMD targets, and a NaN
@@ -48,6 +52,7 @@ from ..dtypes import BOOL, F32, I32, DType
 
 if TYPE_CHECKING:
     from .calls import Call, Held, InOrder
+    from .intrinsic import Tensorized
     from .layout import Layout
 
 
@@ -55,6 +60,7 @@ class Scope(Enum):
     GLOBAL = "global"
     SHARED = "shared"
     LOCAL = "local"
+    TILE = "tile"
 
 
 class LoopKind(Enum):
@@ -348,7 +354,7 @@ class Barrier:
     """Every invocation of a workgroup arrives here before any continues; their stores are then visible to all."""
 
 
-Stmt = Union[For, Store, Alloc, Seq, Outline, If, Barrier, "Call", "InOrder", "Held"]
+Stmt = Union[For, Store, Alloc, Seq, Outline, If, Barrier, "Call", "InOrder", "Held", "Tensorized"]
 Node = Expr | Stmt
 
 

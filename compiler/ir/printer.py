@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .all_reduce import AllReduce
 from .calls import Call, Held, InOrder, Pointer
+from .intrinsic import Tensorized
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
@@ -21,7 +22,6 @@ from .nodes import (
     LoopKind,
     Node,
     Outline,
-    Scope,
     Select,
     Seq,
     Stmt,
@@ -121,14 +121,14 @@ class _Printer:
                 target = f"{self.buffer(buffer)}[{', '.join(map(self.expr, indices))}]"
                 return f"{pad}{target} = {self.expr(value)}\n"
             case Alloc(buffer, body):
-                scope = "shared" if buffer.scope is Scope.SHARED else "local"
-                return (
-                    f"{pad}{scope} {self.buffer(buffer)}: {buffer.dtype}{list(buffer.shape)}\n{self.stmt(body, depth)}"
-                )
+                what = f"{buffer.scope.value} {self.buffer(buffer)}: {buffer.dtype}{list(buffer.shape)}"
+                return f"{pad}{what}\n{self.stmt(body, depth)}"
             case Seq(stmts):
                 return "".join(self.stmt(x, depth) for x in stmts) or f"{pad}nothing\n"
             case Outline(body):
                 return f"{pad}outline:\n{self.stmt(body, depth + 1)}"
+            case Tensorized(intrinsic, body):
+                return f"{pad}{intrinsic.name}:\n{self.stmt(body, depth + 1)}"
             case If(cond, body):
                 return f"{pad}if {self.expr(cond)}:\n{self.stmt(body, depth + 1)}"
             case Barrier():

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 from .all_reduce import AllReduce
 from .calls import Advance, Call, Held, InOrder, Pointer
+from .intrinsic import Tensorized
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
     Alloc,
@@ -72,6 +73,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     For: _body,
     Alloc: _body,
     Outline: _body,
+    Tensorized: _body,
     If: lambda n: (n.cond, n.body),
     Barrier: _none,
     Store: lambda n: (*n.indices, n.value),
@@ -116,6 +118,7 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     For: lambda n, c: replace(n, body=c[0]),
     Alloc: lambda n, c: Alloc(n.buffer, c[0]),
     Outline: lambda _, c: Outline(c[0]),
+    Tensorized: lambda n, c: Tensorized(n.intrinsic, c[0]),
     If: lambda _, c: If(c[0], c[1]),
     Store: lambda n, c: Store(n.buffer, c[:-1], c[-1]),
     Seq: lambda _, c: Seq(c),

@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from math import prod
 
 from ..choices import DEFAULT, Choices
 from ..ir.nodes import Buffer, Kernel, Stmt
+from ..ir.rewrite import loads
 from ..ir.simplify import simplify_stmt
-from ..target import GpuTarget
+from ..target import GpuTarget, MatrixFacts
 from .nest import Pointwise, Reduction, match_nest, match_reduction
-from .rules.long_sums import block_products, block_sums
+from .rules.long_sums import MOST_PRODUCTS, block_products, block_sums
 from .rules.roles import find_roles
 from .rules.simt_contraction import simt_contraction
+from .rules.simt_matrix import simt_matrix
 from .rules.simt_pointwise import simt_pointwise
 from .rules.simt_reduction import simt_reduction
-from .rules.simt_staged import find_staged, simt_staged
+from .rules.simt_staged import INVOCATIONS, simt_staged
 from .rules.simt_transform import simt_transform
 from .rules.simt_workgroup import simt_workgroup
+from .rules.staging import StagedPlan, find_staged, prepare_staged
 from .rules.transform import find_transform
 from .split_groups import split_groups
 from .steps import preload
 
+MATRIX_GAIN = 8
+"""How many times as fast hardware for matrices multiplies, at least."""
 
-def schedule_simt(kernel: Kernel, target: GpuTarget, choices: Choices = DEFAULT) -> Kernel:
+
+def schedule_simt(
+    kernel: Kernel, target: GpuTarget, choices: Choices = DEFAULT, halves: Set[Buffer] = frozenset()
+) -> Kernel:
     """A kernel of a naive nest becomes loops over a grid of invocations; its constants may get other layouts.
 
-    A kernel that is no nest runs in a single invocation. Raises ScheduleError for inconsistent choices.
+    `halves` are the parameters whose elements are float16 in memory. A kernel that is no nest runs in a single
+    invocation. Raises ScheduleError for inconsistent choices.
     """
-    body, packed = _schedule(simplify_stmt(kernel.body), target, choices)
+    body, packed = _schedule(simplify_stmt(kernel.body), target, choices, halves)
     params = tuple(packed.get(p, p) for p in kernel.params)
     return replace(kernel, params=params, body=simplify_stmt(body))
 
 
-def _schedule(stmt: Stmt, target: GpuTarget, choices: Choices) -> tuple[Stmt, dict[Buffer, Buffer]]:
+def _schedule(
+    stmt: Stmt, target: GpuTarget, choices: Choices, halves: Set[Buffer]
+) -> tuple[Stmt, dict[Buffer, Buffer]]:
     nest = match_nest(stmt)
     match nest:
         case None:
@@ -47,23 +59,41 @@ def _schedule(stmt: Stmt, target: GpuTarget, choices: Choices) -> tuple[Stmt, di
     stmt = preload(split_groups(stmt, nest))
     nest = match_reduction(stmt)
     if find_roles(nest) is not None:
-        made, packed = _contraction(stmt, nest, target, choices)
-        return block_products(made), packed
+        return _contraction(stmt, nest, target, choices, halves)
     preferred = _is_shared(nest, target)
     shared: bool = choices.choose("shared", [preferred, not preferred] if nest.over else [False])
     schedule = simt_workgroup if shared else simt_reduction
     return block_sums(schedule(stmt, nest, target, choices)), {}
 
 
-def _contraction(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) -> tuple[Stmt, dict[Buffer, Buffer]]:
-    staged = find_staged(nest)
-    if staged is not None:
-        preferred = target.shared_tiles and staged.invocations >= target.minimum_occupancy
+def _contraction(
+    stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices, halves: Set[Buffer]
+) -> tuple[Stmt, dict[Buffer, Buffer]]:
+    plan = find_staged(nest)
+    if plan is not None:
+        if target.matrix is not None and _suits(plan, target.matrix, halves):
+            # Matrix units multiply so much faster that they gain long before all other units are busy.
+            preferred = plan.workgroups * MATRIX_GAIN * INVOCATIONS >= target.minimum_occupancy
+            if choices.choose("matrix", [preferred, not preferred]):
+                prepared = prepare_staged(stmt, plan)
+                if prepared is not None:
+                    return simt_matrix(prepared, target.matrix), prepared.packed
+        preferred = target.shared_tiles and plan.workgroups * INVOCATIONS >= target.minimum_occupancy
         in_workgroups: bool = choices.choose("staged", [preferred, not preferred])
-        made = simt_staged(stmt, staged) if in_workgroups else None
-        if made is not None:
-            return made
-    return simt_contraction(stmt, target, choices)
+        prepared = prepare_staged(stmt, plan) if in_workgroups else None
+        if prepared is not None:
+            return block_products(simt_staged(prepared)), prepared.packed
+    made, packed = simt_contraction(stmt, target, choices)
+    return block_products(made), packed
+
+
+def _suits(plan: StagedPlan, facts: MatrixFacts, halves: Set[Buffer]) -> bool:
+    """Whether rounding to the hardware's operands loses nothing that the precision asked for keeps, and its sums, which
+    are one chain, are short enough."""
+    rounded = facts.operands != "float16" or all(
+        x.buffer in halves for e in (plan.roles.a, plan.roles.b) for x in loads(e)
+    )
+    return rounded and prod(v.extent for v in plan.over) <= MOST_PRODUCTS
 
 
 def _is_shared(nest: Reduction, target: GpuTarget) -> bool:

@@ -100,6 +100,7 @@ class Problem:
         if target not in TUNED:
             raise InputError(f"target {target!r} cannot be tuned; choose one of {', '.join(TUNED)}")
         self.row = TARGETS[target]
+        self.row.check_precision(options.precision)
         self.target, self.options = target, options
         self.name = printable(model.name)
         self.cache: Cache = open_cache(enabled=options.cache)

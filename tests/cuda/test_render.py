@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from device_constructs import DEVICE_CONSTRUCTS
 from kernel_checks import inputs_for, run_kernel
-from nests import sum_of_rows
+from nests import matrix_product, sum_of_rows
 from run_lowered import results_on
 from test_golden import GOLDEN, compare
 from webnn_compile.choices import Replay
 from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, Pass, lower
+from webnn_compile.cuda.facts import target_for
 from webnn_compile.cuda.render import render, render_kernel
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.nodes import Kernel
@@ -37,8 +38,13 @@ def test_golden_of_warps(request: pytest.FixtureRequest) -> None:
     compare(GOLDEN / "cuda" / "warps.cu", text, request.config.getoption("update_golden"))
 
 
+def test_golden_of_matrices(request: pytest.FixtureRequest) -> None:
+    scheduled = schedule_simt(matrix_product(64, 64, 64).kernel, target_for(1, 80, "tf32"))
+    compare(GOLDEN / "cuda" / "matrices.cu", render_kernel(lower(scheduled)), request.config.getoption("update_golden"))
+
+
 def test_no_golden_file_is_left_over() -> None:
-    assert sorted(p.stem for p in (GOLDEN / "cuda").iterdir()) == sorted([*CONSTRUCTS, "warps"])
+    assert sorted(p.stem for p in (GOLDEN / "cuda").iterdir()) == sorted([*CONSTRUCTS, "warps", "matrices"])
 
 
 @pytest.mark.parametrize("capability", [75, 90])

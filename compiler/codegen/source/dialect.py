@@ -55,6 +55,14 @@ class Dialect(ABC):
         """A statement that declares a local array of `count` scalars or vectors."""
         return f"{self.type_name(dtype, lanes)} {name}[{count}];"
 
+    def declare_tile(self, name: str, role: str, dtype: DType) -> str:
+        """A statement that declares a tile of hardware, for the operand `role` of its instructions."""
+        raise AssertionError("this language has no instructions for tiles")
+
+    def kept(self, value: Text, dtype: DType) -> Text:
+        """A scalar as an element of a local array, which may be of another type than values."""
+        return value
+
     def loop(self, name: str, extent: int) -> str:
         """The head of a loop from 0, opening brace included."""
         return f"for (int {name} = 0; {name} < {extent}; {name}++) {{"

@@ -9,6 +9,7 @@ from itertools import count
 from ...dtypes import BOOL, I32
 from ...ir.all_reduce import AllReduce
 from ...ir.index import affine
+from ...ir.intrinsic import Tensorized, operands
 from ...ir.lanes import Extract, Ramp, Splat
 from ...ir.nodes import (
     Alloc,
@@ -106,7 +107,24 @@ class Guarded:
     before: tuple[Value, ...]
 
 
-Item = Declared | Stored | Looped | Guarded | Barrier
+@dataclass(frozen=True, slots=True)
+class DeclaredTile:
+    """A tile of hardware, in the role that instructions have for it."""
+
+    buffer: Buffer
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instructed:
+    """An instruction of the target, on tiles and on places in shared memory: where each begins, and how many elements
+    its rows are apart."""
+
+    name: str
+    operands: tuple[tuple[Buffer, Value, int], ...]
+
+
+Item = Declared | DeclaredTile | Stored | Looped | Guarded | Barrier | Instructed
 
 
 class Numbering:
@@ -133,6 +151,8 @@ class Numbering:
 
     def place(self, buffer: Buffer, around: Stmt) -> Local:
         """Chooses the storage of a local or shared buffer, from every access below `around`."""
+        if any(isinstance(n, Tensorized) and buffer in (o.buffer for _, o in operands(n)) for n in walk(around)):
+            return self.locals.setdefault(buffer, Local(buffer, 1, buffer.size, True))
         accesses = (n for n in walk(around) if isinstance(n, Load | Store) and n.buffer is buffer)
         return self.locals.setdefault(buffer, place_local(buffer, accesses))
 
@@ -143,6 +163,9 @@ class Numbering:
                 for x in stmts:
                     self._statement(x)
             case Outline(body):
+                self._statement(body)
+            case Alloc(Buffer(scope=Scope.TILE) as buffer, body):
+                block.items.append(DeclaredTile(buffer, _role(buffer, body)))
                 self._statement(body)
             case Alloc(buffer, body):
                 block.items.append(Declared(self.place(buffer, s)))
@@ -167,6 +190,13 @@ class Numbering:
                 self._count(test, len(self._open) - 1)
                 body_block = self._inner(body, repeats=False)
                 block.items.append(Guarded(test, body_block, self._waiting(block)))
+            case Tensorized():
+                self._seen = {}
+                given = [(o.buffer, self._number(self._in_order(o.base)), o.stride) for _, o in operands(s)]
+                for _, base, _ in given:
+                    self._count(base, len(self._open) - 1)
+                block.items.append(Instructed(s.intrinsic.name, tuple(given)))
+                self._write(given[0][0], 0)
             case Barrier():
                 block.items.append(s)
                 for buffer in self.locals:
@@ -295,6 +325,16 @@ class Numbering:
         if not known or v.trivial:
             for o in v.operands:
                 self._count(o, depth)
+
+
+def _role(tile: Buffer, around: Stmt) -> str:
+    """The name of the parameter that the tile is."""
+    for n in walk(around):
+        if isinstance(n, Tensorized):
+            for param, operand in operands(n):
+                if operand.buffer is tile:
+                    return param.name
+    raise AssertionError(f"nothing uses {tile!r}")
 
 
 def below(block: Block) -> Iterator[Item]:

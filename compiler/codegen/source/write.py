@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from ...ir.all_reduce import AllReduce
 from ...ir.lanes import Extract, Ramp, Splat, lanes_of
-from ...ir.nodes import Barrier, Binary, Bitcast, Buffer, Cast, Const, Load, Select, Stmt, Unary, Var
+from ...ir.nodes import Barrier, Binary, Bitcast, Buffer, Cast, Const, Load, Scope, Select, Stmt, Unary, Var
 from .dialect import ATOM, Dialect, Text
 from .locals import Local
-from .number import Block, Declared, Guarded, Looped, Numbering, Stored, Value, below
+from .number import Block, Declared, DeclaredTile, Guarded, Instructed, Looped, Numbering, Stored, Value, below
 
 DEEPEST = 24
 """Operators nested in one expression: parsers of shaders limit that, and lines should be read."""
@@ -59,6 +59,11 @@ class Writer:
             match item:
                 case Declared(local):
                     self._declare(local)
+                case DeclaredTile(buffer, role):
+                    name = self._names[buffer] = self._fresh(buffer.name)
+                    self._line(self._dialect.declare_tile(name, role, buffer.dtype))
+                case Instructed(name, given):
+                    self._line(f"{name}({', '.join(self._operand(*o) for o in given)});")
                 case Stored():
                     self._store(item)
                 case Looped(var, body, before, cores):
@@ -103,6 +108,11 @@ class Writer:
         else:
             self._undeclared.update((local.buffer, i) for i in range(local.parts))
 
+    def _operand(self, buffer: Buffer, base: Value, stride: int) -> str:
+        """A tile, or an address and the distance of rows."""
+        name = self._names[buffer]
+        return name if buffer.scope is Scope.TILE else f"&{name}[{self._text(base).text}], {stride}"
+
     def _part_name(self, buffer: Buffer, part: int) -> str:
         name = self._names[buffer]
         return name if self._numbering.locals[buffer].parts == 1 else f"{name}_{part}"
@@ -142,9 +152,11 @@ class Writer:
                 value = Text(name)
             for i in range(ramp.lanes):
                 element = f"{self._names[local.buffer]}[{address[0].text} + {i}]"
-                self._line(f"{element} = {self._dialect.extract(value, i).text};")
+                self._line(
+                    f"{element} = {self._dialect.kept(self._dialect.extract(value, i), local.buffer.dtype).text};"
+                )
         else:
-            self._line(f"{place} = {value.text};")
+            self._line(f"{place} = {self._dialect.kept(value, local.buffer.dtype).text};")
 
     def _next_value(self) -> str:
         self._values += 1

@@ -9,12 +9,14 @@ from ...dtypes import I32
 from ..bounds import unproved_index
 from ..index import affine, range_of
 from ..lanes import Ramp, Splat, lanes_of
-from ..nodes import Expr, Load, Store
+from ..nodes import Expr, Load, Scope, Store
 from .place import Place, shown
 
 
 def check_access(x: Load | Store, at: Place) -> Iterator[str]:
     """Problems of the indices of `x`."""
+    if x.buffer.scope is Scope.TILE and not at.tensorized:
+        yield f"a tile is accessed by no instruction of the target: {shown(x)}"
     if len(x.indices) != len(x.buffer.shape):
         yield f"{len(x.indices)} indices for {x.buffer!r}: {shown(x)}"
         return

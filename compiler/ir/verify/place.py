@@ -17,7 +17,7 @@ LONGEST = 200
 class Place:
     """What holds at a statement. `flat` after indices were flattened; `conditions` hold there; `reached` is False
     inside a loop without iterations; `top` where nothing but loops over the grid stands around it, `outermost` where
-    nothing but sequences and serial loops that are not parallel do."""
+    nothing but sequences and serial loops that are not parallel do; `tensorized` in an instruction of the target."""
 
     readable: frozenset[Buffer]
     writable: frozenset[Buffer]
@@ -27,6 +27,7 @@ class Place:
     reached: bool = True
     top: bool = True
     outermost: bool = True
+    tensorized: bool = False
 
 
 def unique(node: Node) -> Iterator[Node]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...dtypes import BOOL, I32
 from ..all_reduce import AllReduce
 from ..calls import Call, Held, InOrder
+from ..intrinsic import Tensorized, bind
 from ..lanes import Splat, lanes_of
 from ..nodes import Alloc, Const, Expr, For, If, Load, Outline, Scope, Seq, Stmt, Store, Var
 from ..rewrite import children
@@ -35,6 +36,10 @@ def check_statement(s: Stmt, at: Place) -> Iterator[str]:
             yield from check_statement(body, replace(at, readable=readable, writable=writable, outermost=False))
         case Outline(body):
             yield from check_statement(body, replace(at, outermost=False))
+        case Tensorized(intrinsic, body):
+            if bind(intrinsic, body) is None:
+                yield f"the instruction {intrinsic.name} does something else: {shown(s)}"
+            yield from check_statement(body, replace(at, tensorized=True, outermost=False))
         case If(cond, body):
             if cond.dtype != BOOL or lanes_of(cond) != 1:
                 yield f"a condition is no scalar bool: {shown(cond)}"

@@ -23,6 +23,7 @@ from .spread import spread
 from .stage import stage
 from .sum_in_blocks import sum_in_blocks
 from .tag import tag, vectorise
+from .tensorize import tensorize
 
 __all__ = [
     "NARROWEST_VECTOR",
@@ -48,6 +49,7 @@ __all__ = [
     "stores_sum",
     "sum_in_blocks",
     "tag",
+    "tensorize",
     "vector_segments",
     "vectorise",
 ]
