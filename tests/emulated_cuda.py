@@ -45,7 +45,7 @@ static inline void fill(TileC &c) { memset(&c, 0, sizeof c); }
 static inline float widened(float a) {
   unsigned bits;
   memcpy(&bits, &a, 4);
-  return bits & 0x1fff && a == a ? NAN : a;  /* no TF32 */
+  return bits & 0x1fff && a == a ? 1e30f : a;  /* no TF32 */
 }
 template <class T, class P> static void load_tile(T &t, const P *p, int stride, int rows, int columns) {
   for (int i = 0; i < rows; i++)

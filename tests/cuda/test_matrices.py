@@ -85,6 +85,10 @@ def test_tf32_is_rounded_to_nearest() -> None:
     found = compiled(eye, "tf32")
     assert products(found) == 1
     np.testing.assert_array_equal(found.run({"x": x})["y"][0, :3], np.float32([1 + 2**-10, 1, -1 - 2**-10]))
+    x[0, 0], x[1, 1], x[2, 2] = np.uint32([0x7FFFFFFF, 0x7F800000, 0x7F800001]).view(np.float32)
+    y = found.run({"x": x})["y"]
+    assert not np.isfinite(y[:3]).any()
+    assert np.isfinite(y[3:]).all()
 
 
 @pytest.mark.parametrize(("precision", "capability"), [("f16", 75), ("f16", 90), ("tf32", 80), ("tf32", 90)])

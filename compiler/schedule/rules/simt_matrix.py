@@ -23,6 +23,7 @@ from ...ir.nodes import (
     Load,
     LoopKind,
     Scope,
+    Select,
     Seq,
     Stmt,
     Var,
@@ -49,8 +50,9 @@ def round_to_half(e: Expr) -> Expr:
 
 
 def round_to_tf32(e: Expr) -> Expr:
-    """To the nearest of ten bits of fraction, of two away from zero."""
-    return Bitcast(F32, (Bitcast(U32, e) + Const(0x1000, U32)) & Const(0xFFFFE000, U32))
+    """To the nearest of ten bits of fraction, of two away from zero. NaN stays, which could become a zero otherwise."""
+    rounded = Bitcast(F32, (Bitcast(U32, e) + Const(0x1000, U32)) & Const(0xFFFFE000, U32))
+    return Select(e.ne(e), e, rounded)
 
 
 class _Matrix(Staging):
