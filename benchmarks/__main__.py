@@ -238,10 +238,10 @@ def bundles_command(
 @main.command("targets")
 @click.argument("models", nargs=-1)
 @click.option("--targets", type=NamesOption(), default=TARGETS_HERE, help="The first is what others are compared with.")
-@click.option("--threads", default=1, show_default=True, help="Of native and c.")
+@click.option("--threads", default=1, show_default=True, help="Of native, library and c.")
 @click.option("--rounds", default=30, show_default=True, help="Runs of each target, in turns.")
 def targets_command(models: tuple[str, ...], targets: tuple[str, ...], threads: int, rounds: int) -> None:
-    """The targets that run in this process, and tinygrad where it is installed, on MODELS."""
+    """The targets of this machine, tinygrad where it is installed, and browsers (firefox:webgl), on MODELS."""
     for name in models or DEFAULT_CASES:
         case = find_case(name, {})
         write_case(case)

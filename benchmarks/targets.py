@@ -1,17 +1,22 @@
-"""The targets that run in this process beside each other: one model, runs in turns."""
+"""The targets that this machine runs beside each other: one model, runs in turns."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import webnn_compile
+from webnn_compile.build.build import build
+from webnn_compile.build.options import Options
+from webnn_compile.cli.remote_device import browser_device
 from webnn_compile.errors import InputError
 
 from .cases import Case
@@ -20,8 +25,15 @@ from .tables import Grid
 Array = np.ndarray[Any, np.dtype[Any]]
 Run = Callable[[Mapping[str, Array]], Sequence[Array]]
 
-DEFAULT = ("native", "c:gcc", "c:clang", "opencl", "webgl", "cuda", "tinygrad")
-"""Targets; "c" with the compiler to use. tinygrad runs on the OpenCL device that is ours, too."""
+DEFAULT = ("native", "library", "c:gcc", "c:clang", "opencl", "webgl", "cuda", "tinygrad")
+"""Targets; "c" with the compiler to use, "library" is what `webnn-compile --targets native` writes. tinygrad runs on
+the OpenCL device that is ours, too."""
+BROWSERS = ("chromium", "firefox")
+"""With a backend of theirs, as in firefox:webgl; inputs and outputs pass through a WebSocket."""
+PAUSE = 0.03
+"""Seconds between runs: threads that wait for the next loop of the one before have then gone to sleep."""
+DEADLINE = 600.0
+"""Seconds that a browser has to load a model, and for a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +48,19 @@ class Timed:
 
 
 def measure_targets(case: Case, names: Sequence[str], threads: int, rounds: int) -> list[Timed]:
-    """Every target once in each round, in this process. Winograd's algorithm is used where ours is the target."""
+    """Every target once in each round. Winograd's algorithm is used where ours is the target."""
+    with contextlib.ExitStack() as opened:
+        return _measure(case, names, threads, rounds, opened)
+
+
+def _measure(case: Case, names: Sequence[str], threads: int, rounds: int, opened: contextlib.ExitStack) -> list[Timed]:
     inputs, expected = case.inputs(), list(case.outputs().values())
     runs: dict[str, Run] = {}
     missing: dict[str, str] = {}
     errors: dict[str, float] = {}
     for name in names:
         try:
-            run = _tinygrad(case) if name == "tinygrad" else _ours(case, name, threads)
+            run = _prepare(case, name, threads, opened)
             results = [run(inputs) for _ in range(3)][-1]
         except (InputError, ImportError, AttributeError, RuntimeError) as error:
             missing[name] = str(error).splitlines()[0].partition("; ")[0]
@@ -55,6 +72,7 @@ def measure_targets(case: Case, names: Sequence[str], threads: int, rounds: int)
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
+            time.sleep(PAUSE)
             start = time.perf_counter()
             run(inputs)
             times[name].append((time.perf_counter() - start) * 1e3)
@@ -77,6 +95,31 @@ def target_grid(case: str, threads: int, found: Sequence[Timed]) -> Grid:
         rows.append((t.name, *times, f"{ratio:.2f}", f"{t.error:.0e}"))
     title = f"{case}, {threads} thread{'s' if threads > 1 else ''}, {len(base)} rounds"
     return Grid(title, ("target", "median ms", "min ms", f"ratio to {found[0].name}", "error"), tuple(rows), 1)
+
+
+def _prepare(case: Case, name: str, threads: int, opened: contextlib.ExitStack) -> Run:
+    if name == "tinygrad":
+        return _tinygrad(case)
+    if name == "library":
+        return _library(case, threads)
+    if name.partition(":")[0] in BROWSERS:
+        return _browser(case, name, opened)
+    return _ours(case, name, threads)
+
+
+def _library(case: Case, threads: int) -> Run:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "lib"
+        build(case.model, out, Options(shapes=case.shapes, targets=("native",)), lambda _: None, lambda _: None)
+        model = webnn_compile.load(out, threads=threads)
+    return lambda inputs: list(model.run(inputs).values())
+
+
+def _browser(case: Case, name: str, opened: contextlib.ExitStack) -> Run:
+    browser, _, backend = name.partition(":")
+    device = opened.enter_context(browser_device(browser, backend, {}))
+    model = device.load(webnn_compile.build_bundle(case.model, backend, case.shapes), deadline=DEADLINE)
+    return lambda inputs: list(model.run(inputs, deadline=DEADLINE).values())
 
 
 def _ours(case: Case, name: str, threads: int) -> Run:

@@ -18,11 +18,24 @@ def test_targets_are_measured_or_say_what_is_missing(tmp_path: Path, monkeypatch
     monkeypatch.setattr(cases, "WORK", tmp_path)
     case = cases.find_case(str(DIGITS), {})
     cases.write_case(case)
-    found = measure_targets(case, ("native", "opencl", "c:no-such-compiler"), 1, 2)
-    assert [len(t.times) for t in found] == [2, 2, 0]
-    assert all(0 < t.error < 1e-4 for t in found[:2])
+    names = ("native", "opencl", "c:no-such-compiler", "library", "netscape:webgl")
+    found = measure_targets(case, names, 1, 2)
+    assert [len(t.times) for t in found] == [2, 2, 0, 2, 0]
+    assert all(0 < t.error < 1e-4 for t in found if t.times)
     assert found[2].missing == "CC=no-such-compiler: there is no program no-such-compiler"
     grid = target_grid("digits", 1, found)
     assert grid.title == "digits, 1 thread, 2 rounds"
     assert grid.rows[0][3] == "1.00"
     assert grid.rows[2] == ("c:no-such-compiler", "", "", "", found[2].missing)
+    assert found[4].missing.startswith("target 'netscape' is not known")
+
+
+def test_a_browser_is_one_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("playwright")
+    monkeypatch.setattr(cases, "WORK", tmp_path)
+    case = cases.find_case(str(DIGITS), {})
+    cases.write_case(case)
+    (found,) = measure_targets(case, ("chromium:wasm",), 1, 2)
+    assert found.missing == ""
+    assert len(found.times) == 2
+    assert 0 < found.error < 1e-4
