@@ -69,6 +69,7 @@ class GpuTarget:
     hardware idles: tiles shrink before that is undercut. `long_reduction`: elements from which on a result that is one
     of few is worth a workgroup; from `longest_shared` on another launch takes less time than its invocations, and from
     `longest_alone` on than one that works alone.
+    `subgroups`: there are operations of the invocations that run in lockstep; where the device is known.
     `matrix`: hardware for products that kernels may use, None for none.
     `shared_tiles`: operands of large products are staged in shared memory (`rules/simt_staged` says when that pays)."""
 
@@ -83,6 +84,7 @@ class GpuTarget:
     longest_shared: int = 65536
     longest_alone: int = 2048
     shared_tiles: bool = False
+    subgroups: bool = False
     matrix: MatrixFacts | None = None
 
 

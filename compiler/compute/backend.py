@@ -67,7 +67,8 @@ def stages_of(language: str) -> tuple[str, ...]:
 class ComputeBackend(ABC):
     """Values are in buffers, in linear order; halos rely on zero-initialised memory. Where results are fewer than the
     minimum occupancy, a workgroup computes a reduction together, and long ones are made in stages. `language` is that
-    of the source, and the name of the last stage; `subgroups`: kernels have a variant that uses these."""
+    of the source, and the name of the last stage; `subgroups`: kernels have a variant that uses these, of which
+    `collectives` are the operations."""
 
     target: GpuTarget
     name: str
@@ -75,6 +76,7 @@ class ComputeBackend(ABC):
     costs: GpuCosts
     language: str
     subgroups: bool = False
+    collectives: frozenset[str] = frozenset(("+", "*", "max", "min"))
     observe: Observer = field(default=ignore, repr=False, compare=False)
 
     @abstractmethod
@@ -107,7 +109,8 @@ class ComputeBackend(ABC):
         check_limits(lowered, self.target)
         source = self._source(lowered)
         with_subgroups = None
-        if self.subgroups and any(isinstance(n, AllReduce) for n in walk(scheduled.body)):
+        together = {n.op for n in walk(scheduled.body) if isinstance(n, AllReduce)}
+        if self.subgroups and together and together <= self.collectives:
             by_subgroups = self._lower(vectors, SUBGROUP_PASSES)
             if _barriers(by_subgroups) < _barriers(lowered):
                 with_subgroups = self._source(by_subgroups)

@@ -37,7 +37,7 @@ class CudaC(CLike):
     def barrier(self) -> str:
         return "__syncthreads();"
 
-    def all_reduce(self, op: str, a: Text, among: Among) -> Text:
+    def all_reduce(self, op: str, a: Text, among: Among, dtype: DType, lanes: int) -> Text:
         assert among is not Among.WORKGROUP
         if among is Among.EXCLUSIVE_SCAN:
             return Text(f"reduce_before({a.text}, {COLLECTIVES[op]}(), {NEUTRAL[op]})")

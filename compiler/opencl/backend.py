@@ -9,6 +9,7 @@ from ..costs import WEBGPU_COSTS, GpuCosts
 from ..ir.nodes import Kernel
 from ..system.run_passes import Observer
 from ..target import GpuTarget
+from .dialect import COLLECTIVES
 from .render import render
 
 STAGES = stages_of("opencl")
@@ -21,6 +22,7 @@ class OpenCl(ComputeBackend):
     name: str = "opencl"
     costs: GpuCosts = WEBGPU_COSTS
     language: str = "opencl"
+    collectives: frozenset[str] = frozenset(COLLECTIVES)
 
     def render(self, lowered: Kernel) -> str:
         return render(lowered)
@@ -28,4 +30,4 @@ class OpenCl(ComputeBackend):
 
 def backend_for(target: GpuTarget, observe: Observer) -> OpenCl:
     """The backend for a device of these facts."""
-    return OpenCl(target=target, layouts=layouts_of(target), observe=observe)
+    return OpenCl(target=target, layouts=layouts_of(target), subgroups=target.subgroups, observe=observe)

@@ -16,6 +16,7 @@ from ..dtypes import DType
 from ..errors import InputError, InternalError
 from ..program.device_program import DeviceKernel, Storage
 from ..program.dlpack import OPENCL, Borrowed, DeviceArray
+from .render import SUBGROUPS
 
 Array = np.ndarray
 
@@ -23,8 +24,6 @@ VARIABLE = "WEBNN_OPENCL_DEVICE"
 """The environment variable that names the device, by part of its name."""
 ALIGNMENT = 16
 """Of sizes, in bytes: vectors of four may be read to the end."""
-# Without fast maths: NaN and infinities are kept. Products and sums may be fused, as everywhere.
-BUILD = ["-cl-std=CL1.2"]
 
 
 def devices() -> list[Any]:
@@ -82,10 +81,16 @@ class OpenClDevice:
         self._context = _context(self._device)
         self._queue = cl.CommandQueue(self._context)
         self._kernels = kernels
-        self._programs = [cl.Program(self._context, k.source).build(BUILD, cache_dir=False) for k in kernels]  # type: ignore[arg-type]
+        self._programs = [self._build(k.with_subgroups or k.source) for k in kernels]
         self._launches: dict[tuple[int, tuple[int, ...]], tuple[Any, tuple[int, ...], tuple[int, ...]]] = {}
         self._storages: Sequence[Storage] = ()
         self._buffers: list[Any] = []
+
+    def _build(self, source: str) -> Any:
+        """Without fast maths: NaN and infinities are kept. Products and sums may be fused, as everywhere."""
+        newest = "CL3.0" if "3." in self._device.opencl_c_version else "CL2.0"
+        options = [f"-cl-std={newest if source.startswith(SUBGROUPS) else 'CL1.2'}"]
+        return cl.Program(self._context, source).build(options, cache_dir=False)  # type: ignore[arg-type]
 
     @_reported()
     def allocate(self, storages: Sequence[Storage]) -> None:

@@ -10,11 +10,29 @@ from __future__ import annotations
 
 from ..codegen.source import LOWEST, PRODUCT, CLike, Text
 from ..dtypes import BOOL, F16, F32, I32, U32, DType
+from ..ir.all_reduce import Among
 from ..ir.lanes import Ramp
 from ..ir.nodes import Load, Store
 
 SCALARS = {F32: "float", F16: "float", I32: "int", U32: "uint", BOOL: "int"}
 _UNARY = {"round": "rint"}
+
+COLLECTIVES = {"+": "add", "max": "max", "min": "min"}
+"""Of subgroups (the extension cl_khr_subgroups), by the operation of the IR."""
+_AMONG = {Among.SUBGROUP: "reduce", Among.EXCLUSIVE_SCAN: "scan_exclusive"}
+
+
+def collective(op: str, among: Among, type_name: str, lanes: int) -> str:
+    """The name of a function of a subgroup: a built-in one for scalars, else one that `vector_collective` defines."""
+    name = f"{_AMONG[among]}_{COLLECTIVES[op]}"
+    return f"sub_group_{name}" if lanes == 1 else f"{name}_{type_name}"
+
+
+def vector_collective(op: str, among: Among, dtype: DType, lanes: int) -> str:
+    """A function that does it for each lane."""
+    vector, scalar = f"{SCALARS[dtype]}{lanes}", collective(op, among, SCALARS[dtype], 1)
+    parts = ", ".join(f"{scalar}(a.{lane})" for lane in "xyzw"[:lanes])
+    return f"{vector} {collective(op, among, vector, lanes)}({vector} a) {{ return ({vector})({parts}); }}"
 
 
 class OpenClC(CLike):
@@ -28,6 +46,9 @@ class OpenClC(CLike):
 
     def barrier(self) -> str:
         return "barrier(CLK_LOCAL_MEM_FENCE);"
+
+    def all_reduce(self, op: str, a: Text, among: Among, dtype: DType, lanes: int) -> Text:
+        return Text(f"{collective(op, among, self.type_name(dtype, lanes), lanes)}({a.text})")
 
     def unary(self, op: str, a: Text, dtype: DType, lanes: int) -> Text:
         if op == "abs" and dtype.is_float:

@@ -29,4 +29,5 @@ def target_of(device: Any) -> GpuTarget:
         binding_bytes=min(device.max_mem_alloc_size, 2**31 - 1),
         workgroups=2**31 - 1,
         minimum_occupancy=occupancy,
+        subgroups="cl_khr_subgroups" in device.extensions.split(),
     )

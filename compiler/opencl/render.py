@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from ..compute.whole_vectors import whole_vectors
 from ..compute.write_kernel import name_parameters, outputs_of, write_kernel
+from ..ir.all_reduce import AllReduce
+from ..ir.lanes import lanes_of
 from ..ir.nodes import Kernel
-from .dialect import OpenClC
+from ..ir.rewrite import walk
+from .dialect import OpenClC, vector_collective
+
+SUBGROUPS = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable"
+"""The first line of a kernel that needs them, and a newer OpenCL C than others."""
 
 
 def render(kernel: Kernel) -> str:
+    """The kernel, after the functions that it needs."""
+    together = [n for n in walk(kernel.body) if isinstance(n, AllReduce)]
+    vectors = {vector_collective(n.op, n.among, n.dtype, lanes_of(n)) for n in together if lanes_of(n) > 1}
+    return "\n".join([*([SUBGROUPS] if together else []), *sorted(vectors), render_kernel(kernel)])
+
+
+def render_kernel(kernel: Kernel) -> str:
     """Arguments are the parameters in order, as vectors of four if all accesses are such."""
     names, vectors = name_parameters(kernel), whole_vectors(kernel)
     dialect = OpenClC(names, vectors)

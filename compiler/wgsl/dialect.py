@@ -49,7 +49,7 @@ class Wgsl(Dialect):
     def barrier(self) -> str:
         return "workgroupBarrier();"
 
-    def all_reduce(self, op: str, a: Text, among: Among) -> Text:
+    def all_reduce(self, op: str, a: Text, among: Among, dtype: DType, lanes: int) -> Text:
         assert among is not Among.WORKGROUP
         return Text(f"subgroup{'Exclusive' if among is Among.EXCLUSIVE_SCAN else ''}{COLLECTIVES[op]}({a.text})")
 

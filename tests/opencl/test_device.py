@@ -21,6 +21,7 @@ FACTS = {
     "max_work_group_size": 1024,
     "max_work_item_sizes": [1024, 1024, 64],
     "max_mem_alloc_size": 2**33,
+    "extensions": "cl_khr_byte_addressable_store cl_khr_fp16",
 }
 
 
@@ -32,6 +33,8 @@ def test_facts_decide_the_target() -> None:
     limited = target_of(SimpleNamespace(**{**FACTS, **small}))
     assert (limited.storage_buffers, limited.workgroup_bytes, limited.invocations) == (32, 16384, 64)
     assert limited.binding_bytes == 2**28
+    assert not gpu.subgroups
+    assert target_of(SimpleNamespace(**{**FACTS, "extensions": "cl_khr_fp64 cl_khr_subgroups"})).subgroups
     assert target_of(SimpleNamespace(**{**FACTS, "type": CPU})).minimum_occupancy < gpu.minimum_occupancy
 
 

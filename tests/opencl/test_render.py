@@ -5,14 +5,21 @@ After a change that is meant: pytest --update-golden, then read the difference l
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 from device_constructs import DEVICE_CONSTRUCTS
 from kernel_checks import inputs_for, run_kernel
+from nests import sum_of_columns
 from run_lowered import results_on
 from test_golden import GOLDEN, compare
-from webnn_compile.compute.lower import lower
-from webnn_compile.opencl.render import render
+from webnn_compile.compute.lower import SUBGROUP_PASSES, lower
+from webnn_compile.opencl.render import SUBGROUPS, render
+from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.target import GpuTarget
 
 CONSTRUCTS = list(DEVICE_CONSTRUCTS)
 
@@ -23,8 +30,34 @@ def test_golden(construct: str, request: pytest.FixtureRequest) -> None:
     compare(GOLDEN / "opencl" / f"{construct}.cl", text, request.config.getoption("update_golden"))
 
 
+def with_subgroups() -> str:
+    return render(lower(DEVICE_CONSTRUCTS["workgroup_tree"](), SUBGROUP_PASSES))
+
+
+def test_golden_of_subgroups(request: pytest.FixtureRequest) -> None:
+    compare(GOLDEN / "opencl" / "subgroups.cl", with_subgroups(), request.config.getoption("update_golden"))
+
+
 def test_no_golden_file_is_left_over() -> None:
-    assert sorted(p.stem for p in (GOLDEN / "opencl").iterdir()) == sorted(CONSTRUCTS)
+    assert sorted(p.stem for p in (GOLDEN / "opencl").iterdir()) == sorted([*CONSTRUCTS, "subgroups"])
+
+
+@pytest.mark.parametrize("standard", ["CL2.0", "CL3.0"])
+def test_clang_takes_what_no_driver_here_does(standard: str, tmp_path: Path) -> None:
+    """Operations of subgroups, of scalars and of vectors."""
+    clang = shutil.which("clang")
+    if clang is None:
+        pytest.skip("clang is not installed")
+    vectors = schedule_simt(sum_of_columns(600, 8).kernel, GpuTarget("gpu", minimum_occupancy=10**6))
+    sources = [with_subgroups(), render(lower(vectors, SUBGROUP_PASSES))]
+    assert "reduce_add_float4(float4 a)" in sources[1]
+    for source in sources:
+        assert source.startswith(SUBGROUPS)
+        (tmp_path / "kernel.cl").write_text(source)
+        features = ["-Xclang", "-cl-ext=+cl_khr_subgroups,+__opencl_c_subgroups", "-Xclang", "-finclude-default-header"]
+        command = [clang, "-x", "cl", f"-cl-std={standard}", *features, "-Werror", "-fsyntax-only", "kernel.cl"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS)

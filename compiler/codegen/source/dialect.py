@@ -99,7 +99,7 @@ class Dialect(ABC):
         """A statement at which a workgroup waits for all its invocations, with what they stored in shared memory."""
         raise AssertionError("this language has no barriers")
 
-    def all_reduce(self, op: str, a: Text, among: Among) -> Text:
+    def all_reduce(self, op: str, a: Text, among: Among, dtype: DType, lanes: int) -> Text:
         """What the invocations of a subgroup compute together: + * max min, or + * of those before."""
         raise AssertionError("this language has no subgroups")
 

@@ -208,8 +208,8 @@ class Writer:
                 return d.cast(to, texts[0], a.dtype, lanes)
             case Bitcast(to, a):
                 return d.bitcast(to, texts[0], a.dtype, lanes)
-            case AllReduce(op, _, among):
-                return d.all_reduce(op, texts[0], among)
+            case AllReduce(op, a, among):
+                return d.all_reduce(op, texts[0], among, a.dtype, lanes)
             case Splat(a, n):
                 return d.splat(texts[0], a.dtype, n)
             case Extract(_, lane):
