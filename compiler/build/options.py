@@ -51,8 +51,9 @@ class Options:
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
     be importable without side effects. `compile_memory` is in bytes, None a share of this machine's. `records` are
     files of webnn-tune, whose choices kernels and layers take: `for_device` names the device that counts, None all.
-    `cpu`, of CPUS, is what C source or a library is for; None leaves it to the target. `variants` of the wasm module: a
-    bundle has both, a device that is known needs one.
+    `cpu`, of CPUS, is what C source or a library is for; None leaves it to the target; with
+    `embed_weights` C source has them as constants, too. `variants` of the wasm module: a bundle has both, a device that
+    is known needs one.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -76,6 +77,7 @@ class Options:
     records: tuple[Path, ...] = ()
     for_device: str | None = None
     cpu: str | None = None
+    embed_weights: bool = False
 
     def check(self) -> None:
         """Raises InputError for options that cannot work, before any work is done."""
@@ -86,6 +88,8 @@ class Options:
             self._check_alone(self.alone.name)
             return
         alone = " or ".join(t.name for t in TARGETS.values() if t.writer)
+        if self.embed_weights:
+            raise InputError(f"--embed-weights is for --targets {self._embedding()}")
         if self.cpu is not None:
             raise InputError(f"--cpu {self.cpu} is for --targets {alone}: a bundle runs on any processor")
         unknown = [t for t in self.targets if t not in bundled]
@@ -118,8 +122,14 @@ class Options:
         row = TARGETS.get(self.targets[0]) if len(self.targets) == 1 else None
         return row if isinstance(row, CpuTarget) and row.writer else None
 
+    def _embedding(self) -> str:
+        """The targets whose files can have weights as constants."""
+        return " or ".join(t.name for t in TARGETS.values() if t.writer and t.writer().embeds)
+
     def _check_alone(self, target: str) -> None:
         """Of a target that is built alone."""
+        if self.embed_weights and target not in self._embedding().split(" or "):
+            raise InputError(f"--embed-weights is for --targets {self._embedding()}")
         for option, given in (
             ("--verify", self.verify),
             ("--dump", self.dump is not None),

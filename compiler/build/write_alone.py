@@ -9,11 +9,10 @@ from pathlib import Path
 
 from ..bundle import BundleFile, FolderKind, write_folder
 from ..c.lower import PASSES
-from ..c.render import COMPILED, identifier, render
+from ..c.render import COMPILED, identifier, render, render_weights
 from ..library.render import Library, render_library
 from ..pipeline.compile_for import KernelPass, compile_for
 from ..program.program import Program
-from ..system.cache import Cache
 from ..target import PROCESSORS, Target
 from .cpu_target import CpuTarget
 from .optimise_model import import_graph, optimise_model
@@ -24,13 +23,15 @@ from .work import Work
 @dataclass(frozen=True, slots=True)
 class Writer:
     """`files` makes a folder of that `kind` of a program, for an entry of `--cpu`, by default `cpu`; `passes` lower its
-    kernels, None for those of LLVM. `manual` is the suffix of the file that says how the others are used."""
+    kernels, None for those of LLVM. `manual` is the suffix of the file that says how the others are used. `embeds`:
+    with `--embed-weights` these are constants of one of the files."""
 
     kind: FolderKind
-    files: Callable[[Program, str, Cache], list[BundleFile]]
+    files: Callable[[Program, str, Work], list[BundleFile]]
     cpu: str
     manual: str
     passes: tuple[KernelPass, ...] | None = None
+    embeds: bool = False
 
 
 def processor(name: str) -> Target:
@@ -64,7 +65,7 @@ def write_alone(row: CpuTarget, writer: Writer, model: Path, out: Path, work: Wo
             passes=writer.passes,
         )
     with work.timed("generate code"):
-        files = writer.files(replace(program, name=work.name), cpu, work.cache)
+        files = writer.files(replace(program, name=work.name), cpu, work)
     if options.records:
         report.recorded = {t: r for t, r in work.recorded.items() if t == tuned_as}
         report.unused = sorted({r.target for r in work.records.records} - {tuned_as})
@@ -76,8 +77,9 @@ def write_alone(row: CpuTarget, writer: Writer, model: Path, out: Path, work: Wo
         report.files = write_folder(files, out, writer.kind, force=options.force)
 
 
-def _c_files(program: Program, _: str, __: Cache) -> list[BundleFile]:
-    source = render(program)
+def _c_files(program: Program, _: str, work: Work) -> list[BundleFile]:
+    embedded = work.options.embed_weights
+    source = render(program, embedded=embedded)
     ports = [f"inputs[{i}]" for i in range(len(program.inputs))] + [
         f"outputs[{i}]" for i in range(len(program.outputs))
     ]
@@ -93,15 +95,20 @@ def _c_files(program: Program, _: str, __: Cache) -> list[BundleFile]:
         BundleFile(f"{source.name}.c", source.code.encode(), "source"),
         BundleFile(f"{source.name}.h", source.header.encode(), "source"),
         BundleFile(f"{source.name}_library.c", library.source.encode(), "source"),
+        *(
+            [BundleFile(f"{source.name}_weights.c", render_weights(source.name, program).encode(), "source")]
+            if embedded
+            else []
+        ),
         *_common(program, source.name, library),
     ]
 
 
-def _library_files(program: Program, cpu: str, cache: Cache) -> list[BundleFile]:
+def _library_files(program: Program, cpu: str, work: Work) -> list[BundleFile]:
     from ..native.library import make_library
 
     name = identifier(program.name)
-    made = make_library(program, name, cpu, cache)
+    made = make_library(program, name, cpu, work.cache)
     return [BundleFile(f"lib{name}.so", made.data, "library"), *_common(program, name, made.texts)]
 
 
@@ -117,15 +124,18 @@ _LIBRARY_HEADER = "_library.h"
 _COMMON = (_LIBRARY_HEADER, ".hpp", ".weights")
 
 
-def _kind(what: str, own: tuple[str, ...], name_of: Callable[[Path], str | None]) -> FolderKind:
-    """`name_of` is the name of the model of which there is such a file, `own` are the patterns of its files."""
+def _kind(
+    what: str, own: tuple[str, ...], name_of: Callable[[Path], str | None], others: tuple[str, ...] = ()
+) -> FolderKind:
+    """`name_of` is the name of the model of which there is such a file, `own` are the patterns of its files, `others`
+    of those that may be there."""
 
     def names(folder: Path) -> list[str]:
         found = {name for p in folder.iterdir() if p.is_file() and (name := name_of(p))}
         return [name for name in found if all((folder / p.format(name)).is_file() for p in own)]
 
     def foreign(folder: Path) -> list[str]:
-        ours = {p.format(name) for name in names(folder) for p in own}
+        ours = {p.format(name) for name in names(folder) for p in (*own, *others)}
         return sorted(p.name for p in folder.iterdir() if p.name not in ours or not p.is_file())
 
     return FolderKind(what, lambda folder: bool(names(folder)), foreign)
@@ -152,11 +162,12 @@ def _library_name(file: Path) -> str | None:
 _SHARED = tuple(f"{{}}{suffix}" for suffix in _COMMON)
 
 C_SOURCE = Writer(
-    _kind("C source of a model", ("{}.c", "{}.h", "{}_library.c", *_SHARED), _source_name),
+    _kind("C source of a model", ("{}.c", "{}.h", "{}_library.c", *_SHARED), _source_name, ("{}_weights.c",)),
     _c_files,
     cpu="generic",
     manual=".h",
     passes=PASSES,
+    embeds=True,
 )
 LIBRARY = Writer(
     _kind("library of a model", ("lib{}.so", *_SHARED), _library_name),

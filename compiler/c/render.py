@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..codegen.source import Writer
 from ..ir.nodes import Kernel, Store
 from ..ir.rewrite import walk
@@ -16,6 +18,9 @@ from .prelude import SCALARS, Prelude
 
 COMPILED = ", compiled by webnn-compile."
 """In the first line of a header."""
+
+WORDS = 12
+"""In a line of weights."""
 
 ALIGNMENT = 64
 """Of the memory that callers pass, in bytes, for the best speed; elements need no more than their own."""
@@ -45,8 +50,9 @@ def identifier(name: str) -> str:
 
 
 @deep_recursion()
-def render(program: Program) -> CSource:
-    """The program's kernels as functions, and NAME_prepare and NAME_run around them."""
+def render(program: Program, *, embedded: bool = False) -> CSource:
+    """The program's kernels as functions, and NAME_prepare and NAME_run around them. `embedded`: `render_weights` makes
+    another file, which the header knows."""
     prefix, prelude = identifier(program.name), Prelude()
     names = [f"k{i}_{identifier(k.name)}" for i, k in enumerate(program.kernels)]
     kernels = [render_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]
@@ -57,7 +63,16 @@ def render(program: Program) -> CSource:
         _function(_signature(prefix, program), ["weights", "prepared", "arena"], run),
     ]
     code = "\n".join([f'#include "{prefix}.h"', prelude.text(), *kernels, *functions])
-    return CSource(prefix, code, _header(prefix, program))
+    return CSource(prefix, code, _header(prefix, program, embedded=embedded))
+
+
+def render_weights(prefix: str, program: Program) -> str:
+    """The weights as constants, in words of a little-endian machine."""
+    words = np.frombuffer(program.weights, "<u4")
+    lines = (",".join(f"0x{w:x}" for w in words[i : i + WORDS]) for i in range(0, len(words), WORDS))
+    aligned = f"#ifdef __GNUC__\n__attribute__((aligned({ALIGNMENT})))\n#endif"
+    body = ",\n".join(lines) or "0"
+    return f'#include "{prefix}.h"\n{aligned}\nconst uint32_t {prefix}_weights[] = {{\n{body}}};\n'
 
 
 def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
@@ -119,7 +134,7 @@ def _signature(prefix: str, program: Program) -> str:
     return f"void {prefix}_run({', '.join(params)})"
 
 
-def _header(prefix: str, program: Program) -> str:
+def _header(prefix: str, program: Program, *, embedded: bool) -> str:
     upper = prefix.upper()
     sizes = {"WEIGHTS": len(program.weights), "PREPARED": program.prepared, "ARENA": program.arena}
     tensors = [("in", i, t) for i, t in enumerate(program.inputs)]
@@ -142,6 +157,7 @@ def _header(prefix: str, program: Program) -> str:
             "#ifdef __cplusplus",
             'extern "C" {',
             "#endif",
+            *([f"extern const uint32_t {prefix}_weights[]; /* of {prefix}_weights.c */"] if embedded else []),
             f"void {prefix}_prepare(const void *weights, void *prepared);",
             "/* " + "\n   ".join(_tensor(kind, i, t) for kind, i, t in tensors) + " */",
             f"{_signature(prefix, program)};",

@@ -110,6 +110,11 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     help="With --targets native (host by default) or c (generic): the processor that it is for. C source runs on all.",
 )
 @click.option(
+    "--embed-weights",
+    is_flag=True,
+    help="With --targets c: the weights as constants of a source file, too, for programs without files.",
+)
+@click.option(
     "--verify", is_flag=True, help="Compare with onnxruntime on random inputs before writing (extra [verify])."
 )
 @click.option(
@@ -175,6 +180,7 @@ def main(
     precision: str,
     gpu_tiles: str,
     cpu: str | None,
+    embed_weights: bool,
     verify: bool,
     dump: str | None,
     report: Path | None,
@@ -212,6 +218,7 @@ def main(
             precision=precision,
             gpu_tiles=gpu_tiles,
             cpu=cpu,
+            embed_weights=embed_weights,
             verify=verify,
             dump=_stage(dump) if dump != LIST else None,
             linker=wasm_linker,

@@ -18,6 +18,7 @@ typedef struct {
   loop_body *body;
   void *arguments;
   int64_t extent, chunks;
+  uint32_t loops; /* that the caller has begun */
   uint64_t ticket; /* above 32 bits the number of the loop, below the chunks that are left of it */
   int64_t finished;
 } team;
@@ -84,7 +85,7 @@ __attribute__((visibility("hidden"))) void parallel_for(loop_body *body, void *a
   t->extent = extent;
   t->chunks = extent < most ? extent : most;
   t->finished = 0;
-  __atomic_store_n(&t->ticket, ((t->ticket >> 32) + 1) << 32 | (uint64_t)t->chunks, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&t->ticket, (uint64_t)++t->loops << 32 | (uint64_t)t->chunks, __ATOMIC_SEQ_CST);
   team_wake(t);
   team_work(t);
   for (int i = 0; __atomic_load_n(&t->finished, __ATOMIC_ACQUIRE) < t->chunks; i++)

@@ -93,6 +93,8 @@ def test_names_in_comments_end_none(tmp_path: Path) -> None:
         (("--targets", "c", "--precision", "f16"), "--precision f16 is for bundles: leave it out with --targets c"),
         (("--targets", "c", "--wasm-linker", "emcc"), "--wasm-linker emcc is for bundles: leave it out"),
         (("--targets", "c", "--gpu-tiles", "shared"), "--gpu-tiles shared is for bundles: leave it out"),
+        (("--embed-weights",), "--embed-weights is for --targets c"),
+        (("--targets", "native", "--embed-weights"), "--embed-weights is for --targets c"),
         (("--targets", "c", "--cpu", "z80"), "--cpu z80: choose one of generic, x86-64-v3, x86-64-v4, aarch64, host"),
         (("--targets", "native,c"), "--targets native,c: choose from webgpu, webgl, wasm, or native or c alone"),
         (("--targets", "native", "--coop-coep"), "--coop-coep is for bundles: leave it out with --targets native"),
@@ -146,6 +148,24 @@ def test_the_program_of_the_readme(digits: Path, tmp_path: Path) -> None:
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
     check_program(tmp_path, command, [])
+
+
+def test_weights_as_constants(digits: Path, tmp_path: Path) -> None:
+    """The program of the README with them in place of the file, as a microcontroller has it."""
+    command = program_of_the_readme(digits, tmp_path)
+    out = tmp_path / "embedded"
+    assert run(EXAMPLE, "--out", out, "--targets", "c", "--embed-weights").exit_code == 0
+    assert run(EXAMPLE, "--out", out, "--targets", "c", "--embed-weights", "--force").exit_code == 0
+    shutil.copytree(out, tmp_path, dirs_exist_ok=True)
+    main = (tmp_path / "main.c").read_text()
+    main, files = re.subn(r"  FILE .*\n.*return 1;\n", "  (void)weights;\n", main)
+    main, uses = re.subn(r"(prepare|run)\(weights", r"\1(resnet18_digits_weights", main)
+    (tmp_path / "main.c").write_text(main)
+    assert (files, uses) == (1, 2)
+    (tmp_path / "resnet18_digits.weights").unlink()
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    check_program(tmp_path, [*command, "resnet18_digits_weights.c", "-O0"], [])
 
 
 def test_arm(digits: Path, tmp_path: Path) -> None:
