@@ -155,14 +155,10 @@ class EmulatedDriver:
         ctypes.memmove(to, source, size)
         return (DONE,)
 
-    def cuMemcpyDtoHAsync(self, to: int, source: int, size: int, stream: object) -> tuple[Any, ...]:
-        assert stream == STREAM
+    def cuMemcpyDtoH(self, to: int, source: int, size: int) -> tuple[Any, ...]:
         assert source in self.memory
         ctypes.memmove(to, source, size)
         return (DONE,)
-
-    def cuMemcpyDtoH(self, to: int, source: int, size: int) -> tuple[Any, ...]:
-        return self.cuMemcpyDtoHAsync(to, source, size, STREAM)
 
     def cuMemcpyDtoDAsync(self, to: int, source: int, size: int, stream: object) -> tuple[Any, ...]:
         assert stream == STREAM

@@ -93,11 +93,15 @@ class _Kept:
 
     def read(self, dtype: DType) -> Array:
         """A copy of it all."""
-        found = np.empty(self.size // dtype.bytes, dtype.numpy)
         _call(driver.cuCtxSetCurrent(self.context))
-        if found.size:
-            _call(driver.cuMemcpyDtoH(found.ctypes.data, self.address, found.nbytes))
-        return found
+        return _copied(self.address, self.size, dtype)
+
+
+def _copied(address: Any, size: int, dtype: DType) -> Array:
+    found = np.empty(size // dtype.bytes, dtype.numpy)
+    if found.size:
+        _call(driver.cuMemcpyDtoH(found.ctypes.data, address, found.nbytes))
+    return found
 
 
 def _free(context: Any, address: Any) -> None:
@@ -166,13 +170,9 @@ class CudaDevice:
             self.finish()
 
     def read(self, storage: int) -> Array:
-        self._use()
-        s = self._storages[storage]
-        found = np.empty(s.bytes // s.dtype.bytes, s.dtype.numpy)
-        if found.size:
-            _call(driver.cuMemcpyDtoHAsync(found.ctypes.data, self._memory[storage], found.nbytes, self._stream))
         self.finish()
-        return found
+        s = self._storages[storage]
+        return _copied(self._memory[storage], s.bytes, s.dtype)
 
     @property
     def stream(self) -> int:
@@ -182,17 +182,15 @@ class CudaDevice:
         self._use()
         size = prod(shape) * dtype.bytes
         made = _Kept(self._opened.context, size)
-        if size:
-            _call(driver.cuMemcpyDtoDAsync(made.address, self._memory[storage], size, self._stream))
+        _call(driver.cuMemcpyDtoDAsync(made.address, self._memory[storage], size, self._stream))
         self.finish()
         return DeviceArray(int(made.address), CUDA, 0, dtype, shape, made, lambda: made.read(dtype))
 
     def take(self, storage: int, given: Borrowed) -> None:
         self._use()
-        if given.bytes:
-            source = given.pointer + given.offset
-            _call(driver.cuMemcpyDtoDAsync(self._memory[storage], source, given.bytes, self._stream))
-            self.finish()
+        source = given.pointer + given.offset
+        _call(driver.cuMemcpyDtoDAsync(self._memory[storage], source, given.bytes, self._stream))
+        self.finish()
 
     def launch(self, kernel: int, storages: Sequence[int]) -> None:
         self._use()
