@@ -22,10 +22,11 @@ from .work import Work
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """`files` makes a folder of that `kind` of a program, for an entry of `--cpu`, by default `cpu`; `passes` lower its
-    kernels, None for those of LLVM. `manual` is the suffix of the file that says how the others are used. `embeds`:
-    with `--embed-weights` these are constants of one of the files."""
+    """`makes` is a word for what is written. `files` makes a folder of that `kind` of a program, for an entry of
+    `--cpu`, by default `cpu`; `passes` lower its kernels, None for those of LLVM. `manual` is the suffix of the file
+    that says how the others are used. `embeds`: with `--embed-weights` these are constants of one of the files."""
 
+    makes: str
     kind: FolderKind
     files: Callable[[Program, str, Work], list[BundleFile]]
     cpu: str
@@ -162,6 +163,7 @@ def _library_name(file: Path) -> str | None:
 _SHARED = tuple(f"{{}}{suffix}" for suffix in _COMMON)
 
 C_SOURCE = Writer(
+    "source",
     _kind("C source of a model", ("{}.c", "{}.h", "{}_library.c", *_SHARED), _source_name, ("{}_weights.c",)),
     _c_files,
     cpu="generic",
@@ -170,6 +172,7 @@ C_SOURCE = Writer(
     embeds=True,
 )
 LIBRARY = Writer(
+    "library",
     _kind("library of a model", ("lib{}.so", *_SHARED), _library_name),
     _library_files,
     cpu="host",

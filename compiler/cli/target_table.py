@@ -27,7 +27,7 @@ def print_targets() -> None:
         table.add_row(row.name, row.about, _uses(row), plain(_here(row)))
     console.print(table)
     console.print(
-        "\nbundle, alone: webnn-compile --targets, for several or one; Python: webnn_compile.compile(model, target); "
+        "\nbundle, library, source: webnn-compile --targets; Python: webnn_compile.compile(model, target); "
         "tune: webnn-tune --target.",
         highlight=False,
         markup=False,
@@ -35,7 +35,8 @@ def print_targets() -> None:
 
 
 def _uses(row: CompileTarget) -> str:
-    uses = {"bundle": row.preference is not None, "alone": row.writer, "Python": True, "tune": row.name in TUNED}
+    alone = row.writer().makes if row.writer else ""
+    uses = {"bundle": row.preference is not None, alone: alone, "Python": True, "tune": row.name in TUNED}
     return ", ".join(name for name, has in uses.items() if has)
 
 
