@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -244,6 +245,33 @@ int main(void) {
 }
 """
 
+COUNTING = r"""
+#include "small_library.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* In place of the C library's, for the model's library, too. */
+void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t);
+static long taken;
+void *malloc(size_t bytes) { return taken++, __libc_malloc(bytes); }
+void *calloc(size_t n, size_t bytes) { return taken++, __libc_calloc(n, bytes); }
+
+int main(void) {
+  small_model *model;
+  small_context *context;
+  if (small_create_from_file("small.weights", &model) || small_context_create(model, 2, &context)) return 1;
+  const long before = taken;
+  static float image[1024], logits[10];
+  for (int i = 0; i < 1000; i++) {
+    const void *inputs[] = {image};
+    void *outputs[] = {logits};
+    if (small_context_run(context, inputs, outputs)) return 2;
+  }
+  printf("%d %ld\n", before > 0, taken - before);
+  return 0;
+}
+"""
+
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unknown-pragmas")
 
@@ -275,6 +303,17 @@ def test_every_status_of_the_library(small: Path, tmp_path: Path) -> None:
     assert run(small / "small.onnx", "--out", tmp_path / "lib", "--targets", "native").exit_code == 0
     (tmp_path / "lib" / "main.c").write_text(PROGRAM)
     check_program(tmp_path / "lib", ["cc", *STRICT, "main.c", "-L.", "-lsmall", "-Wl,-rpath,$ORIGIN"])
+
+
+def test_a_run_allocates_nothing(small: Path, tmp_path: Path) -> None:
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("there is no __libc_malloc")
+    assert run(small / "small.onnx", "--out", tmp_path / "lib", "--targets", "native").exit_code == 0
+    (tmp_path / "lib" / "main.c").write_text(COUNTING)
+    command = ["cc", "main.c", "-L.", "-lsmall", "-Wl,-rpath,$ORIGIN", "-o", "count"]
+    subprocess.run(command, cwd=tmp_path / "lib", check=True)
+    done = subprocess.run(["./count"], cwd=tmp_path / "lib", capture_output=True, text=True, check=True)
+    assert done.stdout == "1 0\n"
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
