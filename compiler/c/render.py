@@ -33,6 +33,73 @@ HEADERS = (
 )
 """Of C99: a model's header is none of these."""
 
+KEYWORDS = (
+    *(
+        "alignas",
+        "alignof",
+        "and",
+        "and_eq",
+        "asm",
+        "auto",
+        "bitand",
+        "bitor",
+        "bool",
+        "break",
+        "case",
+        "catch",
+        "char",
+    ),
+    *(
+        "class",
+        "compl",
+        "concept",
+        "const",
+        "continue",
+        "decltype",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "else",
+        "enum",
+    ),
+    *(
+        "explicit",
+        "export",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "friend",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "mutable",
+    ),
+    *("namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected"),
+    *(
+        "public",
+        "register",
+        "requires",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+    ),
+    *("template", "this", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using"),
+    *("virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq"),
+)
+"""Of C and C++, where a model is a namespace."""
+
+TAKEN = frozenset((*HEADERS, *KEYWORDS, "linux", "unix", "pthread", "timer"))
+"""The last begin names of the C library that a model's functions would have, or are macros."""
+
 
 @dataclass(frozen=True, slots=True)
 class CSource:
@@ -46,7 +113,7 @@ class CSource:
 def identifier(name: str) -> str:
     """A prefix in C for a model's name."""
     made = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
-    return f"model_{made}" if not made or made[0].isdigit() or made in HEADERS else made
+    return f"model_{made}" if not made or made[0].isdigit() or made in TAKEN else made
 
 
 @deep_recursion()

@@ -211,7 +211,9 @@ class DeviceModel:
             return False
         if given.__dlpack_device__()[0] != device.kind:
             return False
-        on_host = port.value < 0 or (self._host is not None and spec.offset >= 0)
+        on_host = self._host is not None and spec.offset >= 0
+        if port.value < 0 and not on_host:
+            return True  # nothing reads it
         storage = -1 if on_host else self.program.values[port.value].storage
         if on_host or self.program.storages[storage].dtype != spec.dtype:
             raise InputError(f"input {spec.name!r} is read by the host, or held as another type: copy it there first")

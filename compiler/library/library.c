@@ -13,11 +13,11 @@ struct name_model {
 struct name_context {
   const name_model *model;
   unsigned char *arena;
-  team *threads;
+  Team *threads;
 };
 
 /* Memory that is aligned; what is large lies in huge pages where the system has them. Null where there is none. */
-static void *take(size_t bytes) {
+static void *Take(size_t bytes) {
   const size_t alignment = bytes < 2 * HUGE_PAGE ? NAME_ALIGNMENT : HUGE_PAGE;
   if (bytes > SIZE_MAX - alignment - sizeof(void *)) return NULL;
   unsigned char *raw = malloc(bytes + alignment + sizeof(void *));
@@ -31,7 +31,7 @@ static void *take(size_t bytes) {
   return start;
 }
 
-static void give_back(void *taken) {
+static void GiveBack(void *taken) {
   if (!taken) return;
   void *raw;
   memcpy(&raw, (unsigned char *)taken - sizeof raw, sizeof raw);
@@ -39,7 +39,7 @@ static void give_back(void *taken) {
 }
 
 /* Fletcher's checksum of 64-bit words, of which weights are a multiple. */
-static uint64_t checksum(const unsigned char *data, size_t bytes) {
+static uint64_t Checksum(const unsigned char *data, size_t bytes) {
   uint64_t sum = 0, sums = 0;
   for (size_t i = 0; i + 8 <= bytes; i += 8) {
     uint64_t word;
@@ -53,11 +53,11 @@ static uint64_t checksum(const unsigned char *data, size_t bytes) {
 const char *name_message(int status) {
   static const char *const texts[] = {
       "no error",
-      "a null pointer, or fewer threads than one",
+      "a null pointer, or fewer than one thread",
       "these are not the weights of NAME_STRING: they are the file NAME_PREFIX.weights, which was written with the library",
       "the file of weights cannot be read",
       "there is not enough memory",
-      "so many threads cannot be started; one that calls is always there",
+      "so many threads cannot be started; source compiled without -fopenmp has one, with -DMODEL_THREADS=N these",
       "this processor lacks instructions that the library was built for: build it with another --cpu",
   };
   return status >= 0 && status < (int)(sizeof texts / sizeof *texts) ? texts[status] : "an unknown status";
@@ -65,21 +65,21 @@ const char *name_message(int status) {
 
 int name_input_count(void) { return INPUTS; }
 int name_output_count(void) { return OUTPUTS; }
-const name_tensor *name_input(int number) { return number >= 0 && number < INPUTS ? &inputs_of_model[number] : NULL; }
+const name_tensor *name_input(int number) { return number >= 0 && number < INPUTS ? &InputsOfModel[number] : NULL; }
 const name_tensor *name_output(int number) {
-  return number >= 0 && number < OUTPUTS ? &outputs_of_model[number] : NULL;
+  return number >= 0 && number < OUTPUTS ? &OutputsOfModel[number] : NULL;
 }
 
-static int create(const unsigned char *weights, void *own, name_model **model) {
-  if (checksum(weights, WEIGHTS_BYTES) != WEIGHTS_CHECKSUM) return NAME_WRONG_WEIGHTS;
+static int Create(const unsigned char *weights, void *own, name_model **model) {
+  if (Checksum(weights, WEIGHTS_BYTES) != WEIGHTS_CHECKSUM) return NAME_WRONG_WEIGHTS;
   name_model *made = malloc(sizeof *made);
-  unsigned char *prepared = take(PREPARED_BYTES);
+  unsigned char *prepared = Take(PREPARED_BYTES);
   if (!made || !prepared) {
-    give_back(prepared);
+    GiveBack(prepared);
     free(made);
     return NAME_NO_MEMORY;
   }
-  prepare_model(weights, prepared);
+  PrepareModel(weights, prepared);
   made->weights = weights;
   made->prepared = prepared;
   made->own_weights = own;
@@ -92,10 +92,10 @@ int name_create(const void *weights, size_t bytes, name_model **model) {
   *model = NULL;
   if (!weights) return NAME_WRONG_ARGUMENT;
   if (!PROCESSOR_SUITS) return NAME_WRONG_PROCESSOR;
-  return bytes == WEIGHTS_BYTES ? create(weights, NULL, model) : NAME_WRONG_WEIGHTS;
+  return bytes == WEIGHTS_BYTES ? Create(weights, NULL, model) : NAME_WRONG_WEIGHTS;
 }
 
-static int read_weights(FILE *file, unsigned char *weights) {
+static int ReadWeights(FILE *file, unsigned char *weights) {
   if (fread(weights, 1, WEIGHTS_BYTES, file) != WEIGHTS_BYTES) return ferror(file) ? NAME_NO_FILE : NAME_WRONG_WEIGHTS;
   return fgetc(file) == EOF ? NAME_OK : NAME_WRONG_WEIGHTS;
 }
@@ -107,18 +107,18 @@ int name_create_from_file(const char *path, name_model **model) {
   if (!PROCESSOR_SUITS) return NAME_WRONG_PROCESSOR;
   FILE *file = fopen(path, "rb");
   if (!file) return NAME_NO_FILE;
-  unsigned char *weights = take(WEIGHTS_BYTES);
-  int status = weights ? read_weights(file, weights) : NAME_NO_MEMORY;
+  unsigned char *weights = Take(WEIGHTS_BYTES);
+  int status = weights ? ReadWeights(file, weights) : NAME_NO_MEMORY;
   (void)fclose(file);
-  if (status == NAME_OK) status = create(weights, weights, model);
-  if (status != NAME_OK) give_back(weights);
+  if (status == NAME_OK) status = Create(weights, weights, model);
+  if (status != NAME_OK) GiveBack(weights);
   return status;
 }
 
 void name_destroy(name_model *model) {
   if (!model) return;
-  give_back(model->prepared);
-  give_back(model->own_weights);
+  GiveBack(model->prepared);
+  GiveBack(model->own_weights);
   free(model);
 }
 
@@ -129,8 +129,8 @@ int name_context_create(const name_model *model, int threads, name_context **con
   name_context *made = calloc(1, sizeof *made);
   if (!made) return NAME_NO_MEMORY;
   made->model = model;
-  made->arena = take(ARENA_BYTES);
-  int status = made->arena ? team_create(threads, &made->threads) : NAME_NO_MEMORY;
+  made->arena = Take(ARENA_BYTES);
+  int status = made->arena ? TeamCreate(threads, &made->threads) : NAME_NO_MEMORY;
   if (status == NAME_OK)
     *context = made;
   else
@@ -140,8 +140,8 @@ int name_context_create(const name_model *model, int threads, name_context **con
 
 void name_context_destroy(name_context *context) {
   if (!context) return;
-  team_destroy(context->threads);
-  give_back(context->arena);
+  TeamDestroy(context->threads);
+  GiveBack(context->arena);
   free(context);
 }
 
@@ -151,8 +151,8 @@ int name_context_run(name_context *context, const void *const *inputs, void *con
     if (!inputs[i]) return NAME_WRONG_ARGUMENT;
   for (int i = 0; i < OUTPUTS; i++)
     if (!outputs[i]) return NAME_WRONG_ARGUMENT;
-  team_begin(context->threads);
-  run_model(context->model->weights, context->model->prepared, context->arena, inputs, outputs);
-  team_end(context->threads);
+  TeamBegin(context->threads);
+  RunModel(context->model->weights, context->model->prepared, context->arena, inputs, outputs);
+  TeamEnd(context->threads);
   return NAME_OK;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+namespace webnn {
 namespace NAME_PREFIX {
 
 // What a function of the library returned, and what it means.
@@ -85,4 +86,5 @@ private:
 };
 
 } // namespace NAME_PREFIX
+} // namespace webnn
 #endif

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
+import tempfile
 import threading
 import weakref
 from collections.abc import Mapping
@@ -20,6 +22,9 @@ from ..program.arrays import read_inputs
 from ..program.program import TensorSpec
 
 Array = np.ndarray
+
+
+MOST_THREADS = 1024
 
 
 class _Tensor(ctypes.Structure):
@@ -89,6 +94,8 @@ def load(path: str | Path, threads: int = 1) -> LoadedModel:
     """The model in a folder that `webnn-compile --targets native` wrote, or `--targets c` once its source is built:
     libNAME.so and NAME.weights. `path` may also be that of the library. Raises InputError where there is none, or where
     it cannot be used."""
+    if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise InputError(f"threads={threads!r}: give a whole number from 1 to {MOST_THREADS}")
     given = Path(path)
     found = [given] if given.is_file() else sorted(given.glob("lib*.so"))
     if not found:
@@ -109,14 +116,19 @@ def _missing(folder: Path) -> str:
         return "there is no such folder"
     if source := next(folder.glob("*_library.c"), None):
         name = source.name.removesuffix("_library.c")
-        command = f"cc -O3 -march=native -ffp-contract=fast -shared -fPIC {name}.c {source.name} -o lib{name}.so -lm"
+        command = (
+            f"cc -O3 -march=native -ffp-contract=fast -fopenmp -shared -fPIC {name}.c {source.name} -o lib{name}.so -lm"
+        )
         return f"the source is not built yet: in that folder, {command}"
     return "there is no lib*.so in it; webnn-compile --targets native writes one"
 
 
 def _open(library: Path) -> ctypes.CDLL:
+    """A copy of the file: under a name that was loaded before, the system would give what it was then. It stays loaded,
+    since threads of OpenMP's may still wait in libraries that it has loaded."""
     try:
-        code = ctypes.CDLL(str(library))
+        with tempfile.TemporaryDirectory() as folder:
+            code = ctypes.CDLL(shutil.copy(library, folder))
     except OSError as error:
         raise InputError(f"{library} cannot be loaded: {error}") from None
     prefix = library.stem.removeprefix("lib")

@@ -5,10 +5,12 @@
 
 typedef struct {
   int threads, before;
-} team;
+} Team;
 
-static int team_create(int threads, team **made) {
-#ifndef _OPENMP
+static int TeamCreate(int threads, Team **made) {
+#if defined MODEL_THREADS
+  if (threads != (MODEL_THREADS)) return NAME_NO_THREADS;
+#elif !defined _OPENMP
   if (threads > 1) return NAME_NO_THREADS;
 #endif
   *made = malloc(sizeof **made);
@@ -17,9 +19,9 @@ static int team_create(int threads, team **made) {
   return NAME_OK;
 }
 
-static void team_destroy(team *t) { free(t); }
+static void TeamDestroy(Team *t) { free(t); }
 
-static void team_begin(team *t) {
+static void TeamBegin(Team *t) {
 #ifdef _OPENMP
   t->before = omp_get_max_threads();
   omp_set_num_threads(t->threads);
@@ -28,7 +30,7 @@ static void team_begin(team *t) {
 #endif
 }
 
-static void team_end(team *t) {
+static void TeamEnd(Team *t) {
 #ifdef _OPENMP
   omp_set_num_threads(t->before);
 #else

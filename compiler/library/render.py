@@ -1,5 +1,5 @@
 """The C source around a program's functions that makes them a library. The texts stand beside this file: `name_` and
-`NAME_` in them stand for the library's prefix."""
+`NAME_` in them stand for the library's prefix. Names that callers do not see begin with capitals, as no prefix does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..program.program import Program, TensorSpec
 
-NAME = re.compile(r"\b(name|NAME)(?=_)")
+PLACE = re.compile(r"NAME_STRING|NAME_PREFIX|\b(name|NAME)(?=_)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ def render_library(
         *declarations,
         "",
         *_sizes(program),
-        *_tensors(prefix, "inputs", program.inputs),
-        *_tensors(prefix, "outputs", program.outputs),
+        *_tensors(prefix, "Inputs", program.inputs),
+        *_tensors(prefix, "Outputs", program.outputs),
         "",
-        "static void prepare_model(const unsigned char *weights, unsigned char *prepared) {",
+        "static void PrepareModel(const unsigned char *weights, unsigned char *prepared) {",
         f"  {prepare}",
         "}",
         "",
-        "static void run_model(const unsigned char *weights, unsigned char *prepared, unsigned char *arena,",
+        "static void RunModel(const unsigned char *weights, unsigned char *prepared, unsigned char *arena,",
         "                      const void *const *inputs, void *const *outputs) {",
         *(f"  {line}" for line in ["(void)inputs, (void)outputs;", *run]),
         "}",
@@ -66,8 +66,8 @@ def checksum(weights: bytes) -> int:
 
 def _text(file: str, model: str, prefix: str) -> str:
     plain = re.sub(r"[^\w .,()+-]", "_", model, flags=re.ASCII)
-    text = files(__package__).joinpath(file).read_text().replace("NAME_STRING", plain).replace("NAME_PREFIX", prefix)
-    return NAME.sub(lambda m: prefix if m[1] == "name" else prefix.upper(), text)
+    found = {"NAME_STRING": plain, "NAME_PREFIX": prefix, "name": prefix, "NAME": prefix.upper()}
+    return PLACE.sub(lambda m: found[m[0]], files(__package__).joinpath(file).read_text())
 
 
 def _sizes(program: Program) -> list[str]:
@@ -85,14 +85,14 @@ def _sizes(program: Program) -> list[str]:
 def _tensors(prefix: str, name: str, tensors: Sequence[TensorSpec]) -> list[str]:
     """The tables of their shapes, and of themselves; a table has at least one entry."""
     shapes = [
-        f"static const int64_t shape_of_{name}_{i}[] = {{{', '.join(map(str, t.shape)) or '0'}}};"
+        f"static const int64_t ShapeOf{name}{i}[] = {{{', '.join(map(str, t.shape)) or '0'}}};"
         for i, t in enumerate(tensors)
     ]
     entries = [
-        f'    {{{_quoted(t.name)}, "{t.dtype}", {len(t.shape)}, shape_of_{name}_{i}, {t.bytes}}},'
+        f'    {{{_quoted(t.name)}, "{t.dtype}", {len(t.shape)}, ShapeOf{name}{i}, {t.bytes}}},'
         for i, t in enumerate(tensors)
     ]
-    return [*shapes, f"static const {prefix}_tensor {name}_of_model[] = {{", *(entries or ["    {0}"]), "};"]
+    return [*shapes, f"static const {prefix}_tensor {name}OfModel[] = {{", *(entries or ["    {0}"]), "};"]
 
 
 def _quoted(text: str) -> str:

@@ -1,31 +1,33 @@
 /* Threads of a context: they take a loop's chunks one by one, wait for the next loop for a moment, and then sleep. */
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #define CHUNKS_PER_THREAD 16
 #define SPINS 20000 /* some tenths of a millisecond: as long as there is between the loops of a run */
 
-typedef void loop_body(void *arguments, int32_t begin, int32_t end);
+typedef void LoopBody(void *arguments, int32_t begin, int32_t end);
 
 typedef struct {
   int size; /* with the thread that calls */
   int started;
+  pid_t process; /* a fork of it has no threads but the caller's */
   pthread_t *others;
   pthread_mutex_t lock;
   pthread_cond_t wake;
   int stop, asleep;
   /* The loop: they change only while no chunk of it is left. */
-  loop_body *body;
+  LoopBody *body;
   void *arguments;
   int64_t extent, chunks;
   uint32_t loops; /* that the caller has begun */
   uint64_t ticket; /* above 32 bits the number of the loop, below the chunks that are left of it */
   int64_t finished;
-} team;
+} Team;
 
-static __thread team *team_here;
+static __thread Team *TeamHere;
 
-static void pause_here(void) {
+static void Pause(void) {
 #if defined __x86_64__ || defined __i386__
   __builtin_ia32_pause();
 #elif defined __aarch64__
@@ -34,7 +36,7 @@ static void pause_here(void) {
 }
 
 /* Chunks, until none is left. A chunk that is taken keeps its loop, and so the fields above, from being replaced. */
-static void team_work(team *t) {
+static void TeamWork(Team *t) {
   uint64_t ticket = __atomic_load_n(&t->ticket, __ATOMIC_ACQUIRE);
   while ((uint32_t)ticket) {
     if (!__atomic_compare_exchange_n(&t->ticket, &ticket, ticket - 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) continue;
@@ -45,27 +47,27 @@ static void team_work(team *t) {
   }
 }
 
-static int team_waits(team *t) {
+static int TeamWaits(Team *t) {
   return !(uint32_t)__atomic_load_n(&t->ticket, __ATOMIC_SEQ_CST) && !__atomic_load_n(&t->stop, __ATOMIC_SEQ_CST);
 }
 
-static void *team_member(void *data) {
-  team *t = data;
+static void *TeamMember(void *data) {
+  Team *t = data;
   for (;;) {
-    for (int i = 0; i < SPINS && team_waits(t); i++) pause_here();
-    if (team_waits(t)) {
+    for (int i = 0; i < SPINS && TeamWaits(t); i++) Pause();
+    if (TeamWaits(t)) {
       pthread_mutex_lock(&t->lock);
       __atomic_add_fetch(&t->asleep, 1, __ATOMIC_SEQ_CST);
-      while (team_waits(t)) pthread_cond_wait(&t->wake, &t->lock);
+      while (TeamWaits(t)) pthread_cond_wait(&t->wake, &t->lock);
       __atomic_sub_fetch(&t->asleep, 1, __ATOMIC_SEQ_CST);
       pthread_mutex_unlock(&t->lock);
     }
     if (__atomic_load_n(&t->stop, __ATOMIC_SEQ_CST)) return NULL;
-    team_work(t);
+    TeamWork(t);
   }
 }
 
-static void team_wake(team *t) {
+static void TeamWake(Team *t) {
   if (!__atomic_load_n(&t->asleep, __ATOMIC_SEQ_CST)) return;
   pthread_mutex_lock(&t->lock);
   pthread_cond_broadcast(&t->wake);
@@ -73,8 +75,8 @@ static void team_wake(team *t) {
 }
 
 /* What kernels call: `body` for chunks that make up 0 .. extent. */
-__attribute__((visibility("hidden"))) void parallel_for(loop_body *body, void *arguments, int32_t extent) {
-  team *t = team_here;
+__attribute__((visibility("hidden"))) void parallel_for(LoopBody *body, void *arguments, int32_t extent) {
+  Team *t = TeamHere;
   if (!t || t->size == 1 || extent < 2) {
     body(arguments, 0, extent);
     return;
@@ -86,48 +88,51 @@ __attribute__((visibility("hidden"))) void parallel_for(loop_body *body, void *a
   t->chunks = extent < most ? extent : most;
   t->finished = 0;
   __atomic_store_n(&t->ticket, (uint64_t)++t->loops << 32 | (uint64_t)t->chunks, __ATOMIC_SEQ_CST);
-  team_wake(t);
-  team_work(t);
+  TeamWake(t);
+  TeamWork(t);
   for (int i = 0; __atomic_load_n(&t->finished, __ATOMIC_ACQUIRE) < t->chunks; i++)
     if (i < SPINS)
-      pause_here();
+      Pause();
     else
       sched_yield();
 }
 
-static void team_destroy(team *t) {
+static void TeamDestroy(Team *t) {
   if (!t) return;
-  __atomic_store_n(&t->stop, 1, __ATOMIC_SEQ_CST);
-  team_wake(t);
-  for (int i = 0; i < t->started; i++) pthread_join(t->others[i], NULL);
-  pthread_cond_destroy(&t->wake);
-  pthread_mutex_destroy(&t->lock);
+  if (t->process == getpid()) {
+    __atomic_store_n(&t->stop, 1, __ATOMIC_SEQ_CST);
+    TeamWake(t);
+    for (int i = 0; i < t->started; i++) pthread_join(t->others[i], NULL);
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->lock);
+  }
   free(t->others);
   free(t);
 }
 
-static int team_create(int threads, team **made) {
-  team *t = calloc(1, sizeof *t);
+static int TeamCreate(int threads, Team **made) {
+  Team *t = calloc(1, sizeof *t);
   if (!t) return NAME_NO_MEMORY;
   t->size = threads;
+  t->process = getpid();
   pthread_mutex_init(&t->lock, NULL);
   pthread_cond_init(&t->wake, NULL);
   t->others = malloc((size_t)threads * sizeof *t->others);
   if (!t->others) {
-    team_destroy(t);
+    TeamDestroy(t);
     return NAME_NO_MEMORY;
   }
   for (; t->started < threads - 1; t->started++)
-    if (pthread_create(&t->others[t->started], NULL, team_member, t)) {
-      team_destroy(t);
+    if (pthread_create(&t->others[t->started], NULL, TeamMember, t)) {
+      TeamDestroy(t);
       return NAME_NO_THREADS;
     }
   *made = t;
   return NAME_OK;
 }
 
-static void team_begin(team *t) { team_here = t; }
-static void team_end(team *t) {
+static void TeamBegin(Team *t) { TeamHere = t->process == getpid() ? t : NULL; }
+static void TeamEnd(Team *t) {
   (void)t;
-  team_here = NULL;
+  TeamHere = NULL;
 }

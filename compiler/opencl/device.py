@@ -137,8 +137,9 @@ class OpenClDevice:
         """In a buffer of the context that all models share."""
         size = prod(shape) * dtype.bytes
         made = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, max(size, 1))
-        cl.enqueue_copy(self._queue, made, self._buffers[storage], byte_count=size)
-        self._queue.finish()
+        if size:
+            cl.enqueue_copy(self._queue, made, self._buffers[storage], byte_count=size)
+            self._queue.finish()
 
         @_reported()
         def read() -> Array:

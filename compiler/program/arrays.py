@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import InputError
-from .dlpack import CPU, Exchanged
+from .dlpack import CPU, FAULTS, Exchanged
 from .program import TensorSpec, write_tensor
 
 Array = np.ndarray
@@ -22,10 +22,12 @@ def read_inputs(specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> li
 
 def check_names(specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> None:
     """InputError unless `inputs` are those of `specs`."""
+    if not isinstance(inputs, Mapping):
+        raise InputError(f"inputs are a mapping of names to arrays, not {type(inputs).__name__}")
     expected = {s.name for s in specs}
-    wrong = sorted(set(inputs) ^ expected)
+    wrong = sorted(set(inputs) ^ expected, key=str)
     if wrong:
-        raise InputError(f"inputs {wrong}: expected exactly {sorted(expected)}, got {sorted(inputs)}")
+        raise InputError(f"inputs {wrong}: expected exactly {sorted(expected)}, got {sorted(inputs, key=str)}")
 
 
 def check_type(spec: TensorSpec, dtype: object, shape: tuple[int, ...]) -> None:
@@ -49,11 +51,14 @@ def read_input(spec: TensorSpec, given: object) -> Array:
 
 def _array(name: str, given: object) -> Array:
     if isinstance(given, np.ndarray) or not isinstance(given, Exchanged):
-        return np.asarray(given)
-    kind, _ = given.__dlpack_device__()
-    if kind != CPU:
-        raise InputError(f"input {name!r} is in the memory of another device (DLPack's type {kind}): copy it first")
+        try:
+            return np.asarray(given)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"input {name!r}: {type(given).__name__} is no array: {error}") from None
     try:
+        kind, _ = given.__dlpack_device__()
+        if kind != CPU:
+            raise InputError(f"input {name!r} is in the memory of another device (DLPack's type {kind}): copy it first")
         return np.from_dlpack(given)
-    except (BufferError, RuntimeError, TypeError) as error:
+    except FAULTS as error:
         raise InputError(f"input {name!r}: {type(given).__name__} gives no data by DLPack: {error}") from None

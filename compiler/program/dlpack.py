@@ -6,6 +6,7 @@ The structures are those of dlpack.h, version 0.8, which every library takes.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p, py_object
@@ -22,6 +23,9 @@ Array = np.ndarray
 
 CPU, CUDA, OPENCL = 1, 2, 4
 """Kinds of devices, DLDeviceType."""
+
+FAULTS = (BufferError, RuntimeError, TypeError, ValueError, AttributeError)
+"""What libraries raise that cannot exchange an array."""
 
 _CODES = {"int": 0, "uint": 1, "float": 2, "bool": 6}
 _NAME = b"dltensor"
@@ -58,29 +62,30 @@ class _Managed(ctypes.Structure):
 _Deleter = CFUNCTYPE(None, POINTER(_Managed))
 _Managed._fields_ = (("tensor", _Tensor), ("context", c_void_p), ("deleter", _Deleter))
 
-# Own handles of the functions: others in this process may declare theirs otherwise. Capsules that are being destroyed
-# are passed as addresses, so that nothing counts a reference to one.
+# Own handles of the functions: others in this process may declare theirs otherwise.
 _python = ctypes.PyDLL(None, handle=ctypes.pythonapi._handle)
 _python.PyCapsule_New.restype, _python.PyCapsule_New.argtypes = py_object, (c_void_p, c_char_p, c_void_p)
 _python.PyCapsule_IsValid.argtypes = (c_void_p, c_char_p)
 _python.PyCapsule_GetPointer.restype, _python.PyCapsule_GetPointer.argtypes = c_void_p, (c_void_p, c_char_p)
 
 _exported: dict[int, tuple[Any, ...]] = {}
-"""What exported tensors need, by their address, until their consumer deletes them."""
+"""What exported tensors need, by their address, until their consumer deletes them; first the capsule. Capsules have no
+destructor, which would run in Python while an exception may be on its way: `_sweep` finds those that nobody took."""
 
 
 def _delete(managed: Any) -> None:
     _exported.pop(ctypes.addressof(managed.contents), None)
 
 
-def _drop(capsule: int) -> None:
-    """A capsule that nobody consumed."""
-    if _python.PyCapsule_IsValid(capsule, _NAME):
-        _exported.pop(_python.PyCapsule_GetPointer(capsule, _NAME), None)
-
-
 _DELETE = _Deleter(_delete)
-_DROP = CFUNCTYPE(None, c_void_p)(_drop)
+
+
+def _sweep() -> None:
+    """Lets go of tensors whose capsules nobody has any more, and nobody has taken over."""
+    for address in tuple(_exported):
+        capsule = _exported[address][0]
+        if sys.getrefcount(capsule) == 3 and _python.PyCapsule_IsValid(id(capsule), _NAME):
+            del _exported[address]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,16 +108,31 @@ class DeviceArray:
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.kind, self.number
 
-    def __dlpack__(self, *, stream: object = None, **_: object) -> object:
-        """The data is complete, so that no stream has to wait. The consumer shares the memory."""
+    def __post_init__(self) -> None:
+        _sweep()
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: object = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """The data is complete, so that no stream has to wait. The consumer shares the memory. BufferError where it
+        wants a copy, or the data on another device."""
+        if dl_device not in (None, self.__dlpack_device__()) or copy:
+            raise BufferError("these elements stay where they are: `numpy()` copies them")
+        _sweep()
         shape = (c_int64 * max(len(self.shape), 1))(*self.shape)
         tensor = _Tensor(
             self.pointer, self.kind, self.number, len(self.shape), _CODES[self.dtype.kind], self.dtype.bits, 1, shape
         )
         managed = _Managed(tensor, None, _DELETE)
         address = ctypes.addressof(managed)
-        _exported[address] = managed, shape, self
-        return _python.PyCapsule_New(address, _NAME, ctypes.cast(_DROP, c_void_p))
+        capsule = _python.PyCapsule_New(address, _NAME, None)
+        _exported[address] = capsule, managed, shape, self
+        return capsule
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +155,7 @@ def borrow(given: Exchanged, name: str, stream: int | None = None) -> Iterator[B
     row-major order, or it is given by a library of another DLPack. On `stream` it is complete."""
     try:
         capsule = given.__dlpack__() if stream is None else given.__dlpack__(stream=stream)
-    except (BufferError, RuntimeError, TypeError) as error:
+    except FAULTS as error:
         raise InputError(f"input {name!r}: {type(given).__name__} gives no data by DLPack: {error}") from None
     if not _python.PyCapsule_IsValid(id(capsule), _NAME):
         raise InputError(f"input {name!r}: {type(given).__name__} gives no tensor of DLPack before version 1")

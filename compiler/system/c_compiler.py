@@ -33,7 +33,11 @@ def find_compiler(architecture: str | None = None) -> list[str]:
     if given and shutil.which(given[0]) is None:
         raise InputError(f"{VARIABLE}={words}: there is no program {given[0]}")
     if given:
-        return [_path(given[0]), *given[1:]]
+        command = [_path(given[0]), *given[1:]]
+        made_for = _printed([*command, "-dumpmachine"]).strip()
+        if architecture is not None and made_for and made_for.partition("-")[0] != architecture:
+            raise InputError(f"{VARIABLE}={words} compiles for {made_for}, not for {architecture}: name one that does")
+        return command
     wanted = architecture or platform.machine()
     known = KNOWN if wanted == platform.machine() else (f"{wanted}-linux-gnu-gcc",)
     for name in known:
@@ -64,8 +68,8 @@ def build_library(
         return known
     made, refused = _compile(whole, files)
     if made is None:
-        _, broken = _compile(whole, {"trivial.c": TRIVIAL})
-        if broken:
+        trivial, broken = _compile(whole, {"trivial.c": TRIVIAL})
+        if trivial is None:
             missing = "OpenMP may be missing (Debian: libomp-dev for clang), or use one thread"
             hint = f"; {missing}" if "-fopenmp" in flags else ""
             raise InputError(f"the C compiler does not work: {shlex.join(whole)}: {broken}{hint}")
@@ -87,9 +91,10 @@ def _compile(command: Sequence[str], files: Mapping[str, str | bytes]) -> tuple[
         sources = [file for file in files if file.endswith((".c", ".o"))]
         whole = [*command, "-shared", "-fPIC", *sources, "-o", "library.so", "-lm"]
         done = subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            return None, done.stderr.strip()[:2000]
-        return (Path(folder) / "library.so").read_bytes(), ""
+        made = Path(folder) / "library.so"
+        if done.returncode or not made.is_file():
+            return None, done.stderr.strip()[:2000] or f"it made no library, with exit status {done.returncode}"
+        return made.read_bytes(), ""
 
 
 def _printed(command: Sequence[str]) -> str:

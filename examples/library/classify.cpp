@@ -6,14 +6,17 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <iostream>
-#include <thread>
 
-namespace digits = resnet18_digits;
+namespace digits = webnn::resnet18_digits;
 
 static std::size_t classify(const digits::Model &model, const char *path) {
   std::vector<float> image(digits::inputs()[0].bytes / sizeof(float)), logits(digits::outputs()[0].bytes / sizeof(float));
-  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char *>(image.data()), image.size() * sizeof(float));
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(reinterpret_cast<char *>(image.data()), image.size() * sizeof(float)))
+    throw std::runtime_error(std::string(path) + ": this is no image of 1024 floats");
   digits::Context(model).run({image.data()}, {logits.data()});
   return std::max_element(logits.begin(), logits.end()) - logits.begin();
 }
@@ -25,12 +28,10 @@ int main(int argc, char **argv) {
   }
   try {
     const digits::Model model(argv[1]);
-    std::vector<std::size_t> found(argc - 2);
-    std::vector<std::thread> threads;
-    for (int i = 2; i < argc; i++) threads.emplace_back([&, i] { found[i - 2] = classify(model, argv[i]); });
-    for (auto &thread : threads) thread.join();
-    for (std::size_t digit : found) std::cout << digit << "\n";
-  } catch (const digits::Error &error) {
+    std::vector<std::future<std::size_t>> found;
+    for (int i = 2; i < argc; i++) found.push_back(std::async(std::launch::async, classify, std::cref(model), argv[i]));
+    for (auto &digit : found) std::cout << digit.get() << "\n";
+  } catch (const std::runtime_error &error) {
     std::cerr << error.what() << "\n";
     return 1;
   }

@@ -35,6 +35,11 @@ class Shared:
         return self.kind, 0
 
 
+class Broken(Shared):
+    def __dlpack__(self, **_: object) -> Any:
+        raise ValueError("not today")
+
+
 def sums(dtype: int = onnx.TensorProto.FLOAT) -> onnx.ModelProto:
     return model([node("Add", ["x", "y"], ["sum"])], {"x": [5, 7], "y": [5, 7]}, ["sum"], dtype=dtype)
 
@@ -106,6 +111,39 @@ def test_what_cannot_stay_on_the_device(target: str) -> None:
         webnn_compile.compile(sums()).run({"x": there, "y": Y})
 
 
+@pytest.mark.parametrize("target", KINDS)
+def test_numpy_refuses_a_device_and_nothing_is_kept(target: str) -> None:
+    found = compiled(target, sums()).run({"x": X, "y": Y}, output="device")["sum"]
+    known = len(dlpack._exported)
+    for _ in range(3):
+        with pytest.raises((BufferError, RuntimeError)):
+            np.from_dlpack(found)
+    exported(X)
+    assert len(dlpack._exported) <= known
+
+
+@pytest.mark.parametrize("target", KINDS)
+def test_empty_results_and_inputs_that_nothing_reads(target: str) -> None:
+    nodes = [node("Relu", ["x"], ["y"]), node("Slice", ["y", "none", "none"], ["z"])]
+    made = model(nodes, {"x": [5, 7], "unused": [5, 7]}, ["y", "z"], {"none": np.array([0], np.int64)})
+    found = compiled(target, made).run({"x": X, "unused": X}, output="device")
+    assert found["z"].numpy().shape == (0, 7)
+    again = compiled(target, made).run({"x": found["y"], "unused": found["y"]})
+    np.testing.assert_array_equal(again["y"], X.clip(0))
+
+
+def test_inputs_that_are_no_arrays() -> None:
+    made = webnn_compile.compile(sums())
+    for given, message in (
+        ({"x": [[1], [1, 2]], "y": Y}, "input 'x': list is no array: "),
+        ({0: X, "y": Y}, r"inputs \[0, 'x'\]: expected exactly"),
+        (None, "inputs are a mapping of names to arrays, not NoneType"),
+        ({"x": Broken(X), "y": Y}, "input 'x': Broken gives no data by DLPack: not today"),
+    ):
+        with pytest.raises(InputError, match=message):
+            made.run(given)  # type: ignore[arg-type]
+
+
 def test_a_target_whose_memory_is_not_shared() -> None:
     with pytest.raises(InputError, match="target webgl: results cannot stay on the device; leave output='device' out"):
         compiled("webgl", sums()).run({"x": X, "y": Y}, output="device")
@@ -135,8 +173,16 @@ def test_types_and_capsules_that_nobody_takes() -> None:
     np.testing.assert_array_equal(np.from_dlpack(exported(np.arange(6), I64)), np.arange(6))
     capsule = exported(X).__dlpack__()
     assert len(dlpack._exported) == known + 1
+    other = exported(X)
+    assert len(dlpack._exported) == known + 1
     del capsule
+    np.testing.assert_array_equal(np.from_dlpack(other), X)
+    gc.collect()
     assert len(dlpack._exported) == known
+    for changes in ({"copy": True}, {"dl_device": (dlpack.CUDA, 0)}):
+        with pytest.raises(BufferError, match="these elements stay where they are"):
+            other.__dlpack__(**changes)  # type: ignore[arg-type]
+    assert other.__dlpack__(copy=False, dl_device=(dlpack.CPU, 0)) is not None
 
 
 def test_arrays_of_strides_are_refused() -> None:

@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -221,16 +222,16 @@ static void body(void *arguments, int32_t begin, int32_t end) {
 }
 
 static void *use(void *data) {
-  team *t;
+  Team *t;
   int one = 1;
-  if (team_create(3, &t)) exit(1);
-  team_begin(t);
+  if (TeamCreate(3, &t)) exit(1);
+  TeamBegin(t);
   for (int i = 1; i < 300; i++) {
     parallel_for(body, &one, data ? 0 : i);
     if (i %% 100 == 0) usleep(50000);
   }
-  team_end(t);
-  team_destroy(t);
+  TeamEnd(t);
+  TeamDestroy(t);
   return NULL;
 }
 
@@ -377,8 +378,9 @@ def test_what_cannot_be_loaded(library: Path, tmp_path: Path) -> None:
     (tmp_path / f"{NAME}.weights").write_bytes(bytes(64))
     with pytest.raises(InputError, match=r"\.weights: these are not the weights of resnet18_digits: they are the file"):
         webnn_compile.load(tmp_path / f"lib{NAME}.so")
-    with pytest.raises(InputError, match=r"a null pointer, or fewer threads than one"):
-        webnn_compile.load(library, threads=0)
+    for threads in (0, 2**32 + 1, 2.0, "2"):
+        with pytest.raises(InputError, match=rf"threads={threads!r}: give a whole number from 1 to 1024"):
+            webnn_compile.load(library, threads=threads)  # type: ignore[arg-type]
     loaded = webnn_compile.load(library)
     with pytest.raises(InputError, match=r"input 'image': expected float32\[1, 1, 32, 32\], got float64\[2\]"):
         loaded.run({"image": np.zeros(2)})
@@ -396,6 +398,90 @@ def test_a_folder_is_replaced_only_when_asked(library: Path, tmp_path: Path) -> 
     (out / "classify.c").unlink()
     assert run(EXAMPLE, "--out", out, "--targets", "native", "--force").exit_code == 0
     assert contents(out) == before
+
+
+NAMES = (
+    "run",
+    "prepare",
+    "team",
+    "timer",
+    "pthread",
+    "class",
+    "int",
+    "main",
+    "random",
+    "name_net",
+    "read",
+    "namespace",
+)
+
+
+@pytest.mark.parametrize("target", ["native", "c"])
+def test_names_that_mean_something_elsewhere(small: Path, target: str, tmp_path: Path) -> None:
+    """Functions of the C library, words of C and C++, and those of the texts that libraries are made of."""
+    includes, uses = [], []
+    for name in NAMES:
+        shutil.copy(small / "small.onnx", tmp_path / f"{name}.onnx")
+        out = tmp_path / name
+        done = run(tmp_path / f"{name}.onnx", "--out", out, "--targets", target)
+        assert done.exit_code == 0, done.output
+        (header,) = out.glob("*.hpp")
+        includes.append(f'#include "{name}/{header.name}"')
+        uses.append(f"  (void)sizeof(webnn::{header.stem}::Model);")
+        if target == "c":
+            sources = [p.name for p in out.glob("*.c")]
+            subprocess.run(["cc", *STRICT, "-O0", "-c", *sources], cwd=out, check=True)
+    texts = [f"#include <{header}>" for header in ("cstdlib", "cstdio", "ctime", "pthread.h")]
+    program = "\n".join([*texts, *includes, "int main() {", *uses, "}", ""])
+    (tmp_path / "all.cpp").write_text(program)
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    command = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "all.cpp"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+
+
+def test_a_library_that_was_built_anew(tmp_path: Path) -> None:
+    """In the process that had loaded it before, with the same weights."""
+    found = []
+    for op in ("Add", "Mul"):
+        made = model([node(op, ["x", "w"], ["y"])], {"x": [4]}, ["y"], {"w": np.full(4, 10, np.float32)})
+        onnx.save(made, tmp_path / "same.onnx")
+        assert run(tmp_path / "same.onnx", "--out", tmp_path / "lib", "--targets", "native", "--force").exit_code == 0
+        found.append(webnn_compile.load(tmp_path / "lib").run({"x": np.arange(4, dtype=np.float32)})["y"].tolist())
+    assert found == [[10, 11, 12, 13], [0, 10, 20, 30]]
+
+
+FORK = """
+import os, sys, numpy, webnn_compile
+model = webnn_compile.load(sys.argv[1], threads=2)
+x = numpy.ones((1, 1, 32, 32), numpy.float32)
+before = model.run({"image": x})["logits"]
+child = os.fork()
+if child == 0:
+    same = numpy.array_equal(model.run({"image": x})["logits"], before)
+    del model
+    sys.exit(0 if same else 3)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_forked_process_has_no_threads_to_wait_for(library: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORK, str(library)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "0\n"
+
+
+def test_compilers_that_make_no_library(small: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    arguments = (small / "small.onnx", "--out", tmp_path / "out", "--targets", "native", "--no-cache")
+    for command, message in (("false", "it made no library, with exit status 1"), ("true", "it made no library, with")):
+        monkeypatch.setenv("CC", command)
+        refused(run(*arguments), f"the C compiler does not work: .*/{command} .*{message}")
+    monkeypatch.setenv("CC", "cc")
+    other = "aarch64" if platform.machine() == "x86_64" else "x86-64-v3"
+    refused(
+        run(*arguments, "--cpu", other), f"CC=cc compiles for .*, not for {other.split('-')[0]}.*: name one that does"
+    )
 
 
 def test_no_compiler_that_links(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 128 invocations are four subgroups of 32, each with 32 x 32 of the results in tiles of the hardware. Per 32 steps of K a
 workgroup stages 64 x 32 elements of A and 32 x 64 of B, rounded to the type that the hardware multiplies; sums stay
 float32. The order of elements in a tile is the hardware's: sums pass through shared memory, from where each invocation
-takes its vectors for the epilogue. Rows in shared memory are eight elements longer than tiles, so that loads of a
-column's elements do not meet in one bank. 8 to 16 KiB for operands and 18 for sums.
+takes its vectors for the epilogue. Rows in shared memory are 32 bytes longer than tiles, so that loads of a column's
+elements meet in fewer banks. 11 to 19 KiB for operands and 18 for sums.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ STEPS = 32
 SUBGROUP = 32
 SIDE = 2
 """Subgroups along rows and along columns."""
-GAP = 8
+GAP = 32
+"""Bytes: rows of tiles begin at a multiple of that (PTX ISA, matrix storage for wmma)."""
 INVOCATIONS = SIDE * SIDE * SUBGROUP
 
 
@@ -63,9 +64,11 @@ class _Matrix(Staging):
         self.unit = matrix_unit(facts.rows, facts.columns, facts.depth, F16 if half else F32)
         self.i, self.j, self.k = Var("i", SIDE), Var("j", SIDE), Var("lane", SUBGROUP)
         me = (self.i * SIDE + self.j) * SUBGROUP + self.k
-        super().__init__(staged, STEPS, me, INVOCATIONS, round_to_half if half else round_to_tf32, GAP)
+        super().__init__(
+            staged, STEPS, me, INVOCATIONS, round_to_half if half else round_to_tf32, GAP // (2 if half else 4)
+        )
         self.down, self.across = ROWS // SIDE // facts.rows, COLUMNS // SIDE // facts.columns
-        self.sums = Buffer("sums", (ROWS, COLUMNS + GAP), F32, Scope.SHARED)
+        self.sums = Buffer("sums", (ROWS, COLUMNS + GAP // 4), F32, Scope.SHARED)
         shape = facts.rows, facts.columns
         self.c = [[Buffer("c", shape, F32, Scope.TILE) for _ in range(self.across)] for _ in range(self.down)]
 
