@@ -76,7 +76,7 @@ class ComputeBackend(ABC):
     costs: GpuCosts
     language: str
     subgroups: bool = False
-    collectives: frozenset[str] = frozenset(("+", "*", "max", "min"))
+    collectives: tuple[str, ...] = ("+", "*", "max", "min")  # no set: keys of caches hold the text of a backend
     observe: Observer = field(default=ignore, repr=False, compare=False)
 
     @abstractmethod
@@ -110,7 +110,7 @@ class ComputeBackend(ABC):
         source = self._source(lowered)
         with_subgroups = None
         together = {n.op for n in walk(scheduled.body) if isinstance(n, AllReduce)}
-        if self.subgroups and together and together <= self.collectives:
+        if self.subgroups and together and together.issubset(self.collectives):
             by_subgroups = self._lower(vectors, SUBGROUP_PASSES)
             if _barriers(by_subgroups) < _barriers(lowered):
                 with_subgroups = self._source(by_subgroups)

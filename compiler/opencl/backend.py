@@ -22,7 +22,7 @@ class OpenCl(ComputeBackend):
     name: str = "opencl"
     costs: GpuCosts = WEBGPU_COSTS
     language: str = "opencl"
-    collectives: frozenset[str] = frozenset(COLLECTIVES)
+    collectives: tuple[str, ...] = tuple(COLLECTIVES)
 
     def render(self, lowered: Kernel) -> str:
         return render(lowered)

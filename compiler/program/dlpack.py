@@ -83,9 +83,17 @@ _DELETE = _Deleter(_delete)
 def _sweep() -> None:
     """Lets go of tensors whose capsules nobody has any more, and nobody has taken over."""
     for address in tuple(_exported):
-        capsule = _exported[address][0]
-        if sys.getrefcount(capsule) == 3 and _python.PyCapsule_IsValid(id(capsule), _NAME):
+        taken = not _python.PyCapsule_IsValid(id(_exported[address][0]), _NAME)
+        if not taken and _references(_exported, address) == _NO_OTHERS:
             del _exported[address]
+
+
+def _references(table: dict[int, tuple[Any, ...]], address: int) -> int:
+    return sys.getrefcount(table[address][0])
+
+
+_NO_OTHERS = _references({0: (object(),)}, 0)
+"""What is counted of an object that the table alone has: versions of Python differ."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
