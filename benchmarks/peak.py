@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from webnn_compile.native.emit import header, host
 from webnn_compile.native.jit import JitModule, host_target
-from webnn_compile.wasm.emit import HEADER, emit_object
+from webnn_compile.wasm.emit import emit_object
 from webnn_compile.wasm.finalise import Linked
 from webnn_compile.wasm.linkers import link
+from webnn_compile.wasm.triple import HEADER
 
 ACCUMULATORS = 12
 """Enough to hide the latency of an addition, and with two operands few enough for sixteen registers."""

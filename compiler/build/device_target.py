@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 from ..errors import InputError
 from ..pipeline.lower_model import Lowered
 from ..pipeline.weights import Weights
+from ..system.need_llvm import has_llvm
 from ..system.run_passes import Observer
 from ..target import WASM_PLAIN, Target
 from .compile_target import CompileTarget
 
 if TYPE_CHECKING:
     from ..device.device_model import Device, DeviceModel
+    from ..native.model import NativeModel
     from ..program.device_program import DeviceBackend, DeviceKernel, DeviceProgram
+    from ..program.program import Program
     from .build_device import DeviceBuild
     from .optimise_model import Optimised
     from .options import Options
@@ -48,10 +51,8 @@ class DeviceTarget(CompileTarget):
         )
 
     def compile(self, lowered: Lowered, work: Work) -> DeviceModel:
-        from ..native.jit import host_target
-
         weights = Weights()
-        program = self.compile_program(lowered, weights, work, host_target())
+        program = self.compile_program(lowered, weights, work, _host_target() if has_llvm() else WASM_PLAIN)
         return self.run(program, weights.blob())
 
     def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
@@ -78,12 +79,23 @@ class DeviceTarget(CompileTarget):
         """The program on this machine's GPU, or an emulation. Raises InputError where there is none, or one that lacks
         a feature of the program."""
         from ..device.device_model import DeviceModel
-        from ..native.model import NativeModel
 
         if self.package is not None:
             need_package(self.name, self.package)
         device = self.open_device(program.kernels)
-        return DeviceModel(program, weights, device, None if program.host is None else NativeModel(program.host))
+        return DeviceModel(program, weights, device, None if program.host is None else _on_host(program.host))
+
+
+def _host_target() -> Target:
+    from ..native.jit import host_target
+
+    return host_target()
+
+
+def _on_host(program: Program) -> NativeModel:
+    from ..native.model import NativeModel
+
+    return NativeModel(program)
 
 
 def need_package(target: str, package: str, extra: str | None = None) -> None:

@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..graph.convert_float16 import convert_float16
 from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
+from ..system.need_llvm import need_llvm
 from ..system.run_passes import names_of
 from ..target import PROCESSORS
 from ..wasm.linkers import find_linker
@@ -85,7 +86,7 @@ class Options:
         if self.cpu is not None and self.cpu not in CPUS:
             raise InputError(f"--cpu {self.cpu}: choose one of {', '.join(CPUS)}")
         if self.alone is not None:
-            self._check_alone(self.alone.name)
+            self._check_alone(self.alone)
             return
         alone = " or ".join(t.name for t in TARGETS.values() if t.writer)
         if self.embed_weights:
@@ -108,6 +109,10 @@ class Options:
             raise InputError(
                 f"--host js makes a bundle without WebAssembly: leave {', '.join(webassembly)} out (--targets {others})"
             )
+        if self.host != "js":
+            need_llvm("WebAssembly")
+        if self.verify:
+            need_llvm("--verify")
         if self.dumped is not None:
             self._check_dump(*self.dumped)
         find_linker(self.linker)
@@ -126,8 +131,11 @@ class Options:
         """The targets whose files can have weights as constants."""
         return " or ".join(t.name for t in TARGETS.values() if t.writer and t.writer().embeds)
 
-    def _check_alone(self, target: str) -> None:
+    def _check_alone(self, row: CpuTarget) -> None:
         """Of a target that is built alone."""
+        target, writer = row.name, row.writer() if row.writer else None
+        if writer is not None and writer.passes is None:
+            need_llvm(f"--targets {target}")
         if self.embed_weights and target not in self._embedding().split(" or "):
             raise InputError(f"--embed-weights is for --targets {self._embedding()}")
         for option, given in (

@@ -6,9 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 
-import llvmlite
-import llvmlite.binding as llvm
-
+from ..codegen.llvm import llvm, version
 from ..errors import InternalError
 from ..system.cache import Cache, key_of
 
@@ -59,7 +57,7 @@ def header(processor: Processor, *, jit: bool) -> str:
 def emit_object(llvm_ir: str, processor: Processor, cache: Cache, *, jit: bool) -> bytes:
     """The object file of a module of LLVM IR, unless `cache` has it from an earlier build. InternalError where LLVM
     refuses the text."""
-    key = key_of(llvmlite.__version__, processor, jit, llvm_ir)
+    key = key_of(version, processor, jit, llvm_ir)
     data = cache.get("object", key)
     if data is None:
         data = _emit(llvm_ir, target_machine(processor, jit=jit))

@@ -7,8 +7,7 @@ import weakref
 from contextlib import ExitStack
 from functools import cache
 
-import llvmlite.binding as llvm
-
+from ..codegen.llvm import llvm
 from ..system.cache import Cache
 from ..target import Target
 from .emit import emit_object, host, target_machine

@@ -5,8 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 
-import llvmlite.binding as llvm
-
+from ..codegen.llvm import llvm
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, render_host
 from ..errors import InputError

@@ -7,8 +7,7 @@ import ctypes.util
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 
-import llvmlite.binding as llvm
-
+from ..codegen.llvm import llvm
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 

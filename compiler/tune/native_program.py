@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..native.jit import cpu_name, host_target
-from ..native.model import NativeModel
 from ..pipeline.compile_for import KernelChoices, compile_for, default_choices
 from ..pipeline.lower_model import Lowered
 from ..program.arrays import write_inputs
 from ..program.program import read_tensor, segment_entry
 from ..system.cache import Cache
+
+if TYPE_CHECKING:
+    from ..native.model import NativeModel
 
 Array = np.ndarray
 
@@ -32,6 +33,9 @@ class NativeProgram:
     threads: int = 1
 
     def compile(self, cache: Cache | None) -> TimedModel:
+        from ..native.jit import host_target
+        from ..native.model import NativeModel
+
         made = compile_for(self.lowered, host_target(), cache=cache, choices=self.choices)
         each = tuple((i, i + 1) for i in range(len(made.steps)))
         return TimedModel(NativeModel(replace(made, segments=each), self.threads, cache))
@@ -83,6 +87,8 @@ class NativeDevice:
     variants = ()
 
     def __init__(self, cache: Cache) -> None:
+        from ..native.jit import cpu_name
+
         self.name = cpu_name()
         self._cache = cache
 

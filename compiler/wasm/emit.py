@@ -7,16 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 
-import llvmlite
-import llvmlite.binding as llvm
-
+from ..codegen.llvm import llvm, version
 from ..errors import InternalError
 from ..system.cache import Cache, key_of
-
-TRIPLE = "wasm32-unknown-unknown"
-DATA_LAYOUT = "e-m:e-p:32:32-p10:8:8-p20:8:8-i64:64-i128:128-n32:64-S128-ni:1:10:20"
-# What every module of LLVM IR for this target begins with.
-HEADER = f'target triple = "{TRIPLE}"\ntarget datalayout = "{DATA_LAYOUT}"\n'
+from .triple import TRIPLE
 
 BASE_FEATURES = ("+simd128", "+bulk-memory", "+nontrapping-fptoint", "+sign-ext", "+mutable-globals")
 
@@ -32,7 +26,7 @@ def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, cache: Ca
     features = _features(relaxed, threads)
     if cache is None:
         return _emit(llvm_ir, features)
-    key = key_of(llvmlite.__version__, TRIPLE, features, llvm_ir)
+    key = key_of(version, TRIPLE, features, llvm_ir)
     data = cache.get("object", key)
     if data is None:
         data = _emit(llvm_ir, features)

@@ -19,9 +19,9 @@ from ..program.device_program import DeviceProgram
 from ..program.program import Program, check_wasm32, read_tensor
 from ..system.cache import Cache
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
-from .emit import HEADER, emit_object
 from .execute import HostFunction, Number, WasmInstance
 from .linkers import Linked, link
+from .triple import HEADER
 
 Array = np.ndarray
 
@@ -84,6 +84,8 @@ def build_launcher(program: DeviceProgram, *, linker: str = "builtin", cache: Ca
 def _link(
     rendered: LlvmModule, exports: Sequence[str], relaxed: bool, linker: str, cache: Cache | None, stack_bytes: int
 ) -> Linked:
+    from .emit import emit_object
+
     shared = rendered.calls(PARALLEL_FOR)
     code = emit_object(rendered.text(HEADER), relaxed=relaxed, threads=shared, cache=cache)
     if not shared:

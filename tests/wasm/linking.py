@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from webnn_compile.errors import InternalError
 from webnn_compile.wasm import binary
-from webnn_compile.wasm.emit import HEADER, emit_object
+from webnn_compile.wasm.emit import emit_object
 from webnn_compile.wasm.execute import WasmInstance
 from webnn_compile.wasm.finalise import Linked
+from webnn_compile.wasm.triple import HEADER
 
 PROGRAMS = Path(__file__).parent / "programs"
 # What has no wasm-ld or emcc skips the tests of it, and says so.

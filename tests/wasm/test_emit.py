@@ -11,7 +11,8 @@ from webnn_compile.dtypes import F32
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.nodes import Binary, Buffer, For, Kernel, Load, LoopKind, Store, Var
 from webnn_compile.pipeline.compile_for import LOWERING_PASSES, RELAXED_PASSES, KernelPass, lower_kernel
-from webnn_compile.wasm.emit import BASE_FEATURES, HEADER, TRIPLE, emit_assembly, emit_object
+from webnn_compile.wasm.emit import BASE_FEATURES, emit_assembly, emit_object
+from webnn_compile.wasm.triple import HEADER, TRIPLE
 
 
 def tile_program(rows: int) -> str:

@@ -9,9 +9,10 @@ from wasm.linking import object_of
 from webnn_compile.errors import InternalError
 from webnn_compile.wasm import binary
 from webnn_compile.wasm import finalise as finalise_module
-from webnn_compile.wasm.emit import HEADER, emit_object
+from webnn_compile.wasm.emit import emit_object
 from webnn_compile.wasm.finalise import finalise
 from webnn_compile.wasm.object_file import Function, RelocationKind, parse_object
+from webnn_compile.wasm.triple import HEADER
 
 
 def emit(ir: str) -> bytes:

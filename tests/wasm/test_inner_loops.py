@@ -10,8 +10,9 @@ from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_RELAXED
-from webnn_compile.wasm.emit import HEADER, emit_assembly
+from webnn_compile.wasm.emit import emit_assembly
 from webnn_compile.wasm.model import render_module
+from webnn_compile.wasm.triple import HEADER
 
 Line = tuple[str, str]
 """An instruction and its operands."""

@@ -11,8 +11,9 @@ import pytest
 from wasm.linking import memory_and_exports, need, object_of
 from webnn_compile.errors import InternalError
 from webnn_compile.wasm import linkers
-from webnn_compile.wasm.emit import HEADER, emit_object
+from webnn_compile.wasm.emit import emit_object
 from webnn_compile.wasm.finalise import Linked, finalise
+from webnn_compile.wasm.triple import HEADER
 
 EXPORTS = ("advance", "stack_address", "wake")
 
