@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..bundle import (
     BUNDLE,
     Artifact,
+    BundleFile,
     DeviceArtifact,
     Manifest,
     WasmArtifact,
     check_free,
     make_manifest,
+    render_files,
     write_bundle,
 )
 from ..errors import InputError, InternalError
@@ -63,20 +66,46 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     return report
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A bundle in memory: its files, the manifest of the model among them as data, and the report."""
+
+    report: Report
+    manifest: Manifest
+    files: tuple[BundleFile, ...]
+
+
+def build_files(model: Path, options: Options, phase: Phase) -> Built:
+    """The same, with nothing written: what `write_bundle` writes. Raises InputError for a target that has no part in a
+    bundle."""
+    work, report = _begin_bundle(model, options, phase)
+    artifact = _make_artifact(model, work, report)
+    with work.timed("write"):
+        manifest = make_manifest(artifact)
+        files = render_files(artifact, manifest, isolation=options.coop_coep)
+        work.cache.trim()
+    return Built(report, manifest, tuple(files))
+
+
 def build_manifest(
     model: Path, options: Options, phase: Phase, given: Mapping[str, TargetChoices] | None = None
 ) -> Manifest:
-    """The same, with nothing written: what a device is sent that loads the model over RPC. `given` are the choices of
-    targets that a search makes."""
+    """What a device is sent that loads the model over RPC. `given` are the choices of targets that a search makes."""
+    work, report = _begin_bundle(model, options, phase, given)
+    manifest = make_manifest(_make_artifact(model, work, report))
+    work.cache.trim()
+    return manifest
+
+
+def _begin_bundle(
+    model: Path, options: Options, phase: Phase, given: Mapping[str, TargetChoices] | None = None
+) -> tuple[Work, Report]:
     options.check()
     if options.alone is not None:
         raise InputError(
             f"target {options.alone.name} has no part in a bundle; choose from {', '.join(bundled_targets())}"
         )
-    work, report = _begin(model, options, phase, lambda _: None, given or {})
-    manifest = make_manifest(_make_artifact(model, work, report))
-    work.cache.trim()
-    return manifest
+    return _begin(model, options, phase, lambda _: None, given or {})
 
 
 def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> Artifact:

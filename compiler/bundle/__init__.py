@@ -6,7 +6,7 @@ from .files import BundleFile
 from .folder import FolderKind, WrittenFile, check_free, write_folder
 from .manifest import Manifest, make_manifest
 from .place_memory import MemoryLayout, place_memory
-from .write_bundle import BUNDLE, render_bundle, write_bundle
+from .write_bundle import BUNDLE, render_bundle, render_files, write_bundle
 
 __all__ = [
     "BUNDLE",
@@ -26,6 +26,7 @@ __all__ = [
     "make_manifest",
     "place_memory",
     "render_bundle",
+    "render_files",
     "write_bundle",
     "write_folder",
 ]

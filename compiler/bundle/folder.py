@@ -91,7 +91,9 @@ def _replace_folder(out: Path, files: Sequence[BundleFile]) -> None:
     fresh.mkdir()
     try:
         for file in files:
-            (fresh / file.name).write_bytes(file.data)
+            path = fresh / file.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.data)
         if out.exists():
             out.rename(old)
         try:

@@ -10,7 +10,7 @@ from .files import BundleFile, foreign_files, is_bundle
 from .folder import FolderKind, WrittenFile, write_folder
 from .isolation import isolate_page, isolation_files
 from .link_runtime import keep_backends, link_runtime, read_runtime, relink
-from .manifest import SHARD_BYTES, make_manifest
+from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .merge_modules import exported_names, merge_modules
 from .render_entry import render_entry
 from .render_types import render_types
@@ -37,10 +37,14 @@ def write_bundle(
 
 def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: int = SHARD_BYTES) -> list[BundleFile]:
     """The files of the bundle, model.js first; no two have one name. `isolation` adds the files for threads."""
+    return render_files(artifact, make_manifest(artifact, shard_bytes), isolation=isolation)
+
+
+def render_files(artifact: Artifact, manifest: Manifest, *, isolation: bool = False) -> list[BundleFile]:
+    """The same, of an artifact whose manifest is known."""
     modules = keep_backends(read_runtime(), [part.backend for part in artifact.backends])
     sources = merge_modules(modules)
     runtime = link_runtime(sources, ("load.js", "page.js", "page.css", "page.svg"))
-    manifest = make_manifest(artifact, shard_bytes)
     classes = [name for name in exported_names(modules["errors.js"]) if name.endswith("Error")]
     entry = render_entry(manifest, runtime, classes)
     page = relink(sources["index.html"], runtime.__getitem__).replace("{{name}}", html.escape(artifact.name))

@@ -7,12 +7,12 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from ..errors import InputError, InternalError, WebnnCompileError
+from ..errors import InputError, InternalError
+from ..system.explain import explain
 
 OUR_FAULT = (
     "This is a fault of webnn-compile, not a mistake of yours: please report it, with the model and this command "
@@ -62,18 +62,11 @@ def _end_interrupted(message: str | None) -> NoReturn:
 
 
 def _end(error: Exception, phase: str | None) -> None:
-    if isinstance(error, MemoryError):
-        where = f" (phase: {phase})" if phase is not None else ""
-        error = InputError(f"this machine lacks the memory for this model{where}; give it smaller shapes")
-    if not isinstance(error, WebnnCompileError):
-        frames = traceback.extract_tb(error.__traceback__)
-        where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-        during = f" in phase {phase!r}" if phase is not None else ""
-        error = InternalError(f"{type(error).__name__}{during}: {error}{where}")
-    click.echo(f"error: {error}", err=True)
-    if isinstance(error, InternalError):
+    explained = explain(error, phase)
+    click.echo(f"error: {explained}", err=True)
+    if isinstance(explained, InternalError):
         click.echo(OUR_FAULT, err=True)
-    sys.exit(error.exit_code)
+    sys.exit(explained.exit_code)
 
 
 def require(program: str, packages: Sequence[str], extra: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import InputError
 from ..graph.ir import Graph
 from ..system.limits import CompileMemory
+from .model_card import ModelCard
 from .open_file import open_file
 from .other_formats import TO_ONNX, find_other_format
 
@@ -30,13 +31,14 @@ HEAD = 64
 class Importer:
     """The row of a format, by its `name`. Files of it start with one of `first_bytes` or have one of `suffixes` (lower
     case); `is_model` is true of what its package has in memory. `load` gives the graph, or raises InputError or
-    UnsupportedError."""
+    UnsupportedError; `describe` only reads what the file says of itself."""
 
     name: str
     suffixes: tuple[str, ...]
     first_bytes: tuple[bytes, ...]
     is_model: Callable[[object], bool]
     load: Callable[[Model, Shapes, CompileMemory | None], Graph]
+    describe: Callable[[Model], ModelCard]
 
 
 def _is_onnx(model: object) -> bool:
@@ -51,10 +53,16 @@ def _load_onnx(model: Model, shapes: Shapes, memory: CompileMemory | None) -> Gr
     return import_onnx(model, shapes, memory)
 
 
+def _describe_onnx(model: Model) -> ModelCard:
+    from .onnx.describe import describe
+
+    return describe(model)
+
+
 # Exporters write the version first; protobuf allows any of a ModelProto's fields there.
 _ONNX_TAGS = (b"\x08", b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42", b"\x72", b"\xa2\x01", b"\xca\x01")
 
-IMPORTERS: list[Importer] = [Importer("ONNX", (".onnx",), _ONNX_TAGS, _is_onnx, _load_onnx)]
+IMPORTERS: list[Importer] = [Importer("ONNX", (".onnx",), _ONNX_TAGS, _is_onnx, _load_onnx, _describe_onnx)]
 """The first of them reports files that cannot be read."""
 
 
@@ -64,6 +72,11 @@ def import_model(model: Model, shapes: Shapes = None, memory: CompileMemory | No
     Raises InputError for what no importer reads, and what importers raise.
     """
     return find_importer(model).load(model, shapes, memory)
+
+
+def describe_model(model: Model) -> ModelCard:
+    """What the file says of itself, its free dimensions among it. Raises InputError for what no importer reads."""
+    return find_importer(model).describe(model)
 
 
 def find_importer(model: Model) -> Importer:

@@ -26,7 +26,7 @@ def fix_shapes(
             known = ", ".join(repr(n) for n in inputs) or "none"
             what = "a weight, not an input" if name in weights else "no input of the model"
             raise InputError(f"a shape is given for {name!r}, which is {what}; the inputs are: {known}")
-    declared = {name: _declared(v.type.tensor_type) for name, v in inputs.items()}
+    declared = {name: declared_shape(v.type.tensor_type) for name, v in inputs.items()}
     symbols: dict[str, tuple[int, str]] = {}
     for name, given in shapes.items():
         _match(name, tuple(given), declared[name], symbols)
@@ -47,7 +47,8 @@ def fix_shapes(
         )
 
 
-def _declared(tensor: onnx.TypeProto.Tensor) -> Declared:
+def declared_shape(tensor: onnx.TypeProto.Tensor) -> Declared:
+    """As the model has it."""
     if not tensor.HasField("shape"):
         return None
     # Some exporters write 0 or -1 for a dimension that they do not know.

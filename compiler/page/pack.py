@@ -1,0 +1,78 @@
+"""Packs Python's modules for the page, as bytecode: run by the very Python that will read it, Pyodide's (pack.mjs).
+
+It is run as a script, in a folder with `wheels/`, packages; `site/`, modules of this project; `tuner.txt`, the folders
+of modules that only a search needs. It writes `compiler.zip`, `tuner.zip` and the folder `licences/`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import marshal
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+UNUSED = re.compile(
+    r"(^|/)(tests?|testing|f2py|_pyinstaller|include|distutils|polynomial|random|fft)/"
+    r"|^onnx/(backend|reference|examples|tools|bin|common|frontend|test)/|^google/_upb"
+)
+"""Modules that neither the compiler nor what it imports ever imports."""
+KEPT = (".py", ".so")
+LICENCE = re.compile(r"(licen[cs]e|copying|notice|authors)", re.IGNORECASE)
+WITHOUT_DOCSTRINGS = ("numpy/", "google/")
+
+Entry = tuple[str, bytes]
+
+
+def main(folder: Path) -> None:
+    modules: list[Entry] = []
+    tuner = tuple((folder / "tuner.txt").read_text().split())
+    for wheel in sorted((folder / "wheels").glob("*.whl")):
+        with zipfile.ZipFile(wheel) as opened:
+            for name in sorted(opened.namelist()):
+                if name.endswith("/"):
+                    continue
+                if ".dist-info/" in name:
+                    keep_licence(folder / "licences", name, opened.read(name))
+                elif name.endswith(KEPT) and (name.startswith(tuner) or not UNUSED.search(name)):
+                    modules.append((name, opened.read(name)))
+    modules += own_modules(folder / "site")
+    write(folder / "compiler.zip", [e for e in modules if not e[0].startswith(tuner)])
+    write(folder / "tuner.zip", [e for e in modules if e[0].startswith(tuner)])
+
+
+def own_modules(site: Path) -> Iterator[Entry]:
+    for path in sorted(site.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(site).as_posix(), path.read_bytes()
+
+
+def keep_licence(folder: Path, name: str, text: bytes) -> None:
+    """Of NAME-VERSION.dist-info/licenses/PATH, below NAME-VERSION."""
+    package, _, rest = name.partition(".dist-info/")
+    if LICENCE.search(Path(rest).name):
+        path = folder / package / rest.removeprefix("licenses/").replace("/", "-")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+
+
+def write(path: Path, entries: list[Entry]) -> None:
+    """Without times, so that equal modules are an equal file."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+        for name, data in entries:
+            if name.endswith(".py"):
+                name, data = f"{name}c", bytecode(name, data)
+            packed.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
+
+
+def bytecode(name: str, source: bytes) -> bytes:
+    """A module without its source, as it is imported: the number of the format, four bytes of flags and eight of the
+    source's hash, which nothing checks, then the code."""
+    optimize = 2 if name.startswith(WITHOUT_DOCSTRINGS) else 0
+    code = compile(source, name, "exec", dont_inherit=True, optimize=optimize)
+    return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
+
+
+if __name__ == "__main__":
+    main(Path.cwd())

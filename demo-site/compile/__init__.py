@@ -1,0 +1,1 @@
+"""The files of the compile page, for `webnn-compile-page`."""

@@ -1,0 +1,157 @@
+// The compiler's worker as a page has it: started when it is needed, and again when it died.
+
+import { CompileError } from './compile_error.js';
+
+/** @typedef {import('./compiler.js').Progress} Progress */
+/** @typedef {[string, Blob | Uint8Array][]} Files */
+/** @typedef {{ found: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
+/**
+ * @typedef {object} Call
+ * @property {string} op
+ * @property {any} [request]
+ * @property {Files} [files]
+ * @property {MessagePort} [port] for what the worker asks of the page
+ * @property {((progress: Progress) => void) | undefined} [onProgress]
+ * @property {AbortSignal | undefined} [signal]
+ */
+
+export class CompileWorker {
+  /** @type {Worker | undefined} */
+  #worker;
+  /** @type {Promise<void> | undefined} */
+  #started;
+  /** @type {Promise<unknown>} */
+  #queue = Promise.resolve();
+  /** @type {{ id: number, resolve: (answer: Answer) => void, reject: (reason: any) => void, onProgress: Call['onProgress'] } | undefined} */
+  #current;
+  #last = 0;
+  #closed = false;
+  #onRestart;
+
+  /** @param {(reason: string) => void} [onRestart] */
+  constructor(onRestart) {
+    this.#onRestart = onRestart;
+  }
+
+  /**
+   * Starts the worker, unless it runs.
+   * @param {Call['onProgress']} onProgress
+   * @param {AbortSignal} [signal]
+   */
+  start(onProgress, signal) {
+    return this.#enqueue(() => this.#start(onProgress, signal), signal);
+  }
+
+  /**
+   * Calls are carried out one after the other. An abort ends the worker, whose work cannot be interrupted.
+   * @param {Call} call
+   * @returns {Promise<Answer>}
+   */
+  call(call) {
+    const { signal, onProgress } = call;
+    return this.#enqueue(async () => {
+      await this.#start(onProgress, signal);
+      return this.#post(call);
+    }, signal);
+  }
+
+  close() {
+    this.#closed = true;
+    this.#end(new CompileError('crash', 'the compiler was closed'));
+  }
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} work
+   * @param {AbortSignal | undefined} signal
+   * @returns {Promise<T>}
+   */
+  #enqueue(work, signal) {
+    const result = this.#queue.then(() => {
+      signal?.throwIfAborted();
+      if (this.#closed) throw new CompileError('crash', 'the compiler was closed');
+      return work();
+    });
+    this.#queue = result.catch(() => {});
+    return result;
+  }
+
+  /**
+   * @param {Call['onProgress']} onProgress
+   * @param {AbortSignal | undefined} signal
+   */
+  async #start(onProgress, signal) {
+    this.#started ??= this.#create(onProgress, signal);
+    try {
+      await this.#started;
+    } catch (error) {
+      this.#started = undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * @param {Call['onProgress']} onProgress
+   * @param {AbortSignal | undefined} signal
+   */
+  async #create(onProgress, signal) {
+    const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'webnn-compile' });
+    this.#worker = worker;
+    worker.onerror = (event) => {
+      event.preventDefault();
+      if (worker === this.#worker) this.#die(event.message ?? 'its script cannot be loaded');
+    };
+    worker.onmessage = ({ data: { id, progress, died, found, files } }) => {
+      if (worker !== this.#worker || id !== this.#current?.id) return;
+      if (progress) this.#current?.onProgress?.(progress);
+      else if (died !== undefined) this.#die(died);
+      else this.#settle()?.resolve({ found, files });
+    };
+    try {
+      await this.#post({ op: 'start', onProgress, signal });
+    } catch (error) {
+      if (!(error instanceof CompileError)) throw error;
+      throw new CompileError('start', `the compiler does not start: ${error.message}`);
+    }
+  }
+
+  /**
+   * @param {Call} call
+   * @returns {Promise<Answer>}
+   */
+  #post({ op, request = {}, files = [], port, onProgress, signal }) {
+    const id = ++this.#last;
+    /** @type {Promise<Answer>} */
+    const answer = new Promise((resolve, reject) => {
+      this.#current = { id, resolve, reject, onProgress };
+      this.#worker?.postMessage({ id, op, request, files, port }, port ? [port] : []);
+    });
+    const abort = () => {
+      if (id === this.#current?.id) this.#end(signal?.reason);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    return answer.finally(() => signal?.removeEventListener('abort', abort));
+  }
+
+  #settle() {
+    const current = this.#current;
+    this.#current = undefined;
+    return current;
+  }
+
+  /** @param {any} reason that of the call under way */
+  #end(reason) {
+    this.#worker?.terminate();
+    this.#worker = this.#started = undefined;
+    this.#settle()?.reject(reason);
+  }
+
+  /** @param {string} reason */
+  #die(reason) {
+    const wasRunning = this.#started !== undefined;
+    this.#end(new CompileError('crash', `the compiler's worker died: ${reason}; it is started again`));
+    if (!wasRunning || this.#closed) return;
+    this.#onRestart?.(reason);
+    this.start(undefined).catch(() => {}); // the next call meets the same error
+  }
+}

@@ -1,0 +1,76 @@
+// webnn-compile in a page: a model's file in, a running model or the files of a bundle out. Nothing leaves the page.
+
+import { CompileError } from './compile_error.js';
+import { CompileWorker } from './compile_worker.js';
+import { CompiledModel } from './compiled_model.js';
+import { readSource } from './read_source.js';
+
+export { CompileError };
+
+/** @typedef {import('./compiler.js').Compiler} Compiler */
+/** @typedef {import('./compiler.js').CompileOptions} CompileOptions */
+/** @typedef {import('./compiler.js').Source} Source */
+
+/**
+ * @param {import('./compiler.js').OpenOptions} [options]
+ * @returns {Promise<Compiler>}
+ */
+export async function openCompiler({ onProgress, onRestart, signal } = {}) {
+  const worker = new CompileWorker(onRestart);
+  await worker.start(onProgress, signal);
+  return create(worker);
+}
+
+/** @type {Compiler | undefined} */
+let shared;
+
+/**
+ * @param {Source} source
+ * @param {CompileOptions} [options]
+ */
+export function compileModel(source, options) {
+  shared ??= create(new CompileWorker());
+  return shared.compile(source, options);
+}
+
+/**
+ * @param {CompileWorker} worker
+ * @returns {Compiler}
+ */
+function create(worker) {
+  /**
+   * @param {string} name
+   * @param {Map<string, Uint8Array<ArrayBuffer>>} files
+   */
+  const pack = async (name, files) => {
+    const answer = await worker.call({ op: 'pack', request: { name }, files: [...files] });
+    const [archive] = answer.files;
+    return new Blob(archive ? [archive[1]] : [], { type: 'application/zip' });
+  };
+
+  return {
+    async describe(source, { signal } = {}) {
+      const { model, files } = readSource(source);
+      return check(await worker.call({ op: 'describe', request: { model }, files, signal })).found;
+    },
+    async compile(source, { signal, onProgress, ...options } = {}) {
+      const { model, files } = readSource(source);
+      const request = { ...options, model };
+      const { found, files: made } = check(await worker.call({ op: 'compile', request, files, signal, onProgress }));
+      return new CompiledModel({ ...found, report: { ...found.report, heapBytes: found.heapBytes } }, new Map(made), pack);
+    },
+    async tune() {
+      throw new CompileError('input', 'not yet');
+    },
+    close() {
+      worker.close();
+    },
+  };
+}
+
+/** @param {import('./compile_worker.js').Answer} answer */
+function check(answer) {
+  const { error } = answer.found;
+  if (error) throw new CompileError(error.kind, error.message);
+  return answer;
+}

@@ -1,0 +1,54 @@
+// The files of a model, as a page has them.
+
+import { CompileError } from './compile_error.js';
+
+/** @typedef {import('./compiler.js').Source} Source */
+/** @typedef {[string, Blob | Uint8Array][]} Files */
+
+/** Of all files. Python holds a model's constants several times over, in at most 4 GiB. */
+const MOST_BYTES = 2 ** 30;
+const SUFFIX = '.onnx';
+
+/**
+ * The files, none of them read, and which of them is the model.
+ * @param {Source} source
+ * @returns {{ model: string, files: Files }}
+ */
+export function readSource(source) {
+  const files = listFiles(source);
+  for (const [name] of files) {
+    if (!name || name.startsWith('/') || name.split('/').includes('..'))
+      throw new CompileError('input', `${JSON.stringify(name)} cannot be the name of a model's file; give its name alone`);
+  }
+  const bytes = files.reduce((sum, [, content]) => sum + sizeOf(content), 0);
+  if (bytes > MOST_BYTES) {
+    throw new CompileError(
+      'input',
+      `${files.map(([name]) => name).join(', ')}: ${(bytes / 2 ** 30).toFixed(1)} GiB is more than a page can compile ` +
+        '(1 GiB); use the command line: pip install webnn-compile',
+    );
+  }
+  const models = files.length === 1 ? files : files.filter(([name]) => name.toLowerCase().endsWith(SUFFIX));
+  const [model] = models;
+  if (!model || models.length > 1) {
+    const given = files.map(([name]) => name).join(', ') || 'nothing';
+    throw new CompileError('input', `one file named *${SUFFIX} and its external data are a model, not ${given}`);
+  }
+  return { model: model[0], files };
+}
+
+/**
+ * @param {Source} source
+ * @returns {Files}
+ */
+function listFiles(source) {
+  if (source instanceof ArrayBuffer) return [[`model${SUFFIX}`, new Uint8Array(source)]];
+  if (source instanceof Uint8Array) return [[`model${SUFFIX}`, source]];
+  if (source instanceof File) return [[source.name, source]];
+  if (source instanceof Blob) return [[`model${SUFFIX}`, source]];
+  if (Array.isArray(source)) return source.map((file) => [file.name, file]);
+  return Object.entries(source);
+}
+
+/** @param {Blob | Uint8Array} content */
+const sizeOf = (content) => (content instanceof Blob ? content.size : content.byteLength);
