@@ -14,9 +14,10 @@ import numpy as np
 from ..errors import InputError
 from ..tune.device import Artifact, DeviceError, DeviceGone
 from ..tune.status import Status
+from ..tune.tab_facts import clock_of_tab, name_of_tab
 
 if TYPE_CHECKING:
-    from webnn_compile.rpc.client import DeviceInfo, LeasedDevice, RemoteModel, Session
+    from webnn_compile.rpc.client import LeasedDevice, RemoteModel, Session
 
 Array = np.ndarray
 T = TypeVar("T")
@@ -47,9 +48,8 @@ class RemoteDevice:
         self._device: LeasedDevice | None = session.lease(wanted, backend, timeout=wait)
         info = self._device.info
         self._again = info.name if restart is None else wanted
-        self.name = name_of_device(info, backend)
-        of_backend = info.facts.get(backend) or {}
-        self.clock = float(of_backend.get("clock") or info.facts.get("clock") or 0.1)
+        self.name = name_of_tab(info.facts, backend)
+        self.clock = clock_of_tab(info.facts, backend)
         self.variants = tuple((info.facts.get("wasm") or {}).get("variants") or ("relaxed", "plain"))
 
     def load(self, made: Artifact, *, deadline: float) -> _Model:
@@ -126,19 +126,6 @@ class _Model:
 
     def unload(self) -> None:
         self._device._call(self._model.unload)
-
-
-def name_of_device(info: DeviceInfo, backend: str) -> str:
-    """The name of a device in records: browser, and adapter or platform."""
-    browser = str(info.facts.get("browser", "browser"))
-    adapter = adapter_of(info, backend)
-    return f"{browser}: {adapter}" if adapter else f"{browser} on {info.facts.get('platform', 'this platform')}"
-
-
-def adapter_of(info: DeviceInfo, backend: str) -> str:
-    """The name of the GPU's adapter that a device has for a backend, if it has one."""
-    found = info.facts.get(backend)
-    return str(found.get("adapter") or "") if isinstance(found, Mapping) else ""
 
 
 @contextlib.contextmanager

@@ -24,10 +24,10 @@ from ..build.targets import bundled_targets
 from ..bundle import VARIANTS, Manifest
 from ..errors import InputError, WebnnCompileError
 from ..program.arrays import read_inputs
+from ..tune.tab_facts import adapter_of_tab
 from .command import FILE, ShapeOption
 from .explained import DEBUG, explained, require
 from .plain import plain
-from .remote_device import adapter_of
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import Session
@@ -236,7 +236,7 @@ def devices(broker: str) -> None:
         for d in found:
             used = "yes" if d.leased else "no"
             waiting = f", {d.waiting} wait" if d.waiting else ""
-            adapters = adapter_of(d, "webgpu"), adapter_of(d, "webgl")
+            adapters = adapter_of_tab(d.facts, "webgpu"), adapter_of_tab(d.facts, "webgl")
             row = d.name, d.facts.get("browser", ""), ", ".join(d.backends), *adapters, used + waiting
             table.add_row(*map(plain, row))
         Console().print(table)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..build.build import Built, build_files
 from ..build.options import Options
@@ -16,6 +16,9 @@ from ..errors import InternalError
 from ..frontends.importers import describe_model
 from ..system.collector import collect_less_often
 from ..system.explain import explain
+
+if TYPE_CHECKING:
+    from .tune_here import Page
 
 Request = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -28,9 +31,9 @@ TARGETS = ("webgpu", "webgl")
 collect_less_often()
 
 
-def answer(operation: str, request: str, say: Say) -> tuple[str, Files]:
+def answer(operation: str, request: str, say: Say, page: Page | None = None) -> tuple[str, Files]:
     """The answer to a request and the files that go with it. Where the operation fails the answer has `error`: the
-    message of the command line, and as `kind` whose mistake it was."""
+    message of the command line, and as `kind` whose mistake it was. A search measures on the `page`."""
     phases = [""]
 
     def phase(name: str) -> None:
@@ -38,7 +41,12 @@ def answer(operation: str, request: str, say: Say) -> tuple[str, Files]:
         say(name)
 
     try:
-        found, files = _OPERATIONS[operation](json.loads(request), phase)
+        asked = json.loads(request)
+        if operation == "tune" and page is not None:
+            from .tune_here import tune_here  # modules that are downloaded for the first search
+
+            return json.dumps(tune_here(asked, options_of(asked), page)), []
+        found, files = _OPERATIONS[operation](asked, phase)
         return json.dumps(found), files
     except Exception as error:
         explained = explain(error, phases[-1] or None)

@@ -83,7 +83,7 @@ def _copy_modules(site: Path) -> None:
     for path, name in _walk(files("webnn_compile")):
         if name.endswith((".py", ".json")) and not name.startswith(tuple(f"{a}/" for a in (*ABSENT, "rpc", "page"))):
             _copy(path, package / name)
-    for name in ("__init__.py", "answer.py", "port_device.py"):
+    for name in ("__init__.py", "answer.py", "page_device.py", "tune_here.py"):
         _copy(files("webnn_compile.page") / name, package / "page" / name)
     for path, name in _walk(files("webnn_compile.runtime_js")):
         _copy(path, package / "runtime_js" / name)

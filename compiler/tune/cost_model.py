@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from math import log, log2
 from typing import Any
@@ -15,9 +16,10 @@ FEWEST = 12
 
 
 def predict(measured: Sequence[tuple[Path, float]], wanted: Sequence[Path]) -> list[float]:
-    """The ratios of `wanted` candidates to the default; 1 for all where too few are measured. Extremely randomised
+    """The ratios of `wanted` candidates to the default; 1 for all where too few are measured, or scikit-learn is not
+    here, as in a page. Extremely randomised
     trees (Geurts, Ernst and Wehenkel, 2006) over the logarithm: decisions are few, mixed, and depend on each other."""
-    if len(measured) < FEWEST or not wanted:
+    if len(measured) < FEWEST or not wanted or importlib.util.find_spec("sklearn") is None:
         return [1.0] * len(wanted)
     from sklearn.ensemble import ExtraTreesRegressor
 

@@ -1,4 +1,4 @@
-"""Executors of builds: processes beside the measurements, or this one where there are none."""
+"""Executors of builds: processes beside the measurements, or this one."""
 
 from __future__ import annotations
 
@@ -9,20 +9,9 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from ..build.compile_ahead import count_cores, follow_parent
+from .serial_executor import SerialExecutor
 
 T = TypeVar("T")
-
-
-class SerialExecutor(Executor):
-    """Calls a function when it is submitted."""
-
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        future: Future[T] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 class RestartingExecutor(Executor):

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -35,9 +35,13 @@ SEARCHING = 0.85
 """Of the time so much is for the search, the rest for the comparison in the whole model."""
 
 
+Reference: TypeAlias = Callable[[Piece, Mapping[str, Array]], Mapping[str, Array]]
+"""The results of a piece by the names of tensors."""
+
+
 class SearchSession:
     """`known` are records of earlier runs; `write` receives new ones as they come. `observe` is called with the status
-    whenever it changes."""
+    whenever it changes. Results are compared with `reference`'s, by default `reference_of`."""
 
     def __init__(
         self,
@@ -48,9 +52,11 @@ class SearchSession:
         write: Callable[[TuningRecord], None],
         known: Iterable[TuningRecord],
         observe: Callable[[Status], None],
+        reference: Reference | None = None,
     ) -> None:
         self.problem, self.device, self.executor, self.settings, self.write = problem, device, executor, settings, write
         self._observe = observe
+        self.reference = reference or reference_of
         of_target = [r for r in known if r.target == problem.target and r.space == VERSION]
         self.device_name = device.name + _settings(problem.options)
         self.own = [r for r in of_target if r.device == self.device_name]
@@ -65,6 +71,8 @@ class SearchSession:
     @property
     def left(self) -> int:
         """Candidates that may still be built; none when the time is over."""
+        if self.settings.stopped():
+            return 0
         seconds = self.settings.seconds
         if seconds is not None and time.monotonic() - self._began > SEARCHING * seconds:
             return 0

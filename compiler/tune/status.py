@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..records.tuning_record import TuningRecord
@@ -14,7 +15,8 @@ BATCH = 6
 @dataclass(frozen=True, slots=True)
 class Settings:
     """At most `trials` candidates, in at most `seconds`. With `layers` Winograd's tiles, bands and splits are searched,
-    too. `pick` is what walks of the search start with."""
+    too. `pick` is what walks of the search start with. Once it is `stopped`, what was found is compared in the whole
+    model, and nothing more is tried."""
 
     trials: int = 200
     seconds: float | None = None
@@ -22,6 +24,7 @@ class Settings:
     seed: int = 0
     batch: int = BATCH
     pick: Pick = first
+    stopped: Callable[[], bool] = lambda: False
 
 
 @dataclass(slots=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass, replace
 from math import exp
 from statistics import median
@@ -21,7 +20,7 @@ from .measure import Measured, Outcome
 from .problem import KernelTask
 from .propose import History, Proposal, name_of
 from .search_job import SearchJob, SearchResult, build_pieces, find_candidates, search
-from .session import SearchSession, failure_of, inputs_of, reference_of
+from .session import SearchSession, failure_of, inputs_of
 from .walk import Path
 
 Array = np.ndarray
@@ -114,9 +113,9 @@ class KernelSearch:
 
     def _result(self, job: SearchJob, future: Future[SearchResult]) -> SearchResult:
         """Where a process died, only the candidates: building them one by one then tells which one is at fault."""
-        with contextlib.suppress(BrokenProcessPool):
+        with contextlib.suppress(BrokenExecutor):
             return future.result()
-        with contextlib.suppress(BrokenProcessPool):
+        with contextlib.suppress(BrokenExecutor):
             return self._session.executor.submit(find_candidates, job).result()
         return SearchResult(Proposal((), (), exhausted=True, large=job.history.large))
 
@@ -127,7 +126,7 @@ class KernelSearch:
         # On one thread it makes no difference which loops threads share.
         fixed = frozenset(("cores",)) if session.problem.options.threads == 1 else frozenset()
         history = History(pick=session.settings.pick, fixed=fixed)
-        state = _State(task, share, history, inputs, reference_of(task.piece, inputs))
+        state = _State(task, share, history, inputs, self._session.reference(task.piece, inputs))
         for r in known:
             state.note(r.choices, r.ratio)
         state.base = median(r.base for r in known if r.base) if any(r.base for r in known) else 0.0
@@ -216,7 +215,7 @@ class KernelSearch:
             pair: tuple[Path, ...] = ({}, paths[i])
             try:
                 rebuilt = self._session.executor.submit(build_pieces, job, pair).result()
-            except BrokenProcessPool:
+            except BrokenExecutor:
                 alone[i] = DIED
             else:
                 alone[i] = self._measure(state, job, pair, rebuilt).get(1, failed)

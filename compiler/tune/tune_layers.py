@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
 
 from ..pipeline.lower_model import Lowered
@@ -13,7 +13,7 @@ from .device import DeviceError
 from .measure import Measured, Outcome
 from .problem import LayerTask
 from .propose import name_of
-from .session import LAYER_TOLERANCE, SearchSession, failure_of, inputs_of, reference_of
+from .session import LAYER_TOLERANCE, SearchSession, failure_of, inputs_of
 from .trial_model import Piece, trial_model
 from .tune_kernels import DIED, WORTH
 from .walk import Path
@@ -112,13 +112,13 @@ class LayerSearch:
         job = TrialJob(session.problem.target, model, ({}, {}), session.problem.options)
         try:
             built = session.executor.submit(build_trial, job).result()
-        except BrokenProcessPool:
+        except BrokenExecutor:
             return DIED
         if built.artifact is None:
             return built.failures[1]
         try:
             tolerance = max(LAYER_TOLERANCE, session.tolerance)
-            return session.measure(built.artifact, inputs, reference_of(state.default, inputs), tolerance)[1]
+            return session.measure(built.artifact, inputs, session.reference(state.default, inputs), tolerance)[1]
         except DeviceError as error:
             return failure_of(error)
 

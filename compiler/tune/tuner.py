@@ -10,7 +10,7 @@ from ..pipeline.lower_model import Lowered
 from ..records.tuning_record import TuningRecord
 from .device import Device, DeviceError
 from .problem import Problem
-from .session import SearchSession
+from .session import Reference, SearchSession
 from .status import Settings, Status, Summary
 from .tune_kernels import KernelSearch
 from .tune_layers import ROUNDS, LayerSearch
@@ -30,13 +30,15 @@ def tune(
     write: Callable[[TuningRecord], None],
     known: Iterable[TuningRecord] = (),
     observe: Callable[[Status], None] = lambda _: None,
+    reference: Reference | None = None,
 ) -> Summary:
     """Searches schedules for a model on a device. `known` are records of earlier runs, whose trials are not made again;
-    `write` receives new ones as they come. `observe` is called with the status whenever it changes.
+    `write` receives new ones as they come. `observe` is called with the status whenever it changes. `reference` as of
+    SearchSession.
 
     Raises DeviceError where the device is lost for good, and what `write` raises.
     """
-    session = SearchSession(problem, device, executor, settings, write, known, observe)
+    session = SearchSession(problem, device, executor, settings, write, known, observe, reference)
     session.show("the model by default")
     lowered, layers = problem.lower()
     times = time_groups(session, (lowered, {}))

@@ -10,7 +10,7 @@ import { CompileError } from './compile_error.js';
  * @property {string} op
  * @property {any} [request]
  * @property {Files} [files]
- * @property {MessagePort} [port] for what the worker asks of the page
+ * @property {import('./page_calls.js').Line} [line] for what the worker asks of the page
  * @property {((progress: Progress) => void) | undefined} [onProgress]
  * @property {AbortSignal | undefined} [signal]
  */
@@ -119,12 +119,12 @@ export class CompileWorker {
    * @param {Call} call
    * @returns {Promise<Answer>}
    */
-  #post({ op, request = {}, files = [], port, onProgress, signal }) {
+  #post({ op, request = {}, files = [], line, onProgress, signal }) {
     const id = ++this.#last;
     /** @type {Promise<Answer>} */
     const answer = new Promise((resolve, reject) => {
       this.#current = { id, resolve, reject, onProgress };
-      this.#worker?.postMessage({ id, op, request, files, port }, port ? [port] : []);
+      this.#worker?.postMessage({ id, op, request, files, line }, line ? [line.port] : []);
     });
     const abort = () => {
       if (id === this.#current?.id) this.#end(signal?.reason);

@@ -1,5 +1,7 @@
 // A compiled model in the page: its files, and what can be done with them.
 
+import { withUrls } from '../../rpc/page/with_urls.js';
+
 /** @typedef {import('./compiler.js').Report} Report */
 /** @typedef {import('../../runtime-js/model.js').LoadOptions} LoadOptions */
 /** @typedef {import('../../runtime-js/model.js').Model} Model */
@@ -31,7 +33,7 @@ export class CompiledModel {
     const { load } = await import('../../runtime-js/load/load.js');
     const urls = publish(this.files);
     try {
-      const model = await load(locate(this.#manifest, urls), options);
+      const model = await load(withUrls(this.#manifest, (_, name) => urls.get(name)), options);
       const dispose = model.dispose;
       // A device that was lost has the weights loaded again.
       model.dispose = async () => {
@@ -54,7 +56,7 @@ export class CompiledModel {
  * Addresses of files, for this page alone.
  * @param {Files} files
  */
-export function publish(files) {
+function publish(files) {
   const types = { js: 'text/javascript', json: 'application/json', wasm: 'application/wasm' };
   return new Map(
     [...files].map(([name, bytes]) => {
@@ -65,19 +67,6 @@ export function publish(files) {
 }
 
 /** @param {Map<string, string>} urls */
-export function withdraw(urls) {
+function withdraw(urls) {
   for (const url of urls.values()) URL.revokeObjectURL(url);
-}
-
-/**
- * The manifest with the address of each file.
- * @param {any} value
- * @param {Map<string, string>} urls
- * @returns {any}
- */
-export function locate(value, urls) {
-  if (Array.isArray(value)) return value.map((element) => locate(element, urls));
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).map(([key, field]) => [key, locate(field, urls)]);
-  return Object.fromEntries(value.file ? [...fields, ['url', urls.get(value.file)]] : fields);
 }

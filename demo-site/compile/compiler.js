@@ -59,8 +59,25 @@ function create(worker) {
       const { found, files: made } = check(await worker.call({ op: 'compile', request, files, signal, onProgress }));
       return new CompiledModel({ ...found, report: { ...found.report, heapBytes: found.heapBytes } }, new Map(made), pack);
     },
-    async tune() {
-      throw new CompileError('input', 'not yet');
+    async tune(source, { signal, onStatus = () => {}, ...options }) {
+      const { model, files } = readSource(source);
+      if (!crossOriginIsolated) {
+        const headers = 'Cross-Origin-Opener-Policy: same-origin, Cross-Origin-Embedder-Policy: require-corp';
+        throw new CompileError('input', `a search needs a cross-origin isolated page: serve it with ${headers}`);
+      }
+      signal?.throwIfAborted();
+      const { measure, stop } = await import('./measure.js');
+      const { line, facts, end } = await measure(onStatus);
+      const cancel = new AbortController();
+      const abort = () => (signal?.reason === 'stop' ? stop(line.memory) : cancel.abort(signal?.reason));
+      signal?.addEventListener('abort', abort, { once: true });
+      try {
+        const request = { ...options, targets: [options.target], model, facts };
+        return check(await worker.call({ op: 'tune', request, files, line, signal: cancel.signal })).found;
+      } finally {
+        signal?.removeEventListener('abort', abort);
+        end();
+      }
     },
     close() {
       worker.close();

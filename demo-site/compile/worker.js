@@ -1,7 +1,9 @@
 // The compiler's worker: Python in WebAssembly. Requests come by message, one at a time.
 
+import { createCaller } from './page_calls.js';
+
 /** @typedef {[string, Blob | Uint8Array][]} Files */
-/** @typedef {{ id: number, op: string, request: any, files: Files, port?: MessagePort }} Call */
+/** @typedef {{ id: number, op: string, request: any, files: Files, line?: import('./page_calls.js').Line }} Call */
 /** @typedef {{ found: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
 
 const FOLDER = '/model';
@@ -13,6 +15,8 @@ let python;
 let answer;
 /** @type {{ name: string, bytes: number }[]} */
 let listed = [];
+/** @type {Promise<void> | undefined} modules for searches */
+let tuner;
 
 self.onmessage = async ({ data }) => {
   const { id } = data;
@@ -88,8 +92,10 @@ function unpack(archive) {
  * @param {Call} call
  * @returns {Promise<Answer>}
  */
-async function carryOut({ id, op, request, files, port }) {
+async function carryOut({ id, op, request, files, line }) {
   const { FS } = python;
+  if (line) tuner ??= download('tuner', () => {}).then(unpack);
+  await tuner;
   FS.chdir(FOLDER);
   try {
     for (const [name, content] of files) {
@@ -103,7 +109,7 @@ async function carryOut({ id, op, request, files, port }) {
       FS.writeFile(RECORDS, given.records);
       given.records = RECORDS;
     }
-    return await ask(id, op, given, port);
+    return await ask(id, op, given, line);
   } finally {
     remove('.');
   }
@@ -113,12 +119,12 @@ async function carryOut({ id, op, request, files, port }) {
  * @param {number} id
  * @param {string} op
  * @param {any} request
- * @param {MessagePort | undefined} port
+ * @param {import('./page_calls.js').Line | undefined} line
  * @returns {Promise<Answer>}
  */
-async function ask(id, op, request, port) {
+async function ask(id, op, request, line) {
   const say = (/** @type {string} */ phase) => self.postMessage({ id, progress: { phase } });
-  const proxy = answer(op, JSON.stringify(request), say);
+  const proxy = answer(op, JSON.stringify(request), say, line ? createPage(line) : undefined);
   const [text, made] = proxy;
   const files = [];
   for (const [name, data] of made) {
@@ -130,6 +136,29 @@ async function ask(id, op, request, port) {
   made.destroy();
   proxy.destroy();
   return { found: { ...JSON.parse(text), heapBytes: heap() }, files };
+}
+
+/**
+ * The page as Python calls it.
+ * @param {import('./page_calls.js').Line} line
+ */
+function createPage(line) {
+  const caller = createCaller(line);
+  return {
+    stopped: caller.stopped,
+    /**
+     * @param {string} header
+     * @param {any} payload Python's bytes
+     * @param {number} seconds
+     */
+    ask(header, payload, seconds) {
+      const buffer = payload.getBuffer('u8');
+      const bytes = buffer.data.slice();
+      buffer.release();
+      const found = caller.ask(header, bytes, seconds);
+      return found && python.toPy([found.header, found.payload]);
+    },
+  };
 }
 
 /** The bytes of the interpreter's memory, which only grows. */

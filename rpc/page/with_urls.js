@@ -3,12 +3,12 @@
 /**
  * The manifest with the address of each file.
  * @param {any} value
- * @param {(sha256: string) => string} locate
+ * @param {(sha256: string, name: string) => string | undefined} locate
  * @returns {any}
  */
 export function withUrls(value, locate) {
   if (Array.isArray(value)) return value.map((element) => withUrls(element, locate));
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value).map(([key, field]) => [key, withUrls(field, locate)]);
-  return Object.fromEntries(value.sha256 ? [...fields, ['url', locate(value.sha256)]] : fields);
+  return Object.fromEntries(value.sha256 ? [...fields, ['url', locate(value.sha256, value.file)]] : fields);
 }

@@ -20,12 +20,13 @@ from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune import tuner
 from webnn_compile.tune.build_trial import TrialChoices
 from webnn_compile.tune.device import DeviceError, DeviceGone
-from webnn_compile.tune.executors import SerialExecutor, open_executor
+from webnn_compile.tune.executors import open_executor
 from webnn_compile.tune.local_device import local_device
 from webnn_compile.tune.native_program import NativeDevice, NativeProgram
 from webnn_compile.tune.problem import Problem
 from webnn_compile.tune.search_job import find_candidates
 from webnn_compile.tune.search_job import search as build_and_search
+from webnn_compile.tune.serial_executor import SerialExecutor
 from webnn_compile.tune.status import Settings, Status, Summary
 from webnn_compile.tune.tuner import tune
 
