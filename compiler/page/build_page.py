@@ -123,7 +123,8 @@ def _made(work: Path, runtime: Path) -> Iterator[BundleFile]:
     for path, name in _walk(files("webnn_compile.page_files")):
         if name.endswith(_SUFFIXES):
             text = _REFERENCE.sub("./", path.read_text(encoding="utf-8"))
-            yield BundleFile(name, text.encode(), "page")
+            # TypeScript checks a script beside types of the same name by these alone.
+            yield BundleFile(name.replace("types.d.ts", "compiler.d.ts"), text.encode(), "page")
     scripts = {"runtime-js": files("webnn_compile.runtime_js"), "rpc/page": files("webnn_compile.rpc") / "page"}
     for folder, source in scripts.items():
         for path, name in _walk(source):

@@ -2,7 +2,7 @@
 
 import { CompileError } from './compile_error.js';
 
-/** @typedef {import('./compiler.js').Progress} Progress */
+/** @typedef {import('./types.js').Progress} Progress */
 /** @typedef {[string, Blob | Uint8Array][]} Files */
 /** @typedef {{ found: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
 /**

@@ -2,12 +2,11 @@
 
 import { withUrls } from '../../rpc/page/with_urls.js';
 
-/** @typedef {import('./compiler.js').Report} Report */
+/** @typedef {import('./types.js').Report} Report */
 /** @typedef {import('../../runtime-js/model.js').LoadOptions} LoadOptions */
 /** @typedef {import('../../runtime-js/model.js').Model} Model */
 /** @typedef {Map<string, Uint8Array<ArrayBuffer>>} Files */
 
-/** @implements {import('./compiler.js').CompiledModel} */
 export class CompiledModel {
   #manifest;
   #pack;
@@ -33,7 +32,10 @@ export class CompiledModel {
     const { load } = await import('../../runtime-js/load/load.js');
     const urls = publish(this.files);
     try {
-      const model = await load(withUrls(this.#manifest, (_, name) => urls.get(name)), options);
+      const model = await load(
+        withUrls(this.#manifest, (_, name) => urls.get(name)),
+        options,
+      );
       const dispose = model.dispose;
       // A device that was lost has the weights loaded again.
       model.dispose = async () => {
@@ -57,10 +59,11 @@ export class CompiledModel {
  * @param {Files} files
  */
 function publish(files) {
+  /** @type {Record<string, string>} */
   const types = { js: 'text/javascript', json: 'application/json', wasm: 'application/wasm' };
   return new Map(
     [...files].map(([name, bytes]) => {
-      const type = types[/** @type {keyof types} */ (name.split('.').pop())] ?? 'application/octet-stream';
+      const type = types[name.split('.').pop() ?? ''] ?? 'application/octet-stream';
       return [name, URL.createObjectURL(new Blob([bytes], { type }))];
     }),
   );

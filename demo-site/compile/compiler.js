@@ -7,12 +7,12 @@ import { readSource } from './read_source.js';
 
 export { CompileError };
 
-/** @typedef {import('./compiler.js').Compiler} Compiler */
-/** @typedef {import('./compiler.js').CompileOptions} CompileOptions */
-/** @typedef {import('./compiler.js').Source} Source */
+/** @typedef {import('./types.js').Compiler} Compiler */
+/** @typedef {import('./types.js').CompileOptions} CompileOptions */
+/** @typedef {import('./types.js').Source} Source */
 
 /**
- * @param {import('./compiler.js').OpenOptions} [options]
+ * @param {import('./types.js').OpenOptions} [options]
  * @returns {Promise<Compiler>}
  */
 export async function openCompiler({ onProgress, onRestart, signal } = {}) {
@@ -57,7 +57,11 @@ function create(worker) {
       const { model, files } = readSource(source);
       const request = { ...options, model };
       const { found, files: made } = check(await worker.call({ op: 'compile', request, files, signal, onProgress }));
-      return new CompiledModel({ ...found, report: { ...found.report, heapBytes: found.heapBytes } }, new Map(made), pack);
+      return new CompiledModel(
+        { ...found, report: { ...found.report, heapBytes: found.heapBytes } },
+        new Map(made),
+        pack,
+      );
     },
     async tune(source, { signal, onStatus = () => {}, ...options }) {
       const { model, files } = readSource(source);

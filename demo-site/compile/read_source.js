@@ -2,7 +2,7 @@
 
 import { CompileError } from './compile_error.js';
 
-/** @typedef {import('./compiler.js').Source} Source */
+/** @typedef {import('./types.js').Source} Source */
 /** @typedef {[string, Blob | Uint8Array][]} Files */
 
 /** Of all files. Python holds a model's constants several times over, in at most 4 GiB. */
@@ -18,7 +18,10 @@ export function readSource(source) {
   const files = listFiles(source);
   for (const [name] of files) {
     if (!name || name.startsWith('/') || name.split('/').includes('..'))
-      throw new CompileError('input', `${JSON.stringify(name)} cannot be the name of a model's file; give its name alone`);
+      throw new CompileError(
+        'input',
+        `${JSON.stringify(name)} cannot be the name of a model's file; give its name alone`,
+      );
   }
   const bytes = files.reduce((sum, [, content]) => sum + sizeOf(content), 0);
   if (bytes > MOST_BYTES) {

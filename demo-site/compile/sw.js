@@ -54,7 +54,9 @@ async function find(request) {
  */
 async function discard(cache, list) {
   const { files } = await list.json();
-  const known = new Set(files.map((/** @type {{ name: string }} */ { name }) => new URL(name, worker.registration.scope).href));
+  const known = new Set(
+    files.map((/** @type {{ name: string }} */ { name }) => new URL(name, worker.registration.scope).href),
+  );
   const kept = await cache.keys();
   const old = kept.filter(({ url }) => UNCHANGING.test(new URL(url).pathname) && !known.has(url));
   await Promise.all(old.map((request) => cache.delete(request)));

@@ -1,4 +1,4 @@
-// The types of compiler.js: webnn-compile in a page. Models stay in it.
+// The types of compiler.js: webnn-compile in a page. Models stay in it. In the built folder this is compiler.d.ts.
 
 import type { LoadOptions, Model } from '../../runtime-js/model.js';
 
@@ -59,7 +59,7 @@ export interface Card {
 }
 
 export interface Report {
-  /** By phase, those of the build. */
+  /** By phase, those of the build; `onProgress` has the same names, with details in parentheses. */
   seconds: Readonly<Record<string, number>>;
   /** By target the kernels of a run. */
   kernels: Readonly<Partial<Record<Target, number>>>;
@@ -103,7 +103,7 @@ export interface TuneOptions extends Omit<CompileOptions, 'targets' | 'onProgres
 }
 
 export interface Tuned {
-  /** For the option `records` of `compile`, or a file for webnn-compile's. */
+  /** For the option `records` of `compile`, or a file for webnn-compile's; those that were given are among them. */
   records: string;
   /** The model's time in units of the default's; 1 where nothing is faster. */
   gain: number;
@@ -128,7 +128,7 @@ export interface Compiler {
 
 export interface OpenOptions extends Common {
   onProgress?: (progress: Progress) => void;
-  /** Called when the worker died and was started again; `reason` says why. */
+  /** Called when the worker died and is started again; `reason` says why. A call that was aborted is no death. */
   onRestart?: (reason: string) => void;
 }
 

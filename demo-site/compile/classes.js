@@ -1,0 +1,79 @@
+// Outputs that are scores of classes: the best of them, with labels where someone gave some.
+
+import { make } from './elements.js';
+import { number, percent } from './format.js';
+
+const SHOWN = 5;
+
+/**
+ * Whether an output is one row of scores.
+ * @param {import('./tensor_values.js').TensorInfo} tensor
+ */
+export function isScores({ dtype, shape }) {
+  const long = shape.filter((extent) => extent !== 1);
+  const classes = long[0] ?? 0;
+  return dtype.startsWith('float') && long.length === 1 && classes >= 2 && classes <= 100_000;
+}
+
+/**
+ * The best first.
+ * @param {ArrayLike<number>} scores
+ * @returns {{ index: number, share: number, score: number }[]} shares by softmax, unless scores are shares
+ */
+export function bestClasses(scores) {
+  const values = Array.from(scores);
+  const order = values.map((_, index) => index).sort((a, b) => (values[b] ?? 0) - (values[a] ?? 0));
+  const sum = values.reduce((total, value) => total + value, 0);
+  const areShares = Math.abs(sum - 1) < 1e-2 && values.every((value) => value >= 0);
+  const highest = values[order[0] ?? 0] ?? 0;
+  const powers = areShares ? 1 : values.reduce((total, value) => total + Math.exp(value - highest), 0);
+  return order.slice(0, SHOWN).map((index) => {
+    const score = values[index] ?? 0;
+    return { index, score, share: areShares ? score : Math.exp(score - highest) / powers };
+  });
+}
+
+/**
+ * @param {ArrayLike<number>} scores
+ * @param {readonly string[]} labels
+ */
+export function bestRows(scores, labels) {
+  return bestClasses(scores).map(({ index, share, score }) => {
+    const bar = make('span', { className: 'bar' });
+    bar.style.setProperty('--share', String(share));
+    const name = make('span', {}, [make('b', String(index)), labels[index] ? ` ${labels[index]}` : '']);
+    const row = make('li', {}, [
+      name,
+      make('data', { value: String(share), textContent: percent(share), title: `score ${number(score)}` }),
+      bar,
+    ]);
+    row.dataset.index = String(index);
+    return row;
+  });
+}
+
+/**
+ * @param {File} file a label on each line, or a JSON list, or an object of labels by number
+ * @returns {Promise<string[]>}
+ */
+export async function readLabels(file) {
+  const text = await file.text();
+  if (!/\.json$/i.test(file.name)) return text.trimEnd().split(/\r?\n/);
+  /** @type {unknown} */
+  let parsed;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${file.name} is no JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  if (typeof parsed !== 'object' || parsed === null) throw new Error(`${file.name} has no list of labels`);
+  // {"0": ["n01440764", "tench"]}, as Keras has it: the last part is the one to read.
+  /** @type {string[]} */
+  const labels = [];
+  for (const [index, label] of Object.entries(parsed)) {
+    const at = Number(index);
+    if (!Number.isInteger(at)) throw new Error(`${file.name}: ${JSON.stringify(index)} is no number of a class`);
+    labels[at] = String(Array.isArray(label) ? label.at(-1) : label);
+  }
+  return labels;
+}

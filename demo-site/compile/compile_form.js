@@ -1,0 +1,138 @@
+// The options of a compilation, its button, its progress by phases.
+
+import { element, make, showFacts } from './elements.js';
+import { backendName, count, duration, size } from './format.js';
+import { createSizeFields } from './free_sizes.js';
+
+/** @typedef {import('./types.js').Target} Target */
+/**
+ * @typedef {object} Choice
+ * @property {Record<string, number[]>} shapes of the inputs that leave something open
+ * @property {Target[]} targets
+ * @property {'f32' | 'f16'} precision
+ * @property {boolean} fastMath
+ */
+
+/**
+ * @param {(choice: Choice) => void} compile
+ * @param {() => void} cancel
+ */
+export function createCompileForm(compile, cancel) {
+  const section = element('compile-section', HTMLElement);
+  const form = element('compile-form', HTMLFormElement);
+  const button = element('compile', HTMLButtonElement);
+  const stop = element('cancel', HTMLButtonElement);
+  const list = element('phases', HTMLElement);
+  const report = element('report', HTMLElement);
+  const sizes = createSizeFields();
+  const boxes = /** @type {const} */ (['webgpu', 'webgl']).map((target) => ({
+    target,
+    box: element(`target-${target}`, HTMLInputElement),
+  }));
+  const first = /** @type {HTMLInputElement} */ (boxes[0]?.box);
+  const isChecked = () => boxes.some(({ box }) => box.checked);
+  const checkTargets = () => first.setCustomValidity(isChecked() ? '' : 'Choose a target, or both.');
+  for (const { box } of boxes) box.addEventListener('change', checkTargets);
+
+  /** @returns {Choice} */
+  const choice = () => ({
+    shapes: sizes.shapes(),
+    targets: boxes.filter(({ box }) => box.checked).map(({ target }) => target),
+    precision: element('precision', HTMLSelectElement).value === 'f16' ? 'f16' : 'f32',
+    fastMath: element('fast-math', HTMLInputElement).checked,
+  });
+
+  // A field that is not filled in rightly may lie in closed options, where the browser could not show it.
+  const showInvalid = () => {
+    if (!isChecked()) element('options', HTMLDetailsElement).open = true;
+  };
+  form.addEventListener('invalid', showInvalid, true);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (button.ariaDisabled !== 'true') compile(choice());
+  });
+  stop.addEventListener('click', cancel);
+
+  /** @type {{ row: HTMLElement, time: HTMLElement, phase: string, began: number } | undefined} */
+  let current;
+  const tick = () => {
+    const seconds = current ? (performance.now() - current.began) / 1000 : 0;
+    if (current && seconds >= 1) current.time.textContent = duration(Math.floor(seconds));
+  };
+  let timer = 0;
+
+  /** @param {string} phase */
+  function addPhase(phase) {
+    const time = make('span', { className: 'soft' });
+    const row = make('li', {}, [make('span', phase), time]);
+    list.append(row);
+    return { row, time, phase, began: performance.now() };
+  }
+
+  function endTicks() {
+    clearInterval(timer);
+    current = undefined;
+    button.ariaDisabled = null;
+    stop.hidden = true;
+  }
+
+  return {
+    /**
+     * @param {import('./types.js').Card} card
+     * @returns {Choice | undefined} undefined where sizes have to be filled in first
+     */
+    show({ inputs }) {
+      section.hidden = false;
+      button.textContent = 'Compile';
+      list.replaceChildren();
+      report.replaceChildren();
+      const open = sizes.show(inputs);
+      return open || !isChecked() ? undefined : choice();
+    },
+    begin() {
+      list.replaceChildren();
+      report.replaceChildren();
+      button.ariaDisabled = 'true';
+      stop.hidden = false;
+      clearInterval(timer);
+      timer = setInterval(tick, 500);
+    },
+    /** @param {string} phase */
+    enter(phase) {
+      if (current?.phase === phase) return;
+      current?.row.classList.add('done');
+      current = addPhase(phase);
+    },
+    /** @param {import('./types.js').Report} of */
+    finish({ seconds, kernels, weightBytes, bundleBytes, heapBytes }) {
+      endTicks();
+      list.replaceChildren();
+      for (const [phase, time] of Object.entries(seconds)) {
+        const added = addPhase(phase);
+        added.row.classList.add('done');
+        added.time.textContent = time < 1 ? milliseconds(time) : duration(time);
+      }
+      showFacts(report, {
+        kernels: Object.entries(kernels)
+          .map(([target, times]) => `${count(times)} for ${backendName(target)}`)
+          .join(', '),
+        weights: size(weightBytes),
+        bundle: size(bundleBytes),
+        "compiler's memory": size(heapBytes),
+      });
+      button.textContent = 'Compile again';
+    },
+    fail() {
+      current?.row.classList.add('failed');
+      endTicks();
+    },
+    hide() {
+      endTicks();
+      sizes.show([]);
+      section.hidden = true;
+    },
+  };
+}
+
+/** @param {number} seconds less than one */
+const milliseconds = (seconds) => `${(1000 * seconds).toFixed(0)} ms`;

@@ -1,0 +1,193 @@
+// Drop an ONNX file, get a running model: starts the compiler, takes files, describes, compiles, tunes.
+
+import { createCompileForm } from './compile_form.js';
+import { openCompiler } from './compiler.js';
+import { createDropZone } from './drop_zone.js';
+import { element } from './elements.js';
+import { keepFiles } from './keep_files.js';
+import { hideCard, showCard } from './model_card.js';
+import { setState, showNotice, showProblem, tell, tellBytes } from './page_status.js';
+import { sortFiles } from './sort_files.js';
+import { tuneModel } from './tune_model.js';
+import { createTuneView } from './tune_view.js';
+import { createUseIt } from './use_it.js';
+import { createWorkbench } from './workbench.js';
+
+/** @typedef {import('./compile_form.js').Choice} Choice */
+/**
+ * @typedef {object} Job A model that someone dropped.
+ * @property {File[]} files
+ * @property {AbortController} life aborted when another model takes its place
+ * @property {string} records of what was tuned, a line each
+ * @property {import('./types.js').Card} [card]
+ * @property {Choice} [choice] what it was compiled with
+ * @property {AbortController} [compiling]
+ * @property {AbortController} [tuning]
+ */
+
+/** @type {import('./types.js').Compiler | undefined} */
+let compiler;
+/** @type {Job | undefined} */
+let job;
+
+const workbench = createWorkbench();
+const useIt = createUseIt(showProblem);
+const form = createCompileForm(compile, () => job?.compiling?.abort(new DOMException('cancelled', 'AbortError')));
+const tuneView = createTuneView(tune, () => job?.tuning?.abort('stop'));
+const again = element('again', HTMLButtonElement);
+again.addEventListener('click', startCompiler);
+createDropZone(take);
+
+async function startCompiler() {
+  again.hidden = true;
+  setState('loading');
+  showProblem('');
+  tell('Loading the compiler', 'some');
+  try {
+    compiler = await openCompiler({ onProgress: tellStart, onRestart: tellRestart });
+  } catch (error) {
+    setState('error');
+    tell('The compiler could not start.');
+    showProblem(error);
+    again.hidden = false;
+    return;
+  }
+  setState('ready');
+  tell('The compiler is ready.');
+  if (job) await describe(job);
+}
+
+/** @param {import('./types.js').Progress} progress */
+function tellStart(progress) {
+  const waits = job ? ` (${nameOf(job.files)} waits)` : '';
+  if (progress.phase === 'download') tellBytes(`Downloading the compiler${waits}`, progress);
+  else tell(`Starting the compiler${waits}`, 'some');
+}
+
+/** @param {string} reason */
+function tellRestart(reason) {
+  showNotice(`The compiler was started again: ${reason}`);
+}
+
+/** @param {readonly File[]} files */
+const nameOf = (files) => files.find(({ name }) => /\.onnx$/i.test(name))?.name ?? files[0]?.name ?? 'model.onnx';
+
+/** @param {readonly File[]} files */
+function take(files) {
+  const { model, more, picture, labels, tensor } = sortFiles(files);
+  const { tryIt, results } = workbench;
+  if (model.length) open(model);
+  else if (!workbench.loaded() && !job) showProblem('None of these files is a model: its name must end in .onnx.');
+  else if (more.length) addFiles(more);
+  if (picture && job) tryIt.givePicture(picture).catch(showProblem);
+  if (labels && job) results.giveLabels(labels).catch(showProblem);
+  if (tensor && job) tryIt.giveTensor(tensor).catch(showProblem);
+}
+
+/**
+ * External data that comes after its model, or another try at it.
+ * @param {readonly File[]} more
+ */
+function addFiles(more) {
+  const names = new Set(more.map(({ name }) => name));
+  open([...(job?.files ?? []).filter(({ name }) => !names.has(name)), ...more]);
+}
+
+/** @param {File[]} files a model, which takes the place of the one before */
+function open(files) {
+  job?.life.abort(new DOMException('another model was dropped', 'AbortError'));
+  workbench.clear();
+  form.hide();
+  useIt.hide();
+  tuneView.clear();
+  hideCard();
+  if (compiler) showProblem('');
+  showNotice('');
+  job = { files, life: new AbortController(), records: '' };
+  if (compiler) describe(job);
+  // Else the compiler is on its way, and goes on with it; where it failed, the button is there.
+}
+
+/** @param {Job} mine */
+async function describe(mine) {
+  if (!compiler) return;
+  setState('ready');
+  tell(`Reading ${nameOf(mine.files)}`, 'some');
+  try {
+    mine.card = await compiler.describe(mine.files, { signal: mine.life.signal });
+  } catch (error) {
+    if (mine.life.signal.aborted) return;
+    tell('This model cannot be read. Drop another file, or files that it lacks.');
+    showProblem(error);
+    return;
+  }
+  if (mine !== job) return;
+  showCard(mine.card);
+  setState('described');
+  const choice = form.show(mine.card);
+  if (choice) await compile(choice);
+  else tell('Fill in what is open, and compile.');
+}
+
+/** @param {Choice} choice */
+async function compile(choice) {
+  const mine = job;
+  if (!mine?.card || !compiler || mine.compiling) return;
+  workbench.unload();
+  useIt.hide();
+  showProblem('');
+  setState('compiling');
+  tell('Compiling', 'some');
+  form.begin();
+  const cancel = new AbortController();
+  const signal = AbortSignal.any([mine.life.signal, cancel.signal]);
+  mine.compiling = cancel;
+  let compiled;
+  try {
+    compiled = await compiler.compile(mine.files, {
+      ...choice,
+      ...(mine.records ? { records: mine.records } : {}),
+      signal,
+      onProgress({ phase, ...bytes }) {
+        if (signal.aborted) return;
+        form.enter(phase);
+        tellBytes(`Compiling: ${phase}`, bytes);
+      },
+    });
+  } catch (error) {
+    if (mine.life.signal.aborted) return;
+    form.fail();
+    setState('described');
+    tell(cancel.signal.aborted ? 'Cancelled.' : 'This model was not compiled.');
+    if (!cancel.signal.aborted) showProblem(error);
+    return;
+  } finally {
+    mine.compiling = undefined;
+  }
+  if (mine !== job) return;
+  mine.choice = choice;
+  form.finish(compiled.report);
+  const inputs = mine.card.inputs.map(({ name, dtype, shape }) => ({
+    name,
+    dtype,
+    shape: choice.shapes[name] ?? shape.map(Number),
+  }));
+  useIt.show(compiled, { file: nameOf(mine.files), choice, inputs, records: mine.records });
+  await workbench.load(compiled, choice.targets);
+}
+
+async function tune() {
+  const mine = job;
+  if (!mine?.choice || !compiler) return;
+  const { choice } = mine;
+  mine.tuning = new AbortController();
+  const tuned = await tuneModel({ ...mine, choice, stop: mine.tuning.signal, compiler, workbench, view: tuneView });
+  mine.tuning = undefined;
+  if (!tuned || mine !== job) return;
+  mine.records = tuned.records;
+  tuneView.setRecords(tuned.records);
+  await compile(choice);
+}
+
+await keepFiles();
+await startCompiler();

@@ -1,0 +1,105 @@
+// The search for faster schedules: its figures, and how the model's time falls.
+
+import { element, say } from './elements.js';
+import { clock, percent, some } from './format.js';
+import { saveFile } from './save_file.js';
+
+/** @typedef {import('./types.js').TuneStatus} TuneStatus */
+
+const WIDTH = 320;
+const TOP = 10;
+const HEIGHT = 100;
+const NOT_ISOLATED =
+  'Tuning needs a page that is cross-origin isolated, and this one is not: its server sends no such headers, and no ' +
+  'service worker could add them (they need https or localhost, and no private window).';
+
+/**
+ * @param {() => Promise<void>} tune
+ * @param {() => void} stop
+ */
+export function createTuneView(tune, stop) {
+  const button = element('tune', HTMLButtonElement);
+  const stopButton = element('tune-stop', HTMLButtonElement);
+  const saveButton = element('save-records', HTMLButtonElement);
+  const note = element('tune-note', HTMLElement);
+  const view = element('tune-view', HTMLElement);
+  const figures = element('tune-figures', HTMLElement);
+  const line = element('tune-chart', SVGElement).querySelector('polyline');
+  let records = '';
+
+  // aria-disabled is for the time that it tunes; without isolation it can never be pressed.
+  button.disabled = !crossOriginIsolated;
+  say(note, crossOriginIsolated ? '' : NOT_ISOLATED);
+  button.addEventListener('click', async () => {
+    if (button.ariaDisabled === 'true') return;
+    button.ariaDisabled = 'true';
+    stopButton.hidden = false;
+    try {
+      await tune();
+    } finally {
+      button.ariaDisabled = null;
+      stopButton.hidden = true;
+    }
+  });
+  stopButton.addEventListener('click', () => {
+    say(note, 'Stopping');
+    stop();
+  });
+  saveButton.addEventListener('click', () => saveFile('records.jsonl', new Blob([records])));
+
+  return {
+    /** @param {string} text what is said below the buttons */
+    say: (text) => say(note, text),
+    /** @param {TuneStatus} status */
+    show({ phase, task, trials, of, failed, gain, left, points }) {
+      view.hidden = false;
+      const texts = [
+        task ? `${phase}: ${task}` : phase,
+        `${count(trials, of)}${failed ? `, ${failed} failed` : ''}`,
+        `${percent(gain)} of the default's time`,
+        left === null ? '' : `${clock(left)} left`,
+      ];
+      figures.textContent = texts.filter(Boolean).join(' · ');
+      figures.hidden = false;
+      line?.setAttribute('points', pointsOf(points, trials, Math.max(of, trials, 1)));
+      element('tune-of', HTMLElement).textContent = String(of);
+    },
+    /** The search has ended: what it tries and the time left are of the past. */
+    end() {
+      figures.hidden = true;
+    },
+    /** @param {string} text of records, '' for none */
+    setRecords(text) {
+      records = text;
+      saveButton.hidden = !text;
+    },
+    clear() {
+      records = '';
+      saveButton.hidden = true;
+      view.hidden = true;
+      say(note, crossOriginIsolated ? '' : NOT_ISOLATED);
+    },
+  };
+}
+
+/** @param {number} trials @param {number} of */
+const count = (trials, of) => `${trials} of ${some(of, 'trial')}`;
+
+/**
+ * Steps from the default's time at the top, as far as the present trial: x is trials, y the time.
+ * @param {TuneStatus['points']} points
+ * @param {number} trials
+ * @param {number} most
+ */
+function pointsOf(points, trials, most) {
+  let y = TOP;
+  const steps = [`0,${TOP}`];
+  for (const [trial, gain] of points) {
+    const x = ((WIDTH * trial) / most).toFixed(1);
+    steps.push(`${x},${y}`);
+    y = Math.round(TOP + HEIGHT * (1 - Math.min(1, gain)));
+    steps.push(`${x},${y}`);
+  }
+  steps.push(`${((WIDTH * trials) / most).toFixed(1)},${y}`);
+  return steps.join(' ');
+}

@@ -1,0 +1,100 @@
+// How the bundle is used in another page, and had by the command line.
+
+import { element, onPress } from './elements.js';
+import { size, some } from './format.js';
+import { saveFile } from './save_file.js';
+import { constructorOf, lengthOf } from './tensor_values.js';
+
+/** @typedef {import('./run_model.js').Loaded} Loaded */
+/** @typedef {import('./types.js').CompiledModel} CompiledModel */
+/** @typedef {import('./compile_form.js').Choice} Choice */
+/** @typedef {import('./tensor_values.js').TensorInfo} TensorInfo */
+
+/** @param {(error: unknown) => void} fail */
+export function createUseIt(fail) {
+  const section = element('use', HTMLElement);
+  /** @type {CompiledModel | undefined} */
+  let compiled;
+  onPress(element('download', HTMLButtonElement), async () => {
+    if (!compiled) return;
+    try {
+      saveFile(`${compiled.name}.zip`, await compiled.zip());
+    } catch (error) {
+      fail(error);
+    }
+  });
+  for (const id of ['code', 'command']) {
+    const button = element(`copy-${id}`, HTMLButtonElement);
+    button.addEventListener('click', async () => {
+      try {
+        await navigator.clipboard.writeText(element(id, HTMLElement).textContent ?? '');
+        button.textContent = 'Copied';
+      } catch {
+        getSelection()?.selectAllChildren(element(id, HTMLElement)); // no permission: by Ctrl-C then
+        button.textContent = 'Selected';
+      }
+      setTimeout(() => {
+        button.textContent = 'Copy';
+      }, 2000);
+    });
+  }
+
+  return {
+    /**
+     * @param {CompiledModel} of
+     * @param {{ file: string, choice: Choice, inputs: readonly TensorInfo[], records: string }} facts
+     */
+    show(of, { file, choice, inputs, records }) {
+      compiled = of;
+      section.hidden = false;
+      element('bundle-size', HTMLElement).textContent =
+        `${some(of.files.size, 'file')}, ${size(of.report.bundleBytes)}`;
+      element('code', HTMLElement).textContent = codeFor(of.name, inputs);
+      element('command', HTMLElement).textContent = commandFor(file, choice, records);
+    },
+    hide() {
+      compiled = undefined;
+      section.hidden = true;
+    },
+  };
+}
+
+/**
+ * @param {string} name
+ * @param {readonly TensorInfo[]} inputs
+ */
+function codeFor(name, inputs) {
+  const arrays = inputs.map(({ name, dtype, shape }) => {
+    const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name.replace(/[\\']/g, '\\$&')}'`;
+    const array = dtype === 'float16' ? 'Float16Array' : constructorOf(dtype).name;
+    return `${key}: new ${array}(${lengthOf(shape)})`;
+  });
+  const one = `{ ${arrays.join(', ')} }`;
+  const values = one.length <= 60 ? one : `{\n${arrays.map((array) => `  ${array},\n`).join('')}}`;
+  return [
+    `import { load } from './${name.replace(/[\\']/g, '\\$&')}/model.js';`,
+    'const model = await load();',
+    `const outputs = await model.run(${arrays.length ? values : '{}'});`,
+  ].join('\n');
+}
+
+/**
+ * @param {string} file
+ * @param {Choice} choice
+ * @param {string} records
+ */
+function commandFor(file, { shapes, targets, precision, fastMath }, records) {
+  const parts = [
+    'webnn-compile',
+    file,
+    ...['--out', 'bundle/', '--host', 'js', '--targets', targets.join(',')],
+    ...Object.entries(shapes).flatMap(([name, shape]) => ['--shape', `${name}=${shape.join('x')}`]),
+    ...(precision === 'f16' ? ['--precision', 'f16'] : []),
+    ...(fastMath ? [] : ['--fast-math', 'off']),
+    ...(records ? ['--records', 'records.jsonl'] : []),
+  ];
+  return parts.map(quoted).join(' ');
+}
+
+/** @param {string} word as a shell takes it for one word */
+const quoted = (word) => (/^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
