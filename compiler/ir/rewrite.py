@@ -150,12 +150,21 @@ def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
     """
     done: dict[int, Node] = {}
 
+    # The most frequent function of all: `map_children` is written out.
     def go(n: Node) -> Node:
         result = done.get(id(n))
-        if result is None:
-            rebuilt = map_children(n, go) if type(n) not in _LEAVES else n
-            changed = rule(rebuilt)
-            result = done[id(n)] = rebuilt if changed is None else changed
+        if result is not None:
+            return result
+        rebuilt = n
+        if type(n) not in _LEAVES:
+            old = _CHILDREN[type(n)](n)
+            new = [go(c) for c in old]
+            for a, b in zip(old, new, strict=True):
+                if a is not b:
+                    rebuilt = with_children(n, tuple(new))
+                    break
+        changed = rule(rebuilt)
+        result = done[id(n)] = rebuilt if changed is None else changed
         return result
 
     return cast(N, go(node))
@@ -190,6 +199,16 @@ def walk(node: Node) -> Iterator[Node]:
             if id(c) not in seen:
                 seen.add(id(c))
                 stack.append(c)
+
+
+def statements(node: Node) -> Iterator[Node]:
+    """Those of `walk`, without a visit to expressions."""
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        if not isinstance(n, Expr):
+            yield n
+            stack.extend(reversed(_CHILDREN[type(n)](n)))
 
 
 def loads(node: Node) -> Iterator[Load]:

@@ -60,6 +60,8 @@ _Done = dict[int, tuple[Node, Node]]
 
 
 def _simplify(n: Node, done: _Done) -> Node:
+    if isinstance(n, Const | Var):
+        return n
     known = done.get(id(n))
     if known is None:
         done[id(n)] = known = n, _simplified(n, done)
@@ -68,8 +70,6 @@ def _simplify(n: Node, done: _Done) -> Node:
 
 def _simplified(n: Node, done: _Done) -> Node:
     match n:
-        case Const() | Var():
-            return n
         case For(var, body, _, _) if var.extent == 1:
             return _simplify(substitute(body, {var: Const(0)}), done)
         case For(var, _, _, _) if var.extent <= 0:

@@ -117,7 +117,9 @@ def _made(work: Path, runtime: Path) -> Iterator[BundleFile]:
     for stem in ("compiler", "tuner"):
         yield hashed_file(stem, "zip", (work / f"{stem}.zip").read_bytes(), "program")
     for name in PYODIDE_FILES:
-        yield BundleFile(f"{FOLDER}/{name}", (runtime / name).read_bytes(), "program")
+        # Some servers know no type of .mjs, and browsers then refuse the script.
+        data = (runtime / name).read_bytes().replace(b"pyodide.asm.mjs", b"pyodide.asm.js")
+        yield BundleFile(f"{FOLDER}/{name.replace('.mjs', '.js')}", data, "program")
     lock = json.dumps(read_lock(), separators=(",", ":")) + "\n"
     yield BundleFile(f"{FOLDER}/pyodide-lock.json", lock.encode(), "program")
     for path, name in _walk(files("webnn_compile.page_files")):

@@ -33,7 +33,7 @@ from ...ir.nodes import (
     Unary,
     Var,
 )
-from ...ir.rewrite import children, walk
+from ...ir.rewrite import children, statements, walk
 from .dialect import Dialect
 from .locals import Local, place_local
 
@@ -151,7 +151,7 @@ class Numbering:
 
     def place(self, buffer: Buffer, around: Stmt) -> Local:
         """Chooses the storage of a local or shared buffer, from every access below `around`."""
-        if any(isinstance(n, Tensorized) and buffer in (o.buffer for _, o in operands(n)) for n in walk(around)):
+        if any(isinstance(n, Tensorized) and buffer in (o.buffer for _, o in operands(n)) for n in statements(around)):
             return self.locals.setdefault(buffer, Local(buffer, 1, buffer.size, True))
         accesses = (n for n in walk(around) if isinstance(n, Load | Store) and n.buffer is buffer)
         return self.locals.setdefault(buffer, place_local(buffer, accesses))
@@ -207,7 +207,7 @@ class Numbering:
 
     def _inner(self, body: Stmt, *, repeats: bool) -> Block:
         """The block of a loop or condition: values that it stores are unknown where it begins, and after it."""
-        stored = {n.buffer for n in walk(body) if isinstance(n, Store)}
+        stored = {n.buffer for n in statements(body) if isinstance(n, Store)}
         again = {k for k in self._versions if k[0] in stored} | {(b, 0) for b in stored}
         for buffer, part in again:
             self._versions[buffer, part] = next(self._fresh), len(self._open)
