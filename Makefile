@@ -16,19 +16,20 @@ MODEL := examples/digits/resnet18_digits.onnx
 # Of webnn-tune. Those of GPUs in software say nothing of other GPUs, so the page's bundle has those of processors alone.
 RECORDS := examples/digits/records.jsonl
 COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -name '*.ts' -o -name '*.html' -o -name '*.css')
+COMPILE_PAGE := $(wildcard demo-site/compile/* compiler/page/* rpc/page/*.js)
 PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.svg) examples/digits/samples.json
 
 .PHONY: help demo check test test-all fuzz bench lint clean
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: $(DEMO)/page $(if $(HEADLESS),.venv/browsers) ## compile the example, serve its page (PORT=8000); HEADLESS=1: check it instead
+demo: $(DEMO)/page $(DEMO)/compile/files.json $(if $(HEADLESS),.venv/browsers) ## compile the example, serve its page (PORT=8000); HEADLESS=1: check it instead
 	$(BIN)/python demo-site/show.py $(DEMO) $(if $(HEADLESS),--headless,--port $(PORT))
 
 check: lint ## the fast loop: lint, and the tests that a change most likely breaks (tests/effort.py)
 	$(PYTEST) --effort check
 
-test: lint .venv/browsers ## install what tests need, lint, run the tests that a change must pass, in browsers too
+test: lint .venv/browsers .venv/node ## install what tests need, lint, run the tests that a change must pass, in browsers too
 	$(PYTEST)
 
 test-all: lint .venv/browsers ## the same with every row and every draw that CI samples
@@ -60,6 +61,11 @@ $(DEMO)/bundle/model.js: $(MODEL) $(RECORDS) $(COMPILER) | .venv/demo
 	@mkdir -p $(DEMO)
 	$(BIN)/webnn-compile $(MODEL) --out $(DEMO)/bundle --records $(RECORDS) --for-device 'on Linux' --force
 	@touch $@
+
+# The demo does without it where Node or a download is missing.
+$(DEMO)/compile/files.json: $(COMPILER) $(COMPILE_PAGE) | .venv/demo .venv/node
+	@mkdir -p $(DEMO)
+	$(BIN)/webnn-compile-page --out $(DEMO)/compile --force || echo "so the demo has no page that compiles models" >&2
 
 .venv/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

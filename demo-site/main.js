@@ -25,7 +25,7 @@ const pad = createPad(element('pad', HTMLCanvasElement), (strokes) => {
 });
 element('clear', HTMLButtonElement).addEventListener('click', () => pad.clear());
 
-await Promise.all([start(), showSamples()]).catch(fail);
+await Promise.all([start(), showSamples(), showCompiler()]).catch(fail);
 
 async function start() {
   model = await load({ onProgress: tellProgress });
@@ -35,6 +35,12 @@ async function start() {
   tell('');
   showFacts(facts, factsOf(model.info()));
   await runWanted();
+}
+
+/** A link to the page that compiles models, where it was built. */
+async function showCompiler() {
+  const response = await fetch('compile/files.json').catch(() => undefined);
+  element('compile', HTMLElement).hidden = !response?.ok;
 }
 
 /** @param {Image} image */

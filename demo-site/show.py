@@ -30,7 +30,8 @@ def serve_page(folder: Path, port: int) -> None:
             site = stack.enter_context(serve(folder, port))
         except OSError:
             site = stack.enter_context(serve(folder))
-        print(f"\n  Draw a digit at {site.url} (Ctrl-C ends)\n", flush=True)
+        compiles = f", drop a model at {site.url}compile/" if (folder / "compile").is_dir() else ""
+        print(f"\n  Draw a digit at {site.url}{compiles} (Ctrl-C ends)\n", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
 

@@ -37,6 +37,18 @@ def site(
         yield served
 
 
+def test_it_links_to_the_compiler_where_that_was_built(page: Page, site: Site) -> None:
+    # The folder has the page's sources, and a built page has this file.
+    page.goto(site.url)
+    page.wait_for_selector("body[data-state=ready]")
+    assert page.is_hidden("#compile a")
+    page.route("**/compile/files.json", lambda route: route.fulfill(json={"files": []}))
+    page.goto(site.url)
+    page.wait_for_selector("#compile a")
+    assert page.get_attribute("#compile a", "href") == "compile/"
+    page.unroute_all()
+
+
 @pytest.mark.fresh_page
 def test_it_loads_and_reads_a_sample(page: Page, site: Site) -> None:
     page.add_init_script(f"({WATCH})()")

@@ -51,7 +51,10 @@ function create(worker) {
   return {
     async describe(source, { signal } = {}) {
       const { model, files } = readSource(source);
-      return check(await worker.call({ op: 'describe', request: { model }, files, signal })).found;
+      const { heapBytes, ...card } = check(
+        await worker.call({ op: 'describe', request: { model }, files, signal }),
+      ).found;
+      return card;
     },
     async compile(source, { signal, onProgress, ...options } = {}) {
       const { model, files } = readSource(source);
@@ -77,7 +80,9 @@ function create(worker) {
       signal?.addEventListener('abort', abort, { once: true });
       try {
         const request = { ...options, targets: [options.target], model, facts };
-        return check(await worker.call({ op: 'tune', request, files, line, signal: cancel.signal })).found;
+        const answer = check(await worker.call({ op: 'tune', request, files, line, signal: cancel.signal }));
+        const { heapBytes, ...tuned } = answer.found;
+        return tuned;
       } finally {
         signal?.removeEventListener('abort', abort);
         end();

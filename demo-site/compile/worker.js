@@ -41,7 +41,7 @@ async function start(id) {
   const archive = download('compiler', (loaded, total) =>
     self.postMessage({ id, progress: { phase: 'download', loaded, total } }),
   );
-  const folder = new URL(`./${find('/pyodide.mjs').name}`, import.meta.url);
+  const folder = new URL(`./${find('/pyodide.js').name}`, import.meta.url);
   const { loadPyodide } = await import(folder.href);
   python = await loadPyodide({ indexURL: new URL('./', folder).href });
   const bytes = await archive;

@@ -1,0 +1,323 @@
+"""`compileModel` in a page of one's own: the files of the command line, models that run, its errors."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from compiled import shared_file
+from digits import MODEL as DIGITS
+from onnx import TensorProto, helper, numpy_helper
+from page_compiler import (
+    HEADERS,
+    backends_of,
+    choose,
+    command_error,
+    command_line,
+    compile_chosen,
+    inputs_of,
+    module_site,
+    reference_of,
+)
+from playwright.sync_api import Page
+from server import Site, serve
+
+from benchmarks.generate import mobilenetv2
+
+TOLERANCE = 1e-3
+"""Of results by Winograd's algorithm, relative to max(1, the largest element)."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with serve(module_site(tmp_path_factory), headers=HEADERS) as served:
+        yield served
+
+
+@pytest.fixture
+def opened(page: Page, site: Site) -> Page:
+    """A page with the compiler, which the tests of a module share: it takes seconds to start."""
+    if not page.url.startswith(site.url) or not page.evaluate("() => globalThis.openCompiler !== undefined"):
+        page.goto(f"{site.url}compile.html")
+        page.wait_for_selector("html[data-ready]", state="attached")
+    return page
+
+
+@pytest.fixture(scope="session")
+def mobilenet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "mobilenetv2.onnx"
+    onnx.save(mobilenetv2(), path)
+    return path
+
+
+@pytest.fixture
+def model(request: pytest.FixtureRequest) -> tuple[Path, dict[str, list[int]]]:
+    match request.param:
+        case "digits":
+            return DIGITS, {}
+        case "ultraface":
+            return shared_file("models/ultraface_rfb320.onnx"), {}
+        case "squeezenet":
+            return shared_file("models/squeezenet1.0_imagenet.onnx"), {"data": [1, 3, 227, 227]}
+        case _:
+            return request.getfixturevalue("mobilenet"), {}
+
+
+@pytest.mark.parametrize("model", ["digits", "ultraface", "squeezenet", "mobilenetv2"], indirect=True)
+def test_models_give_the_command_lines_files_and_the_references_results(
+    opened: Page, model: tuple[Path, dict[str, list[int]]], tmp_path: Path
+) -> None:
+    path, shapes = model
+    inputs = inputs_of(path, shapes)
+    choose(opened, path)
+    given = {name: values.ravel().tolist() for name, values in inputs.items()}
+    opened.evaluate("(inputs) => { globalThis.given = inputs; }", given)
+    backends = backends_of(opened)
+    then = f"Promise.all([hashes(made.files), runOn(made, {backends}, given)])"
+    ended = compile_chosen(opened, {"shapes": shapes}, then)
+    assert "value" in ended, ended
+    files, results = ended["value"]
+    options = [f"--shape={name}={'x'.join(map(str, shape))}" for name, shape in shapes.items()]
+    assert files == command_line(path, tmp_path / "bundle", *options)
+    expected = reference_of(path, inputs)
+    assert list(results) == backends
+    for backend in backends:
+        assert list(results[backend]) == list(expected)
+        for name, values in expected.items():
+            error = np.abs(np.float32(results[backend][name]) - values.ravel()).max()
+            assert error <= TOLERANCE * max(1, np.abs(values).max()), (backend, name, error)
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({"precision": "f16"}, ("--precision", "f16")),
+        ({"fastMath": False}, ("--fast-math", "off")),
+        ({"targets": ["webgl"]}, ("--targets", "webgl")),
+    ],
+)
+def test_options_are_the_command_lines(
+    opened: Page, tmp_path: Path, options: dict[str, object], arguments: tuple[str, ...]
+) -> None:
+    choose(opened, DIGITS)
+    ended = compile_chosen(opened, options, "hashes(made.files)")
+    assert ended == {"value": command_line(DIGITS, tmp_path / "bundle", *arguments)}
+
+
+def small_model(path: Path, op: str = "Relu", shape: tuple[object, ...] = (1, 3)) -> Path:
+    graph = helper.make_graph(
+        [helper.make_node(op, ["x"], ["y"], "the_node")],
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def with_external_data(folder: Path) -> tuple[Path, Path]:
+    """A model, and the file of its weights."""
+    weights = numpy_helper.from_array(np.arange(2048, dtype=np.float32), "w")
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["y"], "the_node")],
+        "external",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2048])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2048])],
+        [weights],
+    )
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = folder / "external.onnx"
+    onnx.save(proto, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    return path, folder / "weights.bin"
+
+
+def bad_model(kind: str, folder: Path) -> Path:
+    match kind:
+        case "not ONNX":
+            path = folder / "picture.onnx"
+            path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(200)))
+            return path
+        case "truncated":
+            path = folder / "truncated.onnx"
+            path.write_bytes(DIGITS.read_bytes()[:100_000])
+            return path
+        case "unsupported":
+            return small_model(folder / "unsupported.onnx", "Unique")
+        case "free dimensions":
+            return small_model(folder / "free.onnx", shape=("batch", 3))
+        case _:
+            path, data = with_external_data(folder)
+            data.unlink()
+            return path
+
+
+@pytest.mark.parametrize("kind", ["not ONNX", "truncated", "unsupported", "free dimensions", "missing external data"])
+def test_bad_files_give_the_command_lines_message_and_the_page_goes_on(
+    opened: Page, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = bad_model(kind, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    expected = command_error(Path(path.name), tmp_path / "bundle").replace(str(tmp_path), "/model")
+    choose(opened, path)
+    assert compile_chosen(opened) == {"name": "CompileError", "kind": "input", "message": expected}
+    choose(opened, small_model(tmp_path / "good.onnx"))
+    assert "value" in compile_chosen(opened)
+
+
+def test_external_data_comes_with_the_model(opened: Page, tmp_path: Path) -> None:
+    path, data = with_external_data(tmp_path)
+    choose(opened, path, data)
+    assert compile_chosen(opened, then="hashes(made.files)") == {"value": command_line(path, tmp_path / "bundle")}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("[]", "one file named *.onnx and its external data are a model, not nothing"),
+        ("{ 'a.onnx': new Uint8Array(1), 'b.onnx': new Uint8Array(1) }", "not a.onnx, b.onnx"),
+        ("{ '../a.onnx': new Uint8Array(1) }", '"../a.onnx" cannot be the name of a model\'s file'),
+        ("new Uint8Array()", "model.onnx is empty"),
+    ],
+)
+def test_what_is_no_model_is_refused(opened: Page, source: str, message: str) -> None:
+    ended = opened.evaluate(f"() => outcome(compileModel({source}))")
+    assert (ended["name"], ended["kind"]) == ("CompileError", "input")
+    assert message in ended["message"]
+
+
+def test_a_huge_file_is_refused_before_it_is_read(opened: Page) -> None:
+    ended = opened.evaluate(
+        """async () => {
+          const piece = new Blob([new Uint8Array(2 ** 24)]);
+          const huge = new File(Array(65).fill(piece), 'huge.onnx');
+          let read = 0;
+          for (const name of ['arrayBuffer', 'stream', 'slice', 'text']) {
+            const own = Blob.prototype[name];
+            Blob.prototype[name] = function (...given) { read++; return own.apply(this, given); };
+          }
+          const { postMessage } = Worker.prototype;
+          Worker.prototype.postMessage = function (...given) { read++; return postMessage.apply(this, given); };
+          const ended = await outcome(compileModel(huge));
+          Worker.prototype.postMessage = postMessage;
+          return { ...ended, read };
+        }"""
+    )
+    assert ended == {
+        "name": "CompileError",
+        "kind": "input",
+        "message": "huge.onnx: 1.0 GiB is more than a page can compile (1 GiB); use the command line: "
+        "pip install webnn-compile",
+        "read": 0,
+    }
+
+
+def test_a_chain_of_a_thousand_operators_compiles(opened: Page, tmp_path: Path) -> None:
+    names = ["x", *(f"v{i}" for i in range(999)), "y"]
+    ops = ("Relu", "Sigmoid", "Abs", "Tanh", "Neg")
+    nodes = [helper.make_node(ops[i % len(ops)], [a], [b]) for i, (a, b) in enumerate(pairwise(names))]
+    port = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 5, 7]) for n in ("x", "y")]
+    graph = helper.make_graph(nodes, "chain", port[:1], port[1:])
+    path = tmp_path / "chain.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    assert len(nodes) == 1000
+    choose(opened, path)
+    assert compile_chosen(opened, then="hashes(made.files)") == {"value": command_line(path, tmp_path / "bundle")}
+
+
+def test_the_archive_holds_the_bundle(opened: Page, tmp_path: Path) -> None:
+    path, data = with_external_data(tmp_path)
+    choose(opened, path, data)
+    then = "made.zip().then((zip) => zip.arrayBuffer()).then((bytes) => [...new Uint8Array(bytes)])"
+    ended = compile_chosen(opened, then=then)
+    assert "value" in ended, ended
+    command_line(path, tmp_path / "bundle")
+    with zipfile.ZipFile(io.BytesIO(bytes(ended["value"]))) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    assert found == {f"external/{p.name}": p.read_bytes() for p in (tmp_path / "bundle").iterdir()}
+
+
+def test_memory_is_given_back_between_models(opened: Page) -> None:
+    choose(opened, DIGITS)
+    heaps = [compile_chosen(opened, then="made.report.heapBytes")["value"] for _ in range(4)]
+    assert heaps[1] == heaps[3]
+
+
+def test_an_abort_ends_what_is_under_way_and_the_next_call_starts_anew(opened: Page) -> None:
+    choose(opened, DIGITS)
+    ended = opened.evaluate(
+        """async () => {
+          globalThis.compiler ??= await openCompiler();
+          await compiler.compile(chosen());
+          const stop = new AbortController();
+          const phases = [];
+          const onProgress = ({ phase }) => { phases.push(phase); if (phase === 'optimise') stop.abort('enough'); };
+          const aborted = compiler.compile(chosen(), { signal: stop.signal, onProgress }).catch((reason) => reason);
+          const next = compiler.compile(chosen());
+          return [await aborted, phases, (await next).files.size > 0];
+        }"""
+    )
+    assert ended == ["enough", ["import", "optimise"], True]
+
+
+def test_a_worker_that_dies_is_started_again_and_says_so(opened: Page) -> None:
+    choose(opened, DIGITS)
+    ended = opened.evaluate(
+        """async () => {
+          const Own = Worker;
+          const workers = [];
+          globalThis.Worker = class extends Own { constructor(...given) { super(...given); workers.push(this); } };
+          const restarts = [];
+          const own = await openCompiler({ onRestart: (reason) => restarts.push(reason) });
+          globalThis.Worker = Own;
+          const lost = outcome(own.compile(chosen(), {
+            onProgress: () => workers[0].dispatchEvent(new ErrorEvent('error', { message: 'out of memory' })),
+          }));
+          const next = own.compile(chosen());
+          const found = [await lost, restarts, (await next).files.size > 0];
+          own.close();
+          return [...found, await outcome(own.compile(chosen()))];
+        }"""
+    )
+    died = "the compiler's worker died: out of memory; it is started again"
+    assert ended == [
+        {"name": "CompileError", "kind": "crash", "message": died},
+        ["out of memory"],
+        True,
+        {"name": "CompileError", "kind": "crash", "message": "the compiler was closed"},
+    ]
+
+
+def test_a_compiler_that_does_not_arrive_is_an_error(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}compile.html")
+    page.wait_for_selector("html[data-ready]", state="attached")
+    site.faults["*/files.json"] = "missing"
+    try:
+        ended = page.evaluate("() => outcome(openCompiler())")
+    finally:
+        site.faults.clear()
+    assert (ended["name"], ended["kind"]) == ("CompileError", "start")
+    assert "404" in ended["message"]
+    assert "value" in page.evaluate("() => outcome(openCompiler().then(() => true))")
+
+
+def test_the_card_says_what_the_file_does(opened: Page, tmp_path: Path) -> None:
+    choose(opened, small_model(tmp_path / "small.onnx", shape=("batch", 3)))
+    card = opened.evaluate(
+        "async () => { globalThis.compiler ??= await openCompiler(); return compiler.describe(chosen()); }"
+    )
+    assert card == {
+        "name": "small.onnx",
+        "bytes": (tmp_path / "small.onnx").stat().st_size,
+        "producer": "",
+        "opset": 17,
+        "operators": {"Relu": 1},
+        "parameters": 0,
+        "inputs": [{"name": "x", "dtype": "float32", "shape": ["batch", 3]}],
+        "outputs": [{"name": "y", "dtype": "float32", "shape": None}],
+    }

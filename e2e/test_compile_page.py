@@ -1,0 +1,231 @@
+"""The page on which one drops a model: what it shows; that it works offline, from a sub-path, under a strict policy."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from compile_page import built_page
+from digits import MODEL as DIGITS
+from digits import agrees
+from harness import browser_name
+from onnx import TensorProto, helper
+from page_compiler import CSP, command_line, reference_of
+from playwright.sync_api import Page, expect
+from server import Site, serve
+
+START = 120_000
+"""Milliseconds in which the compiler starts, or a model."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Below a sub-path, without the headers that would isolate it: its service worker adds them."""
+    policy = f"{CSP}; img-src 'self' blob: data:"
+    with serve(built_page(tmp_path_factory), prefix="a/site", headers={"Content-Security-Policy": policy}) as served:
+        yield served
+
+
+@pytest.fixture
+def opened(page: Page, site: Site) -> Page:
+    """The page with its compiler, which the tests of a module share."""
+    if not page.url.startswith(site.url) or page.get_attribute("body", "data-state") in ("loading", "error"):
+        page.goto(site.url)
+        wait(page, "ready")
+    return page
+
+
+def wait(page: Page, *states: str) -> None:
+    page.wait_for_selector(", ".join(f"body[data-state={s}]" for s in states), timeout=START)
+
+
+def drop(page: Page, *files: Path, state: str = "running") -> None:
+    """Chooses files, and waits for what comes of them."""
+    page.set_input_files("#files", [str(f) for f in files])
+    page.wait_for_selector(f"#card-name:text-is('{files[0].name}')", timeout=START)
+    wait(page, state)
+    page.wait_for_selector("body[data-busy='']", timeout=START)
+
+
+def dense_model(path: Path, first: object = 1) -> Path:
+    weights = np.random.default_rng(1).standard_normal((6, 4)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"], "dense")],
+        "dense",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [first, 6])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [first, 4])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def run_on_file(page: Page, values: np.ndarray, path: Path, name: str) -> None:
+    """Runs the model on a file of NumPy's as the input of that name."""
+    np.save(path, values)
+    page.check("#how-tensors")
+    page.select_option(f"select[data-input='{name}']", "file")
+    page.set_input_files(f"input[data-input='{name}']", str(path))
+    runs = int(page.get_attribute("#results", "data-runs") or 0)
+    page.click("#run")
+    page.wait_for_selector(f"#results[data-runs='{runs + 1}']", timeout=START)
+
+
+def test_a_dropped_model_runs_and_reads_a_digit(opened: Page, tmp_path: Path) -> None:
+    drop(opened, DIGITS)
+    assert opened.evaluate("crossOriginIsolated")
+    assert "nothing is sent anywhere" in opened.inner_text("header")
+    samples = json.loads((DIGITS.parent / "samples.json").read_text())["samples"]
+    sample = next(s for s in samples if s["label"] == 7)
+    image = (np.array(sample["pixels"], np.float32) / 255).reshape(1, 1, 32, 32)
+    run_on_file(opened, image, tmp_path / "seven.npy", "image")
+    expected = reference_of(DIGITS, {"image": image})["logits"].ravel()
+    shown = opened.inner_text("#outputs [data-output=logits]")
+    least, most = (float(re.search(rf"{name}\s+(-?[\d.]+)", shown)[1]) for name in ("min", "max"))  # type: ignore[index]
+    assert agrees([least, most], [float(expected.min()), float(expected.max())])
+    assert opened.get_attribute(".top li >> nth=0", "data-index") == "7"
+    assert opened.get_attribute("#model", "data-backend") in ("webgpu", "webgl")
+
+
+def test_the_card_and_the_command_line(opened: Page) -> None:
+    drop(opened, DIGITS)
+    card = opened.inner_text("#card")
+    for text in ("resnet18_digits.onnx", "pytorch", "396,766", "Conv", "image", "[1, 1, 32, 32]", "logits", "[1, 10]"):
+        assert text in card
+    assert opened.inner_text("#command") == (
+        "webnn-compile resnet18_digits.onnx --out bundle/ --host js --targets webgpu,webgl"
+    )
+    assert "./resnet18_digits/model.js" in opened.inner_text("#code")
+    assert "kernels" in opened.inner_text("#report")
+
+
+def test_the_archive_that_is_downloaded_holds_the_bundle(opened: Page, tmp_path: Path) -> None:
+    if browser_name(opened) != "chromium":
+        pytest.skip("only Chromium hands its downloads to Playwright here")
+    drop(opened, DIGITS)
+    with opened.expect_download(timeout=START) as download:
+        opened.click("#download")
+    assert download.value.suggested_filename == "resnet18_digits.zip"
+    command_line(DIGITS, tmp_path / "bundle")
+    with zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes())) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    assert found == {f"resnet18_digits/{p.name}": p.read_bytes() for p in (tmp_path / "bundle").iterdir()}
+
+
+def test_free_sizes_are_asked_for(opened: Page, tmp_path: Path) -> None:
+    drop(opened, dense_model(tmp_path / "free.onnx", first="rows"), state="described")
+    assert "rows" in opened.inner_text("#sizes")
+    opened.click("#size-0")
+    opened.keyboard.press("Control+A")
+    opened.keyboard.type("3")
+    opened.click("#compile")
+    wait(opened, "running")
+    opened.wait_for_selector("body[data-busy='']", timeout=START)
+    assert "[3, 4]" in opened.inner_text("#outputs [data-output=y]")
+    assert "--shape x=3x6" in opened.inner_text("#command")
+
+
+def test_options_are_those_of_the_command_line(opened: Page, tmp_path: Path) -> None:
+    drop(opened, dense_model(tmp_path / "dense.onnx"))
+    opened.click("#options summary")
+    opened.uncheck("#target-webgpu")
+    opened.select_option("#precision", "f16")
+    opened.uncheck("#fast-math")
+    opened.click("#compile")
+    wait(opened, "compiling", "running")
+    command = "webnn-compile dense.onnx --out bundle/ --host js --targets webgl --precision f16 --fast-math off"
+    expect(opened.locator("#command")).to_have_text(command, timeout=START)
+    wait(opened, "running")
+    assert opened.get_attribute("#model", "data-backend") == "webgl"
+    opened.check("#target-webgpu")
+    opened.select_option("#precision", "f32")
+    opened.check("#fast-math")
+    opened.click("#options summary")
+
+
+def test_a_bad_file_is_explained_and_another_one_works(opened: Page, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(DIGITS.read_bytes()[:1000])
+    opened.set_input_files("#files", str(bad))
+    problem = opened.locator("#problem")
+    expect(problem).to_contain_text("bad.onnx is truncated or damaged", timeout=START)
+    expect(problem).to_have_role("alert")
+    drop(opened, dense_model(tmp_path / "good.onnx"))
+    expect(problem).to_be_hidden()
+
+
+def test_backends_are_compared_and_kernels_timed(opened: Page, tmp_path: Path) -> None:
+    drop(opened, dense_model(tmp_path / "dense.onnx"))
+    opened.click("#compare")
+    opened.wait_for_selector("body[data-busy=compare]", timeout=START)
+    opened.wait_for_selector("body[data-busy='']", timeout=START)
+    assert "ms" in opened.inner_text("#compare-table tr[data-backend=webgl]")
+    opened.click("#profile")
+    opened.wait_for_selector("#profile-table:has-text('MatMul')", timeout=START)
+
+
+def test_a_picture_becomes_the_input(opened: Page, tmp_path: Path) -> None:
+    from PIL import Image
+
+    drop(opened, DIGITS)
+    Image.new("L", (40, 40), 255).save(tmp_path / "white.png")
+    opened.check("#how-picture")
+    runs = int(opened.get_attribute("#results", "data-runs") or 0)
+    opened.set_input_files("#picture-file", str(tmp_path / "white.png"))
+    opened.wait_for_selector(f"#results[data-runs='{runs + 1}']", timeout=START)
+    expected = reference_of(DIGITS, {"image": np.ones((1, 1, 32, 32), np.float32)})["logits"]
+    assert opened.get_attribute(".top li >> nth=0", "data-index") == str(expected.argmax())
+
+
+def test_a_search_is_shown_and_can_be_stopped(opened: Page, tmp_path: Path) -> None:
+    drop(opened, DIGITS)
+    opened.click("#tune")
+    opened.wait_for_selector("body[data-busy=tune]", timeout=START)
+    expect(opened.locator("#tune-figures")).to_contain_text(re.compile("[1-9][0-9]* (trial|of)"), timeout=START)
+    opened.click("#tune-stop")
+    opened.wait_for_selector("body[data-state=running][data-busy='']", timeout=START)
+    expect(opened.locator("#tune-note")).to_contain_text("trial")
+    expect(opened.locator("#problem")).to_be_hidden()
+
+
+def test_a_second_visit_needs_no_network(opened: Page, site: Site, tmp_path: Path) -> None:
+    drop(opened, dense_model(tmp_path / "before.onnx"))
+    site.faults["*"] = "refuse"
+    try:
+        opened.goto("about:blank")
+        opened.goto(site.url)
+        wait(opened, "ready")
+        drop(opened, dense_model(tmp_path / "after.onnx"))
+    finally:
+        site.faults.clear()
+
+
+@pytest.mark.fresh_page
+def test_large_files_are_fetched_once(page: Page, site: Site) -> None:
+    site.requests.clear()
+    for _ in range(2):
+        page.goto(site.url)
+        wait(page, "ready")
+    large = [r for r in site.requests if re.search(r"\.(zip|wasm)$", r)]
+    assert sorted(r.rpartition("/")[2].partition("-")[0] for r in large) == [
+        "compiler",
+        "pyodide.asm.wasm",
+        "python_stdlib.zip",
+    ]
+
+
+@pytest.mark.fresh_page
+def test_where_nothing_is_kept_the_page_works_without_a_search(page: Page, site: Site, tmp_path: Path) -> None:
+    page.add_init_script("Object.defineProperty(navigator, 'serviceWorker', { value: undefined });")
+    page.goto(site.url)
+    wait(page, "ready")
+    drop(page, dense_model(tmp_path / "dense.onnx"))
+    assert page.is_disabled("#tune")
+    assert "isolated" in page.inner_text("#tune-note")

@@ -1,0 +1,104 @@
+"""A search in the page: the compiler's worker builds, the page measures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+import pytest
+from devices import need_backend
+from onnx_models import model as build
+from onnx_models import node, random
+from page_compiler import CSP, HEADERS, choose, command_line, compile_chosen, module_site
+from playwright.sync_api import Page
+from server import Site, serve
+
+TUNE = """async ({ stopAt, ...options }) => outcome((async () => {
+  globalThis.compiler ??= await openCompiler();
+  const seen = [];
+  const stop = new AbortController();
+  const onStatus = (status) => { seen.push(status); if (status.trials >= stopAt) stop.abort('stop'); };
+  const tuned = await compiler.tune(chosen(), { ...options, onStatus, signal: stop.signal });
+  return { ...tuned, seen };
+})())"""
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two convolutions, the second by Winograd's algorithm or not."""
+    weights = {"k": random((16, 3, 3, 3)), "l": random((16, 16, 3, 3), 1)}
+    nodes = [
+        node("Conv", ["x", "k"], ["a"], "first", pads=[1] * 4),
+        node("Relu", ["a"], ["b"], "relu"),
+        node("Conv", ["b", "l"], ["y"], "second", pads=[1] * 4),
+    ]
+    path = tmp_path_factory.mktemp("models") / "two.onnx"
+    onnx.save(build(nodes, {"x": [1, 3, 24, 24]}, ["y"], weights), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return module_site(tmp_path_factory)
+
+
+@pytest.fixture
+def opened(page: Page, folder: Path) -> Iterator[Page]:
+    with serve(folder, headers=HEADERS) as site:
+        open_compiling(page, site)
+        yield page
+        page.goto("about:blank")
+
+
+def open_compiling(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}compile.html")
+    page.wait_for_selector("html[data-ready]", state="attached")
+
+
+@pytest.mark.parametrize("target", ["webgpu", "webgl"])
+def test_a_search_measures_here_and_its_records_are_used(
+    opened: Page, model: Path, tmp_path: Path, target: str
+) -> None:
+    need_backend(opened, target)
+    choose(opened, model)
+    ended = opened.evaluate(TUNE, {"target": target, "trials": 6, "seconds": 60, "stopAt": 1000})
+    assert "value" in ended, ended
+    tuned = ended["value"]
+    records = [json.loads(line) for line in tuned["records"].splitlines()]
+    assert {(r["target"], r["device"]) for r in records} == {(target, tuned["device"])}
+    measured = [r for r in records if r["kind"] == "trial" and r.get("failure") is None]
+    assert measured
+    assert all(r["ms"] > 0 and r["base"] > 0 for r in measured)
+    assert 0 < tuned["gain"] <= 1
+    assert (tuned["gain"] < 1) == any(r["kind"] == "chosen" and r.get("whole") for r in records)
+    assert tuned["seen"][-1]["phase"] == "done"
+    assert tuned["trials"] == sum(r["kind"] == "trial" and r.get("failure") != "illegal" for r in records)
+    path = tmp_path / "records.jsonl"
+    path.write_text(tuned["records"])
+    used = compile_chosen(opened, {"records": tuned["records"]}, "hashes(made.files)")
+    assert used == {"value": command_line(model, tmp_path / "bundle", "--records", path)}
+
+
+def test_what_was_found_is_kept_when_it_is_stopped(opened: Page, model: Path) -> None:
+    need_backend(opened, "webgl")
+    choose(opened, model)
+    ended = opened.evaluate(TUNE, {"target": "webgl", "trials": 500, "seconds": 600, "stopAt": 1})
+    assert "value" in ended, ended
+    assert 1 <= ended["value"]["trials"] < 20
+    assert ended["value"]["records"].count("\n") >= 1
+    assert "value" in compile_chosen(opened)
+
+
+def test_a_page_that_is_not_isolated_cannot_search(page: Page, model: Path, folder: Path) -> None:
+    with serve(folder, headers={"Content-Security-Policy": CSP}) as site:
+        open_compiling(page, site)
+        choose(page, model)
+        ended = page.evaluate(TUNE, {"target": "webgl", "stopAt": 1})
+        page.goto("about:blank")
+    assert (ended["name"], ended["kind"]) == ("CompileError", "input")
+    assert ended["message"] == (
+        "a search needs a cross-origin isolated page: serve it with Cross-Origin-Opener-Policy: same-origin, "
+        "Cross-Origin-Embedder-Policy: require-corp"
+    )
