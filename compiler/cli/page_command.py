@@ -20,6 +20,8 @@ from .progress import Progress
     "--numpy",
     type=FILE,
     metavar="WHEEL",
+    envvar="WEBNN_COMPILE_NUMPY",
+    show_envvar=True,
     help="NumPy for Pyodide, which PyPI does not have: by default it comes from Pyodide's own distribution.",
 )
 @click.option(

@@ -12,7 +12,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from ..bundle import BundleFile, FolderKind, WrittenFile, write_folder
+from ..bundle import BundleFile, FolderKind, WrittenFile, check_free, write_folder
 from ..bundle.files import hashed_file
 from ..errors import InputError, InternalError
 from .downloads import PYODIDE, Downloads, packages, read_lock, unpack
@@ -33,12 +33,21 @@ _REFERENCE = re.compile(r"""(?<=['"])\.\./\.\./(?=(?:runtime-js|rpc)/)""")
 
 
 def is_page(folder: Path) -> bool:
-    return (folder / MADE).is_file() and (folder / "compiler.js").is_file()
+    return (folder / "compiler.js").is_file() and bool(_listed(folder))
+
+
+def _listed(folder: Path) -> set[str]:
+    """The names in its list; none where another program's file has that name."""
+    try:
+        listed = json.loads((folder / MADE).read_text(encoding="utf-8"))
+        return {entry["name"] for entry in listed["files"]}
+    except (OSError, LookupError, TypeError, ValueError):
+        return set()
 
 
 def foreign_files(folder: Path) -> list[str]:
     """Files that this did not write."""
-    known = {entry["name"] for entry in json.loads((folder / MADE).read_text(encoding="utf-8"))["files"]}
+    known = _listed(folder)
     below = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return sorted(name for name in below if name not in known and name != MADE)
 
@@ -50,6 +59,7 @@ def build_page(
     out: Path, downloads: Downloads, phase: Callable[[str], None], *, force: bool = False
 ) -> list[WrittenFile]:
     """Writes the folder `out`, all or nothing. Raises InputError for the user's mistakes and where a download fails."""
+    check_free(out, PAGE, force=force)
     phase("download")
     pyodide = downloads.pyodide()
     wheels = [downloads.wheel(package) for package in packages(read_lock())]
@@ -130,7 +140,8 @@ def _made(work: Path, runtime: Path) -> Iterator[BundleFile]:
     scripts = {"runtime-js": files("webnn_compile.runtime_js"), "rpc/page": files("webnn_compile.rpc") / "page"}
     for folder, source in scripts.items():
         for path, name in _walk(source):
-            if name.endswith((".js", ".ts")):
+            # Scripts of a bundle's own page are in the modules: here they would be at the wrong place.
+            if name.endswith((".js", ".ts")) and not name.startswith("page/"):
                 yield BundleFile(f"{folder}/{name}", path.read_bytes(), "runtime")
     for path in sorted((work / "licences").rglob("*")):
         if path.is_file():

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from http.client import HTTPException
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -80,30 +80,37 @@ class Downloads:
 
     def _kept(self, name: str, digest: str, fetch: Any) -> Path:
         kept = self._folder / digest[:16] / name
-        if kept.is_file() and _hash(kept) == digest:
-            return kept
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            if not (kept.is_file() and _hash(kept) == digest):
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                self._fill(kept, digest, fetch)
+        except OSError as error:
+            reason = error.strerror or error
+            raise InputError(f"cannot keep {name} in {kept.parent}: {reason}; choose another --downloads") from error
+        return kept
+
+    def _fill(self, kept: Path, digest: str, fetch: Any) -> None:
         with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-            fetched = Path(folder) / name
+            fetched = Path(folder) / kept.name
             fetch(Path(folder))
             if not fetched.is_file():
-                raise InputError(f"{name} was not among what was downloaded; try again")
+                raise InputError(f"{kept.name} was not among what was downloaded; try again")
             if (found := _hash(fetched)) != digest:
-                raise InputError(f"{name} is not the file that is pinned: its sha256 is {found}, not {digest}")
+                raise InputError(f"{kept.name} is not the file that is pinned: its sha256 is {found}, not {digest}")
             fetched.replace(kept)
-        return kept
 
     def _pack_pyodide(self, folder: Path) -> None:
         if shutil.which("npm") is None:
             raise InputError("npm is not installed, which fetches Pyodide: install Node 20 or newer")
-        _run(["npm", "pack", "--silent", f"pyodide@{PYODIDE}"], folder, f"npm cannot fetch pyodide {PYODIDE}")
+        command = ["npm", "pack", "--silent", "--json", f"pyodide@{PYODIDE}"]
+        _run(command, folder, f"npm cannot fetch pyodide {PYODIDE}")
 
     def _fetch(self, package: Package, folder: Path) -> None:
         address = f"{self._distribution()}{package.file}"
         try:
             with urllib.request.urlopen(address, timeout=60) as response, (folder / package.file).open("wb") as file:
                 shutil.copyfileobj(response, file)
-        except (urllib.error.URLError, TimeoutError, OSError) as error:
+        except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise InputError(
                 f"{address} cannot be fetched: {reason}; fetch it elsewhere, and give it by --{package.name} WHEEL"
@@ -146,11 +153,24 @@ def _pip(package: Package, folder: Path) -> None:
 
 
 def _run(command: Sequence[str], folder: Path, failed: str) -> None:
-    """Raises InputError where the program fails, with the last line that it wrote."""
+    """Raises InputError where the program fails, with the reason that it wrote."""
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if ended.returncode:
-        lines = [line for line in (ended.stderr or ended.stdout).splitlines() if line.strip()]
-        raise InputError(f"{failed}: {lines[-1].strip() if lines else f'exit code {ended.returncode}'}")
+        reason = _summary(ended.stdout) or _last_line(ended.stderr or ended.stdout)
+        raise InputError(f"{failed}: {reason or f'exit code {ended.returncode}'}")
+
+
+def _summary(output: str) -> str:
+    """Of an error that npm wrote as JSON."""
+    try:
+        return str(json.loads(output)["error"]["summary"]).strip()
+    except (LookupError, TypeError, ValueError):
+        return ""
+
+
+def _last_line(output: str) -> str:
+    lines = [line for line in output.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
 
 
 def _hash(path: Path) -> str:

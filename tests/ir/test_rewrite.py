@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.lanes import Ramp, Splat, lanes_of
-from webnn_compile.ir.nodes import Buffer, Const, Expr, For, Load, Store, Var
+from webnn_compile.ir.nodes import Alloc, Barrier, Buffer, Const, Expr, For, If, Load, Seq, Store, Var
 from webnn_compile.ir.reduction import Reduce
-from webnn_compile.ir.rewrite import free_vars, rewrite, rewrite_top_down, substitute, walk
+from webnn_compile.ir.rewrite import free_vars, rewrite, rewrite_top_down, statements, substitute, walk
 
 X = Buffer("x", (8,), F32)
 
@@ -23,6 +23,18 @@ def test_a_shared_node_is_walked_once() -> None:
     load = Load(X, (i,))
     assert list(walk(tower(load, 60)))[-2:] == [load, i]
     assert len(list(walk(tower(load, 60)))) == 62
+
+
+def test_statements_are_those_of_a_walk() -> None:
+    """In its order; no expression is visited, however large."""
+    i = Var("i", 8)
+    store = Store(X, (i,), tower(Load(X, (i,)), 60))
+    branch = If(i < 4, Seq((Barrier(), Store(X, (i,), Const(0.0, F32)))))
+    loop = For(i, Seq((store, Alloc(Buffer("t", (8,), F32), branch))))
+    found = list(statements(loop))
+    assert [type(n) for n in found] == [For, Seq, Store, Alloc, If, Seq, Barrier, Store]
+    assert all(a is b for a, b in zip(found, (n for n in walk(loop) if not isinstance(n, Expr)), strict=True))
+    assert list(statements(Load(X, (i,)))) == []
 
 
 def test_free_variables_of_a_shared_node() -> None:

@@ -157,3 +157,13 @@ def test_the_cost_model_takes_options_of_all_kinds() -> None:
     paths: list[dict[str, Any]] = [{"tile": (4, i % 3), "staged": bool(i % 2), "winograd": None} for i in range(20)]
     paths += [{"order": (0, 1, 2)}, {"vectors": -1}]
     assert len(predict([(p, 1.0 + i / 10) for i, p in enumerate(paths)], [{"tile": (9, 9)}, {}])) == 2
+
+
+def test_without_scikit_learn_nothing_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a page, where it is no module."""
+    random = Random(4)
+    paths = [{n: random.choice(o) for n, o in SIZES.items()} for _ in range(5 * FEWEST)]
+    measured = [(p, cost(p)) for p in paths]
+    assert predict(measured, paths) != [1.0] * len(paths)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert predict(measured, paths) == [1.0] * len(paths)

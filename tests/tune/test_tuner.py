@@ -96,6 +96,26 @@ def test_a_search_ends_and_is_resumed(path: Path, tmp_path: Path) -> None:
         assert r.ratio < 1
 
 
+@pytest.mark.parametrize("after", [0, 4])
+def test_a_search_that_is_stopped_compares_what_it_has(path: Path, after: int) -> None:
+    """Candidates that are being built are still measured."""
+    problem = Problem(path, "native", Options())
+    made: list[TuningRecord] = []
+    phases: list[str] = []
+
+    def stopped() -> bool:
+        return sum(r.kind == "trial" for r in made) >= after
+
+    settings = Settings(trials=200, batch=2, stopped=stopped)
+    device = NativeDevice(problem.cache)
+    found = tune(problem, device, SerialExecutor(), settings, made.append, observe=lambda s: phases.append(s.phase))
+    assert after <= found.trials <= after + 8
+    assert found.trials == sum(r.kind == "trial" and r.failure != "illegal" for r in made)
+    assert not found.exhausted
+    assert phases[-1] == "done"
+    assert "the whole model" in phases
+
+
 @pytest.mark.parametrize("target", ["opencl", "cuda"])
 def test_gpus_of_this_machine_are_tuned(path: Path, tmp_path: Path, target: str) -> None:
     problem = Problem(path, target, Options())
