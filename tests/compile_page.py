@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from platformdirs import user_cache_path
 from webnn_compile.errors import InputError
 from webnn_compile.page.build_page import build_page
 from webnn_compile.page.downloads import Downloads
+from webnn_compile.system.cache import usual_folder
 
 NUMPY = "WEBNN_COMPILE_NUMPY"
 """The variable with the path of NumPy's wheel, where the network does not have it."""
@@ -22,7 +22,7 @@ LONGEST = 600
 def downloads() -> Downloads:
     """Those that the command keeps."""
     numpy = os.environ.get(NUMPY)
-    return Downloads(user_cache_path("webnn-compile", appauthor=False) / "page", Path(numpy) if numpy else None)
+    return Downloads(usual_folder() / "page", Path(numpy) if numpy else None)
 
 
 def built_page(folders: pytest.TempPathFactory) -> Path:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from ..page.build_page import build_page
 from ..page.downloads import Downloads
+from ..system.cache import usual_folder
 from .command import FILE
 from .explained import DEBUG, explained
 from .progress import Progress
@@ -42,9 +43,7 @@ def main(out: Path, numpy: Path | None, downloads: Path | None, force: bool, deb
     progress = Progress(Console(stderr=True), plain=False)
     with explained(debug=debug, phase=lambda: progress.current, interrupted="interrupted; nothing was written"):
         if downloads is None:
-            from platformdirs import user_cache_path
-
-            downloads = user_cache_path("webnn-compile", appauthor=False) / "page"
+            downloads = usual_folder() / "page"
         with progress:
             written = build_page(out, Downloads(downloads, numpy), progress.phase, force=force)
         size = sum(file.bytes for file in written)

@@ -25,6 +25,8 @@ ABSENT = ("native", "opencl", "cuda", "cli", "page/licences")
 """Folders of the compiler that no page can use."""
 TUNER = ("webnn_compile/tune/", "numpy/random/")
 """Modules that only a search needs."""
+OF_DEVICES = ("connect.js", "device.js", "follow_model.js", "frames.js", "show_search.js", "socket.js")
+"""Scripts of rpc/page that a page without a broker has no use for."""
 MADE = "files.json"
 """The list of the folder's files, which also marks it."""
 
@@ -141,7 +143,7 @@ def _made(work: Path, runtime: Path) -> Iterator[BundleFile]:
     for folder, source in scripts.items():
         for path, name in _walk(source):
             # Scripts of a bundle's own page are in the modules: here they would be at the wrong place.
-            if name.endswith((".js", ".ts")) and not name.startswith("page/"):
+            if name.endswith((".js", ".ts")) and not name.startswith("page/") and name not in OF_DEVICES:
                 yield BundleFile(f"{folder}/{name}", path.read_bytes(), "runtime")
     for path in sorted((work / "licences").rglob("*")):
         if path.is_file():

@@ -15,7 +15,7 @@ from pathlib import Path
 
 UNUSED = re.compile(
     r"(^|/)(tests?|testing|f2py|_pyinstaller|include|distutils|polynomial|random|fft)/"
-    r"|^onnx/(backend|reference|examples|tools|bin|common|frontend|test)/|^google/_upb"
+    r"|^onnx/(backend|reference|examples|fuzz|tools|bin|common|frontend|test)/|^google/_upb"
 )
 """Modules that neither the compiler nor what it imports ever imports."""
 KEPT = (".py", ".so")

@@ -179,7 +179,7 @@ def open_cache(*, enabled: bool = True) -> Cache:
     if not enabled:
         return Cache(None)
     named = os.environ.get(FOLDER_VARIABLE)
-    folder = Path(named) if named else _usual_folder()
+    folder = Path(named) if named else usual_folder()
     reason = None
     # The target of a link is checked, and used.
     with suppress(OSError, RuntimeError):
@@ -197,7 +197,8 @@ def open_cache(*, enabled: bool = True) -> Cache:
     return temporary
 
 
-def _usual_folder() -> Path:
+def usual_folder() -> Path:
+    """Where this system keeps caches, ours among them."""
     from platformdirs import user_cache_path
 
     return user_cache_path("webnn-compile", appauthor=False)

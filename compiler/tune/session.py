@@ -56,7 +56,8 @@ class SearchSession:
     ) -> None:
         self.problem, self.device, self.executor, self.settings, self.write = problem, device, executor, settings, write
         self._observe = observe
-        self.reference = reference or reference_of
+        self._reference = reference or reference_of
+        self._references: dict[str, Mapping[str, Array]] = {}
         of_target = [r for r in known if r.target == problem.target and r.space == VERSION]
         self.device_name = device.name + _settings(problem.options)
         self.own = [r for r in of_target if r.device == self.device_name]
@@ -88,6 +89,12 @@ class SearchSession:
         self.status.trials += sum(r.failure != "illegal" for r in found)
         self.status.failed += sum(r.failure not in (None, "illegal") for r in found)
         return found
+
+    def reference(self, key: str, piece: Piece, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The results of a task's default, computed when its first candidate is there. Raises DeviceError."""
+        if key not in self._references:
+            self._references[key] = self._reference(piece, inputs)
+        return self._references[key]
 
     def measure(
         self, artifact: Artifact, inputs: Mapping[str, Array], reference: Mapping[str, Array], tolerance: float

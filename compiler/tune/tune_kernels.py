@@ -44,7 +44,6 @@ class _State:
     share: float
     history: History
     inputs: Mapping[str, Array]
-    reference: Mapping[str, Array]
     given: tuple[Path, ...] = ()
     best: Path | None = None
     ratio: float = 1.0
@@ -126,7 +125,7 @@ class KernelSearch:
         # On one thread it makes no difference which loops threads share.
         fixed = frozenset(("cores",)) if session.problem.options.threads == 1 else frozenset()
         history = History(pick=session.settings.pick, fixed=fixed)
-        state = _State(task, share, history, inputs, self._session.reference(task.piece, inputs))
+        state = _State(task, share, history, inputs)
         for r in known:
             state.note(r.choices, r.ratio)
         state.base = median(r.base for r in known if r.base) if any(r.base for r in known) else 0.0
@@ -202,7 +201,8 @@ class KernelSearch:
         if built.artifact is not None:
             try:
                 tolerance = self._session.tolerance
-                found = self._session.measure(built.artifact, state.inputs, state.reference, tolerance)
+                reference = self._session.reference(state.task.key, state.task.piece, state.inputs)
+                found = self._session.measure(built.artifact, state.inputs, reference, tolerance)
                 return {**found, **built.failures}
             except DeviceError as error:
                 failed = failure_of(error)

@@ -118,7 +118,8 @@ class LayerSearch:
             return built.failures[1]
         try:
             tolerance = max(LAYER_TOLERANCE, session.tolerance)
-            return session.measure(built.artifact, inputs, session.reference(state.default, inputs), tolerance)[1]
+            reference = session.reference(state.task.key, state.default, inputs)
+            return session.measure(built.artifact, inputs, reference, tolerance)[1]
         except DeviceError as error:
             return failure_of(error)
 

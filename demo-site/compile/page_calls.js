@@ -3,6 +3,7 @@
 
 /** Bytes of a piece. */
 const PIECE = 2 ** 20;
+/** The shared words: the request of which a piece is there, or 0; its bytes, those of the answer; whether to stop. */
 const [READY, LENGTH, TOTAL, STOPPED, WORDS] = [0, 1, 2, 3, 4];
 
 /** @typedef {{ port: MessagePort, memory: SharedArrayBuffer }} Line */
@@ -43,6 +44,12 @@ export function createCaller({ port, memory }) {
           port.postMessage({ id, given: 'up' });
           return undefined;
         }
+        const ready = Atomics.load(control, READY);
+        if (ready !== id) {
+          // Of a request that was given up; unless a piece of this one came in its place since.
+          Atomics.compareExchange(control, READY, ready, 0);
+          continue;
+        }
         answer ??= new Uint8Array(control[TOTAL] ?? 0);
         const length = control[LENGTH] ?? 0;
         answer.set(piece.subarray(0, length), at);
@@ -81,7 +88,7 @@ export function answerCalls({ port, memory }, answer, giveUp) {
     control[LENGTH] = part.length;
     control[TOTAL] = bytes.length;
     sending.at += part.length;
-    Atomics.store(control, READY, 1);
+    Atomics.store(control, READY, current);
     Atomics.notify(control, READY);
   };
 

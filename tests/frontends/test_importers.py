@@ -14,7 +14,8 @@ from onnx_models import model, node, random
 from webnn_compile.build.build import build
 from webnn_compile.build.options import Options
 from webnn_compile.errors import InputError
-from webnn_compile.frontends.importers import IMPORTERS, Importer, find_importer, import_model
+from webnn_compile.frontends.importers import IMPORTERS, Importer, describe_model, find_importer, import_model
+from webnn_compile.frontends.model_card import ModelCard
 from webnn_compile.frontends.onnx import import_model as import_onnx
 
 PROTO = model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"])
@@ -97,7 +98,11 @@ def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch:
         nodes = [node(op, [values[i]], [values[i + 1]]) for i, op in enumerate(words)]
         return import_onnx(model(nodes, {"x": (2, "n")}, ["y"]), shapes, memory)
 
-    words = Importer("Words", (".words",), (b"WORDS",), lambda given: isinstance(given, dict), load)
+    def describe(given: Any) -> ModelCard:
+        words = Path(given).read_text().split()[1:]
+        return ModelCard(Path(given).name, "words", 0, dict.fromkeys(words, 1), 0, (), ())
+
+    words = Importer("Words", (".words",), (b"WORDS",), lambda given: isinstance(given, dict), load, describe)
     monkeypatch.setattr("webnn_compile.frontends.importers.IMPORTERS", [*IMPORTERS, words])
     for name in ("net.words", "net"):
         (tmp_path / name).write_text("WORDS Relu Neg")
@@ -105,6 +110,7 @@ def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch:
     for given in (tmp_path / "net.words", tmp_path / "net", {"ops": ["Relu", "Neg"]}):
         np.testing.assert_array_equal(webnn_compile.compile(given, shapes={"x": (2, 3)}).run({"x": X})["y"], -X.clip(0))
     options = Options(shapes={"x": (2, 3)}, targets=("wasm",))
+    assert describe_model(tmp_path / "net").operators == {"Relu": 1, "Neg": 1}
     report = build(tmp_path / "net.words", tmp_path / "bundle", options, lambda _: None, lambda _: None)
     assert report.operators == {"Relu": 1, "Neg": 1}
     refused(b"just some words", r"is not an ONNX or Words model; give a file of ONNX \(\.onnx\), Words \(\.words\)")
