@@ -159,10 +159,15 @@ class Problem:
         own = tuple(i for i, k in enumerate(alone.kernels) if piece_of(k.name) is not None)
         return Piece(alone, own)
 
-    def layer_piece(self, lowered: Lowered, task: LayerTask) -> Piece:
-        """The kernels that compute the first layer of a task."""
-        groups = tuple(i for i, g in enumerate(lowered.groups) if task.nodes[0] & set(g.origin.nodes))
-        return self.piece(lowered, groups)
+    def layer_pieces(self, task: LayerTask, *models: Lowered) -> tuple[Piece, ...]:
+        """Of each of the models, lowered by different choices, the kernels that compute the first layer of a task, and
+        what any of the models fuses with it: so all of them compute the same."""
+        nodes = set(task.nodes[0])
+        origins = [set(g.origin.nodes) for lowered in models for g in lowered.groups]
+        while more := set().union(*(o for o in origins if o & nodes)) - nodes:
+            nodes |= more
+        chosen = [tuple(i for i, g in enumerate(m.groups) if nodes & set(g.origin.nodes)) for m in models]
+        return tuple(self.piece(m, groups) for m, groups in zip(models, chosen, strict=True))
 
     def whole(self, lowered: Lowered, chosen: Mapping[str, Candidate]) -> Artifact:
         """The whole model, kernels by candidates by key. Kernels are named by `group_of`."""

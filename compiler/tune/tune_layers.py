@@ -30,7 +30,6 @@ class _State:
 
     task: LayerTask
     share: float
-    default: Piece
     tried: set[str]
     best: Path = field(default_factory=dict)
     ratio: float = 1.0
@@ -64,8 +63,7 @@ class LayerSearch:
         before = session.status.trials
         for task, share in sorted(shares, key=lambda pair: -pair[1]):
             if share > 0:
-                piece = session.problem.layer_piece(lowered, task)
-                state = self._states[task.key] = _State(task, share, piece, {name_of({})})
+                state = self._states[task.key] = _State(task, share, {name_of({})})
                 for r in session.known_trials(task.key):
                     state.note(r.choices, r.ratio, r.base or 0.0)
         self._spent = session.status.trials - before
@@ -95,7 +93,7 @@ class LayerSearch:
         decisions = {**task.decisions, **state.task.decisions}
         state.task = LayerTask(state.task.key, state.task.name, decisions, state.task.nodes)
         self._session.show("layers", state.task.name)
-        outcome = self._measure(state, self._session.problem.layer_piece(lowered, task))
+        outcome = self._measure(state, *self._session.problem.layer_pieces(task, self._lowered, lowered))
         self._spent += 1
         if isinstance(outcome, Measured):
             state.note(path, outcome.ratio, outcome.base)
@@ -105,9 +103,9 @@ class LayerSearch:
         gained = sum(s.share * (1 - s.ratio) for s in self._states.values())
         self._session.show("layers", state.task.name, 1 - gained / sum(self._times.values()))
 
-    def _measure(self, state: _State, candidate: Piece) -> Outcome:
+    def _measure(self, state: _State, default: Piece, candidate: Piece) -> Outcome:
         session = self._session
-        model = trial_model([state.default, candidate], fill_halo=session.problem.fills_halos)
+        model = trial_model([default, candidate], fill_halo=session.problem.fills_halos)
         inputs = inputs_of(model, state.task.key)
         job = TrialJob(session.problem.target, model, ({}, {}), session.problem.options)
         try:
@@ -118,7 +116,8 @@ class LayerSearch:
             return built.failures[1]
         try:
             tolerance = max(LAYER_TOLERANCE, session.tolerance)
-            reference = session.reference(state.task.key, state.default, inputs)
+            computed = ", ".join(name for name, _ in default.model.tensors.outputs)  # by what else is fused
+            reference = session.reference(f"{state.task.key} {computed}", default, inputs)
             return session.measure(built.artifact, inputs, reference, tolerance)[1]
         except DeviceError as error:
             return failure_of(error)

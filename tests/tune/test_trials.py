@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from cli.command import EXAMPLE
 from drivers import need_driver
 from onnx_models import model, node, random
 from webnn_compile.build.device_target import DeviceTarget
@@ -115,15 +116,27 @@ def test_layers_by_other_tiles_are_right(path: Any, target: str) -> None:
     problem = Problem(path, target, Options())
     lowered, layers = problem.lower()
     layer = next(t for t in layers if "winograd" in t.decisions)
-    default = problem.layer_piece(lowered, layer)
     for tile in layer.decisions["winograd"].options[:4]:
         other, _ = problem.lower({layer.key: {"winograd": tile}})
-        trial = trial_model([default, problem.layer_piece(other, layer)], fill_halo=problem.fills_halos)
+        default, candidate = problem.layer_pieces(layer, lowered, other)
+        trial = trial_model([default, candidate], fill_halo=problem.fills_halos)
         inputs = inputs_of(trial, "layer")
         results = NativeProgram(trial).compile(None).run(inputs)
         reference = reference_of(default, inputs)
         assert {piece_of(f"c{name[0]}_0") for name in results} == {0, 1}
         assert not check_results(results, reference, 1e-3)
+
+
+def test_layers_that_fuse_differently_are_compared_by_what_they_compute_together() -> None:
+    """By default the second convolution of each block is split, and the sum after it a kernel of its own; Winograd's
+    algorithm takes both in."""
+    problem = Problem(EXAMPLE, "webgpu", Options(targets=("webgpu",)))
+    lowered, layers = problem.lower()
+    layer = next(t for t in layers if t.name == "/layer3/layer3.0/conv2/Conv")
+    other, _ = problem.lower({layer.key: {"winograd": (2, 2)}})
+    default, candidate = problem.layer_pieces(layer, lowered, other)
+    names = [[name.partition("_")[2] for name, _ in p.model.tensors.outputs] for p in (default, candidate)]
+    assert names[0] == names[1] == ["/layer3/layer3.0/relu_1/Relu"]
 
 
 def test_wrong_results_are_noticed() -> None:

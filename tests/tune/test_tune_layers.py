@@ -10,7 +10,7 @@ from webnn_compile.tune.tune_layers import _State, next_options
 
 def state(key: str, *nodes: str) -> _State:
     task = LayerTask(key, key, {"stages": Decision((1, 4, 8), 1)}, (frozenset(nodes),))
-    return _State(task, 1.0, None, {name_of({})})  # type: ignore[arg-type]
+    return _State(task, 1.0, {name_of({})})
 
 
 def test_layers_of_one_kernel_are_tried_one_after_the_other() -> None:
