@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -13,8 +14,10 @@ import onnx
 import pytest
 from compiled import shared_file
 from digits import MODEL as DIGITS
+from harness import browser_name
 from onnx import TensorProto, helper, numpy_helper
 from page_compiler import (
+    CSP,
     HEADERS,
     backends_of,
     choose,
@@ -26,7 +29,7 @@ from page_compiler import (
     reference_of,
 )
 from playwright.sync_api import Page
-from server import Site, serve
+from server import Fault, Site, serve
 
 from benchmarks.generate import mobilenetv2
 
@@ -35,8 +38,13 @@ TOLERANCE = 1e-3
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with serve(module_site(tmp_path_factory), headers=HEADERS) as served:
+def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return module_site(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def site(site_folder: Path) -> Iterator[Site]:
+    with serve(site_folder, headers=HEADERS) as served:
         yield served
 
 
@@ -180,6 +188,11 @@ def test_external_data_comes_with_the_model(opened: Page, tmp_path: Path) -> Non
     ("source", "message"),
     [
         ("[]", "one file named *.onnx and its external data are a model, not nothing"),
+        ("'model.onnx'", "a model is a File, bytes (ArrayBuffer, Uint8Array, Blob), a list of Files, or bytes by name"),
+        ("new Response('')", "a model is a File"),
+        ("{ 'a.onnx': 'text' }", "a model is a File"),
+        ("{ 'a': new ArrayBuffer(1), 'a/b.onnx': new ArrayBuffer(1) }", "cannot be the name of a file here"),
+        ("undefined", "a model is a File"),
         ("{ 'a.onnx': new Uint8Array(1), 'b.onnx': new Uint8Array(1) }", "not a.onnx, b.onnx"),
         ("{ '../a.onnx': new Uint8Array(1) }", '"../a.onnx" cannot be the name of a model\'s file'),
         ("new Uint8Array()", "model.onnx is empty"),
@@ -189,6 +202,49 @@ def test_what_is_no_model_is_refused(opened: Page, source: str, message: str) ->
     ended = opened.evaluate(f"() => outcome(compileModel({source}))")
     assert (ended["name"], ended["kind"]) == ("CompileError", "input")
     assert message in ended["message"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("null", "options are an object with some of signal, shapes"),
+        (
+            "{ shape: {} }",
+            "there is no option shape; choose from signal, shapes, precision, fastMath, ",
+        ),
+        ("{ shapes: { x: '1x3' } }", "the option shapes must be sizes by input, such as { input: [1, 3, 224, 224] }"),
+        ("{ shapes: { x: [1n] } }", "the option shapes must be"),
+        ("{ targets: 'webgpu' }", "the option targets must be some of ['webgpu', 'webgl']"),
+        ("{ targets: ['native'] }", "the option targets must be"),
+        ("{ precision: 'f8' }", "the option precision must be 'f32' or 'f16'"),
+        ("{ fastMath: 'off' }", "the option fastMath must be true or false"),
+        ("{ records: new File(['{}'], 'records.jsonl') }", "the option records must be the text of records"),
+        ("{ signal: 1 }", "the option signal must be an AbortSignal"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_before_anything_starts(opened: Page, options: str, message: str) -> None:
+    ended = opened.evaluate(f"() => outcome(compileModel(new Uint8Array(1), {options}))")
+    assert (ended["name"], ended["kind"]) == ("CompileError", "input")
+    assert ended["message"].startswith(message)
+
+
+def test_records_that_are_none_are_refused(opened: Page) -> None:
+    choose(opened, DIGITS)
+    ended = compile_chosen(opened, {"records": "garbage"})
+    assert (ended["kind"], "none of its lines is a record" in ended["message"]) == ("input", True)
+
+
+def test_a_file_that_changed_since_it_was_chosen_is_asked_for_again(opened: Page, tmp_path: Path) -> None:
+    if browser_name(opened) != "chromium":
+        pytest.skip("Playwright hands Firefox a copy of the file")
+    path = small_model(tmp_path / "small.onnx")
+    choose(opened, path)
+    path.write_bytes(b"other, and longer than it was" * 100)
+    ended = compile_chosen(opened)
+    assert ended["kind"] == "input"
+    assert re.match("small.onnx cannot be read: .*; where it has changed since, choose it again", ended["message"])
+    choose(opened, small_model(tmp_path / "again.onnx"))
+    assert "value" in compile_chosen(opened)
 
 
 def test_a_huge_file_is_refused_before_it_is_read(opened: Page) -> None:
@@ -265,6 +321,39 @@ def test_an_abort_ends_what_is_under_way_and_the_next_call_starts_anew(opened: P
     assert ended == ["enough", ["import", "optimise"], True]
 
 
+def test_an_aborted_or_closed_call_ends_whenever_that_is(opened: Page) -> None:
+    choose(opened, DIGITS)
+    ended = opened.evaluate(
+        """async () => {
+          const own = await openCompiler();
+          const order = [];
+          const stop = new AbortController();
+          const first = own.compile(chosen()).then(() => order.push('compiled'));
+          const waits = own.compile(chosen(), { signal: stop.signal }).catch((reason) => order.push(reason));
+          stop.abort('no longer wanted');
+          await Promise.all([first, waits]);
+          const found = [];
+          for (let turns = 0; turns < 4; turns++) {
+            const soon = new AbortController();
+            const call = outcome(own.describe(chosen(), { signal: soon.signal }).catch((reason) => reason));
+            for (let i = 0; i < turns; i++) await null;
+            soon.abort('soon');
+            found.push((await call).value);
+          }
+          for (let turns = 0; turns < 4; turns++) {
+            const short = await openCompiler();
+            const call = outcome(short.describe(chosen()));
+            for (let i = 0; i < turns; i++) await null;
+            short.close();
+            found.push((await call).message);
+          }
+          own.close();
+          return [order, found];
+        }"""
+    )
+    assert ended == [["no longer wanted", "compiled"], ["soon"] * 4 + ["the compiler was closed"] * 4]
+
+
 def test_a_worker_that_dies_is_started_again_and_says_so(opened: Page) -> None:
     choose(opened, DIGITS)
     ended = opened.evaluate(
@@ -293,17 +382,42 @@ def test_a_worker_that_dies_is_started_again_and_says_so(opened: Page) -> None:
     ]
 
 
-def test_a_compiler_that_does_not_arrive_is_an_error(page: Page, site: Site) -> None:
+@pytest.mark.parametrize(
+    ("file", "fault", "message"),
+    [
+        ("*/files.json", "missing", "the server answered 404"),
+        ("*/files.json", "html", "is no list of files"),
+        ("*/pyodide.asm.wasm", "missing", "the server answered 404"),
+        ("*/pyodide.asm.wasm", "html", "is not the file that was built"),
+        ("*/python_stdlib.zip", "truncate", "is not the file that was built"),
+        ("*/compiler-*.zip", "alter", "is not the file that was built"),
+        ("*/worker.js", "missing", "the compiler does not start"),
+    ],
+)
+def test_a_compiler_that_does_not_arrive_is_an_error(
+    page: Page, site: Site, file: str, fault: Fault, message: str
+) -> None:
     page.goto(f"{site.url}compile.html")
     page.wait_for_selector("html[data-ready]", state="attached")
-    site.faults["*/files.json"] = "missing"
+    site.faults[file] = fault
     try:
         ended = page.evaluate("() => outcome(openCompiler())")
     finally:
         site.faults.clear()
     assert (ended["name"], ended["kind"]) == ("CompileError", "start")
-    assert "404" in ended["message"]
+    assert message in ended["message"]
+    assert "again" not in ended["message"]
     assert "value" in page.evaluate("() => outcome(openCompiler().then(() => true))")
+
+
+@pytest.mark.fresh_page
+def test_it_starts_where_trusted_types_are_required(page: Page, site_folder: Path) -> None:
+    policy = f"{CSP}; require-trusted-types-for 'script'; trusted-types webnn-compile"
+    with serve(site_folder, headers={"Content-Security-Policy": policy}) as strict:
+        page.goto(f"{strict.url}compile.html")
+        page.wait_for_selector("html[data-ready]", state="attached")
+        choose(page, DIGITS)
+        assert "value" in compile_chosen(page)
 
 
 def test_the_card_says_what_the_file_does(opened: Page, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,11 +26,16 @@ START = 120_000
 """Milliseconds in which the compiler starts, or a model."""
 
 
+@pytest.fixture(scope="session")
+def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_page(tmp_path_factory)
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(site_folder: Path) -> Iterator[Site]:
     """Below a sub-path, without the headers that would isolate it: its service worker adds them."""
     policy = f"{CSP}; img-src 'self' blob: data:"
-    with serve(built_page(tmp_path_factory), prefix="a/site", headers={"Content-Security-Policy": policy}) as served:
+    with serve(site_folder, prefix="a/site", headers={"Content-Security-Policy": policy}) as served:
         yield served
 
 
@@ -132,6 +138,24 @@ def test_free_sizes_are_asked_for(opened: Page, tmp_path: Path) -> None:
     assert "--shape x=3x6" in opened.inner_text("#command")
 
 
+def test_a_shape_that_is_not_declared_is_asked_for(opened: Page, tmp_path: Path) -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"], "the_node")],
+        "shapeless",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    path = tmp_path / "shapeless.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    drop(opened, path, state="described")
+    assert opened.inner_text("#card-ports").count("any shape") == 2
+    opened.fill("#shape-0", "2x5")
+    opened.click("#compile")
+    wait(opened, "running")
+    opened.wait_for_selector("body[data-busy='']", timeout=START)
+    assert "[2, 5]" in opened.inner_text("#outputs [data-output=y]")
+
+
 def test_options_are_those_of_the_command_line(opened: Page, tmp_path: Path) -> None:
     drop(opened, dense_model(tmp_path / "dense.onnx"))
     opened.click("#options summary")
@@ -219,6 +243,43 @@ def test_large_files_are_fetched_once(page: Page, site: Site) -> None:
         "pyodide.asm.wasm",
         "python_stdlib.zip",
     ]
+
+
+@pytest.mark.fresh_page
+def test_a_wrong_answer_is_not_kept(page: Page, site: Site) -> None:
+    site.faults["compiler-*.zip"] = "html"
+    try:
+        page.goto(site.url)
+        wait(page, "error")
+        assert "is not the file that was built" in page.inner_text("#problem")
+    finally:
+        site.faults.clear()
+    page.click("#again")
+    wait(page, "ready")
+
+
+@pytest.mark.fresh_page
+def test_a_new_build_that_does_not_arrive_leaves_the_old_one(page: Page, site_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    for name in ("first", "second"):
+        shutil.copytree(site_folder, folder / name)
+    with serve(folder) as own:
+        page.goto(f"{own.url}first/")
+        wait(page, "ready")
+        page.goto(f"{own.url}second/")
+        wait(page, "ready")
+        (archive,) = (folder / "first").glob("compiler-*.zip")
+        text = (folder / "first" / "files.json").read_text()
+        (folder / "first" / "files.json").write_text(text.replace(archive.name, "compiler-0123456789ab.zip"))
+        own.faults["compiler-0123456789ab.zip"] = "break"
+        page.goto(f"{own.url}first/")
+        wait(page, "error")
+        own.faults.clear()
+        own.faults["*"] = "refuse"
+        for name in ("first", "second"):
+            page.goto("about:blank")
+            page.goto(f"{own.url}{name}/")
+            wait(page, "ready")
 
 
 @pytest.mark.fresh_page

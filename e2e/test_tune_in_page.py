@@ -91,6 +91,30 @@ def test_what_was_found_is_kept_when_it_is_stopped(opened: Page, model: Path) ->
     assert "value" in compile_chosen(opened)
 
 
+@pytest.mark.parametrize(("reason", "ended"), [("stop", "resolved"), ("enough", "enough")])
+def test_an_abort_while_a_search_starts_counts(opened: Page, model: Path, reason: str, ended: str) -> None:
+    need_backend(opened, "webgl")
+    choose(opened, model)
+    found = opened.evaluate(
+        """async (reason) => {
+          globalThis.compiler ??= await openCompiler();
+          const stop = new AbortController();
+          const options = { target: 'webgl', seconds: 600, trials: 500, signal: stop.signal };
+          const tuned = compiler.tune(chosen(), options).then(() => 'resolved', (error) => error);
+          await null;
+          stop.abort(reason);
+          return tuned;
+        }""",
+        reason,
+    )
+    assert found == ended
+
+
+def test_what_a_search_needs_is_said(opened: Page) -> None:
+    ended = opened.evaluate("() => openCompiler().then((own) => outcome(own.tune(new Uint8Array(1), { seconds: 1 })))")
+    assert ended["message"] == "tune needs the option target: 'webgpu' or 'webgl'"
+
+
 def test_a_page_that_is_not_isolated_cannot_search(page: Page, model: Path, folder: Path) -> None:
     with serve(folder, headers={"Content-Security-Policy": CSP}) as site:
         open_compiling(page, site)

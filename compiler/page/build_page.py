@@ -92,8 +92,9 @@ def _entry(file: BundleFile) -> dict[str, object]:
 def _copy_modules(site: Path) -> None:
     """This project's modules and their data, without what a page cannot use."""
     package = site / "webnn_compile"
+    absent = tuple(f"{folder}/" for folder in (*ABSENT, "rpc", "page", "page_files", "runtime_js"))
     for path, name in _walk(files("webnn_compile")):
-        if name.endswith((".py", ".json")) and not name.startswith(tuple(f"{a}/" for a in (*ABSENT, "rpc", "page"))):
+        if name.endswith((".py", ".json")) and not name.startswith(absent):
             _copy(path, package / name)
     for name in ("__init__.py", "answer.py", "page_device.py", "tune_here.py"):
         _copy(files("webnn_compile.page") / name, package / "page" / name)

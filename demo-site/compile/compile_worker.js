@@ -1,5 +1,6 @@
 // The compiler's worker as a page has it: started when it is needed, and again when it died.
 
+import { createWorker } from '../../runtime-js/worker/create_worker.js';
 import { CompileError } from './compile_error.js';
 
 /** @typedef {import('./types.js').Progress} Progress */
@@ -15,6 +16,8 @@ import { CompileError } from './compile_error.js';
  * @property {AbortSignal | undefined} [signal]
  */
 
+const closed = () => new CompileError('crash', 'the compiler was closed');
+
 export class CompileWorker {
   /** @type {Worker | undefined} */
   #worker;
@@ -25,6 +28,7 @@ export class CompileWorker {
   /** @type {{ id: number, resolve: (answer: Answer) => void, reject: (reason: any) => void, onProgress: Call['onProgress'] } | undefined} */
   #current;
   #last = 0;
+  #ready = false;
   #closed = false;
   #onRestart;
 
@@ -57,7 +61,7 @@ export class CompileWorker {
 
   close() {
     this.#closed = true;
-    this.#end(new CompileError('crash', 'the compiler was closed'));
+    this.#end(closed());
   }
 
   /**
@@ -67,13 +71,19 @@ export class CompileWorker {
    * @returns {Promise<T>}
    */
   #enqueue(work, signal) {
-    const result = this.#queue.then(() => {
+    const turn = this.#queue.then(() => {
       signal?.throwIfAborted();
-      if (this.#closed) throw new CompileError('crash', 'the compiler was closed');
+      if (this.#closed) throw closed();
       return work();
     });
-    this.#queue = result.catch(() => {});
-    return result;
+    this.#queue = turn.catch(() => {});
+    if (!signal) return turn;
+    // A call that waits ends at once.
+    const over = new AbortController();
+    const aborted = new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: over.signal });
+    });
+    return Promise.race([turn, /** @type {Promise<T>} */ (aborted)]).finally(() => over.abort());
   }
 
   /**
@@ -95,7 +105,14 @@ export class CompileWorker {
    * @param {AbortSignal | undefined} signal
    */
   async #create(onProgress, signal) {
-    const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'webnn-compile' });
+    const url = new URL('./worker.js', import.meta.url);
+    /** @type {Worker} */
+    let worker;
+    try {
+      worker = createWorker(() => new Worker(url, { type: 'module', name: 'webnn-compile' }), url.href);
+    } catch (error) {
+      throw new CompileError('start', `the compiler does not start: ${/** @type {Error} */ (error).message}`);
+    }
     this.#worker = worker;
     worker.onerror = (event) => {
       event.preventDefault();
@@ -113,18 +130,22 @@ export class CompileWorker {
       if (!(error instanceof CompileError)) throw error;
       throw new CompileError('start', `the compiler does not start: ${error.message}`);
     }
+    this.#ready = true;
   }
 
   /**
    * @param {Call} call
    * @returns {Promise<Answer>}
    */
-  #post({ op, request = {}, files = [], line, onProgress, signal }) {
+  async #post({ op, request = {}, files = [], line, onProgress, signal }) {
+    const worker = this.#worker;
+    signal?.throwIfAborted();
+    if (this.#closed || !worker) throw closed();
     const id = ++this.#last;
     /** @type {Promise<Answer>} */
     const answer = new Promise((resolve, reject) => {
       this.#current = { id, resolve, reject, onProgress };
-      this.#worker?.postMessage({ id, op, request, files, line }, line ? [line.port] : []);
+      worker.postMessage({ id, op, request, files, line }, line ? [line.port] : []);
     });
     const abort = () => {
       if (id === this.#current?.id) this.#end(signal?.reason);
@@ -143,14 +164,15 @@ export class CompileWorker {
   #end(reason) {
     this.#worker?.terminate();
     this.#worker = this.#started = undefined;
+    this.#ready = false;
     this.#settle()?.reject(reason);
   }
 
   /** @param {string} reason */
   #die(reason) {
-    const wasRunning = this.#started !== undefined;
-    this.#end(new CompileError('crash', `the compiler's worker died: ${reason}; it is started again`));
-    if (!wasRunning || this.#closed) return;
+    const again = this.#ready;
+    this.#end(new CompileError('crash', again ? `the compiler's worker died: ${reason}; it is started again` : reason));
+    if (!again) return;
     this.#onRestart?.(reason);
     this.start(undefined).catch(() => {}); // the next call meets the same error
   }

@@ -1,11 +1,16 @@
 // webnn-compile in a page: a model's file in, a running model or the files of a bundle out. Nothing leaves the page.
 
+import { checkOptions } from './check_options.js';
 import { CompileError } from './compile_error.js';
 import { CompileWorker } from './compile_worker.js';
 import { CompiledModel } from './compiled_model.js';
 import { readSource } from './read_source.js';
 
 export { CompileError };
+
+/** The options of every call, and of what compiles. */
+const COMMON = ['signal'];
+const BUILD = ['shapes', 'precision', 'fastMath', 'records'];
 
 /** @typedef {import('./types.js').Compiler} Compiler */
 /** @typedef {import('./types.js').CompileOptions} CompileOptions */
@@ -49,14 +54,16 @@ function create(worker) {
   };
 
   return {
-    async describe(source, { signal } = {}) {
+    async describe(source, options) {
+      const { signal } = checkOptions(options, COMMON);
       const { model, files } = readSource(source);
       const { heapBytes, ...card } = check(
         await worker.call({ op: 'describe', request: { model }, files, signal }),
       ).found;
       return card;
     },
-    async compile(source, { signal, onProgress, ...options } = {}) {
+    async compile(source, given) {
+      const { signal, onProgress, ...options } = checkOptions(given, [...COMMON, ...BUILD, 'targets', 'onProgress']);
       const { model, files } = readSource(source);
       const request = { ...options, model };
       const { found, files: made } = check(await worker.call({ op: 'compile', request, files, signal, onProgress }));
@@ -66,7 +73,10 @@ function create(worker) {
         pack,
       );
     },
-    async tune(source, { signal, onStatus = () => {}, ...options }) {
+    async tune(source, given) {
+      const known = [...COMMON, ...BUILD, 'target', 'seconds', 'trials', 'onStatus'];
+      const { signal, onStatus = () => {}, ...options } = checkOptions(given, known);
+      if (!options.target) throw new CompileError('input', "tune needs the option target: 'webgpu' or 'webgl'");
       const { model, files } = readSource(source);
       if (!crossOriginIsolated) {
         const headers = 'Cross-Origin-Opener-Policy: same-origin, Cross-Origin-Embedder-Policy: require-corp';
@@ -78,6 +88,7 @@ function create(worker) {
       const cancel = new AbortController();
       const abort = () => (signal?.reason === 'stop' ? stop(line.memory) : cancel.abort(signal?.reason));
       signal?.addEventListener('abort', abort, { once: true });
+      if (signal?.aborted) abort();
       try {
         const request = { ...options, targets: [options.target], model, facts };
         const answer = check(await worker.call({ op: 'tune', request, files, line, signal: cancel.signal }));

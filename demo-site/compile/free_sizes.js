@@ -16,10 +16,10 @@ import { element, make } from './elements.js';
  * @param {Port} port
  * @param {number} axis
  */
-const keyOf = ({ name, shape }, axis) => (shape[axis] ? `= ${shape[axis]}` : `${name} ${axis}`);
+const keyOf = ({ name, shape }, axis) => (shape?.[axis] ? `= ${shape[axis]}` : `${name} ${axis}`);
 
 /** @param {Port} port @param {number} axis */
-const isFree = ({ shape }, axis) => typeof shape[axis] !== 'number';
+const isFree = ({ shape }, axis) => typeof shape?.[axis] !== 'number';
 
 /**
  * @param {readonly Port[]} inputs
@@ -29,7 +29,7 @@ function freeSizes(inputs) {
   /** @type {Map<string, FreeSize>} */
   const sizes = new Map();
   for (const port of inputs) {
-    port.shape.forEach((extent, axis) => {
+    port.shape?.forEach((extent, axis) => {
       if (!isFree(port, axis)) return;
       const key = keyOf(port, axis);
       const before = sizes.get(key);
@@ -48,9 +48,13 @@ function freeSizes(inputs) {
 
 /** @param {Port} port as text, with the sizes that are free in italics */
 export function shapeElement({ shape }) {
+  if (!shape) return make('span', {}, [make('i', 'any shape')]);
   const extents = shape.map((extent) => (typeof extent === 'number' ? String(extent) : make('i', extent || '?')));
   return make('span', {}, ['[', ...extents.flatMap((extent, i) => (i ? [', ', extent] : [extent])), ']']);
 }
+
+/** Of a field for the shape of an input of which not even the number of dimensions is known. */
+const SHAPE = '[0-9]+(x[0-9]+)*';
 
 export function createSizeFields() {
   const group = element('sizes', HTMLFieldSetElement);
@@ -78,20 +82,28 @@ export function createSizeFields() {
           field,
         ]);
       });
-      list.replaceChildren(...lines);
-      group.hidden = lines.length === 0;
-      return lines.length;
+      const shapeless = ports
+        .filter(({ shape }) => !shape)
+        .map(({ name }, i) => {
+          const field = make('input', { id: `shape-${i}`, type: 'text', required: true, pattern: SHAPE });
+          field.placeholder = '1x3x224x224';
+          fields.set(name, field);
+          return make('label', { className: 'line' }, [make('span', {}, ['shape of ', make('b', name)]), field]);
+        });
+      list.replaceChildren(...lines, ...shapeless);
+      group.hidden = lines.length + shapeless.length === 0;
+      return lines.length + shapeless.length;
     },
 
     /** @returns {Record<string, number[]>} the shapes of the inputs that leave something open */
     shapes() {
-      const open = inputs.filter((port) => port.shape.some((_, axis) => isFree(port, axis)));
+      const open = inputs.filter((port) => !port.shape || port.shape.some((_, axis) => isFree(port, axis)));
       return Object.fromEntries(
         open.map((port) => [
           port.name,
-          port.shape.map((extent, axis) =>
+          port.shape?.map((extent, axis) =>
             typeof extent === 'number' ? extent : (fields.get(keyOf(port, axis))?.valueAsNumber ?? Number.NaN),
-          ),
+          ) ?? (fields.get(port.name)?.value ?? '').split('x').map(Number),
         ]),
       );
     },

@@ -1,6 +1,7 @@
 // Has the service worker serve this page: its files are kept, and it is cross-origin isolated.
 
-const RELOADED = 'webnn-compile-page reloaded';
+/** Of this folder: others on the same origin have service workers of their own. */
+const RELOADED = `webnn-compile-page reloaded ${import.meta.url}`;
 
 /**
  * On the first visit the page loads twice. Without a service worker, as on http: addresses and in some private windows,

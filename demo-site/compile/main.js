@@ -170,7 +170,7 @@ async function compile(choice) {
   const inputs = mine.card.inputs.map(({ name, dtype, shape }) => ({
     name,
     dtype,
-    shape: choice.shapes[name] ?? shape.map(Number),
+    shape: choice.shapes[name] ?? (shape ?? []).map(Number),
   }));
   useIt.show(compiled, { file: nameOf(mine.files), choice, inputs, records: mine.records });
   await workbench.load(compiled, choice.targets);

@@ -25,7 +25,13 @@ export async function measure(onStatus) {
   const requests = runRequests(
     (sha256) => urls.get(sha256) ?? '',
     () => {},
-    onStatus,
+    (status) => {
+      try {
+        onStatus(status);
+      } catch (error) {
+        reportError(error); // the caller's own, which ends no search
+      }
+    },
   );
   answerCalls(
     { port: port1, memory },

@@ -45,13 +45,29 @@ export function readSource(source) {
  * @returns {Files}
  */
 function listFiles(source) {
-  if (source instanceof ArrayBuffer) return [[`model${SUFFIX}`, new Uint8Array(source)]];
-  if (source instanceof Uint8Array) return [[`model${SUFFIX}`, source]];
   if (source instanceof File) return [[source.name, source]];
-  if (source instanceof Blob) return [[`model${SUFFIX}`, source]];
-  if (Array.isArray(source)) return source.map((file) => [file.name, file]);
-  return Object.entries(source);
+  if (isContent(source)) return [[`model${SUFFIX}`, bytesOf(source)]];
+  const several = /** @type {any} */ (source);
+  const isList = Array.isArray(several) || several instanceof FileList;
+  if (isList && Array.from(several).every((file) => file instanceof File))
+    return Array.from(several, (file) => [file.name, file]);
+  const plain =
+    typeof several === 'object' &&
+    several !== null &&
+    [Object.prototype, null].includes(Object.getPrototypeOf(several));
+  if (!isList && plain && Object.values(several).every(isContent))
+    return Object.entries(several).map(([name, content]) => [name, bytesOf(content)]);
+  throw new CompileError(
+    'input',
+    'a model is a File, bytes (ArrayBuffer, Uint8Array, Blob), a list of Files, or bytes by name',
+  );
 }
+
+/** @param {any} value */
+const isContent = (value) => value instanceof Blob || value instanceof ArrayBuffer || value instanceof Uint8Array;
+
+/** @param {any} content */
+const bytesOf = (content) => (content instanceof ArrayBuffer ? new Uint8Array(content) : content);
 
 /** @param {Blob | Uint8Array} content */
 const sizeOf = (content) => (content instanceof Blob ? content.size : content.byteLength);

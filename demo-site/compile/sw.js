@@ -1,18 +1,21 @@
 // The service worker of the compile page. It keeps the page's files, so that later visits need no network, and adds the
 // headers that make the page cross-origin isolated: a search waits for measurements on shared memory.
 
-const CACHE = 'webnn-compile-page';
-/** Names of which the content never changes. */
-const UNCHANGING = /\/pyodide-[\d.]+\/|-[0-9a-f]{12}\.zip$/;
+const worker = /** @type {any} */ (globalThis);
+/** Of this folder: others on the same origin have their own. */
+const CACHE = `webnn-compile-page ${worker.registration.scope}`;
+/** What the compiler's worker keeps once it was checked, and the list of it (kept_files.js). */
+const CHECKED = /\/pyodide-[^/]+\/|\.zip$|\/files\.json$/;
 const HEADERS = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-const worker = /** @type {any} */ (globalThis);
-
-worker.addEventListener('install', () => worker.skipWaiting());
+worker.addEventListener('install', (/** @type {any} */ event) => {
+  event.waitUntil(caches.open(CACHE).catch(() => {})); // for the compiler's worker, which looks for it
+  worker.skipWaiting();
+});
 worker.addEventListener('activate', (/** @type {any} */ event) => event.waitUntil(worker.clients.claim()));
 worker.addEventListener('fetch', (/** @type {any} */ event) => {
   const { method, url } = event.request;
@@ -29,35 +32,23 @@ async function respond(request) {
   return new Response(response.body, { status, statusText, headers });
 }
 
-/** @param {Request} request */
+/**
+ * The network's answer first, but for scripts of which the name has a version.
+ * @param {Request} request
+ */
 async function find(request) {
-  const cache = await caches.open(CACHE);
-  const kept = await cache.match(request, { ignoreSearch: true });
-  if (kept && UNCHANGING.test(new URL(request.url).pathname)) return kept;
+  const key = request.url.replace(/[?#].*/, '');
+  const checked = CHECKED.test(key);
+  const cache = await caches.open(CACHE).catch(() => undefined);
+  if (checked && !key.endsWith('.json')) return (await cache?.match(key)) ?? fetch(request);
   try {
     const response = await fetch(request);
-    if (response.ok) {
-      if (request.url.endsWith('/files.json')) await discard(cache, response.clone());
-      await cache.put(request.url, response.clone()).catch(() => {}); // a full disk costs the next visit time, no more
-    }
+    // A full disk costs the next visit time, no more.
+    if (response.ok && !checked) cache?.put(key, response.clone()).catch(() => {});
     return response;
   } catch (error) {
+    const kept = await cache?.match(key);
     if (kept) return kept;
     throw error;
   }
-}
-
-/**
- * Of earlier builds of the page.
- * @param {Cache} cache
- * @param {Response} list
- */
-async function discard(cache, list) {
-  const { files } = await list.json();
-  const known = new Set(
-    files.map((/** @type {{ name: string }} */ { name }) => new URL(name, worker.registration.scope).href),
-  );
-  const kept = await cache.keys();
-  const old = kept.filter(({ url }) => UNCHANGING.test(new URL(url).pathname) && !known.has(url));
-  await Promise.all(old.map((request) => cache.delete(request)));
 }

@@ -6,7 +6,13 @@ import type { LoadOptions, Model } from '../../runtime-js/model.js';
  * A model's file, or several: one named *.onnx and the files of its external data. Bytes by name, or files as an
  * <input> or a drop gives them.
  */
-export type Source = Blob | ArrayBuffer | Uint8Array | readonly File[] | Readonly<Record<string, Blob | Uint8Array>>;
+export type Source =
+  | Blob
+  | ArrayBuffer
+  | Uint8Array
+  | readonly File[]
+  | FileList
+  | Readonly<Record<string, Blob | ArrayBuffer | Uint8Array>>;
 
 export type Target = 'webgpu' | 'webgl';
 
@@ -39,8 +45,8 @@ export interface CompileOptions extends Common {
 export interface Port {
   name: string;
   dtype: string;
-  /** A name or null for a size that is free. */
-  shape: readonly (number | string | null)[];
+  /** A name or null for a size that is free; null where not even the number of dimensions is known. */
+  shape: readonly (number | string | null)[] | null;
 }
 
 /** What a model's file says of itself. */
@@ -72,7 +78,10 @@ export interface Report {
 
 export interface CompiledModel {
   readonly name: string;
-  /** The files of the bundle by name: those that the command line writes with the same options. */
+  /**
+   * The files of the bundle by name: those that the command line writes with the same options and the same version of onnx
+   * (1.23.2). Constants that are computed by functions such as exp while compiling may differ in their last digit.
+   */
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
   readonly report: Report;
   /** Starts the model in this page, as the bundle's `load` does. `worker` is as there. */

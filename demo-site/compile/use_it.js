@@ -72,7 +72,7 @@ function codeFor(name, inputs) {
   const one = `{ ${arrays.join(', ')} }`;
   const values = one.length <= 60 ? one : `{\n${arrays.map((array) => `  ${array},\n`).join('')}}`;
   return [
-    `import { load } from './${name.replace(/[\\']/g, '\\$&')}/model.js';`,
+    `import { load } from './${encodeURIComponent(name).replaceAll("'", '%27')}/model.js';`,
     'const model = await load();',
     `const outputs = await model.run(${arrays.length ? values : '{}'});`,
   ].join('\n');

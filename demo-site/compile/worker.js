@@ -1,19 +1,23 @@
 // The compiler's worker: Python in WebAssembly. Requests come by message, one at a time.
 
+import { fetchKept, keepList, readList } from './kept_files.js';
 import { createCaller } from './page_calls.js';
 
 /** @typedef {[string, Blob | Uint8Array][]} Files */
 /** @typedef {{ id: number, op: string, request: any, files: Files, line?: import('./page_calls.js').Line }} Call */
 /** @typedef {{ found: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
 
-const FOLDER = '/model';
+const FOLDER = new URL('./', import.meta.url).href;
+/** Of the files that are listed, those of the interpreter begin so. */
+const PYODIDE = 'pyodide-';
+const FILES = '/model';
 const RECORDS = '/records.jsonl';
 
 /** @type {any} the interpreter */
 let python;
 /** @type {any} Python's function of that name */
 let answer;
-/** @type {{ name: string, bytes: number }[]} */
+/** @type {import('./kept_files.js').Listed[]} */
 let listed = [];
 /** @type {Promise<void> | undefined} modules for searches */
 let tuner;
@@ -35,21 +39,50 @@ self.onmessage = async ({ data }) => {
  * @returns {Promise<Answer>}
  */
 async function start(id) {
-  const response = await fetch(new URL('files.json', import.meta.url), { cache: 'no-cache' });
-  if (!response.ok) throw new Error(`the server answered ${response.status} for ${response.url}`);
-  listed = (await response.json()).files;
-  const archive = download('compiler', (loaded, total) =>
-    self.postMessage({ id, progress: { phase: 'download', loaded, total } }),
-  );
-  const folder = new URL(`./${find('/pyodide.js').name}`, import.meta.url);
-  const { loadPyodide } = await import(folder.href);
-  python = await loadPyodide({ indexURL: new URL('./', folder).href });
-  const bytes = await archive;
+  listed = await readList();
+  const wanted = [find('compiler'), ...listed.filter(({ name }) => name.startsWith(PYODIDE))];
+  const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
+  let loaded = 0;
+  const onBytes = (/** @type {number} */ bytes) => {
+    loaded += bytes;
+    self.postMessage({ id, progress: { phase: 'download', loaded, total } });
+  };
+  const contents = await Promise.all(wanted.map((file) => fetchKept(file, onBytes)));
   self.postMessage({ id, progress: { phase: 'start' } });
-  unpack(bytes);
-  python.FS.mkdirTree(FOLDER);
+  const [archive] = contents;
+  const loader = new URL(find('/pyodide.js').name, FOLDER);
+  python = await withFiles(
+    new Map(wanted.map(({ name }, i) => [new URL(name, FOLDER).href, contents[i]])),
+    async () => {
+      const { loadPyodide } = await import(loader.href);
+      return loadPyodide({ indexURL: new URL('./', loader).href });
+    },
+  );
+  unpack(/** @type {Uint8Array} */ (archive));
+  python.FS.mkdirTree(FILES);
   answer = python.runPython('from webnn_compile.page.answer import answer; answer');
+  await keepList(listed);
   return { found: { heapBytes: heap() }, files: [] };
+}
+
+/**
+ * Meanwhile `fetch` gives these files, which were checked: Pyodide waits for ever for one that does not arrive whole.
+ * @template T
+ * @param {Map<string, Uint8Array<ArrayBuffer> | undefined>} files by address
+ * @param {() => Promise<T>} work
+ */
+async function withFiles(files, work) {
+  const own = self.fetch;
+  self.fetch = (input, init) => {
+    const bytes = files.get(input instanceof Request ? input.url : String(input));
+    if (!bytes) return own(input, init);
+    return Promise.resolve(new Response(bytes, { headers: { 'Content-Type': 'application/wasm' } }));
+  };
+  try {
+    return await work();
+  } finally {
+    self.fetch = own;
+  }
 }
 
 /** @param {string} end */
@@ -57,30 +90,6 @@ function find(end) {
   const found = listed.find(({ name }) => name.endsWith(end) || (name.startsWith(`${end}-`) && name.endsWith('.zip')));
   if (!found) throw new Error(`files.json names no ${end}: is the whole folder there?`);
   return found;
-}
-
-/**
- * @param {string} stem
- * @param {(loaded: number, total: number) => void} onProgress
- */
-async function download(stem, onProgress) {
-  const { name, bytes } = find(stem);
-  const response = await fetch(new URL(name, import.meta.url));
-  if (!response.ok || !response.body) throw new Error(`the server answered ${response.status} for ${response.url}`);
-  const target = new Uint8Array(bytes);
-  const reader = response.body.getReader();
-  let at = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    if (at + value.length > bytes)
-      throw new Error(`${name} has more than ${bytes} bytes: it is not the file that was built`);
-    target.set(value, at);
-    at += value.length;
-    onProgress(at, bytes);
-  }
-  if (at < bytes) throw new Error(`${name} has ${at} bytes in place of ${bytes}: it is not the file that was built`);
-  return target;
 }
 
 /** @param {Uint8Array} archive */
@@ -94,26 +103,45 @@ function unpack(archive) {
  */
 async function carryOut({ id, op, request, files, line }) {
   const { FS } = python;
-  if (line) tuner ??= download('tuner', () => {}).then(unpack);
+  if (line) tuner ??= fetchKept(find('tuner'), () => {}).then(unpack);
   await tuner;
-  FS.chdir(FOLDER);
+  FS.chdir(FILES);
   try {
-    for (const [name, content] of files) {
-      const parts = name.split('/');
-      if (parts.length > 1) FS.mkdirTree(parts.slice(0, -1).join('/'));
-      const bytes = content instanceof Uint8Array ? content : new Uint8Array(await content.arrayBuffer());
-      FS.writeFile(name, bytes, { canOwn: true });
-    }
     const given = { ...request };
-    if (given.records !== undefined) {
-      FS.writeFile(RECORDS, given.records);
-      given.records = RECORDS;
+    try {
+      for (const [name, content] of files) await writeFile(name, content);
+      if (given.records !== undefined) {
+        FS.writeFile(RECORDS, given.records);
+        given.records = RECORDS;
+      }
+    } catch (error) {
+      return { found: { error: { kind: 'input', message: /** @type {Error} */ (error).message } }, files: [] };
     }
     return await ask(id, op, given, line);
   } finally {
     remove('.');
   }
 }
+
+/**
+ * @param {string} name
+ * @param {Blob | Uint8Array} content
+ */
+async function writeFile(name, content) {
+  const bytes = await read(content).catch((error) => {
+    throw new Error(`${name} cannot be read: ${error.message}; where it has changed since, choose it again`);
+  });
+  const folder = name.split('/').slice(0, -1).join('/');
+  try {
+    if (folder) python.FS.mkdirTree(folder);
+    python.FS.writeFile(name, bytes, { canOwn: true });
+  } catch {
+    throw new Error(`${JSON.stringify(name)} cannot be the name of a file here, beside the others`);
+  }
+}
+
+/** @param {Blob | Uint8Array} content */
+const read = async (content) => (content instanceof Uint8Array ? content : new Uint8Array(await content.arrayBuffer()));
 
 /**
  * @param {number} id

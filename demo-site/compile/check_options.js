@@ -1,0 +1,60 @@
+// The options of a call, checked before anything is started.
+
+import { CompileError } from './compile_error.js';
+
+const TARGETS = ['webgpu', 'webgl'];
+
+/** @typedef {(value: any) => boolean} Test */
+
+const isSize = (/** @type {any} */ n) => Number.isSafeInteger(n) && n >= 0;
+const isShape = (/** @type {any} */ shape) =>
+  (Array.isArray(shape) || ArrayBuffer.isView(shape)) && sizes(shape).every(isSize);
+const isFunction = (/** @type {any} */ value) => typeof value === 'function';
+const isText = (/** @type {any} */ value) => typeof value === 'string';
+const isPositive = (/** @type {any} */ n) => typeof n === 'number' && n > 0;
+/** @param {any} shape */
+const sizes = (shape) => Array.from(shape);
+/** @param {any} value */
+const isPlain = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** @type {Record<string, [Test, string]>} what is right, and how it is said */
+const OPTIONS = {
+  shapes: [(v) => isPlain(v) && Object.values(v).every(isShape), 'sizes by input, such as { input: [1, 3, 224, 224] }'],
+  targets: [
+    (v) => Array.isArray(v) && v.length > 0 && v.every((t) => TARGETS.includes(t)),
+    "some of ['webgpu', 'webgl']",
+  ],
+  target: [(v) => TARGETS.includes(v), "'webgpu' or 'webgl'"],
+  precision: [(v) => v === 'f32' || v === 'f16', "'f32' or 'f16'"],
+  fastMath: [(v) => typeof v === 'boolean', 'true or false'],
+  records: [isText, 'the text of records, not a file of them'],
+  seconds: [isPositive, 'a number above 0'],
+  trials: [(v) => isPositive(v) && Number.isSafeInteger(v), 'a whole number above 0'],
+  signal: [(v) => v instanceof AbortSignal, 'an AbortSignal'],
+  onProgress: [isFunction, 'a function'],
+  onStatus: [isFunction, 'a function'],
+};
+
+/**
+ * The options, those that are undefined left out.
+ * @param {any} options
+ * @param {string[]} known
+ * @returns {any}
+ * @throws {CompileError} for one that is unknown or cannot be
+ */
+export function checkOptions(options = {}, known) {
+  if (!isPlain(options)) throw new CompileError('input', `options are an object with some of ${known.join(', ')}`);
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) {
+    const rule = known.includes(name) ? OPTIONS[name] : undefined;
+    if (!rule) throw new CompileError('input', `there is no option ${name}; choose from ${known.join(', ')}`);
+    const [isRight, what] = rule;
+    if (!isRight(value)) throw new CompileError('input', `the option ${name} must be ${what}`);
+  }
+  const checked = Object.fromEntries(given);
+  if (checked.shapes) {
+    const shapes = Object.entries(checked.shapes).map(([name, shape]) => [name, sizes(shape)]);
+    checked.shapes = Object.fromEntries(shapes);
+  }
+  return checked;
+}
