@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import ctypes
 import json
 import platform
@@ -487,7 +488,8 @@ def test_compilers_that_make_no_library(small: Path, monkeypatch: pytest.MonkeyP
 def test_no_compiler_that_links(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "ziglang" else find(name))
     message = "no C compiler: install gcc or clang, or name one in the environment variable CC"
     refused(run(EXAMPLE, "--out", tmp_path / "out", "--targets", "native"), message)
     assert not (tmp_path / "out").exists()
