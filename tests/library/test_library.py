@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import ctypes
+import importlib.util
 import json
 import platform
 import re
