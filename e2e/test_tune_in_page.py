@@ -110,6 +110,20 @@ def test_an_abort_while_a_search_starts_counts(opened: Page, model: Path, reason
     assert found == ended
 
 
+def test_modules_of_a_search_that_do_not_arrive(page: Page, model: Path, folder: Path) -> None:
+    with serve(folder, headers=HEADERS) as site:
+        open_compiling(page, site)
+        need_backend(page, "webgl")
+        choose(page, model)
+        site.faults["tuner-*.zip"] = "missing"
+        ended = page.evaluate(TUNE, {"target": "webgl", "stopAt": 1})
+        site.faults.clear()
+        assert (ended["name"], ended["kind"]) == ("CompileError", "start")
+        assert ended["message"].startswith("the modules of a search cannot be had: the server answered 404")
+        assert "value" in page.evaluate(TUNE, {"target": "webgl", "stopAt": 1})
+        page.goto("about:blank")
+
+
 def test_what_a_search_needs_is_said(opened: Page) -> None:
     ended = opened.evaluate("() => openCompiler().then((own) => outcome(own.tune(new Uint8Array(1), { seconds: 1 })))")
     assert ended["message"] == "tune needs the option target: 'webgpu' or 'webgl'"

@@ -48,7 +48,7 @@ function create(worker) {
    * @param {Map<string, Uint8Array<ArrayBuffer>>} files
    */
   const pack = async (name, files) => {
-    const answer = await worker.call({ op: 'pack', request: { name }, files: [...files] });
+    const answer = check(await worker.call({ op: 'pack', request: { name }, files: [...files] }));
     const [archive] = answer.files;
     return new Blob(archive ? [archive[1]] : [], { type: 'application/zip' });
   };

@@ -103,8 +103,16 @@ function unpack(archive) {
  */
 async function carryOut({ id, op, request, files, line }) {
   const { FS } = python;
-  if (line) tuner ??= fetchKept(find('tuner'), () => {}).then(unpack);
-  await tuner;
+  if (line) {
+    try {
+      tuner ??= fetchKept(find('tuner'), () => {}).then(unpack);
+      await tuner;
+    } catch (error) {
+      tuner = undefined;
+      const message = `the modules of a search cannot be had: ${/** @type {Error} */ (error).message}`;
+      return { found: { error: { kind: 'start', message } }, files: [] };
+    }
+  }
   FS.chdir(FILES);
   try {
     const given = { ...request };
