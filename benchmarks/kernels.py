@@ -8,7 +8,7 @@ from typing import Any
 
 from webnn_compile.native.jit import host_target
 from webnn_compile.pipeline.compile_for import compile_for
-from webnn_compile.pipeline.lower_model import Lowered
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.target import WASM_RELAXED, Target
 
 from .cases import find_case

@@ -13,7 +13,8 @@ from webnn_compile.costs import CPU_COSTS
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline.compile_for import compile_for
-from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.program.program import write_tensor
 from webnn_compile.system.cache import open_cache
 from webnn_compile.tensor.choose_tile import choose_tile

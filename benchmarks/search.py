@@ -12,7 +12,7 @@ from statistics import median
 
 from webnn_compile.build.options import Options
 from webnn_compile.cli.remote_device import browser_device
-from webnn_compile.pipeline.lower_model import Lowered
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune.device import Device
 from webnn_compile.tune.executors import open_executor

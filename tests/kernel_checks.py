@@ -19,7 +19,8 @@ from webnn_compile.ir.rewrite import children
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.ir.verify.stages import leftovers
 from webnn_compile.pipeline.compile_for import compile_for
-from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.target import Target
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.fuse import Group

@@ -16,7 +16,7 @@ from webnn_compile.build.optimise_model import import_graph, optimise_model
 from webnn_compile.build.options import Options
 from webnn_compile.build.targets import TARGETS
 from webnn_compile.build.work import Work
-from webnn_compile.pipeline.lower_model import Lowered
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.system.cache import open_cache
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -22,7 +22,7 @@ from ..bundle import (
 )
 from ..errors import InputError, InternalError
 from ..pipeline.dump import Dump
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
 from ..program.program import TensorSpec
 from ..system.cache import Cache, open_cache

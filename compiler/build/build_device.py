@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..bundle import DeviceArtifact, HostArtifact
 from ..errors import InputError
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
 from ..program.device_program import DeviceProgram, HostCall
 from ..wasm.model import build_launcher

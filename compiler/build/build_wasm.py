@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..bundle import KernelInfo, WasmArtifact, place_memory
 from ..errors import InternalError
 from ..pipeline.compile_for import agree_on_layouts, compile_for
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
 from ..program.program import Program, check_wasm32
 from ..system.run_passes import ignore
@@ -67,7 +67,7 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
         heap_base = max(heap_base, linked.heap_base)
         if options.verify:
             models.append(WasmModel(program, linked, relaxed=relaxed))
-    kernels = tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.steps)
+    kernels = tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.launches)
     artifact = WasmArtifact(modules, heap_base, program.arena, kernels, program.prepared, shared_at)
     return WasmBuild(artifact, program, {v: len(m) for v, m in modules.items()}, tuple(models))
 

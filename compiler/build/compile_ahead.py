@@ -17,7 +17,7 @@ from ..codegen.render_host import CODE
 from ..ir.nodes import Kernel
 from ..pipeline.compile_for import KernelChoices, compile_kernel, default_choices
 from ..pipeline.lazy_kernels import LAYOUTS, describe, kernel_key, layouts_to_bytes
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..system.cache import Cache
 from ..system.collector import collect_less_often
 from ..system.recursion import deep_recursion

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 
 if TYPE_CHECKING:
     from ..c.model import CModel

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ..costs import CPU_COSTS
 from ..errors import InternalError
 from ..pipeline.compile_for import KernelChoices, compile_for, default_choices
-from ..pipeline.lower_model import Lowered, lower_tensors
+from ..pipeline.lower_model import lower_tensors
+from ..pipeline.lowered import Lowered
 from ..tensor.choose_tile import choose_tile
 from .compile_target import CompileTarget
 

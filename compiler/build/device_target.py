@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
 from ..system.need_llvm import has_llvm
 from ..system.run_passes import Observer

@@ -40,8 +40,8 @@ def measure_layer(layer: Rewritten, cache: Cache | None = None) -> LayerError:
     x = Tensor(found.x.buffer)
     alone = replace(conv, reads=tuple(x if r is found.x else r for r in conv.reads))
     program = TensorProgram((("x", x),), (("y", alone),), (alone,), {alone: Origin((conv.name,), ("Conv",))})
-    data = np.random.default_rng(0).standard_normal(x.shape).astype(np.float32)
-    exact = convolve(data, found, conv.shape)
+    data = np.random.default_rng(0).standard_normal(x.extents).astype(np.float32)
+    exact = convolve(data, found, conv.extents)
     errors = []
     for choose in (lambda *_: [layer.tile], None):
         lowered = lower_tensors(conv.name, program, choose=choose)

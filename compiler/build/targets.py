@@ -14,7 +14,7 @@ from .device_target import DeviceTarget, need_package
 if TYPE_CHECKING:
     from ..device.device_model import Device
     from ..glsl.backend import WebGl
-    from ..pipeline.lower_model import Lowered
+    from ..pipeline.lowered import Lowered
     from ..pipeline.weights import Weights
     from ..program.device_program import DeviceBackend, DeviceKernel
     from ..system.run_passes import Observer

@@ -108,8 +108,8 @@ def _half(a: Array) -> Array:
 def random_input(spec: TensorSpec, generator: np.random.Generator) -> Array:
     """Standard normal floats; integers and bools 0 or 1, which are valid as indices almost everywhere."""
     if spec.dtype.is_float:
-        return generator.standard_normal(spec.shape).astype(spec.dtype.numpy)
-    return generator.integers(0, 2, spec.shape).astype(spec.dtype.numpy)
+        return generator.standard_normal(spec.extents).astype(spec.dtype.numpy)
+    return generator.integers(0, 2, spec.extents).astype(spec.dtype.numpy)
 
 
 def largest_error(value: Array, reference: Array) -> float:

@@ -47,7 +47,7 @@ class CModel:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
         p = self.program
         given = [np.ascontiguousarray(a) for a in read_inputs(p.inputs, inputs)]
-        results = {t.name: np.empty(t.shape, t.dtype.numpy) for t in p.outputs}
+        results = {t.name: np.empty(t.extents, t.dtype.numpy) for t in p.outputs}
         arrays = (self._weights, self._prepared, self._arena, *given, *results.values())
         self._run(*map(_address, arrays))
         return results

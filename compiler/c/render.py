@@ -11,7 +11,7 @@ import numpy as np
 from ..codegen.source import Writer
 from ..ir.nodes import Kernel, Store
 from ..ir.rewrite import walk
-from ..program.program import Program, Region, Slot, Step, TensorSpec
+from ..program.program import Launch, Program, Region, Slot, TensorSpec
 from ..system.recursion import deep_recursion
 from .dialect import C
 from .prelude import SCALARS, Prelude
@@ -123,7 +123,7 @@ def render(program: Program, *, embedded: bool = False) -> CSource:
     prefix, prelude = identifier(program.name), Prelude()
     names = [f"k{i}_{identifier(k.name)}" for i, k in enumerate(program.kernels)]
     kernels = [render_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]
-    run = [*_copies_in(program), *_calls(program.steps, names), *_copies_out(program)]
+    run = [*_copies_in(program), *_calls(program.launches, names), *_copies_out(program)]
     prepare = _calls(program.prepare, names)
     functions = [
         _function(f"void {prefix}_prepare(const void *weights, void *prepared)", ["weights", "prepared"], prepare),
@@ -153,7 +153,7 @@ def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
     return "\n".join([f"static void {name}({params}) {{", *unused, *lines, "}", ""])
 
 
-def _calls(steps: Sequence[Step], names: Sequence[str]) -> list[str]:
+def _calls(steps: Sequence[Launch], names: Sequence[str]) -> list[str]:
     return [f"  {names[s.kernel]}({', '.join(map(_place, s.arguments))}); /* {_comment(s.name)} */" for s in steps]
 
 

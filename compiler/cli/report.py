@@ -101,13 +101,13 @@ def _wasm(made: WasmBuild, memory: int) -> str:
     code = ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in made.code_bytes.items())
     transformed = f", {size(p.prepared)} of weights transformed at load" if p.prepared else ""
     held = f"{size(memory)} of memory: weights{transformed}, {size(p.arena)} for tensors at their peak, a stack"
-    return f"{len(p.kernels)} kernels, {len(p.steps)} launches in a run; code {code}; {held}"
+    return f"{len(p.kernels)} kernels, {len(p.launches)} launches in a run; code {code}; {held}"
 
 
 def _alone(p: Program) -> str:
     transformed = f", {size(p.prepared)} for weights that are transformed once" if p.prepared else ""
     return (
-        f"{len(p.kernels)} kernels, {len(p.steps)} calls in a run; memory beside the weights: {size(p.arena)} for "
+        f"{len(p.kernels)} kernels, {len(p.launches)} calls in a run; memory beside the weights: {size(p.arena)} for "
         f"tensors{transformed}"
     )
 
@@ -268,7 +268,7 @@ def _wasm_data(made: WasmBuild, memory: int) -> dict[str, Any]:
 def _program_data(p: Program, others: dict[str, Any]) -> dict[str, Any]:
     return {
         "kernels": len(p.kernels),
-        "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops} for s in p.steps],
+        "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops} for s in p.launches],
         "bytes": {"weights": len(p.weights), "prepared": p.prepared, "arena": p.arena, **others},
     }
 

@@ -6,6 +6,9 @@ constant, which is what a wasm load or an x86 operand can hold. What is decided 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..ir.addresses import Address, Addresses, Items, address, offset_bias
 from ..ir.calls import Call, Held, InOrder, Pointer
 from ..ir.lanes import Ramp, Splat, lanes_of
@@ -33,11 +36,15 @@ that make up 0 .. extent, on any threads in any order, and returns when all are 
 
 
 def render_kernel(kernel: Kernel, module: LlvmModule) -> str:
-    """Adds the kernel's functions to `module`; returns the name of the one that takes its parameters, as pointers."""
+    """Adds the kernel's functions to `module`; returns the name of the one that takes its parameters, as pointers, and
+    its scalars, as i32."""
     names = {p: f"%p{i}" for i, p in enumerate(kernel.params)}
-    f = FunctionWriter(module, {(p, frozenset()): n for p, n in names.items()}, {})
+    scalars: dict[Var, str] = {v: f"%s{i}" for i, v in enumerate(kernel.scalars)}
+    f = FunctionWriter(module, {(p, frozenset()): n for p, n in names.items()}, dict(scalars))
     f.statement(kernel.body)
-    return module.add("kernel", f.text([f"ptr {n}" for n in names.values()]))
+    return module.add(
+        "kernel", f.text([*(f"ptr {n}" for n in names.values()), *(f"i32 {n}" for n in scalars.values())])
+    )
 
 
 class FunctionWriter(ExpressionWriter):
@@ -70,16 +77,40 @@ class FunctionWriter(ExpressionWriter):
                 self.entry.append(f"  {slot} = alloca [{max(buffer.size, 1)} x {kind}], align 16")
                 self.locals[buffer] = slot
                 self.statement(body)
-            case For(_, _, LoopKind.SERIAL, _):
+            case For(Var(length=None), _, LoopKind.SERIAL, _):
                 self.loop(s)
+            case For(Var(length=Expr() as length), _, LoopKind.SERIAL, _):
+                with self.where_positive(length) as trips:
+                    self.loop(s, end=trips)
             case InOrder():
                 self.in_order(s)
-            case Call(For(_, _, LoopKind.CORE, _) as loop):
-                self.parallel_region(s, loop)
+            case Call(For(Var(length=None), _, LoopKind.CORE, _) as loop):
+                self.parallel_region(s, loop, str(loop.var.extent))
+            case Call(For(Var(length=Expr() as length), _, LoopKind.CORE, _) as loop):
+                with self.where_positive(length) as trips:
+                    self.parallel_region(s, loop, trips)
             case Call():
                 self.tile(s)
             case _:
                 raise AssertionError(f"not lowered: {s!r}")
+
+    @contextmanager
+    def where_positive(self, length: Expr) -> Iterator[str]:
+        """The value of `length`; what is written inside happens where it is more than 0."""
+        self.values.clear()
+        trips = self.value(length)
+        inside, after = self.label("some"), self.label("none")
+        positive = self.instruction(f"icmp sgt i32 {trips}, 0")
+        self.emit(f"br i1 {positive}, label %{inside}, label %{after}")
+        self.lines.append(f"{inside}:")
+        self.block = inside
+        saved = dict(self.pointers)
+        yield trips
+        self.pointers = saved
+        self.emit(f"br label %{after}")
+        self.lines.append(f"{after}:")
+        self.block = after
+        self.values.clear()
 
     def loop(self, loop: For, begin: str = "0", end: str = "") -> None:
         """Counts up, from `begin` to `end` where they are given (which are then not equal); the pointers that the loop
@@ -230,9 +261,9 @@ class FunctionWriter(ExpressionWriter):
             base, done = self.ahead.get((a.buffer, known), (base, 0))
         return self.offset(base, a.buffer, a.items - known, a.constant - offset_bias(a.items) - done)
 
-    def parallel_region(self, s: Call, loop: For) -> None:
+    def parallel_region(self, s: Call, loop: For, trips: str) -> None:
         """The loop as a function `(arguments, begin, end)`, which `parallel_for` calls for chunks of the iterations;
-        the arguments are the pointers and the numbers, in memory."""
+        the arguments are the pointers and the numbers, in memory. `trips` is 1 or more."""
         kind = f"{{ {', '.join(['ptr'] * len(s.pointers) + ['i32'] * len(s.numbers))} }}"
         f = FunctionWriter(self.module, {}, {})
         slot = self.fresh("arguments")
@@ -252,7 +283,7 @@ class FunctionWriter(ExpressionWriter):
         f.loop(loop, "%begin", "%end")
         self.module.declare(f"void @{PARALLEL_FOR}(ptr, ptr, i32)")
         name = self.module.add("cores", f.text(["ptr %arguments", "i32 %begin", "i32 %end"]))
-        self.emit(f"call void @{PARALLEL_FOR}(ptr @{name}, ptr {slot}, i32 {loop.var.extent})")
+        self.emit(f"call void @{PARALLEL_FOR}(ptr @{name}, ptr {slot}, i32 {trips})")
 
     def tile(self, s: Call) -> None:
         """The call of a function of pointers and numbers; equal ones become one."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
-from ..program.program import Program, Region, Slot, Step, segment_entry
+from ..ir.nodes import Scalar
+from ..ir.sizes import Size, scalars_of
+from ..passes.lower_math import lower_functions
+from ..program.program import Branch, Launch, Loop, Program, Region, Slot, Step, Steps, segment_entry
 from ..system.cache import Cache
 from ..system.recursion import deep_recursion
+from .llvm_expression import ExpressionWriter
 from .llvm_function import render_kernel
 from .llvm_module import LlvmModule
 
@@ -22,6 +27,9 @@ PROFILE = "profile"
 CLOCK = "clock"
 """`void clock()` of the target notes the time."""
 
+CLOCK_LAUNCH = "clock_launch"
+"""`void clock_launch(i32)` of the target notes the time at which a launch, by its number, has ended."""
+
 
 @deep_recursion()
 def render_host(
@@ -36,10 +44,10 @@ def render_host(
     for a program in segments); beside it the function `prepare` of the same signature, where the program has anything
     to prepare.
 
-    With `profiled` there is `profile` too, the same as `run` but with a call of `clock()` after each step. What is
-    prepared follows the weights, which are a multiple of 64 bytes; with `apart` it lies elsewhere: then the functions
-    are `(ptr weights, ptr prepared, ptr arena)`, and hidden from those who load a library. Kernels whose code `cache`
-    holds are not rendered.
+    With `profiled` there is `profile` too, the same as `run` but with a call of `clock()` after each launch, or where
+    launches are repeated of `clock_launch(i32)`, with its number. What is prepared follows the weights, which are a
+    multiple of 64 bytes; with `apart` it lies elsewhere: then the functions are `(ptr weights, ptr prepared, ptr
+    arena)`, and hidden from those who load a library. Kernels whose code `cache` holds are not rendered.
     """
     names = []
     for number in range(len(program.kernels)):
@@ -49,16 +57,18 @@ def render_host(
     functions = _functions(program)
     if profiled:
         functions[PROFILE] = program.steps
-        module.declare(f"void @{CLOCK}()")
-    params = ", ".join(f"ptr %{region.value}" for region in Region if apart or region != Region.PREPARED)
+        module.declare(f"void @{CLOCK_LAUNCH}(i32)" if is_structured(program) else f"void @{CLOCK}()")
     prepared = None if apart else len(program.weights)
+    memory = [f"ptr %{region.value}" for region in Region if apart or region != Region.PREPARED]
     for entry, steps in functions.items():
-        after = [f"  call void @{CLOCK}()"] if entry == PROFILE else []
-        parts = [_render(steps[i : i + STEPS], names, prepared, after) for i in range(0, len(steps), STEPS)]
-        if len(parts) > 1:
-            own = [module.add("steps", _function("internal ", params, part)) for part in parts]
-            parts = ["\n".join(f"  call void @{name}({params})" for name in own)]
-        module.add(entry, _function("hidden " if apart else "", params, "".join(parts)), internal=False)
+        f = HostFunction(module, program, names, memory, prepared, profiled=entry == PROFILE)
+        f.steps(steps)
+        module.add(entry, f.text("hidden " if apart else ""), internal=False)
+
+
+def is_structured(program: Program) -> bool:
+    """Whether launches are repeated or skipped."""
+    return not all(isinstance(s, Launch) for s in program.steps)
 
 
 def entries(program: Program) -> list[str]:
@@ -66,8 +76,10 @@ def entries(program: Program) -> list[str]:
     return list(_functions(program))
 
 
-def _functions(program: Program) -> dict[str, tuple[Step, ...]]:
-    found = {segment_entry(i): program.steps[first:last] for i, (first, last) in enumerate(program.segments)}
+def _functions(program: Program) -> dict[str, Steps]:
+    found: dict[str, Steps] = {
+        segment_entry(i): program.steps[first:last] for i, (first, last) in enumerate(program.segments)
+    }
     return (found or {ENTRY: program.steps}) | ({PREPARE: program.prepare} if program.prepare else {})
 
 
@@ -84,26 +96,137 @@ def _kernel_code(program: Program, number: int, cache: Cache | None) -> LlvmModu
     return part
 
 
-def _render(steps: Sequence[Step], names: Sequence[str], prepared: int | None, after: Sequence[str]) -> str:
-    """The instructions of some steps, each followed by the lines `after`. What is prepared lies so many bytes from the
-    weights, or has its own pointer."""
-    lines: list[str] = []
-    for step in steps:
-        arguments = []
-        for slot in step.arguments:
-            pointer = f"%a{len(lines)}"
-            lines.append(f"  {pointer} = getelementptr inbounds i8, ptr {_place(slot, prepared)}")
-            arguments.append(f"ptr {pointer}")
-        lines.append(f"  call void @{names[step.kernel]}({', '.join(arguments)})  ; {step.name}")
-        lines += after
-    return "\n".join(lines)
+class HostFunction(ExpressionWriter):
+    """A function that runs steps: calls of the kernels `names`, loops and branches around them. Its parameters are
+    `memory`, and the counters of loops around a part of a long function."""
 
+    def __init__(
+        self,
+        module: LlvmModule,
+        program: Program,
+        names: Sequence[str],
+        memory: Sequence[str],
+        prepared: int | None,
+        *,
+        profiled: bool,
+    ) -> None:
+        super().__init__(module)
+        self.program, self.names, self.memory, self.prepared = program, names, memory, prepared
+        self.profiled = profiled
+        self.counters: list[str] = []
 
-def _function(linkage: str, params: str, body: str) -> str:
-    return f"define {linkage}void @@({params}) noinline #0 {{\nentry:\n{body}\n  ret void\n}}"
+    def text(self, linkage: str) -> str:
+        params = ", ".join([*self.memory, *(f"i32 {name}" for name in self.counters)])
+        body = "\n".join(self.lines)
+        return f"define {linkage}void @@({params}) noinline #0 {{\nentry:\n{body}\n  ret void\n}}"
 
+    def steps(self, steps: Sequence[Step]) -> None:
+        for calls, group in groupby(steps, lambda s: isinstance(s, Launch)):
+            if calls:
+                self.launches([s for s in group if isinstance(s, Launch)])
+                continue
+            for step in group:
+                if isinstance(step, Loop):
+                    self.loop(step)
+                elif isinstance(step, Branch):
+                    self.branch(step)
 
-def _place(slot: Slot, prepared: int | None) -> str:
-    if slot.region == Region.PREPARED and prepared is not None:
-        return f"%{Region.WEIGHTS.value}, i64 {prepared + slot.offset}"
-    return f"%{slot.region.value}, i64 {slot.offset}"
+    def launches(self, launches: Sequence[Launch]) -> None:
+        """Many of them in functions of their own."""
+        if len(launches) <= STEPS:
+            for launch in launches:
+                self.launch(launch)
+            return
+        counters = [name for name in self.variables.values() if name.startswith("%")]
+        for i in range(0, len(launches), STEPS):
+            part = HostFunction(
+                self.module, self.program, self.names, self.memory, self.prepared, profiled=self.profiled
+            )
+            part.variables, part.counters = dict(self.variables), counters
+            part.launches(launches[i : i + STEPS])
+            name = self.module.add("steps", part.text("internal "))
+            self.emit(f"call void @{name}({', '.join([*self.memory, *(f'i32 {c}' for c in counters)])})")
+
+    def launch(self, launch: Launch) -> None:
+        arguments = [f"ptr {self.address(slot)}" for slot in launch.arguments]
+        arguments += [f"i32 {self.scalar(s)}" for s in launch.scalars]
+        self.emit(f"call void @{self.names[launch.kernel]}({', '.join(arguments)})  ; {launch.name}")
+        if self.profiled and is_structured(self.program):
+            self.emit(f"call void @{CLOCK_LAUNCH}(i32 {self._number(launch)})")
+        elif self.profiled:
+            self.emit(f"call void @{CLOCK}()")
+
+    def _number(self, launch: Launch) -> int:
+        return next(i for i, other in enumerate(self.program.launches) if other is launch)
+
+    def address(self, slot: Slot) -> str:
+        """A pointer to memory; what is prepared lies so many bytes from the weights, or has its own pointer."""
+        pointer = f"%a{len(self.lines)}"
+        if slot.region == Region.PREPARED and self.prepared is not None:
+            place = f"%{Region.WEIGHTS.value}, i64 {self.prepared + slot.offset}"
+        else:
+            place = f"%{slot.region.value}, i64 {slot.offset}"
+        self.emit(f"{pointer} = getelementptr inbounds i8, ptr {place}")
+        return pointer
+
+    def scalar(self, s: Scalar) -> str:
+        """A counter's value, or what the arena holds."""
+        if s in self.variables:
+            return self.variables[s]
+        pointer = self.address(Slot(Region.ARENA, self.program.scalars[s]))
+        return self.instruction(f"load i32, ptr {pointer}, align 4")
+
+    def size(self, n: Size) -> str:
+        """The value of a size at this moment."""
+        if isinstance(n, int):
+            return str(n)
+        counters = dict(self.variables)
+        self.variables.update((s, self.scalar(s)) for s in scalars_of(n))
+        self.values.clear()
+        found = self.value(lower_functions(n, "run"))
+        self.variables = counters
+        return found
+
+    def holds(self, condition: Slot) -> str:
+        """Whether the bool in a slot is true."""
+        loaded = self.instruction(f"load i8, ptr {self.address(condition)}, align 1")
+        return self.instruction(f"icmp ne i8 {loaded}, 0")
+
+    def loop(self, step: Loop) -> None:
+        trips, before = self.size(step.trips), self.block
+        head, body, done = self.label("loop"), self.label("body"), self.label("done")
+        counter, following = self.fresh("t"), self.fresh("t")
+        self.emit(f"br label %{head}")
+        slot = self._begin(head)
+        more = self.instruction(f"icmp slt i32 {counter}, {trips}")
+        if step.condition is not None:
+            # The condition of a loop without iterations may lie in memory that nothing has written.
+            asked = self.label("asked")
+            self.emit(f"br i1 {more}, label %{asked}, label %{done}")
+            self._begin(asked)
+            more = self.holds(step.condition)
+        self.emit(f"br i1 {more}, label %{body}, label %{done}")
+        self._begin(body)
+        around = dict(self.variables)
+        self.variables[step.counter] = counter
+        self.steps(step.body)
+        self.variables = around
+        self.emit(f"{following} = add nuw nsw i32 {counter}, 1")
+        self.emit(f"br label %{head}")
+        self.lines[slot] += f"\n  {counter} = phi i32 [ 0, %{before} ], [ {following}, %{self.block} ]"
+        self._begin(done)
+
+    def branch(self, step: Branch) -> None:
+        then, otherwise, done = self.label("then"), self.label("else"), self.label("done")
+        self.emit(f"br i1 {self.holds(step.condition)}, label %{then}, label %{otherwise}")
+        for label, steps in ((then, step.then), (otherwise, step.otherwise)):
+            self._begin(label)
+            self.steps(steps)
+            self.emit(f"br label %{done}")
+        self._begin(done)
+
+    def _begin(self, label: str) -> int:
+        """Begins a block; gives the line of its label."""
+        self.lines.append(f"{label}:")
+        self.block = label
+        return len(self.lines) - 1

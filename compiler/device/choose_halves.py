@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ..dtypes import F32
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
 from .partition_host import HostPartition

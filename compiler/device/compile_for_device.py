@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from ..pipeline.compile_for import KernelChoices, default_choices
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
 from ..program.device_program import CompiledKernel, DeviceBackend, DeviceProgram, HostCall, Launch, Port
 from ..program.live_ranges import owner_of

@@ -10,7 +10,7 @@ from ..errors import CannotExpress, ScheduleError
 from ..ir.nodes import Kernel
 from ..ir.printer import print_kernel
 from ..pipeline.compile_for import KernelChoices, default_choices
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..program.device_program import CompiledKernel, DeviceBackend, Placement
 from .partition_host import HostPartition
 from .place_textures import DeviceTensors

@@ -157,7 +157,7 @@ class DeviceModel:
 
     def _keep(self, port: Port) -> DeviceArray:
         assert isinstance(self._device, SharingDevice)
-        return self._device.keep(self.program.values[port.value].storage, port.spec.dtype, port.spec.shape)
+        return self._device.keep(self.program.values[port.value].storage, port.spec.dtype, port.spec.extents)
 
     def profile(self, inputs: Mapping[str, object], repeat: int) -> list[tuple[str, float]]:
         """Of each step of a run, in order, its name and the milliseconds that it takes, the mean of `repeat` launches.
@@ -275,7 +275,7 @@ class DeviceModel:
 
     def _output(self, port: Port) -> Array:
         if port.value >= 0:
-            return self._read(port.value).reshape(port.spec.shape)
+            return self._read(port.value).reshape(port.spec.extents)
         assert self._host is not None
         return read_tensor(self._host.arena, port.spec)
 

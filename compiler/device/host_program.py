@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from ..pipeline.compile_for import compile_for
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..program.live_ranges import Access, LiveRange, live_ranges, owner_of
 from ..program.plan_memory import Request, plan_memory
 from ..program.program import Program
@@ -15,7 +15,6 @@ from ..system.run_passes import Observer, ignore
 from ..target import Target
 from ..tensor import Tensor
 from ..tensor.place_tensors import Stored
-from ..tensor.program import TensorProgram
 from .partition_host import HostPartition, Segment
 
 
@@ -44,10 +43,11 @@ def host_model(model: Lowered, partition: HostPartition) -> Lowered:
     outputs = tuple((name, t) for name, t in model.tensors.outputs if owner_of(t, model.aliases) in partition.results)
     return replace(
         model,
-        tensors=TensorProgram(inputs, outputs, model.tensors.tensors, model.tensors.origins),
+        tensors=replace(model.tensors, inputs=inputs, outputs=outputs),
         groups=tuple(model.groups[i] for i in order),
         kernels=tuple(model.kernels[i] for i in order),
         stored=_place(model, partition),
+        steps=tuple(range(len(order))),
     )
 
 

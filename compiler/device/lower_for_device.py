@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..pipeline.lower_model import Lowered, lower_tensors
+from ..pipeline.lower_model import lower_tensors
+from ..pipeline.lowered import Lowered
 from ..program.device_program import DeviceBackend
 from ..system.run_passes import Observer
 from ..tensor.choose_device_tile import choose_device_tile

@@ -11,7 +11,7 @@ from ..ir.intervals import Range
 from ..ir.nodes import Buffer, Kernel
 from ..ir.value_ranges import INT32, limits
 from ..passes.narrow_types import narrow_types, output_range
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
 

@@ -8,7 +8,7 @@ from math import prod
 
 from ..ir.nodes import Expr, For, Node, Origin
 from ..ir.rewrite import children
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
 

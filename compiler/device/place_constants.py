@@ -8,7 +8,7 @@ from math import prod
 
 from ..ir.layout import Layout
 from ..ir.nodes import Buffer
-from ..pipeline.lower_model import Lowered, kernel_name
+from ..pipeline.lowered import Lowered, kernel_name
 from ..program.device_program import (
     CompiledKernel,
     Constant,
@@ -150,7 +150,7 @@ class _Constants:
     ) -> None:
         shipped = self._types.weights.dtype(t)
         size = prod(there.physical_shape) * shipped.bytes
-        limits = t.shape if dimensions is not None else ()
+        limits = t.extents if dimensions is not None else ()
         self.uploads.append(Constant(value, offset, size, shipped, dimensions, limits))
 
     def _new_value(self, t: Tensor, layout: Layout, place: Placement | None) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ..ir.nodes import Kernel
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..program.device_program import DeviceBackend, Placement
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
@@ -44,5 +44,5 @@ def place_textures(
     fixed = {numbers[t] for t in ports | crossing if t in numbers}
     chosen = backend.place([kernels[i] for i in partition.groups], arguments, fixed)
     # The backend places the arguments of kernels only, not unused inputs.
-    placements = {t: chosen[n] if n in chosen else backend.place_linear(prod(t.shape)) for t, n in numbers.items()}
+    placements = {t: chosen[n] if n in chosen else backend.place_linear(prod(t.extents)) for t, n in numbers.items()}
     return DeviceTensors(numbers, owners, placements)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ..dtypes import DType
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..program.device_program import DeviceValue, Placement, Storage
 from ..program.live_ranges import Access, live_ranges
 from ..program.plan_storages import Need, plan_storages

@@ -10,14 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
+import numpy as np
+
 from ..dtypes import DType, from_numpy
-from ..errors import BoundsError, UnsupportedError
+from ..errors import UnsupportedError
 from ..ir.reduction import Reduce
-from ..ops import OPERATORS
-from ..ops.call import Call
+from ..ir.sizes import Size, capacities
+from ..program.dimensions import Dimension
 from ..system.limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_elements
-from ..tensor import Tensor, constant, placeholder
+from ..tensor import Tensor
 from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
+from .define import define, tensor_of
 from .ir import Array, Attribute, Graph, Node, Value
 
 
@@ -27,17 +30,20 @@ class Builder:
     What is folded is counted by `memory`, where one is given.
     """
 
-    def __init__(self, name: str, memory: CompileMemory | None = None) -> None:
+    def __init__(self, name: str, memory: CompileMemory | None = None, parent: Builder | None = None) -> None:
         self._name = name
+        self._parent = parent
         self._memory = memory
         self._inputs: list[Value] = []
         self._nodes: list[Node] = []
         self._constants: dict[Value, Array] = {}
 
-    def input(self, name: str, shape: tuple[int, ...], dtype: DType) -> Value:
+    def input(
+        self, name: str, shape: tuple[Size, ...], dtype: DType, elements: tuple[Size, ...] | None = None
+    ) -> Value:
         """A graph input. Raises InputError where it has too many elements."""
-        check_elements(shape, f"input {name!r}")
-        value = Value(name, shape, dtype)
+        check_elements(capacities(shape), f"input {name!r}")
+        value = Value(name, shape, dtype, elements)
         self._inputs.append(value)
         return value
 
@@ -54,7 +60,8 @@ class Builder:
 
     def constant_of(self, value: Value) -> Array | None:
         """The elements of `value` where they are known."""
-        return self._constants.get(value)
+        found = self._constants.get(value)
+        return self._parent.constant_of(value) if found is None and self._parent is not None else found
 
     def node(
         self,
@@ -65,74 +72,58 @@ class Builder:
         outputs: Sequence[str],
         opset: int,
         domain: str = "",
+        regions: tuple[Graph, ...] = (),
     ) -> tuple[Value | None, ...]:
         """Adds a node of an operator of `domain`, whose version is `opset`; an empty name among `outputs` is an output
-        without readers (None in the result).
+        without readers (None in the result). `regions` were built by builders inside this one.
 
         Raises UnsupportedError where the operator is unknown or does not support its attributes.
         """
-        draft = Node(op_type, name, tuple(inputs), tuple(None for _ in outputs), attributes, opset, domain)
-        tensors = define(draft, {v: self._tensor(v) for v in inputs if v is not None})
+        draft = Node(op_type, name, tuple(inputs), tuple(None for _ in outputs), attributes, opset, domain, regions)
+        tensors = define(draft, {v: tensor_of(v, self.constant_of(v)) for v in draft.reads})
         if len(tensors) < len([o for o in outputs if o]):
             raise UnsupportedError(
                 f"{draft.op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
             )
         wanted = [t for t, o in zip(tensors, outputs, strict=False) if o]
-        if all(depends_only_on_constants(t) for t in wanted) and self._may_fold(wanted, inputs):
+        if all(depends_only_on_constants(t) for t in wanted) and self._may_fold(wanted, draft.reads):
             if self._memory is not None:
                 self._memory.take(sum(map(_bytes, wanted)), f"{draft.op} (node {name!r}): its result")
             return tuple(self.constant(o, evaluate(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
-        made = tuple(Value(o, t.shape, t.dtype) if o else None for t, o in zip(tensors, outputs, strict=False))
+        numbers = [t.elements is not None and all(isinstance(e, int) for e in t.elements) for t in tensors]
+        if wanted and all(known for known, o in zip(numbers, outputs, strict=False) if o):
+            return tuple(self.constant(o, _array(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
+        made = tuple(
+            Value(o, t.shape, t.dtype, t.elements) if o else None for t, o in zip(tensors, outputs, strict=False)
+        )
         self._nodes.append(replace(draft, outputs=made))
         return made
 
-    def _may_fold(self, tensors: Sequence[Tensor], inputs: Sequence[Value | None]) -> bool:
+    def _may_fold(self, tensors: Sequence[Tensor], inputs: Sequence[Value]) -> bool:
         """Whether the elements of `tensors`, which depend on constants alone, are few enough to be known now."""
-        operands = sum(self._constants[v].size for v in set(inputs) if v in self._constants)
+        known = (self.constant_of(v) for v in set(inputs))
+        operands = sum(data.size for data in known if data is not None)
         needed = unevaluated(tensors)
         steps = sum(t.buffer.size * prod(a.extent for a in t.body.axes) for t in needed if isinstance(t.body, Reduce))
         return steps <= FOLD_STEPS and all(_bytes(t) <= FOLD_BYTES or t.buffer.size <= operands for t in needed)
 
-    def build(self, outputs: Sequence[Value]) -> Graph:
+    def build(self, outputs: Sequence[Value], dimensions: tuple[Dimension, ...] = ()) -> Graph:
         """The Graph with these outputs. Raises InputError where building its constants takes too much memory."""
-        if self._memory is not None:
+        if self._memory is not None and self._parent is None:
             read = {v for node in self._nodes for v in node.inputs if v is not None} | set(outputs)
             self._memory.keep({v.name: data.nbytes for v, data in self._constants.items() if v in read})
-        return Graph(self._name, tuple(self._inputs), tuple(outputs), tuple(self._nodes), dict(self._constants))
+        return Graph(
+            self._name, tuple(self._inputs), tuple(outputs), tuple(self._nodes), dict(self._constants), dimensions
+        )
 
-    def _tensor(self, value: Value) -> Tensor:
-        data = self._constants.get(value)
-        return constant(value.name, data) if data is not None else placeholder(value.name, value.shape, value.dtype)
+    def region(self, name: str) -> Builder:
+        """A builder for a region of a node that is added to this graph; its nodes read values of this one, too."""
+        return Builder(name, self._memory, self)
+
+
+def _array(t: Tensor) -> Array:
+    return np.asarray(t.elements).astype(t.dtype.numpy).reshape(t.extents)
 
 
 def _bytes(t: Tensor) -> int:
     return t.buffer.size * t.dtype.bytes
-
-
-def define(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
-    """The tensors of a node's outputs, by its operator's definition, over those of its inputs.
-
-    Raises UnsupportedError where the operator is unknown, InputError where a result has too many elements.
-    """
-    fn = OPERATORS.get((node.domain, node.op_type))
-    if fn is None:
-        raise UnsupportedError(
-            f"{node.op} (node {node.name!r}): this operator is not supported; replace it in the model"
-        )
-    try:
-        inputs = tuple(None if v is None else tensors[v] for v in node.inputs)
-        call = Call(node.op_type, node.name, node.opset, node.attributes, inputs, len(node.outputs), node.domain)
-        result = fn(call)
-    except BoundsError as error:
-        raise UnsupportedError(
-            f"{node.op} (node {node.name!r}): the shapes of its inputs do not fit together: {error}; check them, or "
-            "export the model again"
-        ) from None
-    made = result if isinstance(result, tuple) else (result,)
-    for t in made:
-        if any(extent < 0 for extent in t.shape):
-            raise UnsupportedError(
-                f"{node.op} (node {node.name!r}): its result would have shape {list(t.shape)}; check its inputs"
-            )
-        check_elements(t.shape, f"{node.op} (node {node.name!r}): its result")
-    return made

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..tensor import constant, placeholder
 from ..tensor.evaluate import evaluate
-from .builder import define
+from .define import define
 from .ir import Array, Graph, Value
 
 

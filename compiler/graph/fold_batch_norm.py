@@ -97,6 +97,8 @@ def _affine(node: Node, source: Value, axis: int, constants: dict[Value, Array])
     BatchNormalization of opset 7 and 8 may normalise each position on its own (spatial=0), which is none.
     """
     channels = source.shape[axis]
+    if not isinstance(channels, int):
+        return None
     if node.op == "BatchNormalization":
         parameters = [constants[v].astype(np.float64) for v in node.inputs[1:] if v is not None]
         training = node.attributes.get("training_mode", 0)

@@ -1,4 +1,17 @@
-"""The graph IR: typed values and operator nodes in topological order. Every shape is known."""
+"""The graph IR: typed values and operator nodes in topological order. Every size is known, or an expression of scalars.
+
+    Graph = (inputs: Value*, outputs: Value*, nodes: Node*, constants: Value -> array, dimensions: Dimension*)
+    Node  = (op, inputs: Value?*, outputs: Value?*, attributes, opset, regions: Graph*)
+    Value = (name, shape: Size*, dtype, elements: Size*?)
+
+A node with regions is control flow. Nodes of a region also read values of the graphs around it: what it captures.
+
+    If(condition)(then, otherwise)            the outputs of one of two regions, which have no inputs
+    Loop(trips?, condition?, start*)(body)    body: (iteration, condition?, carried*) -> (condition?, carried*, row*)
+
+are ONNX's, without its types of sequences; Scan is imported as a Loop. `iteration` is a value whose element is known to
+be the loop's counter; the element of `trips` is known as a size. A loop without a condition does all its iterations.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..dtypes import DType
+from ..ir.sizes import Size, shown
 from ..ops.call import operator_name
+from ..program.dimensions import Dimension
 
 Array = np.ndarray
 Attribute = int | float | str | bytes | Array | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
@@ -16,14 +31,17 @@ Attribute = int | float | str | bytes | Array | tuple[int, ...] | tuple[float, .
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Value:
-    """A tensor that flows between nodes. `name` is the ONNX value name. Compares by identity."""
+    """A tensor that flows between nodes. `name` is the ONNX value name. `elements`, in row-major order, are those of a
+    small integer tensor that are known as sizes. Compares by identity."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     dtype: DType
+    elements: tuple[Size, ...] | None = None
 
     def __repr__(self) -> str:
-        return f"{self.name}: {self.dtype}{list(self.shape)}"
+        known = "" if self.elements is None else f" = {shown(self.elements)}"
+        return f"{self.name}: {self.dtype}{shown(self.shape)}{known}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,6 +56,13 @@ class Node:
     attributes: Mapping[str, Attribute]
     opset: int
     domain: str = ""
+    regions: tuple[Graph, ...] = ()
+
+    @property
+    def reads(self) -> tuple[Value, ...]:
+        """The values that it reads: inputs, and what its regions capture, once each."""
+        own = (v for v in self.inputs if v is not None)
+        return tuple(dict.fromkeys((*own, *(v for region in self.regions for v in region.captured))))
 
     @property
     def op(self) -> str:
@@ -51,19 +76,31 @@ class Node:
 @dataclass(frozen=True, slots=True)
 class Graph:
     """`nodes` stand in topological order. `constants` holds the value of every Value that no node makes and that is
-    no input."""
+    no input; of a region its own constants. `dimensions` are the sizes that a run decides, of the whole model alone."""
 
     name: str
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
     nodes: tuple[Node, ...]
     constants: Mapping[Value, Array]
+    dimensions: tuple[Dimension, ...] = ()
+
+    @property
+    def captured(self) -> tuple[Value, ...]:
+        """What a region reads of the graphs around it, once each."""
+        own = {*self.inputs, *self.constants}
+        found: dict[Value, None] = {}
+        for node in self.nodes:
+            found.update(dict.fromkeys(v for v in node.reads if v not in own))
+            own.update(v for v in node.outputs if v is not None)
+        found.update(dict.fromkeys(v for v in self.outputs if v not in own))
+        return tuple(found)
 
     def consumers(self) -> dict[Value, list[Node]]:
         """For each value, the nodes that read it, once per node."""
         users: dict[Value, list[Node]] = {}
         for node in self.nodes:
-            for value in dict.fromkeys(v for v in node.inputs if v is not None):
+            for value in node.reads:
                 users.setdefault(value, []).append(node)
         return users
 
@@ -80,8 +117,12 @@ class Graph:
 
         g = replace(self, **changes) if changes else self  # type: ignore[arg-type]
         nodes = tuple(
-            replace(n, inputs=tuple(None if v is None else final(v) for v in n.inputs))
-            if any(v in replaced for v in n.inputs)
+            replace(
+                n,
+                inputs=tuple(None if v is None else final(v) for v in n.inputs),
+                regions=tuple(region.with_values(replaced) for region in n.regions),
+            )
+            if any(v in replaced for v in n.reads)
             else n
             for n in g.nodes
         )

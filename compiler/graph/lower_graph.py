@@ -2,51 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..ir.nodes import Origin
-from ..tensor import Tensor, compute, constant, placeholder
+from ..tensor import Tensor, compute, constant
+from ..tensor.collect_regions import Origins, collect_region
 from ..tensor.program import TensorProgram
-from .builder import define
-from .ir import Graph, Value
+from .define import define, tensor_of
+from .ir import Graph, Node, Value
 
 
 def lower_graph(graph: Graph) -> TensorProgram:
-    """Each node's outputs as tensors over those of its inputs; constants become constant tensors."""
+    """Each node's outputs as tensors over those of what it reads; constants become constant tensors."""
     tensors: dict[Value, Tensor] = {v: constant(v.name, data) for v, data in graph.constants.items()}
     for v in graph.inputs:
-        tensors[v] = placeholder(v.name, v.shape, v.dtype)
-    known = set(tensors.values())
-    made: list[Tensor] = []
-    origins: dict[Tensor, Origin] = {}
+        tensors[v] = tensor_of(v)
+    origins = Origins()
 
-    def take(t: Tensor, origin: Origin) -> None:
-        """Records `t` and the intermediate tensors that its operator made, inputs first."""
-        if t in known:
-            return
-        known.add(t)
-        for r in t.reads:
-            take(r, origin)
-        origins[t] = origin
-        if t.data is None:
-            made.append(t)
+    def record(node: Node, made: tuple[Tensor, ...]) -> None:
+        used = (t for v, t in zip(node.outputs, made, strict=False) if v is not None)
+        origins.add(used, Origin((node.name,), (node.op,)))
 
+    made = []
     for node in graph.nodes:
-        results = define(node, tensors)
+        results = define(node, tensors, record)
         for value, t in zip(node.outputs, results, strict=False):
             if value is not None:
-                take(t, Origin((node.name,), (node.op,)))
+                made.append(t)
                 tensors[value] = t
     outputs = []
     for v in graph.outputs:
         t = tensors[v]
-        if t.data is not None or t.body is None:  # a constant or an input: the output needs memory of its own
-            source = t
-            t = compute(v.name, t.shape, (source,), lambda *i, source=source: source.read(i))
+        if t.body is None:  # a constant or an input: the output needs memory of its own
+            t = compute(v.name, t.shape, (t,), lambda *i, source=t: source.read(i))
             made.append(t)
-            origins[t] = Origin((v.name,), ("Identity",))
+            origins.add((t,), Origin((v.name,), ("Identity",)))
         outputs.append((v.name, t))
-    return TensorProgram(
-        inputs=tuple((v.name, tensors[v]) for v in graph.inputs),
-        outputs=tuple(outputs),
-        tensors=tuple(made),
-        origins=origins,
-    )
+    inputs = tuple((v.name, tensors[v]) for v in graph.inputs)
+    return replace(collect_region(inputs, made, tuple(outputs), origins), dimensions=graph.dimensions)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..errors import InternalError, UnsupportedError
 from ..tensor import constant, placeholder
-from .builder import define
+from .define import define
 from .ir import Graph, Node
 
 

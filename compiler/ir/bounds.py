@@ -9,7 +9,7 @@ from ..dtypes import I32
 from .index import Affine, affine
 from .intervals import Range, atom_range
 from .lanes import Ramp, Splat, lanes_of
-from .nodes import Binary, Const, Expr, Load, Store, Unary, Var
+from .nodes import Binary, Const, Expr, Load, Scalar, Store, Unary, Var
 from .rewrite import loads, walk
 from .value_ranges import INT32, Ranges, within
 
@@ -42,7 +42,7 @@ def leaves_int32(x: Load) -> bool:
 def _evident(index: Expr, extent: int) -> bool:
     """Whether no analysis is needed to see that the index is inside, whatever the conditions are: most are an axis."""
     match index:
-        case Var():
+        case Var() if not isinstance(index, Scalar):
             return 0 < index.extent <= extent
         case Const(value, _):
             return 0 <= int(value) < extent

@@ -11,7 +11,7 @@ from math import gcd
 
 from ..dtypes import I32
 from .intervals import Range, atom_range
-from .nodes import Binary, Const, Expr, Unary, Var
+from .nodes import Binary, Const, Expr, Scalar, Unary, Var
 
 
 @dataclass(slots=True, eq=False)
@@ -53,19 +53,38 @@ class Affine:
 
     @property
     def variables_only(self) -> bool:
-        """Whether every atom is a loop variable."""
+        """Whether every atom is a loop variable or a scalar."""
         return all(isinstance(a, Var) for a, _ in self.terms)
 
     def range(self, of_atom: Callable[[Expr], Range | None] | None = None) -> Range | None:
         """The interval of values, None where an atom's is not known. `of_atom` gives that of an atom."""
         lo = hi = self.constant
+        dynamic = False
         for atom, c in self.terms:
             r = atom_range(atom, range_of) if of_atom is None else of_atom(atom)
             if r is None:
                 return None
             lo += c * (r[0] if c > 0 else r[1])
             hi += c * (r[1] if c > 0 else r[0])
-        return lo, hi
+            dynamic = dynamic or (isinstance(atom, Var) and atom.length is not None)
+        return self._range_by_lengths(lo, hi, of_atom) if dynamic else (lo, hi)
+
+    def _range_by_lengths(self, lo: int, hi: int, of_atom: Callable[[Expr], Range | None] | None) -> Range:
+        """The interval, of at most `lo` to `hi`, where a dynamic loop's variable is at most its length - 1: scalars of
+        the length may cancel others."""
+        ends = {
+            v: affine(v.length) + Affine((), -1) for v, _ in self.terms if isinstance(v, Var) and v.length is not None
+        }
+        least = most = Affine((), self.constant)
+        for atom, c in self.terms:
+            term = Affine(((atom, c),), 0)
+            end = ends[atom].scale(c) if isinstance(atom, Var) and atom in ends else None
+            least += term if end is None else end if c < 0 else Affine((), 0)
+            most += term if end is None else end if c > 0 else Affine((), 0)
+        low, high = least.range(of_atom), most.range(of_atom)
+        if high is not None:
+            hi = min(hi, high[1], _most_by_quotients(most, of_atom))
+        return lo if low is None else max(lo, low[0]), hi
 
     def to_expr(self) -> Expr:
         result: Expr | None = None
@@ -80,6 +99,19 @@ class Affine:
             sign, size = ("-", -self.constant) if self.constant < 0 else ("+", self.constant)
             result = Binary(sign, result, Const(size))
         return result
+
+
+def _most_by_quotients(form: Affine, of_atom: Callable[[Expr], Range | None] | None) -> int:
+    """An upper bound of a form whose interval is known, by c * (x // c) <= x, after which x may cancel or join others:
+    8 * (n // 8) + 4 * (n % 8 // 4) is at most n."""
+    r = form.range(of_atom)
+    best = 2**63 if r is None else r[1]
+    for atom, c in form.terms:
+        match atom:
+            case Binary("//", x, Const(divisor, _)) if c > 0 and int(divisor) > 0 and c % int(divisor) == 0:
+                larger = form + Affine(((atom, -c),), 0) + affine(x).scale(c // int(divisor))
+                best = min(best, _most_by_quotients(larger, of_atom))
+    return best
 
 
 def _make(terms: list[tuple[Expr, int]], constant: int) -> Affine:
@@ -139,12 +171,97 @@ def _affine_of_binary(e: Expr, op: str, a: Expr, b: Expr) -> Affine:
                 return x.scale(y.constant)
             if not x.terms:
                 return y.scale(x.constant)
+            if (product := multiply(x, y)) is not None:
+                return product
             return Affine(((Binary("*", x.to_expr(), y.to_expr()), 1),), 0)
         case "//" | "%" if isinstance(b, Const) and int(b.value) > 0:
             return divide(op, affine(a), int(b.value))
+        case "//" | "%" if not isinstance(b, Const) and has_scalars(divisor := affine(b)):
+            return divide_by_size(op, affine(a), divisor)
         case "max" | "min":
             return extreme(op, affine(a), affine(b))
     return Affine(((e, 1),), 0)
+
+
+def factors(atom: Expr) -> tuple[Var, ...] | None:
+    """The variables whose product an atom is, None for another one."""
+    match atom:
+        case Var():
+            return (atom,)
+        case Binary("*", a, Var() as b):
+            rest = factors(a)
+            return None if rest is None else (*rest, b)
+    return None
+
+
+def has_scalars(form: Affine) -> bool:
+    """Whether a term is a scalar or a product of one."""
+    return any(isinstance(v, Scalar) for a, _ in form.terms for v in factors(a) or ())
+
+
+def multiply(x: Affine, y: Affine) -> Affine | None:
+    """The product of two polynomials of variables, at least one of which has a scalar; None for others.
+
+    Factors stand in one order, so that equal products are equal."""
+    if not (has_scalars(x) or has_scalars(y)):
+        return None
+    terms: list[tuple[Expr, int]] = []
+    for some, c in _polynomial(x):
+        for others, d in _polynomial(y):
+            if some is None or others is None:
+                return None
+            if some or others:
+                terms.append((_product((*some, *others)), c * d))
+    return _make(terms, x.constant * y.constant)
+
+
+def _polynomial(form: Affine) -> list[tuple[tuple[Var, ...] | None, int]]:
+    """Factors and coefficient of each term, the constant last."""
+    return [*((factors(a), c) for a, c in form.terms), ((), form.constant)]
+
+
+def _product(variables: tuple[Var, ...]) -> Expr:
+    ordered = sorted(variables, key=lambda v: (isinstance(v, Scalar), v.name))
+    result: Expr = ordered[0]
+    for v in ordered[1:]:
+        result = Binary("*", result, v)
+    return result
+
+
+def divide_by_size(op: str, x: Affine, y: Affine) -> Affine:
+    """(q * y + r) // y   ->   q + r // y;   (q * y + r) % y   ->   r % y, for a positive y of scalars. r // y is 0, and
+    r % y is r, where 0 <= r < y."""
+    if not y.terms:
+        return divide(op, x, y.constant) if y.constant > 0 else _division(op, x, y)
+    span = y.range()
+    if span is None or span[0] < 1:
+        return _division(op, x, y)
+    quotient, rest = Affine((), 0), x
+    while (q := _leading_quotient(rest, y)) is not None:
+        taken = multiply(q, y) if q.terms else y.scale(q.constant)
+        if taken is None:
+            break
+        quotient, rest = quotient + q, rest + taken.scale(-1)
+    low, room = rest.range(), (y + Affine((), -1) + rest.scale(-1)).range()
+    if low is not None and room is not None and low[0] >= 0 and room[0] >= 0:
+        return quotient if op == "//" else rest
+    return quotient + _division(op, rest, y) if op == "//" else _division(op, rest, y)
+
+
+def _division(op: str, x: Affine, y: Affine) -> Affine:
+    return Affine(((Binary(op, x.to_expr(), y.to_expr()), 1),), 0)
+
+
+def _leading_quotient(x: Affine, y: Affine) -> Affine | None:
+    """A term of x divided by the term of y that has the most factors; None where that divides none."""
+    divisors, by = max(((factors(a) or (), c) for a, c in y.terms), key=lambda term: len(term[0]))
+    for atom, c in x.terms if divisors else ():
+        left = list(factors(atom) or ())
+        if c % by == 0 and all(left.count(v) >= divisors.count(v) for v in divisors):
+            for v in divisors:
+                left.remove(v)
+            return Affine(((_product(tuple(left)), c // by),), 0) if left else Affine((), c // by)
+    return None
 
 
 def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:

@@ -34,11 +34,13 @@ def interpret(
     arrays: Sequence[Array],
     subgroups: Subgroups = lambda i: i // 8,
     instructions: Instructions | None = None,
+    scalars: Sequence[int] = (),
 ) -> None:
     """Executes `kernel` on `arrays`, one per parameter, each of its buffer's physical shape and dtype; writes outputs.
-    `instructions` do what is tensorized, or else the loops that it stands for.
+    `instructions` do what is tensorized, or else the loops that it stands for. `scalars` are the launch's, one for each
+    of the kernel's.
 
-    Raises InternalError for an access outside a buffer.
+    Raises InternalError for an access outside a buffer, and for more iterations than a loop's capacity.
     """
     memory = dict(zip(kernel.params, arrays, strict=True))
     for buffer, array in memory.items():
@@ -46,7 +48,7 @@ def interpret(
             raise ValueError(f"{buffer!r} given as {array.dtype}{list(array.shape)}")
     with np.errstate(all="ignore"):
         shared = _Shared(kernel.name, subgroups, Evaluators(kernel.name), instructions or {})
-        _Run(shared, memory).statement(kernel.body)
+        _Run(shared, memory, dict(zip(kernel.scalars, scalars, strict=True))).statement(kernel.body)
 
 
 @dataclass(slots=True)
@@ -85,7 +87,7 @@ class _Run:
             case For(_, _, LoopKind.THREAD) if any(isinstance(n, Barrier | AllReduce) for n in walk(s)):
                 self.workgroup(s)
             case For(var, body, _, _):
-                for i in range(var.extent):
+                for i in range(self.trips(var)):
                     self.state.env[var] = i
                     self.statement(body)
             case Alloc(buffer, body):
@@ -110,6 +112,16 @@ class _Run:
                 self.state.memory[buffer][at] = self.value(value)
             case _:
                 raise AssertionError(f"not a statement: {s!r}")
+
+    def trips(self, var: Var) -> int:
+        """The iterations of a loop. InternalError where they are more than its capacity."""
+        if var.length is None:
+            return var.extent
+        self.state.known.clear()
+        trips = int(self.value(var.length))
+        if trips > var.extent:
+            raise InternalError(f"kernel {self.shared.kernel}: {trips} iterations of {var}, at most {var.extent}")
+        return trips
 
     def instruction(self, s: Tensorized) -> None:
         """Hands the operands to simulated hardware, as views of their memory."""
@@ -175,7 +187,7 @@ class _Run:
                 for x in stmts:
                     yield from self.steps(x)
             case For(var, body, _, _):
-                for i in range(var.extent):
+                for i in range(self.trips(var)):
                     self.state.env[var] = i
                     yield from self.steps(body)
             case Alloc(buffer, body):

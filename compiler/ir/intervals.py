@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .nodes import Binary, Const, Expr, Select, Var
+from .nodes import Binary, Const, Expr, Scalar, Select, Var
 
 Range = tuple[int, int]
 """Least and greatest value, both included."""
@@ -13,6 +13,8 @@ Range = tuple[int, int]
 def atom_range(e: Expr, of: Callable[[Expr], Range | None]) -> Range | None:
     """The interval of an atom, from those of its operands, which `of` gives."""
     match e:
+        case Scalar():
+            return e.low, e.extent - 1
         case Var():
             return 0, max(e.extent - 1, 0)
         case Const(value, _):
@@ -25,6 +27,8 @@ def atom_range(e: Expr, of: Callable[[Expr], Range | None]) -> Range | None:
             if r is not None and r[0] >= 0 and r[1] < int(value):
                 return r
             return 0, int(value) - 1
+        case Binary("//" | "%", a, b) if not isinstance(b, Const):
+            return _size_quotient(e.op, of(a), of(b))
         case Binary("/", a, Const(value, _)) if int(value) > 0:
             r = of(a)
             return None if r is None or r[0] < 0 else (r[0] // int(value), r[1] // int(value))
@@ -46,6 +50,18 @@ def atom_range(e: Expr, of: Callable[[Expr], Range | None]) -> Range | None:
             x, y = of(a), of(b)
             return None if x is None or y is None else (min(x[0], y[0]), max(x[1], y[1]))
     return None
+
+
+def _size_quotient(op: str, a: Range | None, b: Range | None) -> Range | None:
+    """Of a division by a size that is known at run time, and positive."""
+    if b is None or b[0] < 1:
+        return None
+    if op == "%":
+        return a if a is not None and a[0] >= 0 and a[1] < b[0] else (0, b[1] - 1)
+    if a is None:
+        return None
+    corners = [i // j for i in a for j in b]
+    return min(corners), max(corners)
 
 
 def _extreme_range(op: str, x: Range, y: Range, total: Range | None) -> Range:

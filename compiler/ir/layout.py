@@ -42,7 +42,7 @@ class LayoutPolicy:
     so); `linear`: memory is one line of elements, so that a tensor may be a view of another's memory in another shape;
     `reads`: how many tensors a kernel may read; `stages`: which reductions are made in stages (None for none), and
     `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
-    are made in parts.
+    are made in parts; `in_place`: a kernel may write where it has read an operand.
     """
 
     windows: tuple[int, ...] | None = None
@@ -54,6 +54,7 @@ class LayoutPolicy:
     stages: Stages | None = None
     shared: Stages | None = None
     occupancy: int | None = None
+    in_place: bool = True
 
 
 CPU_LAYOUTS = LayoutPolicy()

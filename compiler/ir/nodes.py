@@ -1,13 +1,14 @@
 """The tensor and loop IR. Its whole grammar:
 
-    Kernel = (name, params: Buffer*, body: Stmt, origin: Origin)
+    Kernel = (name, params: Buffer*, body: Stmt, origin: Origin, scalars: Scalar*)
     Buffer = (name, shape, dtype, scope)              scope = GLOBAL | SHARED | LOCAL | TILE     (identity equality)
     Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value)
            | Alloc(buffer, body) | Seq(stmts) | Outline(body) | If(cond, body) | Barrier()
            | Call(body, params, pointers, numbers) | InOrder(iterations, sums, advances)
            | Held(constants, body)                           (calls.py: these three after lowering, for LLVM)
            | Tensorized(intrinsic, body)                     (intrinsic.py: one instruction of the target)
-    Expr   = Const(value, dtype) | Var(name, extent) | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
+    Expr   = Const(value, dtype) | Var(name, extent, length) | Scalar(name, extent, low)
+           | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
            | AllReduce(op, a, among)                         (all_reduce.py: for GPUs only)
@@ -16,6 +17,13 @@
 
 Semantics worth knowing:
 - A `Var` is a loop variable: int32, 0 <= var < extent. Variables and buffers compare by identity and print by name.
+- A `Scalar` is an int32 of at least `low` and less than `extent` that is the same for a whole launch: a size that is
+  known at run time only, the iteration of a loop around launches. No loop binds it; a launch passes the kernel's
+  `scalars` as arguments.
+- A dynamic loop has a trip count that is known at run time: the `length` of its variable, an expression of scalars;
+  `extent` is the capacity, its largest value, by which memory is laid out. A length that is negative counts as zero.
+  Loops of the kinds SERIAL, CORE and BLOCK may be dynamic. An access is proved to stay in bounds for all values of the
+  scalars; elements beyond a length have no particular value, and no result depends on them.
 - `For.parallel` is False for a reduction loop: its iterations may not be reordered against each other.
 - `Select` is strict: both arms are evaluated. Only a `Load` with a guard may skip memory; where its guard is false
   it yields zero and does not touch the buffer.
@@ -203,10 +211,12 @@ class Const(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Var(Expr):
-    """A loop variable, int32, 0 <= var < extent."""
+    """A loop variable: int32, 0 <= var < extent. The loop is dynamic where it has a `length`, an int32 expression of
+    scalars of at most `extent`: then var < length."""
 
     name: str
     extent: int
+    length: Expr | None = None
 
     @property
     def dtype(self) -> DType:
@@ -214,6 +224,14 @@ class Var(Expr):
 
     def __repr__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar(Var):
+    """An argument of a launch: int32, low <= scalar < extent. `source` is what a run computes it from, if it does."""
+
+    low: int = field(default=0, kw_only=True)
+    source: object = field(default=None, kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +320,7 @@ PREDICATES = frozenset({"isnan", "isinf"})
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """A loop of `var` from 0 to below its extent; `kind` says how it runs."""
+    """A loop of `var` from 0 to below its extent, or its length where it has one; `kind` says how it runs."""
 
     var: Var
     body: Stmt
@@ -372,13 +390,15 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """`params` are the global buffers, inputs first; `outputs` says how many of them, at the end, are written."""
+    """`params` are the global buffers, inputs first; `outputs` says how many of them, at the end, are written.
+    `scalars` are the integers that a launch passes, all that occur in the body."""
 
     name: str
     params: tuple[Buffer, ...]
     body: Stmt
     origin: Origin = field(default_factory=Origin)
     outputs: int = 1
+    scalars: tuple[Scalar, ...] = ()
 
 
 def expr(value: ExprLike, like: DType = I32) -> Expr:

@@ -22,6 +22,7 @@ from .nodes import (
     LoopKind,
     Node,
     Outline,
+    Scalar,
     Select,
     Seq,
     Stmt,
@@ -44,6 +45,7 @@ def print_kernel(kernel: Kernel, *, named: bool = True) -> str:
             extra += f" of {list(b.layout.shape)} order={list(b.layout.order)}"
             extra += "".join(f" block={tuple(block)}" for block in b.layout.blocks)
         heads.append(f"{p.buffer(b, named)}: {b.dtype}{list(b.shape)}{extra}")
+    heads += [p.scalar(s, named) for s in kernel.scalars]
     title = kernel.name if named else "kernel"
     origin = f"  # {', '.join(kernel.origin.nodes)}\n" if named and kernel.origin.nodes else ""
     return f"{origin}{title}({', '.join(heads)}) -> {kernel.outputs}\n{p.stmt(kernel.body, 1)}"
@@ -72,6 +74,14 @@ class _Printer:
 
     def buffer(self, b: Buffer, named: bool = True) -> str:
         return self._name(b, b.name if named else "p")
+
+    def scalar(self, s: Scalar, named: bool) -> str:
+        return f"{s.low} <= {self._name(s, s.name if named else 's')} < {s.extent}"
+
+    def loop(self, v: Var) -> str:
+        """A loop variable and where it ends."""
+        end = str(v.extent) if v.length is None else f"{self.expr(v.length)} of {v.extent}"
+        return f"{self.expr(v)} < {end}"
 
     def expr(self, e: Expr) -> str:
         match e:
@@ -104,7 +114,7 @@ class _Printer:
             case Extract(a, lane):
                 return f"{self.expr(a)}.{lane}"
             case Reduce(op, axes, value, init):
-                over = ", ".join(f"{self.expr(a)}<{a.extent}" for a in axes)
+                over = ", ".join(self.loop(a).replace(" < ", "<", 1) for a in axes)
                 return f"{op}[{over}; {self.expr(init)}]({self.expr(value)})"
         raise AssertionError(f"not an expression: {e!r}")
 
@@ -116,7 +126,7 @@ class _Printer:
         match s:
             case For(var, body, kind, parallel):
                 tags = ("" if kind is LoopKind.SERIAL else f" {kind.value}") + ("" if parallel else " reduce")
-                return f"{pad}for {self.expr(var)} < {var.extent}{tags}:\n{self.stmt(body, depth + 1)}"
+                return f"{pad}for {self.loop(var)}{tags}:\n{self.stmt(body, depth + 1)}"
             case Store(buffer, indices, value):
                 target = f"{self.buffer(buffer)}[{', '.join(map(self.expr, indices))}]"
                 return f"{pad}{target} = {self.expr(value)}\n"

@@ -24,6 +24,7 @@ from .nodes import (
     Load,
     Node,
     Outline,
+    Scalar,
     Select,
     Seq,
     Stmt,
@@ -56,9 +57,14 @@ def _body(n: Any) -> tuple[Node, ...]:
     return (n.body,)
 
 
+def _loop(n: Any) -> tuple[Node, ...]:
+    return (n.body,) if n.var.length is None else (n.var.length, n.body)
+
+
 _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Const: _none,
     Var: _none,
+    Scalar: _none,
     Unary: _operand,
     Cast: _operand,
     Bitcast: _operand,
@@ -70,7 +76,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Select: lambda n: (n.cond, n.a, n.b),
     Load: lambda n: n.indices if n.guard is None else (*n.indices, n.guard),
     Reduce: lambda n: (n.value,),
-    For: _body,
+    For: _loop,
     Alloc: _body,
     Outline: _body,
     Tensorized: _body,
@@ -115,7 +121,7 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     Select: lambda _, c: Select(*c),
     Load: lambda n, c: Load(n.buffer, c) if n.guard is None else Load(n.buffer, c[:-1], c[-1]),
     Reduce: lambda n, c: Reduce(n.op, n.axes, c[0], n.init),
-    For: lambda n, c: replace(n, body=c[0]),
+    For: lambda n, c: _for(n, c),
     Alloc: lambda n, c: Alloc(n.buffer, c[0]),
     Outline: lambda _, c: Outline(c[0]),
     Tensorized: lambda n, c: Tensorized(n.intrinsic, c[0]),
@@ -126,6 +132,14 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     Call: lambda n, c: replace(n, body=c[-1], pointers=tuple(map(_moved, n.pointers, c[:-1]))),
     InOrder: lambda n, c: _in_order(n, c),
 }
+
+
+def _for(n: For, c: tuple[Any, ...]) -> For:
+    """A variable whose length changes is another one."""
+    if n.var.length is None or c[0] is n.var.length:
+        return replace(n, body=c[-1])
+    var = replace(n.var, length=c[0])
+    return replace(n, var=var, body=substitute(c[1], {n.var: var}))
 
 
 def _moved(pointer: Pointer, offset: Expr) -> Pointer:
@@ -249,7 +263,7 @@ def replace_buffers(node: N, env: Mapping[Buffer, Buffer]) -> N:
 
 
 def free_vars(node: Node) -> frozenset[Var]:
-    """The variables that occur and are bound by no loop or Reduce inside."""
+    """The variables that occur, in lengths of loops too, and are bound by no loop or Reduce inside."""
     found: set[Var] = set()
     stack, seen = [node], set()
     while stack:
@@ -260,8 +274,10 @@ def free_vars(node: Node) -> frozenset[Var]:
             seen.add(id(n))
             if isinstance(n, For):
                 found |= free_vars(n.body) - {n.var}
+                stack += () if n.var.length is None else (n.var.length,)
             elif isinstance(n, Reduce):
                 found |= free_vars(n.value) - set(n.axes)
+                stack += (a.length for a in n.axes if a.length is not None)
             else:
                 stack += _CHILDREN[type(n)](n)
     return frozenset(found)

@@ -70,7 +70,7 @@ def _simplify(n: Node, done: _Done) -> Node:
 
 def _simplified(n: Node, done: _Done) -> Node:
     match n:
-        case For(var, body, _, _) if var.extent == 1:
+        case For(var, body, _, _) if var.extent == 1 and var.length is None:
             return _simplify(substitute(body, {var: Const(0)}), done)
         case For(var, _, _, _) if var.extent <= 0:
             return NOTHING

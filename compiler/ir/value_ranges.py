@@ -9,7 +9,7 @@ from itertools import product
 from ..dtypes import BOOL, I32, DType, highest, lowest
 from .intervals import Range
 from .lanes import Extract, Ramp, Splat
-from .nodes import Binary, Buffer, Cast, Const, Expr, Load, Select, Unary, Var
+from .nodes import Binary, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
 from .rewrite import loads
 
 Fact = tuple[Expr, Range]
@@ -70,6 +70,8 @@ class Ranges:
         match e:
             case Const(value, _):
                 return int(value), int(value)
+            case Scalar():
+                return e.low, e.extent - 1
             case Var():
                 return 0, max(e.extent - 1, 0)
             case Load(buffer, _, guard):

@@ -67,7 +67,7 @@ class LoadedModel:
         """Outputs by name, of arrays of NumPy or others that exchange data by DLPack. Raises InputError for a missing,
         unexpected or misshapen input."""
         given = [np.ascontiguousarray(a) for a in read_inputs(self.inputs, inputs)]
-        results = {t.name: np.empty(t.shape, t.dtype.numpy) for t in self.outputs}
+        results = {t.name: np.empty(t.extents, t.dtype.numpy) for t in self.outputs}
         with self._lock:
             status = self._run(self._context, _addresses(given), _addresses(list(results.values())))
         self._check(status, self._library)

@@ -11,8 +11,8 @@ from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, render_host
 from ..errors import InputError
-from ..program.arrays import write_inputs
-from ..program.program import Program, read_tensor
+from ..program.arrays import read_outputs, write_inputs
+from ..program.program import Program
 from ..system.cache import Cache
 from ..system.limits import format_size, machine_memory
 from .emit import header, host
@@ -48,9 +48,9 @@ class NativeModel:
 
     def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
-        write_inputs(self.arena, self.program.inputs, inputs)
+        write_inputs(self.arena, self.program, inputs)
         self.call(ENTRY)
-        return {s.name: read_tensor(self.arena, s) for s in self.program.outputs}
+        return read_outputs(self.arena, self.program)
 
     def call(self, entry: str) -> None:
         """One of the program's functions, on the contents of the arena."""

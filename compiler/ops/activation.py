@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ..dtypes import F32
 from ..ir.construct import maximum, minimum, select, unary
 from ..ir.nodes import Expr
+from ..ir.sizes import shown
 from ..tensor import Tensor
 from .broadcast import broadcast_shape, pointwise, unary_operator
 from .call import Call
@@ -109,9 +110,9 @@ def _shrink(call: Call) -> Tensor:
 def _prelu(call: Call) -> Tensor:
     """The slope broadcasts to the shape of x, never the other way."""
     x, slope = call.input(0), call.input(1)
-    if broadcast_shape(call, [x.shape, slope.shape]) != x.shape:
+    if slope.rank > x.rank or broadcast_shape(call, [x.shape, slope.shape]) != x.shape:
         raise call.unsupported(
-            f"the slope of shape {list(slope.shape)} does not broadcast to {list(x.shape)}", "check the model"
+            f"the slope of shape {shown(slope.shape)} does not broadcast to {shown(x.shape)}", "check the model"
         )
     return pointwise(call, lambda v, s: select(v < 0, v * s, v), x, slope)
 

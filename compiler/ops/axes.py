@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..ir.sizes import Size, capacities
 from .call import Call
 
 
@@ -33,8 +34,8 @@ def axes_argument(call: Call, index: int, since: int) -> tuple[int, ...] | None:
     return axes or None
 
 
-def diagonal_within(k: int, shape: Sequence[int]) -> int:
+def diagonal_within(k: int, shape: Sequence[Size]) -> int:
     """The number of the diagonal `k` (right of the main one) of matrices of the last two extents of `shape`; one beside
     the matrix stands for all that are further away, so that the number is an int32."""
-    rows, columns = shape[-2:]
+    rows, columns = capacities(shape[-2:])
     return max(-rows, min(k, columns))

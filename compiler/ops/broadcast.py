@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, equal, is_one, shown, text_of
 from ..tensor import Tensor, compute
 from .call import Call
 
@@ -13,18 +14,32 @@ MOST_OPERANDS = 64
 operands, walks over it recurse, and a kernel has a parameter for each."""
 
 
-def broadcast_shape(call: Call, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The common shape of `shapes`, aligned at the right. Raises UnsupportedError where they do not fit."""
+def broadcast_shape(call: Call, shapes: Sequence[Sequence[Size]]) -> tuple[Size, ...]:
+    """The common shape of `shapes`, aligned at the right. Only an extent that is always 1 is broadcast.
+
+    Raises UnsupportedError where they do not fit, or where that differs from run to run.
+    """
     rank = max((len(s) for s in shapes), default=0)
-    result = [1] * rank
+    result: list[Size] = [1] * rank
     for shape in shapes:
         for d, extent in enumerate(shape, rank - len(shape)):
-            if extent != 1 and result[d] not in (1, extent):
-                listed = " and ".join(str(list(s)) for s in shapes)
-                raise call.unsupported(f"shapes {listed} do not broadcast", "check the shapes given to the model")
-            if extent != 1:
-                result[d] = extent
+            if is_one(extent):
+                continue
+            same = is_one(result[d]) or equal(result[d], extent)
+            if not same:
+                raise _do_not_broadcast(call, shapes, result[d], extent, known=same is not None)
+            result[d] = extent
     return tuple(result)
+
+
+def _do_not_broadcast(call: Call, shapes: Sequence[Sequence[Size]], a: Size, b: Size, *, known: bool) -> Exception:
+    listed = " and ".join(shown(s) for s in shapes)
+    if known:
+        return call.unsupported(f"shapes {listed} do not broadcast", "check the shapes given to the model")
+    return call.unsupported(
+        f"shapes {listed} broadcast only where {text_of(a)} and {text_of(b)} are equal, which is not known",
+        "fix these sizes by --dim, or give both one name",
+    )
 
 
 def broadcast_element(t: Tensor, axes: Sequence[Expr]) -> Expr:
@@ -33,15 +48,15 @@ def broadcast_element(t: Tensor, axes: Sequence[Expr]) -> Expr:
     if t.data is not None and t.data.size == 1:
         return Const(t.data.item(), t.dtype)
     own = axes[len(axes) - t.rank :]
-    return t.read([Const(0) if extent == 1 else axis for extent, axis in zip(t.shape, own, strict=True)])
+    return t.read([Const(0) if is_one(extent) else axis for extent, axis in zip(t.shape, own, strict=True)])
 
 
-def spread_input(call: Call, index: int, shape: tuple[int, ...]) -> Tensor | None:
+def spread_input(call: Call, index: int, shape: tuple[Size, ...]) -> Tensor | None:
     """Optional input `index`, which broadcasts to just `shape`. Raises UnsupportedError where it does not."""
     t = call.optional(index)
     if t is not None and (t.rank > len(shape) or broadcast_shape(call, [t.shape, shape]) != shape):
         raise call.unsupported(
-            f"input {index} ({t.name!r}) has shape {list(t.shape)}, which does not broadcast to {list(shape)}",
+            f"input {index} ({t.name!r}) has shape {shown(t.shape)}, which does not broadcast to {shown(shape)}",
             "the model is invalid: export it again",
         )
     return t
@@ -53,7 +68,7 @@ def scalar_element(call: Call, index: int, what: str) -> Expr | None:
     if t is None:
         return None
     if t.buffer.size != 1:
-        raise call.unsupported(f"its input '{what}' has shape {list(t.shape)}, not one element", "give it as a scalar")
+        raise call.unsupported(f"its input '{what}' has shape {shown(t.shape)}, not one element", "give it as a scalar")
     return broadcast_element(t, [Const(0)] * t.rank)
 
 

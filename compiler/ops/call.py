@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import numpy as np
 
 from ..errors import UnsupportedError
+from ..ir.sizes import Size, equal, scalars_of, shown, text_of
 from ..tensor import Tensor
+from ..tensor.known_elements import known_elements
 
 Array = np.ndarray
 T = TypeVar("T")
@@ -45,7 +47,7 @@ class Call:
         """Whether input `index` is there."""
         return index < len(self.inputs) and self.inputs[index] is not None
 
-    def input(self, index: int, shape: Sequence[int | None] | None = None) -> Tensor:
+    def input(self, index: int, shape: Sequence[Size | None] | None = None) -> Tensor:
         """Input `index`, which ONNX requires; of `shape`, if one is given, where None stands for any extent.
 
         Raises UnsupportedError where it is missing or of another shape.
@@ -60,23 +62,43 @@ class Call:
         t = self.input(index)
         if t.rank < 2:
             raise self.unsupported(
-                f"input {index} ({t.name!r}) has shape {list(t.shape)}, without a batch and channels",
+                f"input {index} ({t.name!r}) has shape {shown(t.shape)}, without a batch and channels",
                 "check the input shape",
             )
         return t
 
-    def optional(self, index: int, shape: Sequence[int | None] | None = None) -> Tensor | None:
+    def optional(self, index: int, shape: Sequence[Size | None] | None = None) -> Tensor | None:
         """Like `input`; None where it is absent."""
         t = self.inputs[index] if index < len(self.inputs) else None
         if t is None or shape is None:
             return t
-        if t.rank != len(shape) or any(e not in (None, have) for e, have in zip(shape, t.shape, strict=True)):
-            expected = ", ".join("any" if e is None else str(e) for e in shape)
+        if t.rank != len(shape) or any(
+            e is not None and not equal(e, have) for e, have in zip(shape, t.shape, strict=True)
+        ):
+            expected = ", ".join("any" if e is None else text_of(e) for e in shape)
             raise self.unsupported(
-                f"input {index} ({t.name!r}) has shape {list(t.shape)}, where [{expected}] is expected",
+                f"input {index} ({t.name!r}) has shape {shown(t.shape)}, where [{expected}] is expected",
                 "the model is invalid: export it again",
             )
         return t
+
+    def fixed(self, t: Tensor, dimensions: Iterable[int] | None = None) -> tuple[int, ...]:
+        """The extents of these dimensions of `t`, by default of all.
+
+        Raises UnsupportedError where one is known at run time only: the operator's definition needs the number.
+        """
+        sizes = [t.shape[d] for d in (range(t.rank) if dimensions is None else dimensions)]
+        return tuple(self.fixed_size(n, f"of {t.name!r}, whose shape is {shown(t.shape)}") for n in sizes)
+
+    def fixed_size(self, n: Size, what: str) -> int:
+        """`n`, if it is a number. Raises UnsupportedError where it is known at run time only."""
+        if isinstance(n, int):
+            return n
+        names = dict.fromkeys(s.name for s in scalars_of(n))
+        raise self.unsupported(
+            f"it needs a fixed size {what}, and {text_of(n)} is known at run time only",
+            " ".join(["fix it:", *(f"--dim {name}=NUMBER" for name in names)]),
+        )
 
     def every_input(self) -> list[Tensor]:
         """All inputs of an operator that takes any number of them."""
@@ -112,11 +134,24 @@ class Call:
             return None
         data = self.input(index).data
         if data is None:
-            raise self.unsupported(
-                f"its input '{what}' is computed at run time, so the shape of the result is not known at compile time",
-                "export the model with fixed shapes, or fix free dimensions by --shape",
-            )
+            raise self._not_known(what)
         return data
+
+    def _not_known(self, what: str) -> UnsupportedError:
+        return self.unsupported(
+            f"its input '{what}' is computed at run time, so the shape of the result is not known at compile time",
+            "export the model with fixed shapes, or fix free dimensions by --shape",
+        )
+
+    def sizes(self, index: int, what: str) -> tuple[Size, ...] | None:
+        """Like `ints`, where the elements may also be known as sizes: by arithmetic on shapes."""
+        t = self.optional(index)
+        if t is None or t.data is not None:
+            return self.ints(index, what)
+        elements = known_elements(t)
+        if elements is None or t.rank > 1:
+            raise self._not_known(what)
+        return elements
 
     def ints(self, index: int, what: str) -> tuple[int, ...] | None:
         """Like `constant`, as a tuple of Python ints. Raises UnsupportedError for more than one dimension."""
@@ -134,7 +169,7 @@ class Call:
         data = self.constant(index, what)
         if data is not None and data.ndim > 1:
             raise self.unsupported(
-                f"its input '{what}' has shape {list(data.shape)}, not one dimension", "the model is invalid"
+                f"its input '{what}' has shape {shown(data.shape)}, not one dimension", "the model is invalid"
             )
         return None if data is None else data.reshape(-1)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ..dtypes import I32
 from ..ir.nodes import Const, Expr
+from ..ir.sizes import shown
 from ..tensor import Tensor, compute
 from .call import Call
 from .reduce_axes import reduce_over
@@ -49,10 +50,11 @@ def image_and_weights(call: Call) -> tuple[Tensor, Tensor]:
     x = call.input(0)
     w = call.input(1, (None,) * x.rank)
     if x.rank < 3:
-        raise call.unsupported(f"its input has shape {list(x.shape)}, without spatial axes", "check the input shape")
-    if per_axis(call, "kernel_shape", w.shape[2:]) != w.shape[2:]:
+        raise call.unsupported(f"its input has shape {shown(x.shape)}, without spatial axes", "check the input shape")
+    kernel = call.fixed(w, range(2, w.rank))
+    if per_axis(call, "kernel_shape", kernel) != kernel:
         raise call.unsupported(
-            f"kernel_shape is {list(call.attribute('kernel_shape', ()))} for weights of shape {list(w.shape)}",
+            f"kernel_shape is {list(call.attribute('kernel_shape', ()))} for weights of shape {shown(w.shape)}",
             "the model is invalid: export it again",
         )
     return x, w
@@ -63,8 +65,9 @@ def _contract(
 ) -> Tensor:
     """The sum over (channel, taps) of x * w, with shape (N, OC, positions)."""
     group = call.attribute("group", 1)
-    batch, channels, *sizes = x.shape
-    filters, depth, *kernel = w.shape
+    batch, _, *sizes = x.shape
+    (channels,) = call.fixed(x, (1,))
+    filters, depth, *kernel = call.fixed(w)
     check_channels(call, channels, depth * group, filters, group)
     windows = windows_of(call, sizes, kernel)
     per_group = filters // group

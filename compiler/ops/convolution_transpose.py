@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, larger, least, text_of
+from ..ir.sizes import size as canonical
 from ..tensor import Tensor, compute
 from .call import Call
 from .convolution import add_bias, check_channels, image_and_weights
@@ -16,12 +18,12 @@ from .window import both, per_axis, scaled, shifted, split_padding, within
 class Spread:
     """One spatial axis: element i times tap k goes to position i*stride + k*dilation - before of `count`."""
 
-    size: int
+    size: Size
     kernel: int
     stride: int
     dilation: int
     before: int
-    count: int
+    count: Size
 
     @property
     def by_phase(self) -> bool:
@@ -42,9 +44,9 @@ class Spread:
             tap: Expr = base % self.stride
             if self.steps > 1:
                 element, tap = element - j, tap + j * self.stride
-            least = self.before // self.stride - (self.steps - 1)
+            first = self.before // self.stride - (self.steps - 1)
             reached = tap < self.kernel if self.kernel % self.stride else None
-            return element, tap, both(reached, within(element, self.size, least, last // self.stride))
+            return element, tap, both(reached, within(element, self.size, first, last // self.stride))
         origin = base - scaled(j, self.dilation) if self.kernel > 1 else base
         if self.stride == 1:
             return origin, j, within(origin, self.size, furthest, last)
@@ -57,8 +59,9 @@ def conv_transpose(call: Call) -> Tensor:
     """ONNX ConvTranspose: x (N, IC, spatial), w (IC, OC/group, spatial), optional bias (OC)."""
     x, w = image_and_weights(call)
     group = call.attribute("group", 1)
-    batch, channels, *sizes = x.shape
-    rows, per_group, *kernel = w.shape
+    batch, _, *sizes = x.shape
+    (channels,) = call.fixed(x, (1,))
+    rows, per_group, *kernel = call.fixed(w)
     check_channels(call, channels, rows, rows, group)
     filters, depth = per_group * group, channels // group
     spreads = _spreads(call, sizes, kernel)
@@ -87,7 +90,7 @@ def conv_transpose(call: Call) -> Tensor:
     return add_bias(call, compute(call.name, shape, (x, w), body), 2)
 
 
-def _spreads(call: Call, sizes: list[int], kernel: list[int]) -> list[Spread]:
+def _spreads(call: Call, sizes: list[Size], kernel: list[int]) -> list[Spread]:
     """From strides, dilations, and output_shape, or auto_pad, or pads and output_padding."""
     rank = len(sizes)
     ones, zeros = (1,) * rank, (0,) * rank
@@ -100,18 +103,24 @@ def _spreads(call: Call, sizes: list[int], kernel: list[int]) -> list[Spread]:
     for d, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
         full = strides[d] * (size - 1) + extra[d] + (taps - 1) * dilations[d] + 1
         before, after = pads[d], pads[rank + d]
+        count: Size
         if wanted:
-            before, _ = split_padding(max(full - wanted[d], 0), auto_pad)
+            total = larger(full - wanted[d], 0)
+            before, _ = split_padding(call.fixed_size(total, "for the padding of output_shape"), auto_pad)
             count = wanted[d]
         elif auto_pad in ("SAME_UPPER", "SAME_LOWER"):
             count = size * strides[d]
-            before, _ = split_padding(max(full - count, 0), auto_pad)
+            total = larger(full - count, 0)
+            before, _ = split_padding(call.fixed_size(total, "for the padding of auto_pad"), auto_pad)
         elif auto_pad == "VALID":
             before, count = 0, full
         else:
             count = full - before - after
-        if count < 1:
-            raise call.unsupported(f"spatial axis {d} of its result would have extent {count}", "check the input shape")
+        count = canonical(count)
+        if least(count) < 1:
+            raise call.unsupported(
+                f"spatial axis {d} of its result would have extent {text_of(count)}", "check the input shape"
+            )
         spreads.append(Spread(size, taps, strides[d], dilations[d], before, count))
     return spreads
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, equal, is_one, shown
 from ..tensor import Tensor, compute
 from .call import Call
 from .reduce_axes import reduce_over
@@ -12,21 +13,23 @@ def einsum(call: Call) -> Tensor:
     """ONNX Einsum: NumPy's einsum, with `...`, repeated labels and an implicit result."""
     operands = call.every_input()
     terms, result = _parse(call, [t.rank for t in operands])
-    extents: dict[str, int] = {}
+    extents: dict[str, Size] = {}
     for term, t in zip(terms, operands, strict=True):
         for label, extent in zip(term, t.shape, strict=True):
-            if extents.get(label, 1) not in (1, extent) and extent != 1:
+            have = extents.get(label, 1)
+            if not is_one(have) and not is_one(extent) and not equal(have, extent):
                 raise call.unsupported(
-                    f"label {label!r} stands for {extents[label]} and for {extent} elements", "check the input shapes"
+                    f"label {label!r} stands for dimensions of {shown((have, extent))} elements",
+                    "check the input shapes",
                 )
-            extents[label] = extent if extent != 1 else extents.get(label, 1)
+            extents[label] = have if is_one(extent) else extent
     summed = [label for label in extents if label not in result]
 
     def body(*o: Expr) -> Expr:
         def product(*k: Expr) -> Expr:
             at = dict(zip((*result, *summed), (*o, *k), strict=True))
             factors = [
-                t.read([Const(0) if extent == 1 else at[label] for label, extent in zip(term, t.shape, strict=True)])
+                t.read([Const(0) if is_one(extent) else at[label] for label, extent in zip(term, t.shape, strict=True)])
                 for term, t in zip(terms, operands, strict=True)
             ]
             value = factors[0]

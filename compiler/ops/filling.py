@@ -8,7 +8,9 @@ import numpy as np
 
 from ..dtypes import from_numpy
 from ..ir.nodes import Const
-from ..tensor import Tensor, compute, constant
+from ..ir.sizes import ceiling, larger, product
+from ..tensor import Tensor, compute
+from ..tensor.known_elements import from_sizes
 from .axes import diagonal_within
 from .call import Call
 from .casting import onnx_dtype
@@ -18,7 +20,7 @@ def _constant_of_shape(call: Call) -> Tensor:
     value = call.attribute("value", np.zeros(1, np.float32))
     if value.size != 1:
         raise call.unsupported(f"attribute value has {value.size} elements, not one", "the model is invalid")
-    shape = call.ints(0, "input") or ()
+    shape = call.sizes(0, "input") or ()
     return compute(call.name, shape, (), lambda *_: Const(value.item(), from_numpy(value.dtype)))
 
 
@@ -34,6 +36,8 @@ def _eye_like(call: Call) -> Tensor:
 
 def _range(call: Call) -> Tensor:
     """start + i * delta, up to limit, which is not included."""
+    if any(call.input(i).data is None for i in range(3)):
+        return _range_of_sizes(call)
     arguments = [call.constant(i, what) for i, what in enumerate(("start", "limit", "delta"))]
     start, limit, delta = (np.asarray(0 if a is None else a).item() for a in arguments)
     dtype = call.input(0).dtype
@@ -47,15 +51,27 @@ def _range(call: Call) -> Tensor:
     return compute(call.name, (count,), (), lambda i: i.cast(dtype) * delta + start)
 
 
+def _range_of_sizes(call: Call) -> Tensor:
+    """A range whose length is known at run time, of numbers that are known as sizes."""
+    dtype = call.input(0).dtype
+    starts, limits, deltas = (call.sizes(i, what) or (0,) for i, what in enumerate(("start", "limit", "delta")))
+    start, limit, delta = starts[0], limits[0], call.fixed_size(deltas[0], "of its steps")
+    if delta == 0:
+        raise call.unsupported("delta is 0", "the model is invalid")
+    distance = limit - start if delta > 0 else start - limit
+    count = larger(ceiling(distance, abs(delta)), 0)
+    return compute(call.name, (count,), (), lambda i: (i * delta + start).cast(dtype))
+
+
 def _shape(call: Call) -> Tensor:
     """int64; from `start` up to `end`, which count from the end where negative (opset 15)."""
     shape = call.input(0).shape
     start, end = call.attribute("start", 0), call.attribute("end", len(shape))
-    return constant(call.name, np.asarray(shape[start:end], np.int64))
+    return from_sizes(call.name, shape[start:end])
 
 
 def _size(call: Call) -> Tensor:
-    return constant(call.name, np.asarray(call.input(0).buffer.size, np.int64))
+    return from_sizes(call.name, product(call.input(0).shape))
 
 
 OPERATORS = {

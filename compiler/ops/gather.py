@@ -13,28 +13,32 @@ import numpy as np
 from ..dtypes import I32, I64
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, expr
+from ..ir.simplify import simplify_expr
+from ..ir.sizes import Size, equal, known_less, number, shown
 from ..tensor import Tensor, compute, constant
 from .axes import one_axis
 from .call import Call
 
 
-def _known_in_range(call: Call, indices: Tensor, extents: Sequence[int]) -> Tensor:
-    """`indices`; those known at compile time are checked and counted from the front, as int32.
+def _known_in_range(call: Call, indices: Tensor, sizes: Sequence[Size]) -> Tensor:
+    """`indices`; those known at compile time are checked and counted from the front, as int32, where the extents are
+    known too.
 
     There is one extent for all, or one for each place of the last dimension.
     """
+    extents = [e for e in sizes if isinstance(e, int)]
     if 0 in extents and indices.buffer.size:
         raise call.unsupported(
-            f"nothing can be chosen from shape {list(call.input(0).shape)}", "check the input shapes"
+            f"nothing can be chosen from shape {shown(call.input(0).shape)}", "check the input shapes"
         )
     known = indices.data
-    if known is None:
+    if known is None or len(extents) < len(sizes):
         return indices
     limits = np.asarray(extents[0] if len(extents) == 1 else extents)
     wrong = (known < -limits) | (known >= limits)
     if wrong.any():
         raise call.unsupported(
-            f"index {known[wrong].flat[0]} is out of range in a tensor of shape {list(call.input(0).shape)}",
+            f"index {known[wrong].flat[0]} is out of range in a tensor of shape {shown(call.input(0).shape)}",
             "the model is invalid",
         )
     return constant(indices.name, np.asarray(np.where(known < 0, known + limits, known), np.int32))
@@ -47,12 +51,15 @@ def to_int32(index: Expr) -> Expr:
     return index.cast(I32)
 
 
-def _index(indices: Tensor, at: Sequence[Expr], extent: int) -> Expr:
+def _index(indices: Tensor, at: Sequence[Expr], extent: Size) -> Expr:
     """The element of `indices` at `at`, as an index into a dimension of `extent`."""
     known = indices.data
-    if known is None:
-        index = to_int32(indices.read(tuple(at)))
-        return minimum(maximum(select(index < 0, index + extent, index), 0), extent - 1)
+    if indices.elements is not None and len(indices.elements) == 1:
+        return simplify_expr(_within(number(indices.elements[0]), extent))
+    if known is not None and known.size == 1 and not isinstance(extent, int):
+        return simplify_expr(_within(Const(int(known.item())), extent))
+    if known is None or not isinstance(extent, int):
+        return _within(to_int32(indices.read(tuple(at))), extent)
     if known.size == 1:
         return Const(int(known.item()))
     if known.ndim == 1:
@@ -61,6 +68,11 @@ def _index(indices: Tensor, at: Sequence[Expr], extent: int) -> Expr:
         if np.array_equal(known, first + step * np.arange(known.size)):
             return at[0] * step + first
     return indices.read(tuple(at))
+
+
+def _within(index: Expr, extent: Size) -> Expr:
+    """An index that counts from the end where it is negative; the nearest place to one that is out of range."""
+    return minimum(maximum(select(index < 0, index + extent, index), 0), extent - 1)
 
 
 def _gather(call: Call) -> Tensor:
@@ -83,10 +95,10 @@ def _gather_elements(call: Call) -> Tensor:
     axis = one_axis(call, call.attribute("axis", 0), data.rank)
     indices = _known_in_range(call, call.input(1), data.shape[axis : axis + 1])
     if indices.rank != data.rank or any(
-        i > e for d, (i, e) in enumerate(zip(indices.shape, data.shape, strict=True)) if d != axis
+        known_less(e, i) for d, (i, e) in enumerate(zip(indices.shape, data.shape, strict=True)) if d != axis
     ):
         raise call.unsupported(
-            f"indices of shape {list(indices.shape)} do not fit data of {list(data.shape)}", "check the input shapes"
+            f"indices of shape {shown(indices.shape)} do not fit data of {shown(data.shape)}", "check the input shapes"
         )
 
     def body(*axes: Expr) -> Expr:
@@ -102,11 +114,11 @@ def _gather_nd(call: Call) -> Tensor:
     """The last dimension of the indices holds one index for each dimension of data after the first batch_dims."""
     data, indices = call.input(0), call.input(1)
     batch = call.attribute("batch_dims", 0)
-    depth = indices.shape[-1] if indices.rank else 0
+    depth = call.fixed(indices, (-1,))[0] if indices.rank else 0
     fits = 0 <= batch < indices.rank and 0 < depth <= data.rank - batch
-    if not fits or data.shape[:batch] != indices.shape[:batch]:
+    if not fits or not all(equal(a, b) for a, b in zip(data.shape[:batch], indices.shape[:batch], strict=True)):
         raise call.unsupported(
-            f"indices {list(indices.shape)}, data {list(data.shape)} and batch_dims {batch} do not fit",
+            f"indices {shown(indices.shape)}, data {shown(data.shape)} and batch_dims {batch} do not fit",
             "check the input shapes",
         )
     indices = _known_in_range(call, indices, data.shape[batch : batch + depth])
@@ -131,13 +143,13 @@ def _gather_nd(call: Call) -> Tensor:
 def _one_hot(call: Call) -> Tensor:
     """values[1] where the new axis stands at the index (from the end where negative), values[0] elsewhere."""
     indices, values = call.input(0), call.input(2)
-    depth = (call.ints(1, "depth") or (0,))[0]
+    depth = (call.sizes(1, "depth") or (0,))[0]
     axis = one_axis(call, call.attribute("axis", -1), indices.rank + 1)
     wide = I64 if indices.dtype.is_int and indices.dtype.bits > 16 else I32
 
     def body(*axes: Expr) -> Expr:
         index = indices.read([*axes[:axis], *axes[axis + 1 :]]).cast(wide)
-        here = select(index < 0, index + depth, index).eq(axes[axis].cast(wide))
+        here = select(index < 0, index + number(depth, wide), index).eq(axes[axis].cast(wide))
         off, on = (values[i] if values.data is None else Const(values.data[i].item(), values.dtype) for i in (0, 1))
         return select(here, on, off)
 

@@ -7,6 +7,7 @@ from itertools import accumulate
 
 from ..ir.construct import select
 from ..ir.nodes import Expr, expr
+from ..ir.sizes import Size, ceiling, equal, larger, shown, size, smaller, text_of
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .broadcast import MOST_OPERANDS
@@ -19,10 +20,10 @@ def _concat(call: Call) -> Tensor:
     axis = one_axis(call, call.attribute("axis", 0), first.rank)
     for t in every:
         if t.rank != first.rank or any(
-            a != b for d, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if d != axis
+            not equal(a, b) for d, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if d != axis
         ):
             raise call.unsupported(
-                f"shapes {list(first.shape)} and {list(t.shape)} differ in more than axis {axis}",
+                f"shapes {shown(first.shape)} and {shown(t.shape)} differ in more than axis {axis}",
                 "check the input shapes",
             )
     return _joined(call.name, every, axis)
@@ -31,12 +32,12 @@ def _concat(call: Call) -> Tensor:
 def _joined(name: str, every: list[Tensor], axis: int) -> Tensor:
     """`every` concatenated along `axis`; many in groups, which are concatenated then."""
     first = every[0]
-    parts = [t for t in every if t.shape[axis] > 0]
+    parts = [t for t in every if t.extents[axis] > 0]
     if len(parts) > MOST_OPERANDS:
         groups = [parts[i : i + MOST_OPERANDS] for i in range(0, len(parts), MOST_OPERANDS)]
         return _joined(name, [_joined(f"{name}.{i}", group, axis) for i, group in enumerate(groups)], axis)
-    ends = list(accumulate(t.shape[axis] for t in parts))
-    shape = (*first.shape[:axis], sum(t.shape[axis] for t in parts), *first.shape[axis + 1 :])
+    ends = list(accumulate((t.shape[axis] for t in parts), lambda a, b: size(a + b)))
+    shape = (*first.shape[:axis], ends[-1] if ends else 0, *first.shape[axis + 1 :])
 
     def body(*axes: Expr) -> Expr:
         if not parts:
@@ -44,11 +45,11 @@ def _joined(name: str, every: list[Tensor], axis: int) -> Tensor:
         position = axes[axis]
         result: Expr | None = None
         for i in reversed(range(len(parts))):
-            start, end = ends[i] - parts[i].shape[axis], ends[i]
+            start, end = ends[i - 1] if i else 0, ends[i]
             # Selects evaluate both arms, so every read needs the whole of its own guard.
             guards = [position >= start] * (i > 0) + [position < end] * (i < len(parts) - 1)
             guard = guards[0] & guards[1] if len(guards) == 2 else guards[0] if guards else None
-            element = parts[i].read([p - start if d == axis and start else p for d, p in enumerate(axes)], guard)
+            element = parts[i].read([p - start if d == axis and start != 0 else p for d, p in enumerate(axes)], guard)
             result = element if result is None else select(position < end, element, result)
         assert result is not None
         return result
@@ -61,26 +62,29 @@ def _split(call: Call) -> tuple[Tensor, ...]:
     t = call.input(0)
     axis = one_axis(call, call.attribute("axis", 0), t.rank)
     extent = t.shape[axis]
-    sizes = call.ints(1, "split") if call.opset >= 13 else call.attribute("split", None)
+    sizes: tuple[Size, ...] | None
+    sizes = call.sizes(1, "split") if call.opset >= 13 else call.attribute("split", None)
     if sizes is None:
         count = call.attribute("num_outputs", call.outputs)
-        chunk = -(-extent // count)
-        sizes = tuple(max(0, min(chunk, extent - i * chunk)) for i in range(count))
-    if sum(sizes) != extent or any(s < 0 for s in sizes):
+        chunk = ceiling(extent, count)
+        sizes = tuple(larger(0, smaller(chunk, extent - i * chunk)) for i in range(count))
+    ends = list(accumulate(sizes, lambda a, b: size(a + b)))
+    if not equal(ends[-1] if ends else 0, extent) or any(isinstance(s, int) and s < 0 for s in sizes):
         raise call.unsupported(
-            f"axis {axis} of extent {extent} cannot be cut into {list(sizes)}", "check the input shapes"
+            f"axis {axis} of extent {text_of(extent)} cannot be cut into {shown(sizes)}",
+            "check the input shapes",
         )
 
-    def part(i: int, start: int) -> Tensor:
+    def part(i: int, start: Size) -> Tensor:
         shape = (*t.shape[:axis], sizes[i], *t.shape[axis + 1 :])
         return compute(
             f"{call.name}.{i}",
             shape,
             (t,),
-            lambda *axes: t.read([p + start if d == axis and start else p for d, p in enumerate(axes)]),
+            lambda *axes: t.read([p + start if d == axis and start != 0 else p for d, p in enumerate(axes)]),
         )
 
-    return tuple(part(i, end - sizes[i]) for i, end in enumerate(accumulate(sizes)))
+    return tuple(part(i, ends[i - 1] if i else 0) for i in range(len(sizes)))
 
 
 OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {

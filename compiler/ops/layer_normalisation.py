@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from ..dtypes import DType
 from ..ir.construct import unary
 from ..ir.nodes import Expr
+from ..ir.sizes import product, reciprocal
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .broadcast import broadcast_element, spread_input
@@ -58,7 +58,7 @@ def rms_normalization(call: Call) -> Tensor:
     scale, _ = _parameters(call, x)
     axis = one_axis(call, call.attribute("axis", -1), x.rank)
     epsilon = call.attribute("epsilon", 1e-5)
-    share = 1 / max(math.prod(x.shape[axis:]), 1)
+    share = reciprocal(product(x.shape[axis:]), x.dtype)
     squares = reduce_axes(f"{call.name}.squares", "sum", x.shape, range(axis, x.rank), (x,), lambda *i: x[i] * x[i])
     inverse = compute(
         f"{call.name}.inverse",

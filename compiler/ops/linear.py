@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..dtypes import I32
 from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, equal, is_one, shown
 from ..tensor import Tensor, compute
 from .broadcast import broadcast_element, broadcast_shape, spread_input
 from .call import Call
@@ -89,7 +90,7 @@ def _zero_point(call: Call, index: int, operand: Tensor) -> Tensor | None:
     zero = zero_point(call, index)
     if zero is not None and zero.rank not in ((0, 1, operand.rank) if operand.rank > 1 else (0,)):
         raise call.unsupported(
-            f"input {index} ({zero.name!r}) has shape {list(zero.shape)}, that of its operand is {list(operand.shape)}",
+            f"input {index} ({zero.name!r}) has shape {shown(zero.shape)}, its operand {shown(operand.shape)}",
             "the model is invalid: export it again",
         )
     return zero
@@ -121,13 +122,13 @@ def _matmul(
 def _batch_index(t: Tensor, outer: tuple[Expr, ...]) -> tuple[Expr, ...]:
     extents = t.shape[:-2]
     own = outer[len(outer) - len(extents) :]
-    return tuple(Const(0) if extent == 1 else i for extent, i in zip(extents, own, strict=True))
+    return tuple(Const(0) if is_one(extent) else i for extent, i in zip(extents, own, strict=True))
 
 
-def _check_depth(call: Call, a: Tensor, b: Tensor, left: int, right: int) -> None:
-    if left != right:
+def _check_depth(call: Call, a: Tensor, b: Tensor, left: Size, right: Size) -> None:
+    if not equal(left, right):
         raise call.unsupported(
-            f"shapes {list(a.shape)} and {list(b.shape)} do not multiply", "check the shapes given to the model"
+            f"shapes {shown(a.shape)} and {shown(b.shape)} do not multiply", "check the shapes given to the model"
         )
 
 

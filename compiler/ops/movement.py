@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, expr
+from ..ir.sizes import divides, equal, is_one, shown
 from ..tensor import Tensor, compute
 from .axes import many_axes
 from .broadcast import broadcast_element, broadcast_shape
@@ -24,15 +25,15 @@ def _transpose(call: Call) -> Tensor:
 def _expand(call: Call) -> Tensor:
     """Broadcast with the shape, in both directions."""
     t = call.input(0)
-    shape = broadcast_shape(call, [t.shape, call.ints(1, "shape") or ()])
+    shape = broadcast_shape(call, [t.shape, call.sizes(1, "shape") or ()])
     return compute(call.name, shape, (t,), lambda *axes: broadcast_element(t, axes))
 
 
 def _tile(call: Call) -> Tensor:
     t = call.input(0)
-    repeats = call.ints(1, "repeats") or ()
-    if len(repeats) != t.rank or any(r < 0 for r in repeats):
-        raise call.unsupported(f"repeats {list(repeats)} do not fit {list(t.shape)}", "the model is invalid")
+    repeats = call.sizes(1, "repeats") or ()
+    if len(repeats) != t.rank or any(isinstance(r, int) and r < 0 for r in repeats):
+        raise call.unsupported(f"repeats {shown(repeats)} do not fit {shown(t.shape)}", "the model is invalid")
     shape = tuple(e * r for e, r in zip(t.shape, repeats, strict=True))
 
     def body(*axes: Expr) -> Expr:
@@ -40,7 +41,7 @@ def _tile(call: Call) -> Tensor:
             return expr(0, t.dtype)
         return t.read(
             [
-                Const(0) if extent == 1 else axis if repeat == 1 else axis % extent
+                Const(0) if is_one(extent) else axis if is_one(repeat) else axis % extent
                 for axis, extent, repeat in zip(axes, t.shape, repeats, strict=True)
             ]
         )
@@ -52,7 +53,7 @@ def _image(call: Call) -> tuple[Tensor, int]:
     t, block = call.input(0), call.attribute("blocksize", 0)
     if t.rank != 4 or block < 1:
         raise call.unsupported(
-            f"it needs NCHW and a blocksize, not {list(t.shape)} and {block}", "the model is invalid"
+            f"it needs NCHW and a blocksize, not {shown(t.shape)} and {block}", "the model is invalid"
         )
     return t, block
 
@@ -61,7 +62,8 @@ def _depth_to_space(call: Call) -> Tensor:
     """[N, C*b*b, H, W] -> [N, C, H*b, W*b]; the block's place is the outer part of the channel (mode DCR) or the inner
     one (CRD, opset 11)."""
     t, b = _image(call)
-    n, depth, height, width = t.shape
+    n, _, height, width = t.shape
+    (depth,) = call.fixed(t, (1,))
     mode = call.attribute("mode", "DCR")
     if depth % (b * b) or mode not in ("DCR", "CRD"):
         raise call.unsupported(f"{depth} channels, blocksize {b}, mode {mode!r} do not fit", "the model is invalid")
@@ -79,8 +81,8 @@ def _space_to_depth(call: Call) -> Tensor:
     """[N, C, H*b, W*b] -> [N, b*b*C, H, W], the block's place outermost in the channel."""
     t, b = _image(call)
     n, channels, height, width = t.shape
-    if height % b or width % b:
-        raise call.unsupported(f"{height} x {width} is no multiple of blocksize {b}", "check the input shapes")
+    if not divides(b, height) or not divides(b, width):
+        raise call.unsupported(f"{shown((height, width))} is no multiple of blocksize {b}", "check the input shapes")
 
     def body(i: Expr, c: Expr, y: Expr, x: Expr) -> Expr:
         place = c // channels
@@ -93,9 +95,9 @@ def _reverse_sequence(call: Call) -> Tensor:
     """The first sequence_lens[i] elements along time_axis of batch i turned round, the rest kept."""
     t, lengths = call.input(0), call.input(1)
     batch, time = call.attribute("batch_axis", 1), call.attribute("time_axis", 0)
-    if t.rank < 2 or {batch, time} != {0, 1} or lengths.shape != (t.shape[batch],):
+    if t.rank < 2 or {batch, time} != {0, 1} or lengths.rank != 1 or not equal(lengths.shape[0], t.shape[batch]):
         raise call.unsupported(
-            f"{list(t.shape)}, {list(lengths.shape)} lengths, batch_axis {batch} and time_axis {time} do not fit",
+            f"{shown(t.shape)}, {shown(lengths.shape)} lengths, batch_axis {batch} and time_axis {time} do not fit",
             "the model is invalid",
         )
 

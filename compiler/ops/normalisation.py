@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from ..ir.construct import select, unary
 from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, product, reciprocal
 from ..tensor import Tensor, compute
 from .axes import many_axes, one_axis
 from .call import Call
@@ -21,7 +21,7 @@ def batch_normalization(call: Call) -> Tensor:
         raise call.unsupported("training_mode is set", "export the model for inference")
     x, epsilon = call.input(0), call.attribute("epsilon", 1e-5)
     spatial = call.flag("spatial", 1)
-    channels = x.shape[1:2] or (1,)
+    channels: tuple[Size, ...] = x.shape[1:2] or (1,)
     scale, bias, mean, variance = (call.input(i, channels if spatial else x.shape[1:]) for i in range(1, 5))
     factor = fold(
         compute(
@@ -48,13 +48,13 @@ def batch_normalization(call: Call) -> Tensor:
 
 
 def moments(
-    name: str, shape: Sequence[int], axes: Sequence[int], reads: tuple[Tensor, ...], value: Callable[..., Expr]
+    name: str, shape: Sequence[Size], axes: Sequence[int], reads: tuple[Tensor, ...], value: Callable[..., Expr]
 ) -> tuple[Tensor, Tensor]:
     """Mean and variance of `value(*index)` along `axes`, as tensors without these dimensions.
 
     The variance is that of the differences from the mean, which large means do not spoil.
     """
-    share = 1 / max(math.prod(shape[d] for d in axes), 1)
+    share = reciprocal(product(shape[d] for d in axes), reads[0].dtype)
     total = reduce_axes(f"{name}.sum", "sum", shape, axes, reads, value)
     mean = compute(f"{name}.mean", total.shape, (total,), lambda *i: total[i] * share)
 
@@ -93,7 +93,8 @@ def group_normalization(call: Call) -> Tensor:
     """
     x = call.image(0)
     epsilon, groups = call.attribute("epsilon", 1e-5), call.attribute("num_groups", 1)
-    batch, channels, *spatial = x.shape
+    batch, _, *spatial = x.shape
+    (channels,) = call.fixed(x, (1,))
     if groups < 1 or channels % groups:
         raise call.unsupported(f"{channels} channels do not divide into {groups} groups", "the model is invalid")
     per_group, per_channel = channels // groups, call.opset >= 21
@@ -143,7 +144,7 @@ def lrn(call: Call) -> Tensor:
     alpha, beta, bias = call.attribute("alpha", 1e-4), call.attribute("beta", 0.75), call.attribute("bias", 1.0)
     if size < 1:
         raise call.unsupported(f"attribute size={size} is less than 1", "the model is invalid")
-    channels = x.shape[1]
+    (channels,) = call.fixed(x, (1,))
     # All other neighbours are beyond the channels.
     before, after = (min(reach, max(channels - 1, 0)) for reach in ((size - 1) // 2, size // 2))
     taps = before + 1 + after

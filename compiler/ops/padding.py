@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..ir.construct import all_of, maximum, minimum
 from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, larger, least, shown, size, text_of
 from ..tensor import Tensor, compute
 from .axes import many_axes
 from .broadcast import scalar_element
@@ -18,21 +19,22 @@ def _pad(call: Call) -> Tensor:
         raise call.unsupported(f"attribute mode={mode!r} is unknown", "use constant, reflect, edge or wrap")
     before, after = _pads(call, t)
     offsets = [max(0, -b) for b in before]
-    extents = [e - o - max(0, -a) for e, o, a in zip(t.shape, offsets, after, strict=True)]
-    shape = tuple(e + b + a for e, b, a in zip(t.shape, before, after, strict=True))
-    if mode != "constant" and any(e == 0 < s for e, s in zip(extents, shape, strict=True)):
-        raise call.unsupported(f"mode {mode!r} has nothing to repeat in {list(t.shape)}", "check the input shapes")
+    extents = [size(e - o - larger(0, -a)) for e, o, a in zip(t.shape, offsets, after, strict=True)]
+    shape = tuple(size(e + b + a) for e, b, a in zip(t.shape, before, after, strict=True))
+    if mode != "constant" and any(e == 0 and s != 0 for e, s in zip(extents, shape, strict=True)):
+        raise call.unsupported(f"mode {mode!r} has nothing to repeat in {shown(t.shape)}", "check the input shapes")
 
     def body(*axes: Expr) -> Expr:
         indices: list[Expr] = []
         conditions: list[Expr] = []
         for d, axis in enumerate(axes):
-            b, a, extent = max(0, before[d]), max(0, after[d]), extents[d]
+            b, a, extent = max(0, before[d]), larger(0, after[d]), extents[d]
             index = axis - b if b else axis
             if mode == "constant":
-                conditions += [axis >= b] * (b > 0) + [axis < b + extent] * (a > 0)
+                conditions += [axis >= b] * (b > 0) + [axis < b + extent] * (a != 0)
             else:
-                index = _repeated(mode, index, extent, b, a)
+                added = call.fixed_size(a, "of what is added")
+                index = _repeated(mode, index, _repeatable(call, mode, extent, b, added), b, added)
             indices.append(index + offsets[d] if offsets[d] else index)
         if not conditions:
             return t.read(indices)
@@ -42,11 +44,22 @@ def _pad(call: Call) -> Tensor:
     return compute(call.name, shape, call.inputs, body)
 
 
-def _repeated(mode: str, index: Expr, extent: int, before: int, after: int) -> Expr:
+def _repeatable(call: Call, mode: str, extent: Size, before: int, after: int) -> Size:
+    """`extent`. Raises UnsupportedError where it may be too short at run time for the elements that are added."""
+    if not isinstance(extent, int) and mode != "edge" and (before or after) and least(extent) <= max(before, after):
+        raise call.unsupported(
+            f"mode {mode!r} adds {max(before, after)} elements to a dimension of {text_of(extent)}, which may "
+            "be shorter at run time",
+            "raise the least value of the size: --dim NAME=LEAST..MOST",
+        )
+    return extent
+
+
+def _repeated(mode: str, index: Expr, extent: Size, before: int, after: int) -> Expr:
     """The place in [0, extent) whose element stands at `index`, in [-before, extent + after)."""
     if not before and not after:
         return index
-    last = extent - 1
+    last = size(extent - 1)
     match mode:
         case "edge":
             index = maximum(index, 0) if before else index
@@ -55,26 +68,26 @@ def _repeated(mode: str, index: Expr, extent: int, before: int, after: int) -> E
             return index % extent
     if last == 0:
         return Const(0)
-    if before > last or after > last:
+    if isinstance(last, int) and (before > last or after > last):
         index = index % (2 * last)
         return minimum(index, 2 * last - index)
     index = maximum(index, -index) if before else index
     return minimum(index, 2 * last - index) if after else index
 
 
-def _pads(call: Call, t: Tensor) -> tuple[list[int], list[int]]:
+def _pads(call: Call, t: Tensor) -> tuple[list[int], list[Size]]:
     if call.opset < 11:
-        pads: tuple[int, ...] = call.attribute("pads", ())
+        pads: tuple[Size, ...] = call.attribute("pads", ())
         axes = tuple(range(t.rank))
     else:
-        pads = call.ints(1, "pads") or ()
+        pads = call.sizes(1, "pads") or ()
         given = call.ints(3, "axes")
         axes = many_axes(call, range(t.rank) if given is None else given, t.rank)
     if len(pads) != 2 * len(axes):
         raise call.unsupported(f"{len(pads)} pads are given for {len(axes)} axes", "the model is invalid")
-    before, after = [0] * t.rank, [0] * t.rank
+    before, after = [0] * t.rank, list[Size]([0] * t.rank)
     for i, axis in enumerate(axes):
-        before[axis], after[axis] = pads[i], pads[i + len(axes)]
+        before[axis], after[axis] = call.fixed_size(pads[i], "of what is added"), pads[i + len(axes)]
     return before, after
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..dtypes import I64, lowest
 from ..ir.construct import select
-from ..ir.nodes import Expr
+from ..ir.nodes import Const, Expr
+from ..ir.sizes import product, reciprocal
 from ..tensor import Tensor, compute, constant
 from .call import Call
 from .norm import norm_order, norm_root, norm_term
@@ -28,7 +29,7 @@ def max_pool(call: Call) -> Tensor | tuple[Tensor, ...]:
 
 def _max_index(call: Call, x: Tensor, windows: Sequence[Window], best: Tensor) -> Tensor:
     """The least row-major index in the whole input at which a window has its maximum, in the order of storage_order."""
-    channels, *sizes = x.shape[1:]
+    channels, *sizes = call.fixed(x, range(1, x.rank))
     area = math.prod(sizes)
     # NaN equals nothing; the last index stands for it, so that the result is always one of an element.
     outside = max(area - 1, 0)
@@ -76,12 +77,29 @@ def average_pool(call: Call) -> Tensor:
     windows = _windows(call, x)
     total = _pool(f"{call.name}.sum", "sum", x, windows, lambda index, guard: x.read(index, guard))
     padded = call.attribute("count_include_pad", 0) != 0
-    counts = [np.array([w.valid_taps(o, padded) for o in range(w.count)], np.float32) for w in windows]
+    if any(not isinstance(w.size, int) for w in windows):
+        return _average_of_varying(call, x, total, windows, padded=padded)
+    counts = [
+        np.array([w.valid_taps(o, padded) for o in range(call.fixed_size(w.count, "of its result"))], np.float32)
+        for w in windows
+    ]
     if all(np.all(c == c[:1]) for c in counts):
         area = math.prod(float(c[0]) for c in counts if c.size)
         return total if area == 1 else compute(call.name, total.shape, (total,), lambda *i: total[i] / area)
     area_at = constant(f"{call.name}.area", np.asarray(_outer(counts), x.dtype.numpy))
     return compute(call.name, total.shape, (total, area_at), lambda n, c, *o: total[n, c, *o] / area_at[o])
+
+
+def _average_of_varying(call: Call, x: Tensor, total: Tensor, windows: Sequence[Window], *, padded: bool) -> Tensor:
+    """The sums divided by the numbers of taps, which are computed where a size is known at run time only."""
+
+    def body(n: Expr, c: Expr, *o: Expr) -> Expr:
+        count: Expr = Const(1)
+        for window, position in zip(windows, o, strict=True):
+            count = count * window.count_taps(position, padded)
+        return total[n, c, *o] / count.cast(x.dtype)
+
+    return compute(call.name, total.shape, (total,), body)
 
 
 def _outer(vectors: Sequence[np.ndarray]) -> np.ndarray:
@@ -110,8 +128,12 @@ def global_average_pool(call: Call) -> Tensor:
     """ONNX GlobalAveragePool: over all spatial axes."""
     x = call.input(0)
     total = reduce_axes(f"{call.name}.sum", "sum", x.shape, _spatial(x), (x,), lambda *i: x[i], keepdims=True)
-    share = 1 / max(math.prod(x.shape[2:]), 1)
-    return total if share == 1 else compute(call.name, total.shape, (total,), lambda *i: total[i] * share)
+    share = reciprocal(product(x.shape[2:]), x.dtype)
+    return (
+        total
+        if not isinstance(share, Expr) and share == 1
+        else compute(call.name, total.shape, (total,), lambda *i: total[i] * share)
+    )
 
 
 def global_lp_pool(call: Call) -> Tensor:

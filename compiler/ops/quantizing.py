@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ..dtypes import F32, I32, U8
 from ..ir.construct import select, unary
 from ..ir.nodes import Const, Expr
+from ..ir.sizes import shown
 from ..tensor import Tensor, compute, reduce
 from .axes import one_axis
 from .broadcast import broadcast_element
@@ -30,7 +31,8 @@ def _parameter(call: Call, index: int, at: tuple[Expr, ...]) -> Expr | None:
         fits = t.shape == (x.shape[axis],)
     if not fits:
         raise call.unsupported(
-            f"parameters of shape {list(t.shape)} do not fit {list(x.shape)} along axis {axis}", "the model is invalid"
+            f"parameters of shape {shown(t.shape)} do not fit {shown(x.shape)} along axis {axis}",
+            "the model is invalid",
         )
     return t.read([i // block if d == axis else i for d, i in enumerate(at)]) if block else t.read((at[axis],))
 

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 
 from ..ir.nodes import Const, Expr
 from ..ir.reduction import Reduce
+from ..ir.sizes import Size, is_one
 from ..tensor import Tensor, compute, constant, reduce
 from ..tensor.evaluate import depends_only_on_constants, evaluate
 
 
-def reduce_over(op: str, extents: Sequence[int], value: Callable[..., Expr]) -> Expr:
+def reduce_over(op: str, extents: Sequence[Size], value: Callable[..., Expr]) -> Expr:
     """The reduction of `value(*axes)`, as `tensor.reduce`, without the axes of one iteration, which become 0.
 
     Where no axis is left it is the value itself; where an axis has no iteration, the neutral element.
     """
-    long = [d for d, extent in enumerate(extents) if extent != 1]
+    long = [d for d, extent in enumerate(extents) if not is_one(extent)]
 
     def element(*axes: Expr) -> Expr:
         index: list[Expr] = [Const(0)] * len(extents)
@@ -33,7 +34,7 @@ def reduce_over(op: str, extents: Sequence[int], value: Callable[..., Expr]) -> 
 def reduce_axes(
     name: str,
     op: str,
-    shape: Sequence[int],
+    shape: Sequence[Size],
     axes: Sequence[int],
     reads: tuple[Tensor | None, ...],
     value: Callable[..., Expr],
@@ -44,7 +45,7 @@ def reduce_axes(
     The result lacks these dimensions, or has them with extent 1 where `keepdims`.
     """
     kept = [d for d in range(len(shape)) if d not in axes]
-    out = [1 if d in axes else shape[d] for d in range(len(shape)) if keepdims or d not in axes]
+    out: list[Size] = [1 if d in axes else shape[d] for d in range(len(shape)) if keepdims or d not in axes]
 
     def body(*outer: Expr) -> Expr:
         index: list[Expr] = [Const(0)] * len(shape)

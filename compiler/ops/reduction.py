@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from ..dtypes import BOOL, F32, I64, U8
 from ..ir.construct import select, unary
 from ..ir.nodes import Expr
+from ..ir.sizes import Size, larger, number, product, reciprocal
 from ..tensor import Tensor, compute
 from .axes import many_axes, one_axis
 from .call import Call
@@ -26,7 +26,7 @@ def _axes(call: Call) -> tuple[int, ...]:
     return tuple(sorted(many_axes(call, axes, rank)))
 
 
-def _reduction(op: str, before: Map, after: Callable[[Expr, int], Expr] | None = None) -> Callable[[Call], Tensor]:
+def _reduction(op: str, before: Map, after: Callable[[Expr, Size], Expr] | None = None) -> Callable[[Call], Tensor]:
     """`op` over before(x), then after(result, number of elements reduced)."""
 
     def operator(call: Call) -> Tensor:
@@ -35,7 +35,7 @@ def _reduction(op: str, before: Map, after: Callable[[Expr, int], Expr] | None =
         result = reduce_axes(call.name, op, x.shape, axes, (x,), lambda *i: before(x[i]), keepdims)
         if after is None:
             return result
-        count = math.prod(x.shape[d] for d in axes)
+        count = product(x.shape[d] for d in axes)
         return compute(f"{call.name}.result", result.shape, (result,), lambda *i: after(result[i], count))
 
     return operator
@@ -52,14 +52,16 @@ def _extreme(op: str) -> Callable[[Call], Tensor]:
     return lambda call: (of_bools if call.input(0).dtype == BOOL else plain)(call)
 
 
-def _mean(total: Expr, count: int) -> Expr:
-    return total * (1 / max(count, 1)) if total.dtype.is_float else total / max(count, 1)
+def _mean(total: Expr, count: Size) -> Expr:
+    if total.dtype.is_float:
+        return total * reciprocal(count, total.dtype)
+    return total / number(larger(count, 1), total.dtype)
 
 
-def _in_float(op: str) -> Callable[[Expr, int], Expr]:
+def _in_float(op: str) -> Callable[[Expr, Size], Expr]:
     """A function of real numbers; of integers, computed in float32 and truncated."""
 
-    def apply(x: Expr, _: int) -> Expr:
+    def apply(x: Expr, _: Size) -> Expr:
         return unary(op, x if x.dtype.is_float else x.cast(F32)).cast(x.dtype)
 
     return apply
@@ -105,7 +107,7 @@ def _arg(op: str) -> Callable[[Call], Tensor]:
         last = call.attribute("select_last_index", 0) != 0
         best = reduce_axes(f"{call.name}.{op}", op, x.shape, (axis,), (x,), lambda *i: x[i])
         # NaN equals nothing; the fallback is an index too, so that the result is always within the axis.
-        fallback = 0 if last else max(x.shape[axis] - 1, 0)
+        fallback = 0 if last else larger(x.shape[axis] - 1, 0)
 
         def place(*i: Expr) -> Expr:
             return select(x[i].eq(best[without(i, (axis,))]), i[axis], fallback)

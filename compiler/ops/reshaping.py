@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from ..ir.nodes import Const, Expr, expr
+from ..ir.sizes import Size, divided, divides, equal, is_one, known_less, product, shown
 from ..tensor import Tensor, compute
 from .axes import axes_argument, many_axes
 from .call import Call
 
 
-def reshaped(name: str, t: Tensor, shape: tuple[int, ...]) -> Tensor:
+def reshaped(name: str, t: Tensor, shape: Sequence[Size]) -> Tensor:
     """`t` in another shape of as many elements, in row-major order.
 
     Dimensions that only split, merge or stay are matched with each other, so that each keeps its own variables and
@@ -24,39 +24,45 @@ def reshaped(name: str, t: Tensor, shape: tuple[int, ...]) -> Tensor:
         indices: list[Expr] = [Const(0)] * t.rank
         for olds, news in dimension_groups(t.shape, shape):
             linear = _linear(axes, shape, news)
-            below = math.prod(t.shape[d] for d in olds)
             for position, d in enumerate(olds):
-                below //= t.shape[d]
-                index = linear if below == 1 else linear // below
+                below = product(t.shape[k] for k in olds[position + 1 :])
+                index = linear if is_one(below) else linear // below
                 indices[d] = index % t.shape[d] if position > 0 else index
         return t.read(indices)
 
     return compute(name, shape, (t,), body)
 
 
-def dimension_groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def dimension_groups(old: Sequence[Size], new: Sequence[Size]) -> list[tuple[list[int], list[int]]]:
     """The smallest runs of dimensions of `old` and of `new` with equal products, without those of extent 1.
 
     Both shapes have the same number of elements, not 0.
     """
-    a = [d for d, extent in enumerate(old) if extent != 1]
-    b = [d for d, extent in enumerate(new) if extent != 1]
+    a = [d for d, extent in enumerate(old) if not is_one(extent)]
+    b = [d for d, extent in enumerate(new) if not is_one(extent)]
     groups = []
     while a and b:
         olds, news = [a.pop(0)], [b.pop(0)]
         x, y = old[olds[0]], new[news[0]]
-        while x != y:
-            if x < y:
+        while not equal(x, y):
+            if a and (not b or _comes_first(x, y)):
                 olds.append(a.pop(0))
-                x *= old[olds[-1]]
+                x = product((x, old[olds[-1]]))
             else:
                 news.append(b.pop(0))
-                y *= new[news[-1]]
+                y = product((y, new[news[-1]]))
         groups.append((olds, news))
     return groups
 
 
-def _linear(axes: Sequence[Expr], shape: Sequence[int], dims: Sequence[int]) -> Expr:
+def _comes_first(x: Size, y: Size) -> bool:
+    """Whether the dimensions of product `x` are to be continued, and not those of product `y`."""
+    if isinstance(x, int) and isinstance(y, int):
+        return x < y
+    return divides(x, y) or (known_less(x, y) and not divides(y, x))
+
+
+def _linear(axes: Sequence[Expr], shape: Sequence[Size], dims: Sequence[int]) -> Expr:
     result = axes[dims[0]]
     for d in dims[1:]:
         result = result * shape[d] + axes[d]
@@ -66,22 +72,23 @@ def _linear(axes: Sequence[Expr], shape: Sequence[int], dims: Sequence[int]) -> 
 def _reshape(call: Call) -> Tensor:
     """A 0 in the shape copies the extent at that place (not with allowzero=1, opset 14); one -1 is computed."""
     t = call.input(0)
-    given = call.ints(1, "shape") or ()
+    given = call.sizes(1, "shape") or ()
     keep_zero = call.opset >= 14 and call.flag("allowzero", 0)
     if any(e == 0 and d >= t.rank and not keep_zero for d, e in enumerate(given)) or given.count(-1) > 1:
         raise _misfit(call, t, given)
     shape = [t.shape[d] if e == 0 and not keep_zero else e for d, e in enumerate(given)]
+    whole = product(t.shape)
     if -1 in shape:
-        known = math.prod(e for e in shape if e != -1)
-        shape[shape.index(-1)] = t.buffer.size // known if known else 0
-    if math.prod(shape) != t.buffer.size or any(e < 0 for e in shape):
+        known = product(e for e in shape if e != -1)
+        shape[shape.index(-1)] = divided(whole, known) if known != 0 else 0
+    if not equal(product(shape), whole) or any(isinstance(e, int) and e < 0 for e in shape):
         raise _misfit(call, t, given)
     return reshaped(call.name, t, tuple(shape))
 
 
-def _misfit(call: Call, t: Tensor, given: Sequence[int]) -> Exception:
+def _misfit(call: Call, t: Tensor, given: Sequence[Size]) -> Exception:
     return call.unsupported(
-        f"{list(t.shape)} cannot become {list(given)}", "check the input shapes (--shape), or export the model again"
+        f"{shown(t.shape)} cannot become {shown(given)}", "check the input shapes (--shape), or export the model again"
     )
 
 
@@ -91,7 +98,7 @@ def _flatten(call: Call) -> Tensor:
     if not -t.rank <= axis <= t.rank:
         raise call.unsupported(f"axis {axis} does not exist in a tensor of rank {t.rank}", "the model is invalid")
     split = axis if axis >= 0 else axis + t.rank
-    return reshaped(call.name, t, (math.prod(t.shape[:split]), math.prod(t.shape[split:])))
+    return reshaped(call.name, t, (product(t.shape[:split]), product(t.shape[split:])))
 
 
 def _squeeze(call: Call) -> Tensor:
@@ -99,10 +106,10 @@ def _squeeze(call: Call) -> Tensor:
     none given, as onnxruntime reads it."""
     t = call.input(0)
     given = axes_argument(call, 1, since=13)
-    axes = many_axes(call, given, t.rank) if given else [d for d, e in enumerate(t.shape) if e == 1]
-    if any(t.shape[d] != 1 for d in axes):
+    axes = many_axes(call, given, t.rank) if given else [d for d, e in enumerate(t.shape) if is_one(e)]
+    if not all(is_one(t.shape[d]) for d in axes):
         raise call.unsupported(
-            f"axes {list(axes)} of {list(t.shape)} are not all of extent 1", "check the input shapes"
+            f"axes {list(axes)} of {shown(t.shape)} are not all of extent 1", "check the input shapes"
         )
     return reshaped(call.name, t, tuple(e for d, e in enumerate(t.shape) if d not in axes))
 

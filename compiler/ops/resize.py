@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import F32, I32, U8, DType, highest, lowest
 from ..ir.construct import maximum, minimum, select, unary
 from ..ir.nodes import Expr, binary, expr
+from ..ir.sizes import Size, divided, equal, least, shown, size
 from ..system.limits import FOLD_BYTES, format_size
 from ..tensor import Tensor, compute, constant
 from .axes import many_axes
@@ -33,6 +34,9 @@ from .window import both, scaled, shifted, within
 Index = Callable[[Expr], Expr]
 """From the index of an output element to that of an input element."""
 
+REPEATING = frozenset({"asymmetric", "half_pixel"})
+"""Coordinate modes that depend on the scale alone: along a dimension of any size, nearest elements are the same."""
+
 _POINT = 22
 """Bits after the point of weights for bytes: with sums of weights up to 2 in size, those of products are int32."""
 
@@ -55,7 +59,7 @@ def resize(call: Call) -> Tensor:
     absent: tuple[int, ...] = ()
     named = call.attribute("axes", absent)
     dimensions = many_axes(call, named, x.rank) if named else tuple(range(x.rank))
-    factors, sizes = call.floats(2, "scales"), call.ints(3, "sizes")
+    factors, sizes = call.floats(2, "scales"), call.sizes(3, "sizes")
     if factors:
         axes = _scaled(call, x, dimensions, factors)
     elif sizes:
@@ -73,24 +77,54 @@ def _scaled(call: Call, x: Tensor, dimensions: Sequence[int], scales: Sequence[f
         raise call.unsupported(f"scales {list(scales)} do not fit {len(dimensions)} axes", "the model is invalid")
     if not all(0 < s < math.inf for s in scales):
         raise call.unsupported(f"scales {list(scales)} are not all finite and above 0", "the model is invalid")
-    with np.errstate(over="ignore"):
-        counts = [float(np.float32(s) * np.float32(x.shape[d])) for d, s in zip(dimensions, scales, strict=True)]
-    # What overflows is refused with all that is too long.
-    return [
-        Axis(d, x.shape[d], int(min(count, 2 * LONGEST_AXIS)), s)
-        for d, s, count in zip(dimensions, scales, counts, strict=True)
-    ]
+    axes = []
+    for d, s in zip(dimensions, scales, strict=True):
+        extent = x.shape[d]
+        if not isinstance(extent, int):
+            axes += _repeated(call, x, d, s if s != int(s) else int(s))
+            continue
+        with np.errstate(over="ignore"):
+            count = float(np.float32(s) * np.float32(extent))
+        # What overflows is refused with all that is too long.
+        axes.append(Axis(d, extent, int(min(count, 2 * LONGEST_AXIS)), s))
+    return axes
 
 
-def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[int]) -> list[Axis]:
-    if len(sizes) != len(dimensions) or min(sizes) < 0:
-        raise call.unsupported(f"sizes {list(sizes)} do not fit {len(dimensions)} axes", "the model is invalid")
-    ratios = [size / max(x.shape[d], 1) for d, size in zip(dimensions, sizes, strict=True)]
+def _repeated(call: Call, x: Tensor, dimension: int, factor: float | None) -> list[Axis]:
+    """The axis along a dimension whose size is known at run time only, none where nothing changes: a whole number of
+    copies of each element, for which coordinates need no size."""
+    if factor == 1:
+        return []
+    extent = x.extents[dimension]
+    if not isinstance(factor, int):
+        call.fixed(x, (dimension,))
+    assert factor is not None
+    return [Axis(dimension, extent, extent * int(factor), factor)]
+
+
+def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[Size]) -> list[Axis]:
+    if len(sizes) != len(dimensions) or any(isinstance(n, int) and n < 0 for n in sizes):
+        raise call.unsupported(f"sizes {shown(sizes)} do not fit {len(dimensions)} axes", "the model is invalid")
     policy = call.attribute("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
-        return [Axis(d, x.shape[d], n, r) for d, n, r in zip(dimensions, sizes, ratios, strict=True)]
+        axes = []
+        for d, n in zip(dimensions, sizes, strict=True):
+            extent = x.shape[d]
+            if isinstance(extent, int) and isinstance(n, int):
+                axes.append(Axis(d, extent, n, n / max(extent, 1)))
+            else:
+                factor = divided(n, extent) if least(extent) > 0 else None
+                whole = isinstance(factor, int) and equal(n, size(extent * factor))
+                axes += _repeated(call, x, d, factor if whole and isinstance(factor, int) else None)
+        return axes
+    extents = call.fixed(x, dimensions)
+    wanted = [call.fixed_size(n, "of its result") for n in sizes]
+    ratios = [n / max(extent, 1) for n, extent in zip(wanted, extents, strict=True)]
     ratio = min(ratios) if policy == "not_larger" else max(ratios)
-    return [Axis(d, x.shape[d], math.floor(np.float32(ratio * x.shape[d]) + 0.5), ratio) for d in dimensions]
+    return [
+        Axis(d, extent, math.floor(np.float32(ratio * extent) + 0.5), ratio)
+        for d, extent in zip(dimensions, extents, strict=True)
+    ]
 
 
 def _cropped(call: Call, axes: list[Axis]) -> list[Axis]:
@@ -120,11 +154,14 @@ def _resample(call: Call, x: Tensor, axes: list[Axis], coordinate_mode: str, nea
     mode = call.attribute("mode", "nearest")
     shape = list(x.shape)
     for a in axes:
-        shape[a.dimension] = a.count
+        extent = x.shape[a.dimension]
+        shape[a.dimension] = a.count if isinstance(extent, int) else size(extent * (a.count // a.size))
+    if mode != "nearest" or coordinate_mode not in REPEATING:
+        call.fixed(x, [a.dimension for a in axes])
     if 0 in shape:
         return compute(call.name, tuple(shape), (), lambda *_: expr(0, x.dtype))
     if 0 in x.shape:
-        raise call.unsupported(f"its input of shape {list(x.shape)} has no elements", "check the input shape")
+        raise call.unsupported(f"its input of shape {shown(x.shape)} has no elements", "check the input shape")
     if mode == "nearest":
         if nearest_mode not in ROUNDING:
             raise call.unsupported(f"nearest_mode {nearest_mode!r} is unknown", "use round_prefer_floor")
@@ -137,8 +174,8 @@ def _resample(call: Call, x: Tensor, axes: list[Axis], coordinate_mode: str, nea
     return _extrapolated(call, result, axes, coordinates) if coordinate_mode == "tf_crop_and_resize" else result
 
 
-def _gather(call: Call, x: Tensor, shape: tuple[int, ...], indices: dict[int, Array]) -> Tensor:
-    read = {d: _index(f"{call.name}.index{d}", table, x.shape[d]) for d, table in indices.items()}
+def _gather(call: Call, x: Tensor, shape: tuple[Size, ...], indices: dict[int, Array]) -> Tensor:
+    read = {d: _index(f"{call.name}.index{d}", table, x.extents[d]) for d, table in indices.items()}
     tables = [t for t, _ in read.values()]
 
     def body(*i: Expr) -> Expr:
@@ -162,7 +199,7 @@ def _index(name: str, table: Array, size: int) -> tuple[Tensor | None, Index]:
 
 
 def _interpolated(
-    call: Call, x: Tensor, shape: tuple[int, ...], axes: list[Axis], coordinates: dict[int, Array], cubic: bool
+    call: Call, x: Tensor, shape: tuple[Size, ...], axes: list[Axis], coordinates: dict[int, Array], cubic: bool
 ) -> Tensor:
     """Integers in float32, and then truncated, or rounded with antialias; then bytes take `_weigh_bytes`."""
     antialias = call.attribute("antialias", 0) != 0
@@ -221,9 +258,9 @@ def _cast(name: str, x: Tensor, dtype: DType) -> Tensor:
     return compute(name, x.shape, (x,), lambda *i: x[i].cast(dtype))
 
 
-def _blend(name: str, x: Tensor, shape: tuple[int, ...], taps: dict[int, Taps]) -> Tensor:
+def _blend(name: str, x: Tensor, shape: tuple[Size, ...], taps: dict[int, Taps]) -> Tensor:
     """Linear interpolation between two elements along each axis of `taps`, as one map."""
-    ends = {d: _ends(f"{name}.ends{d}", t.index[:, (0, -1)], x.shape[d]) for d, t in taps.items()}
+    ends = {d: _ends(f"{name}.ends{d}", t.index[:, (0, -1)], x.extents[d]) for d, t in taps.items()}
     weights = {d: np.ascontiguousarray(t.weight.T, x.dtype.numpy) for d, t in taps.items()}
     shares = {d: constant(f"{name}.shares{d}", w) for d, w in weights.items()}
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..dtypes import highest, lowest
 from ..ir.construct import all_of, maximum, minimum, select
 from ..ir.nodes import Expr, expr
+from ..ir.sizes import Size, equal, is_one, known_less, product, shown
 from ..tensor import Tensor, compute, constant, reduce
 from .axes import one_axis
 from .broadcast import pointwise
@@ -33,14 +34,15 @@ def _scatter_elements(call: Call) -> Tensor:
     data, indices, updates = call.input(0), call.input(1), call.input(2)
     axis = one_axis(call, call.attribute("axis", 0), data.rank)
     if (
-        indices.shape != updates.shape
+        not _alike(indices.shape, updates.shape)
         or indices.rank != data.rank
-        or any(i > e for d, (i, e) in enumerate(zip(indices.shape, data.shape, strict=True)) if d != axis)
+        or any(known_less(e, i) for d, (i, e) in enumerate(zip(indices.shape, data.shape, strict=True)) if d != axis)
     ):
         raise _misfit(call, data, indices, updates)
 
     def inside(at: Sequence[Expr]) -> Expr:
-        return all_of(*(at[d] < e for d, e in enumerate(indices.shape) if d != axis and e < data.shape[d]))
+        shorter = (d for d, e in enumerate(indices.shape) if d != axis and not equal(e, data.shape[d]))
+        return all_of(*(at[d] < indices.shape[d] for d in shorter))
 
     def along(at: Sequence[Expr], place: Expr) -> list[Expr]:
         return [place if d == axis else i for d, i in enumerate(at)]
@@ -50,11 +52,11 @@ def _scatter_elements(call: Call) -> Tensor:
         return inside(at) & index.eq(at[axis])
 
     known = None
-    if indices.data is not None:
-        grid = list(np.indices(indices.shape))
+    if indices.data is not None and not data.is_dynamic:
+        grid: list[np.ndarray] = [*np.indices(indices.extents)]
         places = grid[axis]
         grid[axis] = indices.data
-        known = _last_places(call, data, data.shape, grid, places)
+        known = _last_places(call, data, data.extents, grid, places)
     return _scatter(
         call, data.rank, indices.shape[axis : axis + 1], known, meant, lambda at, place: along(at, place[0]), inside
     )
@@ -63,9 +65,9 @@ def _scatter_elements(call: Call) -> Tensor:
 def _scatter_nd(call: Call) -> Tensor:
     """updates[p, ...] goes to data[indices[p], ...], where indices[p] is a whole index into the first dimensions."""
     data, indices, updates = call.input(0), call.input(1), call.input(2)
-    depth = indices.shape[-1] if indices.rank else 0
+    depth = call.fixed(indices, (-1,))[0] if indices.rank else 0
     outer = indices.shape[:-1]
-    if not 0 < depth <= data.rank or updates.shape != (*outer, *data.shape[depth:]):
+    if not 0 < depth <= data.rank or not _alike(updates.shape, (*outer, *data.shape[depth:])):
         raise _misfit(call, data, indices, updates)
 
     def meant(at: Sequence[Expr], place: Sequence[Expr]) -> Expr:
@@ -74,16 +76,17 @@ def _scatter_nd(call: Call) -> Tensor:
         )
 
     known = None
-    if indices.data is not None:
+    if indices.data is not None and not data.is_dynamic:
         columns = [indices.data[..., d] for d in range(depth)]
-        known = _last_places(call, data, data.shape[:depth], columns, np.arange(prod(outer)).reshape(outer))
+        places = np.arange(prod(indices.extents[:-1])).reshape(indices.extents[:-1])
+        known = _last_places(call, data, data.extents[:depth], columns, places)
     return _scatter(call, depth, outer, known, meant, lambda at, place: [*place, *at[depth:]], lambda at: all_of())
 
 
 def _scatter(
     call: Call,
     depth: int,
-    extents: tuple[int, ...],
+    extents: tuple[Size, ...],
     known: Tensor | None,
     meant: Callable[[Sequence[Expr], Sequence[Expr]], Expr],
     source: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]],
@@ -106,7 +109,7 @@ def _scatter(
 
         def replaced(*at: Expr) -> Expr:
             place = last.read(at[:depth])
-            inner = minimum(maximum(place, 0), prod(extents) - 1)
+            inner = minimum(maximum(place, 0), product(extents) - 1)
             update = updates.read(source(at, _unravel(inner, extents)), (place >= 0) & inside(at))
             return select(place >= 0, update, data.read(at))
 
@@ -132,33 +135,37 @@ def _last_places(
     """For each element of `shape` the last of `places` whose `index` is that element, -1 for none: int32."""
     for column, extent in zip(index, shape, strict=True):
         if column.size and (column.min() < -extent or column.max() >= extent):
-            raise call.unsupported(f"an index is out of range in shape {list(data.shape)}", "the model is invalid")
+            raise call.unsupported(f"an index is out of range in shape {shown(data.shape)}", "the model is invalid")
     result = np.full(shape, -1, np.int32)
     result[tuple(np.asarray(c) for c in index)] = places
     return constant(f"{call.name}.last", result)
 
 
-def _from_front(index: Expr, extent: int) -> Expr:
+def _alike(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _from_front(index: Expr, extent: Size) -> Expr:
     return select(index < 0, index + extent, index)
 
 
-def _linear(place: Sequence[Expr], extents: Sequence[int]) -> Expr:
+def _linear(place: Sequence[Expr], extents: Sequence[Size]) -> Expr:
     result = expr(0)
     for p, extent in zip(place, extents, strict=True):
         result = result * extent + p
     return result
 
 
-def _unravel(linear: Expr, extents: Sequence[int]) -> list[Expr]:
+def _unravel(linear: Expr, extents: Sequence[Size]) -> list[Expr]:
     return [
-        (linear // below if below > 1 else linear) % extent if d else linear // below
+        (linear if is_one(below) else linear // below) % extent if d else linear // below
         for d, extent in enumerate(extents)
-        for below in [prod(extents[d + 1 :])]
+        for below in [product(extents[d + 1 :])]
     ]
 
 
 def _misfit(call: Call, *tensors: Tensor) -> Exception:
-    listed = ", ".join(str(list(t.shape)) for t in tensors)
+    listed = ", ".join(shown(t.shape) for t in tensors)
     return call.unsupported(f"data, indices and updates of shapes {listed} do not fit", "check the input shapes")
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..ir.construct import select
 from ..ir.nodes import Expr
+from ..ir.simplify import simplify_expr
+from ..ir.sizes import Size, ceiling, larger, size, smaller
 from ..tensor import Tensor, compute
 from .axes import diagonal_within, many_axes
 from .call import Call
@@ -15,33 +19,67 @@ _TO_THE_FIRST = (2**31 - 1, 2**63 - 1)
 def _slice(call: Call) -> Tensor:
     """starts, ends and axes are attributes before opset 10, and inputs since, with steps."""
     t = call.input(0)
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
+    starts: tuple[Size, ...]
+    ends: tuple[Size, ...]
     axes: tuple[int, ...] | None
     if call.opset < 10:
         starts, ends = call.attribute("starts", ()), call.attribute("ends", ())
         axes = call.attribute("axes", ()) or None
         steps = None
     else:
-        starts, ends = call.ints(1, "starts") or (), call.ints(2, "ends") or ()
+        starts, ends = call.sizes(1, "starts") or (), call.sizes(2, "ends") or ()
         axes, steps = call.ints(3, "axes"), call.ints(4, "steps")
     axes = many_axes(call, tuple(range(len(starts))) if axes is None else axes, t.rank)
     steps = (1,) * len(starts) if steps is None else steps
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
         raise call.unsupported("starts, ends, axes and steps do not fit together", "the model is invalid")
-    ranges = [range(e) for e in t.shape]
+    parts = [Part(0, 1, e) for e in t.shape]
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        extent = t.shape[axis]
-        # As in Python, except that a backward slice from before the first element still has that one, and that in
-        # onnxruntime the largest integers as its end mean that it reaches the first element.
-        stop = None if step < 0 and end in _TO_THE_FIRST else end
-        ranges[axis] = range(extent)[max(start, -extent) : stop : step]
-    shape = tuple(len(r) for r in ranges)
+        parts[axis] = _part(t.shape[axis], start, end, step)
 
-    def index(position: Expr, r: range) -> Expr:
-        return shifted(scaled(position, r.step), r.start)
+    def index(position: Expr, part: Part) -> Expr:
+        at = scaled(position, part.step)
+        return shifted(at, part.start) if isinstance(part.start, int) else simplify_expr(at + part.start)
 
-    return compute(call.name, shape, (t,), lambda *at: t.read([index(p, r) for p, r in zip(at, ranges, strict=True)]))
+    return compute(
+        call.name,
+        tuple(p.count for p in parts),
+        (t,),
+        lambda *at: t.read([index(i, p) for i, p in zip(at, parts, strict=True)]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Of a dimension: `count` elements from `start` on, `step` apart."""
+
+    start: Size
+    step: int
+    count: Size
+
+
+def _part(extent: Size, start: Size, end: Size, step: int) -> Part:
+    """As in Python, except that a backward slice from before the first element still has that one, and that in
+    onnxruntime the largest integers as its end mean that it reaches the first element."""
+    to_the_first = step < 0 and end in _TO_THE_FIRST
+    if isinstance(extent, int) and isinstance(start, int) and isinstance(end, int):
+        r = range(extent)[max(start, -extent) : None if to_the_first else end : step]
+        return Part(r.start, r.step, len(r))
+    least, most = (0, extent) if step > 0 else (0, extent - 1)
+    first = smaller(larger(_from_front(start, extent), least), most)
+    if to_the_first:
+        behind: Size = -1
+    else:
+        behind = smaller(larger(_from_front(end, extent), 0 if step > 0 else -1), extent)
+    distance = behind - first if step > 0 else first - behind
+    return Part(size(first), step, larger(ceiling(size(distance), abs(step)), 0))
+
+
+def _from_front(position: Size, extent: Size) -> Size:
+    """A position that counts from the end where it is negative."""
+    if isinstance(position, int):
+        return position if position >= 0 else size(extent + position)
+    return size(select(position < 0, position + extent, position))
 
 
 def _trilu(call: Call) -> Tensor:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from ..ir.construct import select, unary
 from ..ir.nodes import Expr
+from ..ir.sizes import larger, product
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .call import Call
@@ -46,7 +45,7 @@ def hardmax(call: Call) -> Tensor:
     """1 at the first maximum, 0 elsewhere."""
     x, axes = call.input(0), _axes(call)
     highest = _highest(call, x, axes)
-    size = math.prod(x.shape[d] for d in axes)
+    size = product(x.shape[d] for d in axes)
 
     def flat(i: tuple[Expr, ...]) -> Expr:
         place = i[axes[0]]
@@ -55,7 +54,7 @@ def hardmax(call: Call) -> Tensor:
         return place
 
     def place(*i: Expr) -> Expr:
-        return select(x[i].eq(highest[without(i, axes)]), flat(i), max(size - 1, 0))
+        return select(x[i].eq(highest[without(i, axes)]), flat(i), larger(size - 1, 0))
 
     first = reduce_axes(f"{call.name}.place", "min", x.shape, axes, (x, highest), place)
     return compute(call.name, x.shape, (first,), lambda *i: flat(i).eq(first[without(i, axes)]).cast(x.dtype))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, ceiling, divided, known_less, larger, least, number, size, text_of
 from .call import Call
 
 
@@ -16,13 +18,13 @@ class Window:
     `before` and `after` are the padding; `count` is the number of positions.
     """
 
-    size: int
+    size: Size
     kernel: int
     stride: int
     dilation: int
     before: int
     after: int
-    count: int
+    count: Size
 
     def at(self, o: Expr, k: Expr) -> Expr:
         """The element that tap k reads at position o; in range only where `guard` holds."""
@@ -38,15 +40,25 @@ class Window:
 
     def valid_taps(self, position: int, padded: bool) -> int:
         """The number of taps that fall on elements, and on padding too where `padded`."""
+        assert isinstance(self.size, int)
         low, high = (-self.before, self.size + self.after) if padded else (0, self.size)
         start = position * self.stride - self.before
         first, behind = (-((start - end) // self.dilation) for end in (low, high))
         return max(0, min(behind, self.kernel) - max(first, 0))
 
+    def count_taps(self, position: Expr, padded: bool) -> Expr:
+        """The same, at any position."""
+        low, high = (-self.before, self.size + self.after) if padded else (0, self.size)
+        start = position * self.stride - self.before
+        first, behind = (
+            maximum((number(end) - start + (self.dilation - 1)) // self.dilation, 0) for end in (low, high)
+        )
+        return maximum(minimum(behind, self.kernel) - first, 0)
 
-def within(index: Expr, size: int, least: int, most: int) -> Expr | None:
+
+def within(index: Expr, size: Size, least: int, most: Size) -> Expr | None:
     """The comparisons by which 0 <= index < size, of those that least <= index <= most leaves open; None if none."""
-    return both(Const(0) <= index if least < 0 else None, index < size if most >= size else None)
+    return both(Const(0) <= index if least < 0 else None, None if known_less(most, size) else index < size)
 
 
 def both(a: Expr | None, b: Expr | None) -> Expr | None:
@@ -77,7 +89,9 @@ def shifted(e: Expr, offset: int) -> Expr:
     return e + offset if offset > 0 else e - -offset
 
 
-def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int], *, partial: bool = False) -> tuple[Window, ...]:
+def windows_of(
+    call: Call, sizes: Sequence[Size], kernel: Sequence[int], *, partial: bool = False
+) -> tuple[Window, ...]:
     """The windows of a convolution or pooling node, from strides, dilations, pads, auto_pad and ceil_mode.
 
     With ceil_mode a last window that would start in the padding after the input is dropped. With `partial` an axis may
@@ -91,28 +105,47 @@ def windows_of(call: Call, sizes: Sequence[int], kernel: Sequence[int], *, parti
     )
     auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.flag("ceil_mode", 0)
     windows = []
-    for d, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
+    for d, (extent, taps) in enumerate(zip(sizes, kernel, strict=True)):
         stride, dilation, before, after = strides[d], dilations[d], pads[d], pads[rank + d]
         reach = (taps - 1) * dilation + 1
         if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-            total = max((-(-size // stride) - 1) * stride + reach - size, 0)
-            before, after = split_padding(total, auto_pad)
+            total = larger((ceiling(extent, stride) - 1) * stride + reach - extent, 0)
+            before, after = split_padding(call.fixed_size(total, "for the padding of auto_pad"), auto_pad)
         elif auto_pad == "VALID":
             before = after = 0
-        free = size + before + after - reach
+        if not isinstance(extent, int):
+            windows.append(_varying(call, Window(extent, taps, stride, dilation, before, after, 0), reach, ceil=ceil))
+            continue
+        free = extent + before + after - reach
         count = (-(-free // stride) if ceil or free < 0 else free // stride) + 1
-        if ceil and (count - 1) * stride >= size + before:
+        if ceil and (count - 1) * stride >= extent + before:
             count -= 1
         if count < 0 or (free < 0 and not partial):
             raise call.unsupported(
-                f"its window spans {reach} elements of an axis that has {size + before + after} with padding",
+                f"its window spans {reach} elements of an axis that has {extent + before + after} with padding",
                 "check the input shape",
             )
         # What a window covers beyond the end counts as padding, before opset 19.
         if not ceil and call.opset < 19:
             after += max(-free, 0)
-        windows.append(Window(size, taps, stride, dilation, before, after, count))
+        windows.append(Window(extent, taps, stride, dilation, before, after, count))
     return tuple(windows)
+
+
+def _varying(call: Call, window: Window, reach: int, *, ceil: bool) -> Window:
+    """The window along an axis whose size is known at run time only: never shorter than its reach."""
+    free = size(window.size + (window.before + window.after - reach))
+    if least(window.size) + window.before + window.after < reach:
+        raise call.unsupported(
+            f"its window spans {reach} elements, and the axis that has {text_of(window.size)} may be shorter",
+            "raise the least value of the size: --dim NAME=LEAST..MOST",
+        )
+    if not ceil:
+        return replace(window, count=size(divided(free, window.stride) + 1))
+    count = size(ceiling(free, window.stride) + 1)
+    # A last window that would start in the padding after the input is dropped.
+    starts = number(size((count - 1) * window.stride))
+    return replace(window, count=size(count - select(starts >= window.size + window.before, 1, 0)))
 
 
 def split_padding(total: int, auto_pad: str) -> tuple[int, int]:

@@ -41,11 +41,17 @@ LEVEL = frozenset({"erf", "tanh"})
 
 def lower_math(kernel: Kernel) -> Kernel:
     """exp(x)   ->   polynomial in x, exponent put together from bits; likewise integer powers and safe division."""
+    body = lower_functions(kernel.body, ", ".join(kernel.origin.nodes) or kernel.name)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def lower_functions(node: N, where: str) -> N:
+    """The same for a statement or an expression; `where` names it in messages."""
 
     def rule(n: object) -> Expr | None:
         match n:
             case Unary(op, a) if op in FLOAT_FUNCTIONS:
-                _need_float32(kernel, op, a.dtype)
+                _need_float32(where, op, a.dtype)
                 argument = _by_reciprocal(a) if op in LEVEL else a
                 return FLOAT_FUNCTIONS[op](functions.Num(argument, lanes_of(a))).e
             case Unary("isnan", a):
@@ -53,7 +59,7 @@ def lower_math(kernel: Kernel) -> Kernel:
             case Unary("isinf", a):
                 return Binary("==", Unary("abs", a), _like(float("inf"), a))
             case Binary("pow", a, b) if a.dtype.is_float:
-                _need_float32(kernel, "pow", a.dtype)
+                _need_float32(where, "pow", a.dtype)
                 wide = max(lanes_of(a), lanes_of(b))
                 return functions.power(functions.Num(a, wide), functions.Num(b, wide)).e
             case Binary("pow", a, b):
@@ -68,8 +74,7 @@ def lower_math(kernel: Kernel) -> Kernel:
                 return a - Unary("floor", a / b) * b
         return None
 
-    body = rewrite(_truncate(kernel.body), rule)
-    return kernel if body is kernel.body else replace(kernel, body=body)
+    return rewrite(_truncate(node), rule)
 
 
 def _by_reciprocal(e: Expr) -> Expr:
@@ -106,9 +111,8 @@ def _float_remainder(a: Expr, b: Expr) -> Expr:
     return Select(endless, a - (a - a), rest)
 
 
-def _need_float32(kernel: Kernel, op: str, dtype: DType) -> None:
+def _need_float32(where: str, op: str, dtype: DType) -> None:
     if dtype != F32:
-        where = ", ".join(kernel.origin.nodes) or kernel.name
         raise UnsupportedError(
             f"{op} on {dtype} (node {where}): only float32 is supported; convert the model to float32"
         )

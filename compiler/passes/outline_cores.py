@@ -16,12 +16,12 @@ def outline_cores(kernel: Kernel) -> Kernel:
 
     The function takes whole buffers, those that the loop touches, and the variables of loops around it that it needs.
     """
-    body = _outline(kernel.body, ())
+    body = _outline(kernel.body, kernel.scalars)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 def _outline(s: Stmt, bound: tuple[Var, ...]) -> Stmt:
-    """`bound` are the variables of the loops around `s`, outermost first."""
+    """`bound` are the scalars and the variables of the loops around `s`, outermost first."""
     match s:
         case For(_, body, LoopKind.CORE, _):
             buffers = tuple(dict.fromkeys(a.buffer for a in Addresses().below(body)))

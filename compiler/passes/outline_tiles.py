@@ -24,12 +24,12 @@ def outline_tiles(kernel: Kernel) -> Kernel:
     added already, and the variables of loops around it that it needs as numbers. So equal tiles at different places are
     equal functions.
     """
-    body = _outline(kernel.body, ())
+    body = _outline(kernel.body, kernel.scalars)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 def _outline(s: Stmt, bound: tuple[Var, ...]) -> Stmt:
-    """`bound` are the variables of the loops around `s`, outermost first."""
+    """`bound` are the scalars and the variables of the loops around `s`, outermost first."""
     match s:
         case Outline(body):
             return _call(body, bound)

@@ -10,8 +10,9 @@ from math import prod
 from ..choices import DEFAULT, Choices, Replay, key_of_choices
 from ..errors import ScheduleError
 from ..ir.layout import Layout
-from ..ir.nodes import Kernel
+from ..ir.nodes import Expr, Kernel, Scalar
 from ..ir.simplify import simplify
+from ..ir.sizes import scalars_of
 from ..passes.flatten_indices import flatten_indices
 from ..passes.hoist_constants import hoist_constants
 from ..passes.lower_float16 import lower_float16
@@ -23,7 +24,7 @@ from ..passes.unroll_in_order import unroll_in_order
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
 from ..program.plan_memory import aligned
-from ..program.program import Program, Region, Slot, Step, TensorSpec
+from ..program.program import Branch, Launch, Loop, Program, Region, Slot, Step, Steps, TensorSpec
 from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_cpu import schedule_cpu
 from ..system.cache import Cache
@@ -33,6 +34,8 @@ from ..target import Target
 from ..tensor import Tensor
 from ..tensor.build_kernel import build_kernel
 from ..tensor.fuse import Group
+from ..tensor.steps import BranchStep, LoopStep, trip_counts
+from ..tensor.steps import Steps as ModelSteps
 from .lazy_kernels import (
     LAYOUTS,
     Layouts,
@@ -42,7 +45,7 @@ from .lazy_kernels import (
     layouts_from_bytes,
     layouts_to_bytes,
 )
-from .lower_model import Lowered, kernel_name
+from .lowered import Lowered, kernel_name
 from .weights import Weights
 
 KernelPass = Callable[[Kernel], Kernel]
@@ -98,7 +101,8 @@ def compile_for(
     """
     compiler = _Compiler(target, opt_level, cache or Cache(None), observe, passes)
     launches = _Launches(model, compiler, weights or Weights(), choices)
-    steps = tuple(launches.step(g, k) for g, k in zip(model.groups, model.kernels, strict=True))
+    steps = launches.steps(model.steps)
+    scalars, arena = _place_scalars(model)
 
     def spec(name: str, t: Tensor) -> TensorSpec:
         return TensorSpec(name, t.dtype, t.shape, model.stored.offset[t])
@@ -113,10 +117,25 @@ def compile_for(
         inputs=inputs,
         outputs=outputs,
         weights=launches.weights.memory(),
-        arena=model.stored.peak,
+        arena=arena,
         prepare=tuple(launches.prepare),
         prepared=launches.prepared,
+        dimensions=model.tensors.dimensions,
+        scalars=scalars,
     )
+
+
+def _place_scalars(model: Lowered) -> tuple[dict[Scalar, int], int]:
+    """Where the arena has the scalars of launches, counters of loops excepted, in bytes; and its size: those that the
+    caller gives follow all tensors."""
+    found = {d.scalar: model.stored.peak + 4 * i for i, d in enumerate(model.tensors.dimensions)}
+    used = (s for k in model.kernels for s in k.scalars)
+    shapes = (n for _, t in model.tensors.outputs for n in t.shape if isinstance(n, Expr))
+    for s in (*used, *scalars_of(*shapes), *scalars_of(*trip_counts(model.steps))):
+        if isinstance(s.source, Tensor):
+            found[s] = model.stored.offset[s.source]
+    room = aligned(4 * len(model.tensors.dimensions)) if model.tensors.dimensions else 0
+    return found, model.stored.peak + room
 
 
 def compile_kernel(
@@ -243,16 +262,33 @@ class _Launches:
         self.makers: list[Callable[[], Kernel]] = []
         self.keys: list[str] = []
         self.weights = weights
-        self.prepare: list[Step] = []
+        self.prepare: list[Launch] = []
         self.prepared = 0
 
-    def step(self, group: Group, naive: Kernel, output: Slot | None = None) -> Step:
+    def steps(self, steps: ModelSteps) -> Steps:
+        """The launches of all groups, with the loops and branches around them."""
+        return tuple(map(self._step, steps))
+
+    def _step(self, step: int | LoopStep | BranchStep) -> Step:
+        if isinstance(step, int):
+            return self.launch(self._model.groups[step], self._model.kernels[step])
+        if isinstance(step, LoopStep):
+            loop = step.loop
+            condition = None if loop.condition is None else self._in_arena(loop.carried[loop.condition].start)
+            return Loop(loop.counter, loop.trips, condition, self.steps(step.body))
+        condition = self._in_arena(step.branch.condition)
+        return Branch(condition, self.steps(step.then), self.steps(step.otherwise))
+
+    def _in_arena(self, tensor: Tensor) -> Slot:
+        return Slot(Region.ARENA, self._model.stored.offset[tensor])
+
+    def launch(self, group: Group, naive: Kernel, output: Slot | None = None) -> Launch:
         """The launch of a group's kernel, with `output` in the arena unless given."""
         at = self._kernel(naive)
         *others, result = self._layouts[at]
         arguments = [self._slot(t, layout) for t, layout in zip((*group.reads, *group.scratch), others, strict=True)]
         arguments.append(output or self._slot(group.output, result))
-        return Step(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops)
+        return Launch(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops, naive.scalars)
 
     def _kernel(self, naive: Kernel) -> int:
         """The number of the kernel; if its code is cached, only its layouts are needed."""
@@ -270,7 +306,7 @@ class _Launches:
 
     def _slot(self, tensor: Tensor, layout: Layout | None) -> Slot:
         if not tensor.is_constant:
-            return Slot(Region.ARENA, self._model.stored.offset[tensor])
+            return self._in_arena(tensor)
         assert layout is not None
         if tensor.data is not None:
             return Slot(Region.WEIGHTS, self.weights.in_memory(self.weights.add(tensor, layout)))
@@ -286,5 +322,5 @@ class _Launches:
             self.prepared += aligned(prod(layout.physical_shape) * tensor.dtype.bytes)
             naive = build_kernel(kernel_name(group), group, {tensor: layout})
             self._compiler.observe("build_kernel", naive)
-            self.prepare.append(self.step(group, naive, slot))
+            self.prepare.append(self.launch(group, naive, slot))
         return self._placed[key]

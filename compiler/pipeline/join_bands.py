@@ -50,7 +50,7 @@ def join_bands(
         last = next(g for g in of if g.anchor is result.buffer)
         options = _rows(windows, filters, products, costs)
         rows = choices(layer.convolution).choose("band", options)
-        if rows < windows.shape[TILE_ROW]:
+        if rows < windows.extents[TILE_ROW]:
             chain = (first, second, last)
             try:
                 group, kernel, scratch = _join(chain, [of[g] for g in chain], layer.tile[0], rows, costs)
@@ -65,8 +65,8 @@ def join_bands(
 def _rows(windows: Tensor, filters: Tensor, products: Tensor, costs: CpuCosts) -> list[int]:
     """Rows of tiles in a band, the preferred number first: all of them where they are small enough together; else bands
     of about equal size."""
-    rows, columns = windows.shape[TILE_ROW : TILE_ROW + 2]
-    tiles = windows.shape[2] * columns
+    rows, columns = windows.extents[TILE_ROW : TILE_ROW + 2]
+    tiles = windows.extents[2] * columns
     row = (_bytes(windows) + _bytes(products)) // rows
     kept = _bytes(filters) <= costs.kept_filters
     size = costs.band if kept else min(2 * _bytes(filters), costs.largest_band)
@@ -84,10 +84,10 @@ def _join(chain: Chain, kernels: Sequence[Kernel], m: int, rows: int, costs: Cpu
     layouts: dict[Tensor, Layout] = {}
     scratch: dict[Tensor, Tensor] = {}
     for t in (windows.output, products.output):
-        part = Tensor(Buffer(t.name, (*t.shape[:TILE_ROW], rows, *t.shape[TILE_ROW + 1 :]), t.dtype))
-        plain = Layout.row_major(part.shape)
+        part = Tensor(Buffer(t.name, (*t.extents[:TILE_ROW], rows, *t.extents[TILE_ROW + 1 :]), t.dtype))
+        plain = Layout.row_major(part.extents)
         scratch[t] = part
-        layouts[part] = pad_matrices(part.shape, t.dtype, costs) if t is windows.output else plain
+        layouts[part] = pad_matrices(part.extents, t.dtype, costs) if t is windows.output else plain
     own = {t: layouts[part].buffer(t.name, t.dtype) for t, part in scratch.items()}
     params: dict[Tensor, Buffer] = {}
     nests: list[Stmt] = []

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import replace
 
 from ..costs import CPU_COSTS, CpuCosts
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
 from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
-from ..ir.nodes import Kernel
 from ..system.recursion import deep_recursion
 from ..system.run_passes import Observer, ignore
 from ..tensor import Tensor
 from ..tensor.add_relayouts import add_relayouts
 from ..tensor.aliases import find_aliases
-from ..tensor.build_kernel import build_kernel
+from ..tensor.build_kernel import Place, build_kernel
 from ..tensor.choose_layout import choose_layout, row_major
-from ..tensor.fuse import Group, fuse
+from ..tensor.collect_regions import measured
+from ..tensor.fuse import fuse
 from ..tensor.layer_choices import LayerChoices, default_layers
-from ..tensor.place_tensors import Stored, place_tensors
+from ..tensor.place_tensors import NOTHING_STORED, place_tensors
 from ..tensor.program import TensorProgram
 from ..tensor.split_contractions import split_contractions
 from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
+from ..tensor.structure import Loop
 from ..tensor.use_winograd import Choice, Rewritten, use_winograd
 from .join_bands import join_bands
-
-
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """A model as naive kernels, before anything depends on a target. `kernels` belong to `groups` one by one.
-
-    `prepared` are the groups of tensors computed at load: their kernels are built for the layouts that a target reads.
-    `rewritten` are the convolutions that Winograd's algorithm computes.
-    """
-
-    name: str
-    tensors: TensorProgram
-    groups: tuple[Group, ...]
-    kernels: tuple[Kernel, ...]
-    layouts: Mapping[Tensor, Layout]
-    aliases: Mapping[Tensor, Tensor]
-    stored: Stored
-    prepared: Mapping[Tensor, Group]
-    rewritten: tuple[Rewritten, ...] = ()
+from .lower_structures import add_structures
+from .lowered import Lowered, kernel_name
 
 
 @deep_recursion()
@@ -78,35 +62,86 @@ def lower_tensors(
 ) -> Lowered:
     """Tensors become groups, groups naive kernels with memory for each result. `choices` are those of layers:
     `winograd`, `band`, `split_k`, `stages`."""
-    rewritten: tuple[Rewritten, ...] = ()
-    if opt_level >= 2:
-        tensors = add_relayouts(tensors)
-        if choose is not None:
-            tensors, rewritten = use_winograd(tensors, choose, choices, flat_tiles=policy.windows is not None)
-    if policy.occupancy is not None:
-        tensors = split_contractions(tensors, policy.occupancy, choices)
-    if policy.stages is not None:
-        tensors = split_reductions(tensors, policy.stages, policy.shared or policy.stages, choices)
-    if policy.reads is not None:
-        tensors = split_reads(tensors, policy.reads)
-    fused = fuse(tensors, policy.reads)
-    groups = tuple(g for g in fused if not g.output.prepared)
-    prepared = {g.output: g for g in fused if g.output.prepared}
-    layouts = choose_layout(tensors, groups, policy, costs) if opt_level >= 2 else row_major(tensors, groups)
-    fixed = {t for _, t in tensors.inputs}
-    aliases = find_aliases(groups, layouts, fixed)
-    if not policy.linear:
-        aliases = {t: o for t, o in aliases.items() if layouts[t].physical_shape == layouts[o].physical_shape}
-    groups = tuple(g for g in groups if g.output not in aliases)
-    kernels = tuple(build_kernel(kernel_name(g), g, layouts, fill_halo=policy.fill_halos) for g in groups)
-    if policy.windows is None:
-        groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts, costs, choices)
-    for k in kernels:
-        observe("build_kernel", k)
-    stored = place_tensors(tensors, groups, layouts, aliases)
-    return Lowered(name, tensors, groups, kernels, layouts, aliases, stored, prepared, rewritten)
+    lowering = _Lowering(observe, opt_level, policy, choose, costs, choices)
+    made = lowering.region(tensors, {}, frozenset())
+    ports = tuple(t for _, t in made.tensors.inputs), tuple(t for _, t in made.tensors.outputs)
+    stored = place_tensors(ports, made.groups, made.steps, made.layouts, made.aliases, made.sources)
+    return replace(made, name=name, stored=stored)
 
 
-def kernel_name(g: Group) -> str:
-    words = "_".join(dict.fromkeys(op.lower() for op in g.origin.ops)) or "copy"
-    return "".join(c if c.isalnum() else "_" for c in words)[:48]
+class _Lowering:
+    """Lowers the regions of a model, each by itself: what passes from one to another is row-major, and stored."""
+
+    def __init__(
+        self,
+        observe: Observer,
+        opt_level: int,
+        policy: LayoutPolicy,
+        choose: Choice | None,
+        costs: CpuCosts,
+        choices: LayerChoices,
+    ) -> None:
+        self._observe, self._opt_level, self._policy = observe, opt_level, policy
+        self._choose, self._costs, self._choices = choose, costs, choices
+
+    def region(self, given: TensorProgram, places: Mapping[Tensor, Place], own: Set[Tensor]) -> Lowered:
+        """The groups and kernels of a region, and of those in it. Results are stored at their `places`; those in `own`
+        have memory of their own."""
+        exported, imported = _ports(given)
+        tensors = replace(
+            given,
+            inputs=(*given.inputs, *((t.name, t) for t in imported)),
+            outputs=(*given.outputs, *((t.name, t) for t in exported)),
+            structures=(),
+        )
+        policy, opt_level = self._policy, self._opt_level
+        rewritten: tuple[Rewritten, ...] = ()
+        if opt_level >= 2:
+            tensors = add_relayouts(tensors)
+            if self._choose is not None:
+                flat = policy.windows is not None
+                tensors, rewritten = use_winograd(tensors, self._choose, self._choices, flat_tiles=flat)
+        if policy.occupancy is not None:
+            tensors = split_contractions(tensors, policy.occupancy, self._choices)
+        if policy.stages is not None:
+            tensors = split_reductions(tensors, policy.stages, policy.shared or policy.stages, self._choices)
+        if policy.reads is not None:
+            tensors = split_reads(tensors, policy.reads)
+        fused = fuse(tensors, policy.reads)
+        groups = tuple(g for g in fused if not g.output.prepared)
+        prepared = {g.output: g for g in fused if g.output.prepared}
+        known = choose_layout(tensors, groups, policy, self._costs) if opt_level >= 2 else row_major(tensors, groups)
+        now = dict(zip((*(t for _, t in given.outputs), *exported), (t for _, t in tensors.outputs), strict=True))
+        places = {now[t]: place for t, place in places.items()}
+        fixed = {t for _, t in tensors.inputs}
+        starts = {c.start for n in given.structures if isinstance(n.structure, Loop) for c in n.structure.carried}
+        aliases = find_aliases(groups, known, fixed, {*places, *(now[t] for t in own | starts)})
+        if not policy.linear:
+            aliases = {t: o for t, o in aliases.items() if known[t].physical_shape == known[o].physical_shape}
+        groups = tuple(g for g in groups if g.output not in aliases)
+        layouts = {**known, **{p.memory: Layout.row_major(p.memory.extents) for p in places.values()}}
+        kernels = tuple(
+            build_kernel(kernel_name(g), g, layouts, fill_halo=policy.fill_halos, place=places.get(g.output))
+            for g in groups
+        )
+        if policy.windows is None:
+            groups, kernels, layouts = join_bands(rewritten, groups, kernels, layouts, self._costs, self._choices)
+        for k in kernels:
+            self._observe("build_kernel", k)
+        aliases.update((t, p.memory) for t, p in places.items())
+        ports = replace(given, outputs=tuple((name, now[t]) for name, t in given.outputs))
+        steps = tuple(range(len(groups)))
+        made = Lowered("", ports, groups, kernels, layouts, aliases, NOTHING_STORED, prepared, rewritten, steps)
+        if not given.structures:
+            return made
+        return add_structures(made, given.structures, now, self.region, in_place=policy.in_place)
+
+
+def _ports(given: TensorProgram) -> tuple[list[Tensor], list[Tensor]]:
+    """The tensors of a region that other regions, or the host, read from memory, and those that loops and branches in
+    it make."""
+    here, outputs = set(given.tensors), {t for _, t in given.outputs}
+    read = [t for inner in given.structures for t in inner.reads]
+    read += [t for made in given.tensors for t in measured(made)]
+    exported = dict.fromkeys(t for t in read if t in here and t not in outputs)
+    return list(exported), [t for inner in given.structures for t in inner.results.values()]

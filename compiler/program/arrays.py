@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import InputError
+from ..ir.sizes import shown
+from .bind_sizes import bind_sizes
 from .dlpack import CPU, FAULTS, Exchanged
-from .program import TensorSpec, write_tensor
+from .program import Program, TensorSpec, read_tensor, write_tensor
 
 Array = np.ndarray
 
@@ -31,15 +33,29 @@ def check_names(specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> No
 
 
 def check_type(spec: TensorSpec, dtype: object, shape: tuple[int, ...]) -> None:
-    """InputError unless these are the input's."""
-    if shape != spec.shape or str(dtype) != spec.dtype.name:
-        raise InputError(f"input {spec.name!r}: expected {spec.dtype}{list(spec.shape)}, got {dtype}{list(shape)}")
+    """InputError unless these are the input's, but for sizes that a run decides."""
+    fits = len(shape) == len(spec.shape) and all(
+        n == extent for n, extent in zip(spec.shape, shape, strict=True) if isinstance(n, int)
+    )
+    if not fits or str(dtype) != spec.dtype.name:
+        raise InputError(f"input {spec.name!r}: expected {spec.dtype}{shown(spec.shape)}, got {dtype}{list(shape)}")
 
 
-def write_inputs(arena: Array, specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> None:
-    """Copies them to their offsets in `arena` (uint8). Raises InputError as `read_inputs` does."""
-    for spec, a in zip(specs, read_inputs(specs, inputs), strict=True):
+def write_inputs(arena: Array, program: Program, inputs: Mapping[str, object]) -> None:
+    """Copies them, and the sizes that they have, to their offsets in `arena` (uint8). Raises InputError as do
+    `read_inputs` and `bind_sizes`."""
+    arrays = read_inputs(program.inputs, inputs)
+    sizes = bind_sizes(program.dimensions, program.inputs, arrays)
+    for scalar, n in sizes.items():
+        arena[program.scalars[scalar] :][:4].view(np.int32)[0] = n
+    for spec, a in zip(program.inputs, arrays, strict=True):
         write_tensor(arena, spec, a)
+
+
+def read_outputs(arena: Array, program: Program) -> dict[str, Array]:
+    """The outputs of a run, copied from `arena` (uint8)."""
+    scalars = {s: int(arena[at:][:4].view(np.int32)[0]) for s, at in program.scalars.items()}
+    return {s.name: read_tensor(arena, s, scalars) for s in program.outputs}
 
 
 def read_input(spec: TensorSpec, given: object) -> Array:

@@ -40,11 +40,13 @@ def live_ranges(
     aliases: Mapping[Value, Value],
     before: Iterable[Value] = (),
     after: Iterable[Value] = (),
+    loops: Iterable[tuple[int, int]] = (),
 ) -> dict[Value, LiveRange]:
     """By owner of memory, of all values that any step accesses or that are given before the first one.
 
-    `before` are written before the first step, `after` read after the last. Raises InternalError for a value that is
-    read but was never written.
+    `before` are written before the first step, `after` read after the last. `loops` are the first and the last steps of
+    those that are repeated, inner loops first: what was written before is kept for the next iteration. Raises
+    InternalError for a value that is read but was never written.
     """
     owners: dict[Value, Value] = {}
 
@@ -62,4 +64,8 @@ def live_ranges(
             if owner(v) not in first:
                 raise InternalError(f"live_ranges: step {number} reads {v}, which no step before it writes")
             last[owner(v)] = number
+    for begin, end in loops:
+        for v in first:
+            if first[v] < begin <= last[v] < end:
+                last[v] = end
     return {v: LiveRange(first[v], last[v]) for v in first}

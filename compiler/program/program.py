@@ -1,9 +1,24 @@
-"""A compiled model, independent of the target: kernels in order, and the memory of their arguments."""
+"""A compiled model, independent of the target: kernels in order, and the memory of their arguments.
+
+    Program = (kernels, steps: Step*, inputs, outputs, weights, arena, dimensions, scalars: Scalar -> offset, ...)
+    Step    = Launch(kernel, arguments: Slot*, scalars: Scalar*)
+            | Loop(counter: Scalar, trips: Size, condition: Slot?, body: Step*)
+            | Branch(condition: Slot, then: Step*, otherwise: Step*)
+    Slot    = (region, offset)                region = WEIGHTS | PREPARED | ARENA
+
+Steps run in order. A `Loop` repeats its body for counter = 0, 1, ... while that is less than `trips`, and the bool in
+the slot of the condition, if it has one, is true; the condition is read before each iteration. A `Branch` runs one of
+two sequences. A scalar is the counter of a loop around the launch, or an int32 in the arena: the caller of a run writes
+those of `dimensions` there, launches those that they compute.
+
+What outlives a run is a fourth region of memory, STATE, which a later version of the program has: slots in it are read
+and written by launches like those in the arena, and are zero at the start.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
 
@@ -11,7 +26,9 @@ import numpy as np
 
 from ..dtypes import DType
 from ..errors import InputError
-from ..ir.nodes import Kernel
+from ..ir.nodes import Expr, Kernel, Scalar
+from ..ir.sizes import Size, capacities, value_of
+from .dimensions import Dimension
 
 Array = np.ndarray
 
@@ -22,12 +39,23 @@ class TensorSpec:
 
     name: str
     dtype: DType
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     offset: int
 
     @property
+    def extents(self) -> tuple[int, ...]:
+        """The shape that memory is laid out for, row-major: of each size its capacity."""
+        return capacities(self.shape)
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether its shape is known at run time only."""
+        return any(isinstance(n, Expr) for n in self.shape)
+
+    @property
     def length(self) -> int:
-        return prod(self.shape)
+        """Elements that memory has room for."""
+        return prod(self.extents)
 
     @property
     def bytes(self) -> int:
@@ -51,15 +79,52 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One launch: `kernel` is an index into Program.kernels, `name` is that of this launch, `nodes` and `ops` are
-    the ONNX nodes that it covers."""
+class Launch:
+    """`kernel` is an index into Program.kernels, `name` is that of this launch, `nodes` and `ops` are the ONNX nodes
+    that it covers. `scalars` are passed for those of the kernel."""
 
     kernel: int
     name: str
     arguments: tuple[Slot, ...]
     nodes: tuple[str, ...]
     ops: tuple[str, ...]
+    scalars: tuple[Scalar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Repeats `body`: see above."""
+
+    counter: Scalar
+    trips: Size
+    condition: Slot | None
+    body: Steps
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Runs `then` where the bool in the slot of `condition` is true, else `otherwise`."""
+
+    condition: Slot
+    then: Steps
+    otherwise: Steps
+
+
+Step = Launch | Loop | Branch
+Steps = tuple[Step, ...]
+
+
+def launches_of(steps: Sequence[Step]) -> Iterator[Launch]:
+    """All launches of steps, as they stand: those of a loop's body, and of both sides of a branch, once."""
+    for step in steps:
+        match step:
+            case Launch():
+                yield step
+            case Loop(body=body):
+                yield from launches_of(body)
+            case Branch(then=then, otherwise=otherwise):
+                yield from launches_of(then)
+                yield from launches_of(otherwise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +132,30 @@ class Program:
     """`kernels` are lowered for one target and distinct; `steps` run in order. `arena` is the number of bytes for
     inputs, outputs and intermediates.
 
-    `keys` are the cache keys of the kernels' code; empty for no caching. The steps `prepare` run once, at load: from
+    `keys` are the cache keys of the kernels' code; empty for no caching. The launches `prepare` run once, at load: from
     the weights they fill the `prepared` bytes, which are read like weights. `segments`: steps `first` to `last`
-    (excluded) that run separately, in the host program of a device program.
+    (excluded) that run separately, in the host program of a device program. `scalars` are the places of int32 in the
+    arena, in bytes.
     """
 
     name: str
     kernels: Sequence[Kernel]
-    steps: tuple[Step, ...]
+    steps: Steps
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     weights: bytes
     arena: int
-    prepare: tuple[Step, ...] = ()
+    prepare: tuple[Launch, ...] = ()
     prepared: int = 0
     segments: tuple[tuple[int, int], ...] = ()
     keys: tuple[str, ...] = ()
+    dimensions: tuple[Dimension, ...] = ()
+    scalars: Mapping[Scalar, int] = field(default_factory=dict)
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """Those of a run, as they stand in the steps."""
+        return tuple(launches_of(self.steps))
 
 
 def segment_entry(number: int) -> str:
@@ -103,13 +176,15 @@ def check_wasm32(name: str, code: int, weights: int, arena: int) -> None:
         )
 
 
-def read_tensor(memory: Array, spec: TensorSpec) -> Array:
-    """A copy of the tensor at its offset in `memory` (uint8)."""
-    data = memory[spec.offset : spec.offset + spec.bytes].tobytes()
-    return np.frombuffer(data, spec.dtype.numpy).reshape(spec.shape).copy()
+def read_tensor(memory: Array, spec: TensorSpec, scalars: Mapping[Scalar, int] | None = None) -> Array:
+    """A copy of the tensor at its offset in `memory` (uint8); `scalars` say how long its dimensions are."""
+    room = np.frombuffer(memory[spec.offset : spec.offset + spec.bytes].tobytes(), spec.dtype.numpy)
+    shape = tuple(value_of(n, scalars or {}) for n in spec.shape)
+    return room.reshape(spec.extents)[tuple(map(slice, shape))].copy()
 
 
 def write_tensor(memory: Array, spec: TensorSpec, data: Array) -> None:
-    """Copies `data` to the tensor's offset in `memory` (uint8)."""
-    flat = np.ascontiguousarray(data, spec.dtype.numpy).reshape(-1)
-    memory[spec.offset : spec.offset + spec.bytes] = flat.view(np.uint8)
+    """Copies `data`, whose dimensions may be shorter than there is room for, to the tensor's offset in `memory`
+    (uint8)."""
+    room = memory[spec.offset : spec.offset + spec.bytes].view(spec.dtype.numpy).reshape(spec.extents)
+    room[tuple(map(slice, data.shape))] = data

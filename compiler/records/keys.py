@@ -35,7 +35,7 @@ def key_of_layer(t: Tensor) -> str:
         reads=t.reads,
         origin=Origin(),
     )
-    layouts = {x: Layout.row_major(x.shape) for x in (t, *t.reads)}
+    layouts = {x: Layout.row_major(x.extents) for x in (t, *t.reads)}
     return _hash("layer", describe(build_kernel("layer", group, layouts)))
 
 

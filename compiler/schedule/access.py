@@ -66,7 +66,9 @@ def _varies(e: Expr, var: Var) -> bool:
 
 def contiguous(node: Node, outer: Var, inner: Var) -> bool:
     """Whether the stride of `outer` is `inner.extent` times that of `inner` in every access, so that both may be fused
-    without leaving a division."""
+    without leaving a division. Elements of an inner loop that is dynamic are not: memory has room for its capacity."""
+    if inner.length is not None:
+        return False
     for n in walk(node):
         if isinstance(n, Load) and n.guard is not None and free_vars(n.guard) & {outer, inner}:
             return False

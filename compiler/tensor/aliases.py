@@ -3,7 +3,7 @@ cancel), so both share memory and no kernel runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from ..ir.index import Affine, flat_offset
 from ..ir.layout import Layout
@@ -13,11 +13,14 @@ from .tensor import Tensor
 
 
 def find_aliases(
-    groups: tuple[Group, ...], layouts: Mapping[Tensor, Layout], fixed: set[Tensor]
+    groups: tuple[Group, ...], layouts: Mapping[Tensor, Layout], fixed: Set[Tensor], own: Set[Tensor] = frozenset()
 ) -> dict[Tensor, Tensor]:
-    """Output -> the tensor whose memory it shares: neither one in `fixed` (graph inputs) nor a constant."""
+    """Output -> the tensor whose memory it shares: neither one in `fixed` (graph inputs) nor a constant. Those in `own`
+    have memory of their own."""
     found: dict[Tensor, Tensor] = {}
     for g in groups:
+        if g.output in own:
+            continue
         if not isinstance(g.body, Load) or g.reduce is not None or g.body.guard is not None:
             continue
         source = next((t for t in g.reads if t.buffer is g.body.buffer), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..ir.bounds import unproved_index
 from ..ir.index import affine, range_of
@@ -10,16 +11,32 @@ from ..ir.layout import Layout
 from ..ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
 from ..ir.reduction import COMBINE
 from ..ir.rewrite import free_vars, loads, rewrite, rewrite_top_down, substitute
-from ..ir.simplify import simplify
+from ..ir.simplify import simplify_stmt
+from ..ir.sizes import scalars_of
 from .choose_layout import CHANNEL_ALIGN, guard_is_bounds
 from .fuse import Group
 from .tensor import Tensor
 
 
-def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout], *, fill_halo: bool = True) -> Kernel:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a result is stored: in another tensor's memory, in row `index` of it if one is given."""
+
+    memory: Tensor
+    index: Expr | None = None
+
+
+def build_kernel(
+    name: str,
+    group: Group,
+    layouts: Mapping[Tensor, Layout],
+    *,
+    fill_halo: bool = True,
+    place: Place | None = None,
+) -> Kernel:
     """Parameters: the group's operands, in order, then its output. Loops follow the output's layout, outermost first,
     reduction loops inside them around an accumulator. The halo of the output, if any, is filled with zeros if
-    `fill_halo`."""
+    `fill_halo`. The output may have a `place`, in a layout without halo."""
     layout = layouts[group.output]
     loops = _axes(group, layout, rounded=True)
     reads, values = _place_reads(group, layouts, loops)
@@ -29,14 +46,17 @@ def build_kernel(name: str, group: Group, layouts: Mapping[Tensor, Layout], *, f
     body, reduction = values
     out = layout.buffer(group.output.name, group.output.dtype)
     target = layout.index([loops[a] for a in range(len(loops))])
+    if place is not None and place.index is not None:
+        out = layouts[place.memory].buffer(group.output.name, group.output.dtype)
+        target = (place.index, *target)
     store: Stmt = Store(out, target, body)
     if reduction is not None:
         store = _reduction_loops(group, body, reduction, out, target)
     for axis in reversed(layout.order):
         store = For(loops[axis], store)
     fills = _fill_halo(out, layout) if fill_halo else ()
-    kernel = Kernel(name, (*reads, out), Seq((*fills, store)), group.origin)
-    return simplify(kernel)
+    nest = simplify_stmt(Seq((*fills, store)))
+    return Kernel(name, (*reads, out), nest, group.origin, scalars=scalars_of(nest))
 
 
 def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:
@@ -45,9 +65,9 @@ def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:
     made = {}
     for d, v in enumerate(group.axes):
         extent = v.extent
-        if rounded and layout.align[d] > 1 and extent % CHANNEL_ALIGN:
+        if rounded and v.length is None and layout.align[d] > 1 and extent % CHANNEL_ALIGN:
             extent = layout.extent(d) - sum(layout.pad[d])
-        made[d] = Var(v.name, extent)
+        made[d] = Var(v.name, extent, v.length)
     return made
 
 
@@ -85,17 +105,17 @@ def _place_reads(
 
 def _constant_layout(t: Tensor, wide: Var | None, values: list[Expr]) -> Layout:
     """Row-major, with the dimension indexed by the innermost loop last and as long as that loop."""
-    layout = Layout.row_major(t.shape)
+    layout = Layout.row_major(t.extents)
     if wide is None:
         return layout
     for e in values:
         for x in loads(e):
             if x.buffer is t.buffer:
                 for d, i in enumerate(x.indices):
-                    if affine(i) == affine(wide) and t.shape[d] > 1:
+                    if affine(i) == affine(wide) and t.extents[d] > 1:
                         order = (*(k for k in range(t.rank) if k != d), d)
                         align = tuple(wide.extent if k == d else 1 for k in range(t.rank))
-                        return Layout(t.shape, order, layout.pad, align)
+                        return Layout(t.extents, order, layout.pad, align)
     return layout
 
 

@@ -31,8 +31,8 @@ def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[
     `order` is that of the windows' dimensions; `fits`: whether a device can hold a tensor of a physical shape."""
 
     def choose(t: Tensor, conv: Convolution, alike: int) -> Sequence[OutputTile | None]:
-        channels, filters = conv.x.shape[1], t.shape[1]
-        if conv.weights.shape[2:] != (TAPS, TAPS):
+        channels, filters = conv.x.extents[1], t.extents[1]
+        if conv.weights.extents[2:] != (TAPS, TAPS):
             return [None]
 
         def can_hold(tile: OutputTile) -> bool:
@@ -51,7 +51,7 @@ def choose_device_tile(costs: GpuCosts, order: tuple[int, ...], fits: Callable[[
 
 
 def _tiles(t: Tensor, tile: OutputTile) -> int:
-    batch, _, height, width = t.shape
+    batch, _, height, width = t.extents
     return batch * ceil(height / tile[0]) * ceil(width / tile[1])
 
 
@@ -60,13 +60,13 @@ def _window(tile: OutputTile) -> tuple[int, int]:
 
 
 def _direct(t: Tensor, conv: Convolution, costs: GpuCosts) -> float:
-    batch, filters, height, width = t.shape
-    products = batch * height * width * filters * conv.x.shape[1] * TAPS**2
+    batch, filters, height, width = t.extents
+    products = batch * height * width * filters * conv.x.extents[1] * TAPS**2
     return _kernel(products * _loading(width, TAPS, costs), _size(conv.x) + _size(conv.weights) + _size(t), costs)
 
 
 def _by_tiles(t: Tensor, conv: Convolution, tile: OutputTile, costs: GpuCosts) -> float:
-    channels, filters, window = conv.x.shape[1], t.shape[1], _window(tile)
+    channels, filters, window = conv.x.extents[1], t.extents[1], _window(tile)
     matrices, tiles = prod(window), _tiles(t, tile)
     windows, products = (matrices * tiles * c for c in (channels, filters))
     total = _kernel(

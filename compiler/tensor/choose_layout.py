@@ -88,8 +88,8 @@ def choose_layout(
         halos = _equal_halos(halos, groups)
     for t in last - fixed:
         if t.rank >= 3 and t.dtype == F32:
-            align = CHANNEL_ALIGN if policy.few_channels or t.shape[1] >= CHANNEL_ALIGN else 1
-            layouts[t] = Layout.channels_last(t.shape, align=align, pad=halos.get(t))
+            align = CHANNEL_ALIGN if policy.few_channels or t.extents[1] >= CHANNEL_ALIGN else 1
+            layouts[t] = Layout.channels_last(t.extents, align=align, pad=halos.get(t))
     layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.windows)
     layouts.update(order_columns(groups, layouts, fixed))
     return layouts
@@ -98,14 +98,14 @@ def choose_layout(
 def _windows(t: Tensor, policy: LayoutPolicy, costs: CpuCosts) -> Layout:
     """The layout of Winograd's windows: many matrices, written at once."""
     if policy.windows is None:
-        return pad_matrices(t.shape, t.dtype, costs)
-    return replace(Layout.row_major(t.shape), order=policy.windows)
+        return pad_matrices(t.extents, t.dtype, costs)
+    return replace(Layout.row_major(t.extents), order=policy.windows)
 
 
 def row_major(program: TensorProgram, groups: tuple[Group, ...]) -> dict[Tensor, Layout]:
     """Every graph input and group output row-major, as in ONNX."""
     inputs = (t for _, t in program.inputs)
-    return {t: Layout.row_major(t.shape) for t in (*inputs, *(g.output for g in groups))}
+    return {t: Layout.row_major(t.extents) for t in (*inputs, *(g.output for g in groups))}
 
 
 def _spread(groups: tuple[Group, ...], last: set[Tensor]) -> None:
@@ -143,10 +143,10 @@ def _halos(groups: tuple[Group, ...]) -> Halos:
             t = by_buffer.get(x.buffer)
             if t is None or x.guard is None or t.is_constant or not guard_is_bounds(x):
                 continue
-            reach = [reach_of(i, n) for i, n in zip(x.indices[2:], t.shape[2:], strict=True)]
+            reach = [reach_of(i, n) for i, n in zip(x.indices[2:], t.extents[2:], strict=True)]
             if any(r is None or max(r) > HALO_LIMIT for r in reach):
                 continue
-            pads = found.setdefault(t, [[0, 0] for _ in t.shape[2:]])
+            pads = found.setdefault(t, [[0, 0] for _ in t.extents[2:]])
             for p, r in zip(pads, reach, strict=True):
                 assert r is not None
                 p[0], p[1] = max(p[0], r[0]), max(p[1], r[1])
@@ -160,12 +160,12 @@ def _equal_halos(halos: Halos, groups: tuple[Group, ...]) -> Halos:
     widest: dict[tuple[int, ...], tuple[tuple[int, int], ...]] = {}
     for t, halo in halos.items():
         if any(map(any, halo)):
-            other = widest.get(t.shape, halo)
-            widest[t.shape] = tuple((max(a, c), max(b, d)) for (a, b), (c, d) in zip(other, halo, strict=True))
+            other = widest.get(t.extents, halo)
+            widest[t.extents] = tuple((max(a, c), max(b, d)) for (a, b), (c, d) in zip(other, halo, strict=True))
     reduced = {x.buffer for g in groups if g.reduce is not None for x in loads(g.reduce.value)}
     added = {t for g in groups for t in g.reads if t.buffer not in reduced}
     with_halo = {t for t, halo in halos.items() if any(map(any, halo))}
-    return {t: widest[t.shape] for t in added | with_halo if t.shape in widest}
+    return {t: widest[t.extents] for t in added | with_halo if t.extents in widest}
 
 
 def reach_of(index: Expr, extent: int) -> tuple[int, int] | None:

@@ -21,11 +21,11 @@ def choose_tile(costs: CpuCosts) -> Choice:
     """For each convolution the tiles of F(m x k, 3 x 3), by cost; None first if the direct convolution is as good."""
 
     def choose(t: Tensor, conv: Convolution, _alike: int) -> Sequence[OutputTile | None]:
-        if conv.weights.shape[2:] != (3, 3):
+        if conv.weights.extents[2:] != (3, 3):
             return [None]
         tiles = sorted(TILES, key=lambda tile: _by_tiles(t, conv, tile, costs))
         gains = _by_tiles(t, conv, tiles[0], costs) < costs.winograd_gain * _direct(t, conv, costs)
-        pays = gains and min(conv.weights.shape[:2]) >= 2 * LANES
+        pays = gains and min(conv.weights.extents[:2]) >= 2 * LANES
         return ordered(tiles[0] if pays else None, [None, *tiles])
 
     return choose
@@ -33,14 +33,14 @@ def choose_tile(costs: CpuCosts) -> Choice:
 
 def _direct(t: Tensor, conv: Convolution, costs: CpuCosts) -> float:
     """In vector operations, as all estimates are."""
-    batch, filters, height, width = t.shape
-    depth = 9 * conv.x.shape[1]
+    batch, filters, height, width = t.extents
+    depth = 9 * conv.x.extents[1]
     return _products(1, batch * height * width, filters, depth, costs)
 
 
 def _by_tiles(t: Tensor, conv: Convolution, tile: OutputTile, costs: CpuCosts) -> float:
-    batch, filters, height, width = t.shape
-    channels, window = conv.x.shape[1], (tile[0] + 2, tile[1] + 2)
+    batch, filters, height, width = t.extents
+    channels, window = conv.x.extents[1], (tile[0] + 2, tile[1] + 2)
     matrices, tiles = prod(window), batch * ceil(height / tile[0]) * ceil(width / tile[1])
     transforms = matrices * sum(window) * costs.transform * tiles * (_vectors(channels) + _vectors(filters)) / 2
     return _products(matrices, tiles, filters, channels, costs) + transforms

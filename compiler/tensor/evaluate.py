@@ -2,79 +2,134 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Select, Unary, Var
+from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
 from ..ir.reduction import COMBINE, Reduce
 from ..ir.scalar_ops import apply_binary, apply_cast, apply_unary
+from ..ir.sizes import number, scalars_of
+from .structure import Branch, Loop
 from .tensor import Tensor
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+Env = dict[Var, Array]
 
 GRID_LIMIT = 1 << 22
 """Elements evaluated at once; a larger reduction is taken in slices of its first axes that do not fit."""
 
 
-def evaluate(tensor: Tensor, feeds: Mapping[Tensor, Array] | None = None) -> Array:
-    """The elements of `tensor`, as an array of its shape and dtype, given those of the placeholders it depends on.
+def evaluate(
+    tensor: Tensor, feeds: Mapping[Tensor, Array] | None = None, scalars: Mapping[Scalar, int] | None = None
+) -> Array:
+    """The elements of `tensor`, as an array of its shape and dtype, given those of the placeholders, and the scalars,
+    that it depends on.
 
-    Raises KeyError for a placeholder without a feed.
+    Raises KeyError for a placeholder without a feed, and for a scalar without a value.
     """
     values: dict[Buffer, Array] = {t.buffer: np.asarray(a) for t, a in (feeds or {}).items()}
-    return _evaluate(tensor, values)
+    return _evaluate(tensor, values, {s: np.asarray(n, np.int32) for s, n in (scalars or {}).items()})
 
 
-def _evaluate(tensor: Tensor, values: dict[Buffer, Array]) -> Array:
+def _evaluate(tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> Array:
     if tensor.buffer in values:
         return values[tensor.buffer]
     if tensor.data is not None:
         return tensor.data
+    if tensor.source is not None:
+        return _evaluate_structure(tensor, values, scalars)
     if tensor.body is None:
         raise KeyError(f"no value given for {tensor.name}")
     for t in tensor.reads:
-        values[t.buffer] = _evaluate(t, values)
-    if 0 in tensor.shape:  # the other extents may be any
-        return values.setdefault(tensor.buffer, np.empty(tensor.shape, tensor.dtype.numpy))
+        values[t.buffer] = _evaluate(t, values, scalars)
+    over = tensor.body.axes if isinstance(tensor.body, Reduce) else ()
+    _measure((tensor.body, *(v.length for v in (*tensor.axes, *over) if v.length is not None)), values, scalars)
     rank = len(tensor.axes)
-    env: dict[Var, Array] = {}
-    for d, axis in enumerate(tensor.axes):
-        env[axis] = np.arange(axis.extent, dtype=np.int32).reshape((1,) * d + (-1,) + (1,) * (rank - d - 1))
+    shape = tuple(_trips(axis, scalars) for axis in tensor.axes)
+    if 0 in shape:  # the other extents may be any
+        return values.setdefault(tensor.buffer, np.empty(shape, tensor.dtype.numpy))
+    env = dict(scalars)
+    for d, (axis, extent) in enumerate(zip(tensor.axes, shape, strict=True)):
+        env[axis] = np.arange(extent, dtype=np.int32).reshape((1,) * d + (-1,) + (1,) * (rank - d - 1))
     if isinstance(tensor.body, Reduce):
-        result = _reduce(tensor.body, tensor.shape, env, values)
+        result = _reduce(tensor.body, shape, env, values)
     else:
-        result = np.broadcast_to(_eval(tensor.body, env, values), tensor.shape)
-    array = np.ascontiguousarray(result, dtype=tensor.dtype.numpy).reshape(tensor.shape)
+        result = np.broadcast_to(_eval(tensor.body, env, values), shape)
+    array = np.ascontiguousarray(result, dtype=tensor.dtype.numpy).reshape(shape)
     values[tensor.buffer] = array
     return array
 
 
-def _reduce(body: Reduce, shape: tuple[int, ...], env: dict[Var, Array], values: dict[Buffer, Array]) -> Array:
+def _measure(expressions: Iterable[Expr], values: dict[Buffer, Array], scalars: Env) -> None:
+    """Computes the scalars that expressions take from tensors."""
+    for s in scalars_of(*expressions):
+        if s not in scalars and isinstance(s.source, Tensor):
+            scalars[s] = np.asarray(_evaluate(s.source, values, scalars), np.int32)
+
+
+def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> Array:
+    """A result of a loop or a branch. Values of tensors inside are of one iteration, so they are not kept."""
+    assert tensor.source is not None
+    made, index = tensor.source.structure, tensor.source.index
+    if isinstance(made, Branch):
+        taken = made.then if _evaluate(made.condition, values, scalars) else made.otherwise
+        return values.setdefault(tensor.buffer, _evaluate(taken[index], dict(values), dict(scalars)))
+    carried, rows = _run_loop(made, values, scalars)
+    if index < len(carried):
+        return values.setdefault(tensor.buffer, carried[index])
+    found = rows[index - len(carried)]
+    shape = tuple(max(int(_eval(number(n), scalars, {})), 0) for n in tensor.shape[1:]) if not found else ()
+    return values.setdefault(tensor.buffer, np.stack(found) if found else np.empty((0, *shape), tensor.dtype.numpy))
+
+
+def _run_loop(made: Loop, values: dict[Buffer, Array], scalars: Env) -> tuple[list[Array], list[list[Array]]]:
+    """What is carried after the last iteration, and the rows."""
+    carried = [_evaluate(c.start, values, scalars) for c in made.carried]
+    rows: list[list[Array]] = [[] for _ in made.rows]
+    _measure((number(made.trips),), values, scalars)
+    for i in range(max(int(_eval(number(made.trips), scalars, {})), 0)):
+        if made.condition is not None and not carried[made.condition]:
+            break
+        inside = {**values, **{c.inside.buffer: a for c, a in zip(made.carried, carried, strict=True)}}
+        here = {**scalars, made.counter: np.asarray(i, np.int32)}
+        for found, row in zip(rows, made.rows, strict=True):
+            found.append(_evaluate(row, inside, here))
+        carried = [_evaluate(c.next, inside, here) for c in made.carried]
+    return carried, rows
+
+
+def _trips(axis: Var, scalars: Env) -> int:
+    return axis.extent if axis.length is None else max(int(_eval(axis.length, scalars, {})), 0)
+
+
+def _reduce(body: Reduce, shape: tuple[int, ...], env: Env, values: dict[Buffer, Array]) -> Array:
     rank, axes = len(shape), body.axes or (Var("once", 1),)
+    extents = [_trips(v, env) for v in axes]
     size = prod(shape)
     # The inner axes that fit the grid are reduced by NumPy at once, the next one in slices that do, the others one by
     # one.
     cut, count = len(axes) - 1, 1
-    while cut > 0 and size * count * axes[cut].extent <= GRID_LIMIT:
-        count *= axes[cut].extent
+    while cut > 0 and size * count * extents[cut] <= GRID_LIMIT:
+        count *= extents[cut]
         cut -= 1
-    length, step = axes[cut].extent, max(1, GRID_LIMIT // max(1, size * count))
+    length, step = extents[cut], max(1, GRID_LIMIT // max(1, size * count))
     wide = np.dtype(np.float64) if body.dtype.is_float and body.op in ("sum", "prod") else body.dtype.numpy
     result = np.full(shape, body.init.value, wide)
-    inner = axes[cut + 1 :]
+    inner = extents[cut + 1 :]
     env = {v: a.reshape(a.shape + (1,) * (1 + len(inner))) for v, a in env.items()}
-    for d, axis in enumerate(inner):
-        env[axis] = np.arange(axis.extent, dtype=np.int32).reshape((-1,) + (1,) * (len(inner) - d - 1))
-    for outer in np.ndindex(*(a.extent for a in axes[:cut])):
+    for d, (axis, extent) in enumerate(zip(axes[cut + 1 :], inner, strict=True)):
+        env[axis] = np.arange(extent, dtype=np.int32).reshape((-1,) + (1,) * (len(inner) - d - 1))
+    for outer in np.ndindex(*extents[:cut]):
         for axis, i in zip(axes, outer, strict=False):
             env[axis] = np.asarray(i, np.int32)
         for start in range(0, length, step):
             stop = min(start + step, length)
             env[axes[cut]] = np.arange(start, stop, dtype=np.int32).reshape((-1,) + (1,) * len(inner))
-            value = np.broadcast_to(_eval(body.value, env, values), (*shape, stop - start, *(a.extent for a in inner)))
+            value = np.broadcast_to(_eval(body.value, env, values), (*shape, stop - start, *inner))
             value = _collapse(body.op, value, tuple(range(rank, value.ndim)), wide)
             result = apply_binary(COMBINE[body.op], result, value.astype(wide))
     with np.errstate(all="ignore"):
@@ -138,7 +193,9 @@ def unevaluated(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def depends_only_on_constants(tensor: Tensor) -> bool:
-    """Whether no placeholder is read, so that `evaluate(tensor)` needs no feeds."""
+    """Whether no placeholder is read and no scalar occurs, so that `evaluate(tensor)` needs no feeds."""
     if tensor.data is not None:
         return True
-    return tensor.body is not None and all(depends_only_on_constants(t) for t in tensor.reads)
+    if tensor.body is None or not all(depends_only_on_constants(t) for t in tensor.reads):
+        return False
+    return not tensor.is_dynamic and not scalars_of(tensor.body)

@@ -26,7 +26,14 @@ class Convolution:
 def match_convolution(t: Tensor) -> Convolution | None:
     """`t` as a two-dimensional convolution of unit strides and one group, with constant weights; None if it is none."""
     reduce = t.body
-    if not isinstance(reduce, Reduce) or reduce.op != "sum" or reduce.init.value or t.dtype != F32 or t.rank != 4:
+    if (
+        t.is_dynamic
+        or not isinstance(reduce, Reduce)
+        or reduce.op != "sum"
+        or reduce.init.value
+        or t.dtype != F32
+        or t.rank != 4
+    ):
         return None
     contraction = find_contraction(t.axes, reduce.axes, reduce.value)
     if contraction is None or len(reduce.axes) != 3:
@@ -45,7 +52,7 @@ def _match(t: Tensor, reduce: Reduce, read: Load, weight: Load, x: Tensor, w: Te
     channel, *taps = reduce.axes
     if x.rank != 4 or weight.guard is not None or weight.indices != (filter_, channel, *taps):
         return None
-    if x.shape[1] != channel.extent or affine(read.indices[0]) != affine(batch) or read.indices[1] != channel:
+    if x.extents[1] != channel.extent or affine(read.indices[0]) != affine(batch) or read.indices[1] != channel:
         return None
     if read.guard is not None and not guard_is_bounds(read):
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -12,9 +12,13 @@ from ..ir.rewrite import loads
 from ..program.live_ranges import Access, LiveRange, live_ranges, owner_of
 from ..program.plan_memory import Request, plan_memory
 from ..system.limits import check_elements
+from .collect_regions import operands
 from .fuse import Group
-from .program import TensorProgram
+from .steps import LoopStep, Steps
 from .tensor import Tensor
+
+Ports = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
+"""Inputs and outputs of a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +30,26 @@ class Stored:
     peak: int
 
 
+NOTHING_STORED = Stored({}, {}, 0)
+"""Of a region: memory is planned for a whole model."""
+
+
 def place_tensors(
-    tensors: TensorProgram,
-    groups: tuple[Group, ...],
+    ports: Ports,
+    groups: Sequence[Group],
+    steps: Steps,
     layouts: Mapping[Tensor, Layout],
     aliases: Mapping[Tensor, Tensor],
+    sources: Mapping[Tensor, tuple[Tensor, ...]],
 ) -> Stored:
-    """Live ranges in steps, aliases and in-place results merged, then the memory plan."""
-    inputs, outputs = (tuple(t for _, t in ports) for ports in (tensors.inputs, tensors.outputs))
-    steps = [Access(tuple(t for t in g.reads if not t.is_constant), (g.output, *g.scratch)) for g in groups]
-    in_place = _find_in_place(groups, layouts, aliases, inputs, live_ranges(steps, aliases, inputs, outputs))
+    """Live ranges in steps, aliases and in-place results merged, then the memory plan. `sources` are the tensors from
+    which a launch takes scalars, by the output of its group."""
+    inputs, outputs = ports
+    line = timeline(groups, steps, sources)
+    in_place = _find_in_place(groups, layouts, aliases, inputs, line, line.ranges(aliases, inputs, outputs))
     shared = {**aliases, **in_place}
-    ranges = live_ranges(steps, shared, inputs, outputs)
-    stored = (*inputs, *(g.output for g in groups), *(t for g in groups for t in g.scratch))
+    ranges = line.ranges(shared, inputs, outputs)
+    stored = (*inputs, *line.values)
     owner = {t: owner_of(t, shared) for t in (*stored, *shared)}
     size: dict[Tensor, int] = {}
     for t, root in owner.items():  # an alias may have its channels rounded up where its owner has not
@@ -49,11 +60,61 @@ def place_tensors(
     return Stored(owner, {t: offset[root] for t, root in owner.items()}, plan.peak)
 
 
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What is read and written, one access after the other. `at` are the accesses of groups, `loops` the first and
+    last ones of loops, inner loops first. `values` are all that is written, in order."""
+
+    accesses: tuple[Access[Tensor], ...]
+    at: Mapping[int, int]
+    loops: tuple[tuple[int, int], ...]
+    values: tuple[Tensor, ...]
+
+    def ranges(
+        self, aliases: Mapping[Tensor, Tensor], inputs: Sequence[Tensor], outputs: Sequence[Tensor]
+    ) -> dict[Tensor, LiveRange]:
+        return live_ranges(self.accesses, aliases, inputs, outputs, self.loops)
+
+
+def timeline(groups: Sequence[Group], steps: Steps, sources: Mapping[Tensor, tuple[Tensor, ...]]) -> Timeline:
+    """The accesses of `steps` as they stand one after the other: those of a loop's body, and of both sides of a branch,
+    once. A loop begins with an access that reads what is carried in and writes what the body finds, and ends with one
+    that reads what is passed on."""
+    accesses: list[Access[Tensor]] = []
+    at: dict[int, int] = {}
+    loops: list[tuple[int, int]] = []
+
+    def add(steps: Steps) -> None:
+        for step in steps:
+            if isinstance(step, int):
+                g = groups[step]
+                at[step] = len(accesses)
+                reads = (*(t for t in g.reads if not t.is_constant), *sources.get(g.output, ()))
+                accesses.append(Access(reads, (g.output, *g.scratch)))
+            elif isinstance(step, LoopStep):
+                begin, carried = len(accesses), step.loop.carried
+                reads = (*(c.start for c in carried), *operands(step.loop))
+                accesses.append(Access(reads, (*(c.inside for c in carried), *step.stacks)))
+                add(step.body)
+                loops.append((begin, len(accesses)))
+                accesses.append(Access(tuple(c.next for c in carried), ()))
+            else:
+                accesses.append(Access((step.branch.condition,), step.results))
+                add(step.then)
+                add(step.otherwise)
+
+    add(steps)
+    scratch = {t: None for i in sorted(at) for t in groups[i].scratch}
+    values = dict.fromkeys(t for a in accesses for t in a.writes if t not in scratch)
+    return Timeline(tuple(accesses), at, tuple(loops), (*values, *scratch))
+
+
 def _find_in_place(
-    groups: tuple[Group, ...],
+    groups: Sequence[Group],
     layouts: Mapping[Tensor, Layout],
     aliases: Mapping[Tensor, Tensor],
-    inputs: tuple[Tensor, ...],
+    inputs: Sequence[Tensor],
+    line: Timeline,
     ranges: Mapping[Tensor, LiveRange],
 ) -> dict[Tensor, Tensor]:
     """The results computed in place of an operand at its last use, with the owner of that memory. `ranges` are those of
@@ -65,18 +126,18 @@ def _find_in_place(
         return owner_of(owner_of(t, aliases), found)
 
     for i, g in enumerate(groups):
-        source = _overwritable(g, layouts)
+        source = None if g.output in aliases else overwritable(g, layouts)
         if source is None:
             continue
         root = owner(source)
         alone = not any(owner(t) is root for t in g.reads if t is not source)
-        if alone and root not in inputs and last[root] == i:
+        if alone and root not in inputs and last[root] == line.at[i]:
             found[g.output] = root
             last[root] = last[g.output]
     return found
 
 
-def _overwritable(g: Group, layouts: Mapping[Tensor, Layout]) -> Tensor | None:
+def overwritable(g: Group, layouts: Mapping[Tensor, Layout]) -> Tensor | None:
     """An operand read only at the element that the group writes, in the same layout: the result may replace it."""
     here = layouts[g.output]
     for t in g.reads if not g.scratch else ():

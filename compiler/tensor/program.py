@@ -1,11 +1,17 @@
-"""A model as tensors: the result of lower_graph, the input of fuse."""
+"""A model as tensors: the result of lower_graph, the input of fuse.
+
+TensorProgram = (inputs, outputs, tensors: Tensor*, structures: Inner*, ...)
+Inner         = (structure: Loop | Branch, regions: TensorProgram*, reads, results)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..ir.nodes import Buffer, Origin
+from ..program.dimensions import Dimension
+from .structure import Structure
 from .tensor import Tensor
 
 
@@ -13,8 +19,8 @@ from .tensor import Tensor
 class TensorProgram:
     """`tensors` are all computed tensors in topological order; `origins` names the ONNX nodes they come from.
     Those in `stored` are always materialised: copies that change the layout. `channels_last` are buffers of images that
-    are not recognised by their readers or producers, `windows` buffers of Winograd's windows, in the transform
-    domain."""
+    are not recognised by their readers or producers, `windows` buffers of Winograd's windows, in the transform domain.
+    `structures` are the loops and branches of the region. `dimensions` are the sizes that a run decides."""
 
     inputs: tuple[tuple[str, Tensor], ...]
     outputs: tuple[tuple[str, Tensor], ...]
@@ -23,3 +29,17 @@ class TensorProgram:
     stored: frozenset[Tensor] = frozenset()
     channels_last: frozenset[Buffer] = frozenset()
     windows: frozenset[Buffer] = frozenset()
+    structures: tuple[Inner, ...] = ()
+    dimensions: tuple[Dimension, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Inner:
+    """A loop or a branch in a region. `reads` are the tensors that it takes from there, or from further outside;
+    `results` those of its results that are used, by their index. Inputs of a region are what it reads, and what a loop
+    carries."""
+
+    structure: Structure
+    regions: tuple[TensorProgram, ...]
+    reads: tuple[Tensor, ...]
+    results: Mapping[int, Tensor] = field(default_factory=dict)

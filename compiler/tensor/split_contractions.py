@@ -69,10 +69,12 @@ def split_contractions(program: TensorProgram, occupancy: int, choices: LayerCho
 def match_product(t: Tensor) -> Product | None:
     """`t` as a product with a constant (of a matrix, or a convolution of one image and one group), or None."""
     body = t.body
-    if t.prepared or t.dtype != F32 or not isinstance(body, Reduce) or body.op != "sum" or body.init.value:
+    if t.prepared or t.is_dynamic or t.dtype != F32:
+        return None
+    if not isinstance(body, Reduce) or body.op != "sum" or body.init.value:
         return None
     contraction = find_contraction(t.axes, body.axes, body.value)
-    if contraction is None or (t.rank > 2 and t.shape[0] != 1):
+    if contraction is None or (t.rank > 2 and t.extents[0] != 1):
         return None
     constants = {r.buffer for r in t.reads if r.is_constant}
     for c in contraction.orientations:
@@ -90,7 +92,7 @@ def count_parts(t: Tensor, found: Product, occupancy: int) -> list[int]:
     occupied, in multiples of four elements, if possible."""
     assert isinstance(t.body, Reduce)
     along = max((v.extent for v in found.rows), default=1)
-    invocations = prod(t.shape) // (min(ROWS, along) * COLUMNS)
+    invocations = prod(t.extents) // (min(ROWS, along) * COLUMNS)
     extent = found.over.extent
     longest = prod(v.extent for v in t.body.axes) // LEAST
     most = min(occupancy // max(1, invocations), longest)

@@ -43,7 +43,7 @@ def _is_product(t: Tensor) -> bool:
 def _stages(t: Tensor, stages: Stages, choices: LayerChoices) -> list[Tensor]:
     """`t` alone, or its stages, `t` last."""
     longest = max(t.body.axes, key=lambda v: v.extent, default=None) if isinstance(t.body, Reduce) else None
-    if longest is None or not isinstance(t.body, Reduce) or t.prepared or not prod(t.shape):
+    if longest is None or not isinstance(t.body, Reduce) or t.prepared or t.is_dynamic or not prod(t.extents):
         return [t]
     parts = choices(t).choose("stages", _options(t, t.body, longest.extent, stages))
     if parts < 2:
@@ -57,7 +57,7 @@ def _stages(t: Tensor, stages: Stages, choices: LayerChoices) -> list[Tensor]:
 
 def _options(t: Tensor, whole: Reduce, extent: int, stages: Stages) -> list[int]:
     """Parts that the longest loop can be cut into, the preferred number first."""
-    results, elements = prod(t.shape), prod(v.extent for v in whole.axes)
+    results, elements = prod(t.extents), prod(v.extent for v in whole.axes)
     preferred = 1
     if results < stages.occupancy and elements > stages.most:
         long = min(-(-elements // stages.most), stages.most)
@@ -90,7 +90,7 @@ def _partial(t: Tensor, whole: Reduce, longest: Var, parts: int) -> Tensor:
         return reduce(whole.op, [*(v.extent for v in others), size], value)
 
     neutral = _neutral(whole)
-    return replace(compute(f"{t.name}.parts", (*t.shape, parts), t.reads, element), exact=True)
+    return replace(compute(f"{t.name}.parts", (*t.extents, parts), t.reads, element), exact=True)
 
 
 def _neutral(whole: Reduce) -> Const:

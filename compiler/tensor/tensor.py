@@ -7,8 +7,9 @@ Reduce). An operator that needs several reductions (softmax, say) is a compositi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +20,11 @@ from ..ir.index import range_of
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
 from ..ir.reduction import Reduce
 from ..ir.rewrite import loads
+from ..ir.sizes import Size, capacities, capacity, number, size
 from ..system.limits import check_rank
+
+if TYPE_CHECKING:
+    from .structure import Source
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,7 +34,9 @@ class Tensor:
 
     A `prepared` tensor has a body over constants and other prepared tensors alone; it is computed once, when the model
     is loaded, in the layout of each of its readers. An `exact` one is stored in float32 also where others are rounded
-    to float16: a part of a sum.
+    to float16: a part of a sum. `sizes` is the shape of a placeholder of which a dimension is dynamic; elsewhere the
+    lengths of the axes say it. `elements` are those of a small integer tensor, in row-major order, where they are known
+    as sizes. `source` says of which loop or branch a placeholder is a result.
     """
 
     buffer: Buffer
@@ -39,6 +46,9 @@ class Tensor:
     data: np.ndarray | None = None
     prepared: bool = False
     exact: bool = False
+    sizes: tuple[Size, ...] | None = None
+    elements: tuple[Size, ...] | None = None
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         """Raises BoundsError for a body that may read beyond another tensor's elements."""
@@ -51,8 +61,21 @@ class Tensor:
         return self.data is not None or self.prepared
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Size, ...]:
+        if any(v.length is not None for v in self.axes):
+            return tuple(v.extent if v.length is None else v.length for v in self.axes)
+        return self.buffer.shape if self.sizes is None else self.sizes
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The shape that memory is laid out for: of each size its capacity."""
         return self.buffer.shape
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether a size, of the result or of what it reduces, is known at run time only."""
+        over = self.body.axes if isinstance(self.body, Reduce) else ()
+        return any(v.length is not None for v in (*self.axes, *over)) or self.sizes is not None
 
     @property
     def dtype(self) -> DType:
@@ -79,19 +102,31 @@ class Tensor:
         """The element at `indices` (int32 expressions, all in range wherever `guard` holds), else `otherwise`."""
         if len(indices) != self.rank:
             raise TypeError(f"{self.name} has {self.rank} dimensions, read with {len(indices)} indices")
+        if self.elements is not None and guard is None and (place := self._place(indices)) is not None:
+            return number(self.elements[place], self.dtype)
         load = Load(self.buffer, tuple(expr(i) for i in indices), guard)
         fallback = expr(otherwise, self.dtype)
         if guard is None or (isinstance(fallback, Const) and not fallback.value):
             return load
         return Select(guard, load, fallback)
 
+    def _place(self, indices: tuple[ExprLike, ...] | list[Expr]) -> int | None:
+        """Where the element at constant `indices` stands in row-major order; None for other indices."""
+        place = 0
+        for i, extent in zip(indices, self.extents, strict=True):
+            if not isinstance(i, int | Const):
+                return None
+            place = place * extent + int(i.value if isinstance(i, Const) else i)
+        return place
+
     def __iter__(self) -> Iterator[Expr]:
         raise TypeError("a Tensor is not iterable; read it by index")
 
 
-def placeholder(name: str, shape: tuple[int, ...], dtype: DType) -> Tensor:
+def placeholder(name: str, shape: Sequence[Size], dtype: DType) -> Tensor:
     """A tensor without a body: its elements are given."""
-    return Tensor(Buffer(name, tuple(shape), dtype))
+    extents = capacities(shape)
+    return Tensor(Buffer(name, extents, dtype), sizes=None if extents == tuple(shape) else tuple(shape))
 
 
 def constant(name: str, data: np.ndarray) -> Tensor:
@@ -102,7 +137,7 @@ def constant(name: str, data: np.ndarray) -> Tensor:
 
 
 def compute(
-    name: str, shape: tuple[int, ...], reads: tuple[Tensor | None, ...] | list[Tensor], body: Callable[..., Expr]
+    name: str, shape: Sequence[Size], reads: tuple[Tensor | None, ...] | list[Tensor], body: Callable[..., Expr]
 ) -> Tensor:
     """A tensor of `shape` with element `body(*axes)`; the dtype is that of the expression.
 
@@ -110,24 +145,22 @@ def compute(
     too many dimensions.
     """
     check_rank(len(shape), f"the result of {name!r}")
-    axes = tuple(Var(axis_name(d), extent) for d, extent in enumerate(shape))
+    axes = tuple(_axis(axis_name(d), extent) for d, extent in enumerate(shape))
     value = body(*axes)
     used = {load.buffer for load in loads(value)}
     kept = tuple(dict.fromkeys(t for t in reads if t is not None and t.buffer in used))
     missing = used - {t.buffer for t in kept}
     if missing:
         raise TypeError(f"{name} reads {sorted(b.name for b in missing)} without listing it")
-    return Tensor(Buffer(name, tuple(shape), value.dtype), axes, value, kept)
+    return Tensor(Buffer(name, tuple(v.extent for v in axes), value.dtype), axes, value, kept)
 
 
-def reduce(
-    op: str, extents: tuple[int, ...] | list[int], value: Callable[..., Expr], init: int | float | None = None
-) -> Expr:
+def reduce(op: str, extents: Sequence[Size], value: Callable[..., Expr], init: int | float | None = None) -> Expr:
     """The reduction of `value(*axes)` over axes of `extents`; op = sum | prod | max | min.
 
     The start is the operation's neutral element unless `init` is given. Use it as the whole body of a `compute`.
     """
-    axes = tuple(Var(f"r{d}", extent) for d, extent in enumerate(extents))
+    axes = tuple(_axis(f"r{d}", extent) for d, extent in enumerate(extents))
     element = value(*axes)
     dtype = element.dtype
     if init is None:
@@ -153,6 +186,11 @@ def check_reads(name: str, body: Expr) -> None:
                 f"{name!r} reads {span} along dimension {dimension} of {x.buffer.name!r}, whose shape is "
                 f"{list(x.buffer.shape)}"
             )
+
+
+def _axis(name: str, extent: Size) -> Var:
+    canonical = size(extent)
+    return Var(name, capacity(canonical), None if isinstance(canonical, int) else canonical)
 
 
 def axis_name(dimension: int) -> str:

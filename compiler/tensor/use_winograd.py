@@ -79,7 +79,7 @@ def use_winograd(
 
 
 def _shapes(t: Tensor, conv: Convolution) -> tuple[object, ...]:
-    return t.shape, conv.x.shape, conv.weights.shape, conv.top, conv.left
+    return t.extents, conv.x.extents, conv.weights.extents, conv.top, conv.left
 
 
 def by_tiles(
@@ -90,8 +90,8 @@ def by_tiles(
     down, across = winograd(m), winograd(k)
     window_shape = (m + 2, k + 2)
     x, w = conv.x, conv.weights
-    batch, filters, height, width = t.shape
-    rows, columns, channels = -(-height // m), -(-width // k), x.shape[1]
+    batch, filters, height, width = t.extents
+    rows, columns, channels = -(-height // m), -(-width // k), x.extents[1]
 
     def tile_index(b: Expr, th: Expr, tw: Expr) -> list[Expr]:
         return [(b * rows + th) * columns + tw] if flat_tiles else [b, th, tw]
@@ -132,7 +132,7 @@ def by_tiles(
 
         return reduce("sum", window_shape, term)
 
-    y = compute(t.name, t.shape, (products,), result)
+    y = compute(t.name, t.extents, (products,), result)
     return windows, transformed, products, Tensor(t.buffer, y.axes, y.body, y.reads)
 
 
@@ -159,7 +159,7 @@ def _pick(values: list[Expr], index: Expr) -> Expr:
 def _read_inside(x: Tensor, index: list[Expr]) -> Expr:
     """The element at `index`, zero where a spatial index is out of bounds."""
     guard: Expr | None = None
-    for i, extent in zip(index[2:], x.shape[2:], strict=True):
+    for i, extent in zip(index[2:], x.extents[2:], strict=True):
         inside = (Const(0) <= i) & (i < extent)
         guard = inside if guard is None else guard & inside
     return simplify_expr(x.read(index, guard))

@@ -15,7 +15,7 @@ from ..choices import DEFAULT, Choices, Replay
 from ..device.wrapped_backend import WrappedBackend
 from ..errors import InputError
 from ..ir.nodes import Kernel
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..program.device_program import Placement, Placements
 from ..records.keys import key_of_kernel
 from ..records.tuning_record import Failure

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..pipeline.compile_for import KernelChoices, compile_for, default_choices
-from ..pipeline.lower_model import Lowered
-from ..program.arrays import write_inputs
-from ..program.program import read_tensor, segment_entry
+from ..pipeline.lowered import Lowered
+from ..program.arrays import read_outputs, write_inputs
+from ..program.program import Launch, segment_entry
 from ..system.cache import Cache
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class TimedModel:
         self._write(inputs)
         for entry in self._entries:
             self._model.call(entry)
-        return {s.name: read_tensor(self._model.arena, s) for s in self._model.program.outputs}
+        return read_outputs(self._model.arena, self._model.program)
 
     def profile(self, inputs: Mapping[str, Array], *, repeat: int, deadline: float = 0) -> list[dict[str, Any]]:
         self._write(inputs)
@@ -61,7 +61,8 @@ class TimedModel:
             start = time.perf_counter()
             for _ in range(repeat):
                 self._model.call(entry)
-            found.append({"name": step.name, "ms": (time.perf_counter() - start) * 1e3 / repeat})
+            name = step.name if isinstance(step, Launch) else type(step).__name__.lower()
+            found.append({"name": name, "ms": (time.perf_counter() - start) * 1e3 / repeat})
         return found
 
     def time(self, inputs: Mapping[str, Array], *, deadline: float = 0) -> float:
@@ -77,7 +78,7 @@ class TimedModel:
         pass
 
     def _write(self, inputs: Mapping[str, Array]) -> None:
-        write_inputs(self._model.arena, self._model.program.inputs, inputs)
+        write_inputs(self._model.arena, self._model.program, inputs)
 
 
 class NativeDevice:

@@ -20,7 +20,7 @@ from ..choices import DEFAULT, Choices, Decision
 from ..errors import InputError
 from ..ir.nodes import Kernel
 from ..pipeline.compile_for import KernelChoices
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
 from ..records.keys import key_of_kernel, key_of_layer
 from ..records.recorded_choices import Best, RecordedChoices

@@ -14,7 +14,7 @@ import numpy as np
 from ..build.options import GPU_TILES, Options
 from ..choices import VERSION
 from ..ir.nodes import Buffer
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..records.tuning_record import Failure, TuningRecord
 from .device import Artifact, Device, DeviceError, DeviceGone
 from .measure import Measured, Outcome, check_results, measure_trial

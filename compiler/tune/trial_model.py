@@ -18,7 +18,7 @@ from math import prod
 
 from ..ir.layout import Layout
 from ..ir.nodes import Buffer, Kernel, Origin
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..program.live_ranges import owner_of
 from ..program.plan_memory import aligned
 from ..tensor import Tensor, compute
@@ -116,7 +116,7 @@ class _Trial:
         for k, t in enumerate(results):
             name = output_of(number, t.name)
             copied = _copy(name, computed[t])
-            self._layouts[copied] = Layout.row_major(copied.shape)
+            self._layouts[copied] = Layout.row_major(copied.extents)
             self._outputs.append((name, copied))
             self._after.append(self._copying(copied, f"out{number}_{k}"))
 
@@ -142,6 +142,7 @@ class _Trial:
             aliases=self._aliases,
             stored=Stored(owner, offset, end),
             prepared=self._prepared,
+            steps=tuple(range(len(groups))),
         )
 
     def _operand(self, model: Lowered, t: Tensor) -> Tensor:
@@ -149,9 +150,9 @@ class _Trial:
         key = (id(model), t)
         if key not in self._operands:
             if t.name not in self._inputs:
-                given = Tensor(Buffer(t.name, t.shape, t.dtype, values=t.buffer.values))
+                given = Tensor(Buffer(t.name, t.extents, t.dtype, values=t.buffer.values))
                 self._inputs[t.name] = given
-                self._layouts[given] = Layout.row_major(t.shape)
+                self._layouts[given] = Layout.row_major(t.extents)
             made = _copy(t.name, self._inputs[t.name])
             self._layouts[made] = model.layouts[t]
             self._operands[key] = made

@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..records.tuning_record import Failure, TuningRecord
 from .build_trial import BuiltTrial
 from .device import DeviceError

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
 
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..records.tuning_record import TuningRecord
 from .build_trial import TrialJob, build_trial
 from .device import DeviceError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from ..records.tuning_record import TuningRecord
 from .device import Device, DeviceError
 from .problem import Problem

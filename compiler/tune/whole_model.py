@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..pipeline.lower_model import Lowered
+from ..pipeline.lowered import Lowered
 from .device import DeviceError, DeviceGone, LoadedModel
 from .problem import group_of
 from .session import LOAD, SearchSession, inputs_of

@@ -14,9 +14,9 @@ from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import CLOCK, ENTRY, PREPARE, PROFILE, entries, render_host
 from ..codegen.render_launches import render_launches
-from ..program.arrays import write_inputs
+from ..program.arrays import read_outputs, write_inputs
 from ..program.device_program import DeviceProgram
-from ..program.program import Program, check_wasm32, read_tensor
+from ..program.program import Program, check_wasm32
 from ..system.cache import Cache
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
 from .execute import HostFunction, Number, WasmInstance
@@ -121,13 +121,13 @@ class WasmModel:
     def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
         arena = self._instance.memory[self._arena :]
-        write_inputs(arena, self.program.inputs, inputs)
+        write_inputs(arena, self.program, inputs)
         self._instance.call(ENTRY, self._weights, self._arena)
-        return {s.name: read_tensor(arena, s) for s in self.program.outputs}
+        return read_outputs(arena, self.program)
 
     def profile(self, inputs: Mapping[str, object]) -> list[float]:
         """Milliseconds of each step."""
-        write_inputs(self._instance.memory[self._arena :], self.program.inputs, inputs)
+        write_inputs(self._instance.memory[self._arena :], self.program, inputs)
         self._times = [time.perf_counter()]
         self._instance.call(PROFILE, self._weights, self._arena)
         return [(b - a) * 1e3 for a, b in pairwise(self._times)]

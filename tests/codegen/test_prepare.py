@@ -12,7 +12,8 @@ from webnn_compile.ir.nodes import Origin
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline.compile_for import compile_for
-from webnn_compile.pipeline.lower_model import Lowered, lower_tensors
+from webnn_compile.pipeline.lower_model import lower_tensors
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.program.program import Program, Region
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
 from webnn_compile.tensor import Tensor, compute, constant, placeholder, reduce

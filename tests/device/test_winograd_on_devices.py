@@ -23,7 +23,8 @@ from webnn_compile.device.lower_for_device import choice_for
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.program.device_program import DeviceBackend, DeviceProgram, Launch
 from webnn_compile.tensor.use_winograd import Choice

@@ -36,7 +36,8 @@ from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.passes.narrow_types import narrow_types
 from webnn_compile.pipeline.compile_for import compile_for
-from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.schedule.rules import pointwise
 from webnn_compile.schedule.rules.fragment_constants import order_constants

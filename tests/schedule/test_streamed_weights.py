@@ -18,7 +18,8 @@ from webnn_compile.ir.rewrite import walk
 from webnn_compile.native.jit import host_target
 from webnn_compile.native.model import NativeModel
 from webnn_compile.pipeline.compile_for import compile_for
-from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.program.program import Program
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 from webnn_compile.tensor.choose_tile import choose_tile

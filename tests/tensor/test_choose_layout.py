@@ -14,7 +14,8 @@ from webnn_compile.ir.layout import Layout, LayoutPolicy
 from webnn_compile.ir.nodes import Kernel, Load
 from webnn_compile.ir.printer import print_kernel
 from webnn_compile.ir.rewrite import walk
-from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.tensor import Tensor
 
 

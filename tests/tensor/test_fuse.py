@@ -13,7 +13,8 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import Load, Unary
 from webnn_compile.ir.rewrite import walk
-from webnn_compile.pipeline.lower_model import Lowered, lower_model
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.tensor.fuse.measure import BODY_LIMIT
 
 W33 = random((8, 8, 3, 3))

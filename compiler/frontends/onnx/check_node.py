@@ -29,7 +29,8 @@ def check_node(
     hidden = {name for name in node.input[at : at + 1] if name not in data}
     types = {
         name: helper.make_tensor_type_proto(
-            helper.np_dtype_to_tensor_dtype(v.dtype.numpy), None if name in hidden else v.shape
+            helper.np_dtype_to_tensor_dtype(v.dtype.numpy),
+            None if name in hidden else [n if isinstance(n, int) else None for n in v.shape],
         )
         for name, v in given.items()
     }

@@ -34,7 +34,7 @@ def verify_kernel(kernel: Kernel, after: str) -> None:
 def _problems(kernel: Kernel, after: str) -> Iterator[str]:
     yield from _parameters(kernel)
     written = frozenset(p for p in kernel.params[len(kernel.params) - kernel.outputs :] if not p.constant)
-    top = Place(frozenset(kernel.params), written, has_flat_indices(kernel, after))
+    top = Place(frozenset(kernel.params), written, has_flat_indices(kernel, after), frozenset(kernel.scalars))
     yield from check_statement(kernel.body, top)
     yield from leftovers(kernel, after)
 
@@ -42,6 +42,8 @@ def _problems(kernel: Kernel, after: str) -> Iterator[str]:
 def _parameters(kernel: Kernel) -> Iterator[str]:
     if len(set(kernel.params)) < len(kernel.params) or not 0 < kernel.outputs <= len(kernel.params):
         yield f"it has {len(kernel.params)} parameters, {kernel.outputs} of them outputs"
+    if len(set(kernel.scalars)) < len(kernel.scalars):
+        yield "a scalar is listed twice"
     for p in kernel.params:
         if p.scope is not Scope.GLOBAL:
             yield f"parameter {p!r} is local"

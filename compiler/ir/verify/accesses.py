@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from ...dtypes import I32
 from ..bounds import unproved_index
-from ..index import affine, range_of
+from ..index import Affine, affine, range_of
 from ..lanes import Ramp, Splat, lanes_of
-from ..nodes import Expr, Load, Scope, Store
+from ..nodes import Expr, Load, Scalar, Scope, Store, Var
 from .place import Place, shown
 
 
@@ -34,8 +34,8 @@ def _may_leave_flat(x: Load | Store, at: Place) -> bool:
 
 
 def _outside(index: Expr, extent: int) -> bool:
-    """Whether an index is known to be out of range in some iteration. An interval is exact for a sum of variables;
-    elsewhere only one that misses the buffer altogether tells."""
+    """Whether an index is known to be out of range in some iteration. An interval is exact for a sum of variables of
+    loops that are not dynamic; elsewhere only one that misses the buffer altogether tells."""
     lanes = lanes_of(index)
     if isinstance(index, Splat | Ramp):
         index = index.a if isinstance(index, Splat) else index.base
@@ -46,4 +46,8 @@ def _outside(index: Expr, extent: int) -> bool:
     if found is None:
         return False
     low, high = found[0], found[1] + lanes - 1
-    return low < 0 or high >= extent if affine(index).variables_only else high < 0 or low >= extent
+    return low < 0 or high >= extent if _is_exact(affine(index)) else high < 0 or low >= extent
+
+
+def _is_exact(form: Affine) -> bool:
+    return all(isinstance(a, Var) and not isinstance(a, Scalar) and a.length is None for a, _ in form.terms)

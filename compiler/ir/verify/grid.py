@@ -13,9 +13,14 @@ from .place import Place, shown, unique
 
 GRID = frozenset({LoopKind.BLOCK, LoopKind.THREAD})
 
+DYNAMIC = frozenset({LoopKind.SERIAL, LoopKind.CORE, LoopKind.BLOCK})
+"""The kinds of loop whose trip count may be known at run time only."""
+
 
 def check_loop(s: For, at: Place) -> Iterator[str]:
     """Problems of the loop's kind: of what stands around it and in it."""
+    if s.var.length is not None and s.kind not in DYNAMIC:
+        yield f"a dynamic loop is one of a kind that needs a fixed number of iterations: {shown(s)}"
     if s.kind in GRID and not (s.parallel and at.top):
         yield f"a loop over the grid is a reduction or stands inside another statement: {shown(s)}"
     if s.kind is LoopKind.CORE and not (s.parallel and at.outermost):

@@ -22,12 +22,14 @@ from ..steps import (
     fuse,
     outline,
     pack,
+    powers_below,
     reorder,
     segments,
     sink,
     split,
     stage,
     tag,
+    tiles_of,
     vector_segments,
     vectorise,
 )
@@ -94,7 +96,7 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Tar
     order = [*roles.batch, roles.column, *rows]
     if len(order) > 1:
         stmt = reorder(stmt, order)
-    stmt, columns = split(stmt, roles.column, segments(roles.column.extent, plan.width * plan.inside))
+    stmt, columns = split(stmt, roles.column, tiles_of(roles.column, plan.width * plan.inside, _narrower(plan.width)))
     if plan.inside > 1:
         stmt, columns = _move_panels_inside(stmt, columns, rows, plan.width)
     stmt = _tile_rows(stmt, roles, plan)
@@ -105,12 +107,19 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Tar
 
 
 def _unroll_reduction(stmt: Stmt, over: Var, most: int) -> Stmt:
-    """The innermost reduction loop unrolled in order by up to `most`, by a factor that divides it."""
-    factor = max(n for n in range(1, most + 1) if over.extent % n == 0)
+    """The innermost reduction loop unrolled in order by up to `most`, by a factor that divides it; what is left of a
+    dynamic one is not unrolled."""
+    dynamic = over.length is not None
+    factor = most if dynamic else max(n for n in range(1, most + 1) if over.extent % n == 0)
     if factor == 1:
         return stmt
-    stmt, pairs = split(stmt, over, [(over.extent // factor, factor)])
+    stmt, pairs = split(stmt, over, tiles_of(over, factor))
     return tag(stmt, pairs[0][1], LoopKind.IN_ORDER)
+
+
+def _narrower(width: int) -> list[int]:
+    """Tiles of the last columns of a dynamic loop."""
+    return [width, *powers_below(width)]
 
 
 def _tile_rows(stmt: Stmt, roles: Roles, plan: TilePlan) -> Stmt:
@@ -118,7 +127,7 @@ def _tile_rows(stmt: Stmt, roles: Roles, plan: TilePlan) -> Stmt:
         return stmt
     if plan.line is not None and plan.lines > 1:
         return _tile_lines(stmt, plan.line, roles.row, plan)
-    stmt, tiles = split(stmt, roles.row, segments(roles.row.extent, plan.rows, balanced=True))
+    stmt, tiles = split(stmt, roles.row, tiles_of(roles.row, plan.rows, powers_below(plan.rows), balanced=True))
     for _, inner in tiles:
         stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     return stmt

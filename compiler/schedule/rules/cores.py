@@ -48,9 +48,11 @@ def _parallelise(loop: For, costs: CpuCosts, choices: Choices) -> Stmt:
 
 
 def _nested_loops(stmt: Stmt) -> list[Var]:
-    """The perfectly nested loops from `stmt` on."""
+    """The perfectly nested loops from `stmt` on, up to a dynamic one inside, with which fusion takes a division."""
     found: list[Var] = []
     while isinstance(stmt, For) and stmt.kind is LoopKind.SERIAL and stmt.parallel:
+        if found and stmt.var.length is not None:
+            break
         found.append(stmt.var)
         stmt = stmt.body
     return found

@@ -9,7 +9,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import contiguous, vectorisable
 from ..nest import Nest, Pointwise, match_nest
-from ..steps import NARROWEST_VECTOR, fuse, partition, segments, sink, split, tag, vector_segments, vectorise
+from ..steps import NARROWEST_VECTOR, fuse, partition, sink, split, tag, tiles_of, vectorise, vectors_of
 from .each_nest import each_nest
 
 UNROLL = (4, 1, 2, 8)
@@ -53,7 +53,7 @@ def _unroll(stmt: Stmt, loops: tuple[Var, ...], copies: int) -> Stmt:
         size = copies // unrolled
         if size < 2:
             break
-        stmt, blocks = split(stmt, var, segments(var.extent, size))
+        stmt, blocks = split(stmt, var, tiles_of(var, size))
         for _, i in blocks:
             stmt = tag(sink(stmt, i), i, LoopKind.UNROLL)
         unrolled *= min(var.extent, size)
@@ -67,11 +67,11 @@ def _fills_lanes(stmt: Stmt, var: Var) -> bool:
 
 def _in_vectors(stmt: Stmt, var: Var, lanes: int, unroll: int) -> Stmt:
     """The loop over `var` in vectors of `lanes`, `unroll` of them per iteration; scalars for the rest."""
-    stmt, pairs = split(stmt, var, vector_segments(var.extent, lanes))
+    stmt, pairs = split(stmt, var, vectors_of(var, lanes))
     for outer, inner in pairs:
         stmt = vectorise(stmt, inner, lanes)
         if outer.extent > unroll > 1:
-            stmt, blocks = split(stmt, outer, segments(outer.extent, unroll))
+            stmt, blocks = split(stmt, outer, tiles_of(outer, unroll))
             for _, i in blocks:
                 stmt = tag(stmt, i, LoopKind.UNROLL)
     return simplify_stmt(stmt)

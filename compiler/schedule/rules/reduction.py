@@ -26,13 +26,14 @@ from ..steps import (
     NARROWEST_VECTOR,
     outline,
     partition,
+    powers_below,
     rfactor,
-    segments,
     sink,
     split,
     tag,
-    vector_segments,
+    tiles_of,
     vectorise,
+    vectors_of,
 )
 from .each_nest import each_nest
 from .merge_reduction import merge_reduction
@@ -84,10 +85,10 @@ def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
 def _lanes_across(stmt: Stmt, nest: Reduction, plan: WindowPlan, target: Target) -> Stmt:
     """Lanes are neighbouring outputs."""
     lane_loop = nest.loops[-1]
-    stmt, pairs = split(stmt, lane_loop, vector_segments(lane_loop.extent, target.lanes))
+    stmt, pairs = split(stmt, lane_loop, vectors_of(lane_loop, target.lanes))
     if plan.neighbours > 1:
         row = nest.loops[-2]
-        stmt, tiles = split(stmt, row, segments(row.extent, plan.neighbours, balanced=True))
+        stmt, tiles = split(stmt, row, tiles_of(row, plan.neighbours, powers_below(plan.neighbours), balanced=True))
         for _, inner in tiles:
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     for _, inner in pairs:
@@ -103,7 +104,9 @@ def _plan_window(nest: Reduction, target: Target, choices: Choices) -> WindowPla
     if len(nest.loops) > 1:
         sizes = [n for n in (1, 2, 4, 8) if n <= nest.loops[-2].extent and n < target.registers]
         neighbours = choices.choose("neighbours", ordered(neighbours, sizes))
-    counts = [n for n in range(len(nest.over) + 1) if _count(nest.over[len(nest.over) - n :]) <= LARGEST_UNROLL]
+    fixed = next((n for n, v in enumerate(reversed(nest.over)) if v.length is not None), len(nest.over))
+    unrolled = min(unrolled, fixed)
+    counts = [n for n in range(fixed + 1) if _count(nest.over[len(nest.over) - n :]) <= LARGEST_UNROLL]
     unrolled = choices.choose("unrolled", ordered(unrolled, counts))
     # The loop over the channels of a tile is part of its function, unless the function is long enough without.
     return WindowPlan(neighbours, unrolled, choices.choose("outlined", [short, not short]))

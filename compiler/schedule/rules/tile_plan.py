@@ -65,7 +65,8 @@ def choose_blocks(nest: Reduction, roles: Roles, target: Target, choices: Choice
     memory by few rows: over all of K they would evict A from the first-level cache."""
     (over, *others), columns, costs = nest.over, roles.column.extent, target.costs
     width = 2 * target.lanes
-    if others or not roles.b.buffer.constant or columns % width or not stores_sum(nest):
+    dynamic = over.length is not None or roles.column.length is not None
+    if others or dynamic or not roles.b.buffer.constant or columns % width or not stores_sum(nest):
         return None
     fitting = [n for n in range(2, MOST_BLOCKS + 1) if over.extent % n == 0 and over.extent // n >= costs.fewest_steps]
     preferred = 1
@@ -132,6 +133,8 @@ def _line_loop(nest: Reduction, roles: Roles) -> Var | None:
     """The loop around the rows, if it too indexes A alone: the lines of an image."""
     others = [v for v in nest.loops if v not in (roles.column, roles.row)]
     if not others or roles.row is None or others[-1] in free_vars(roles.b):
+        return None
+    if roles.row.length is not None or others[-1].length is not None:
         return None
     return others[-1] if any(others[-1] in free_vars(x) for x in loads(roles.a)) else None
 

@@ -18,7 +18,7 @@ from .preload import preload
 from .reorder import reorder
 from .rfactor import rfactor
 from .sink import sink
-from .split import NARROWEST_VECTOR, segments, split, vector_segments
+from .split import NARROWEST_VECTOR, powers_below, rounded, segments, split, tiles_of, vector_segments, vectors_of
 from .spread import spread
 from .stage import stage
 from .sum_in_blocks import sum_in_blocks
@@ -37,10 +37,12 @@ __all__ = [
     "overlap",
     "pack",
     "partition",
+    "powers_below",
     "preload",
     "reading_loop",
     "reorder",
     "rfactor",
+    "rounded",
     "segments",
     "sink",
     "split",
@@ -50,6 +52,8 @@ __all__ = [
     "sum_in_blocks",
     "tag",
     "tensorize",
+    "tiles_of",
     "vector_segments",
     "vectorise",
+    "vectors_of",
 ]

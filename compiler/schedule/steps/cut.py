@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir.nodes import For, Seq, Stmt, Var
 from ...ir.rewrite import substitute
-from .loops import on_loops
+from .loops import illegal, on_loops
 
 
 def cut(stmt: Stmt, var: Var, points: list[int]) -> tuple[Stmt, list[Var]]:
@@ -20,6 +20,8 @@ def cut(stmt: Stmt, var: Var, points: list[int]) -> tuple[Stmt, list[Var]]:
         return stmt, [var]
 
     def change(loop: For) -> Stmt:
+        if var.length is not None:
+            raise illegal("cut", loop, "it is dynamic")
         made = []
         for v, start in zip(pieces, starts, strict=True):
             body = substitute(loop.body, {var: v + start if start else v})

@@ -14,7 +14,7 @@ def partition(stmt: Stmt, candidates: list[Var]) -> Stmt:
     """for v < 10: x[v - 1] if v > 0   ->   for v < 1: (zero);  for v < 9: x[v]
 
     Each candidate is cut where a comparison of a guard or a selection becomes always true or always false, whatever
-    the other variables are; the decided guards are then simplified away.
+    the other variables are; the decided guards are then simplified away. Dynamic loops stay whole.
     """
     for var in candidates:
         if any(isinstance(n, For) and n.var is var for n in walk(stmt)):
@@ -26,7 +26,7 @@ def _pieces(loop: For) -> Stmt:
     """The loop cut in two, and each half again: each cut halves a long chain of selections, so simplifying all pieces
     takes O(n log n)."""
     points = {p for c in _conditions(loop.body) for p in _thresholds(c, loop.var) if 0 < p < loop.var.extent}
-    if not loop.parallel or not points:
+    if not loop.parallel or not points or loop.var.length is not None:
         return loop
     halves, variables = cut(loop, loop.var, [sorted(points)[len(points) // 2]])
     assert isinstance(halves, Seq)

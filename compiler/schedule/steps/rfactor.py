@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.nodes import Alloc, Binary, Buffer, Const, For, Load, LoopKind, Seq, Stmt, Store, Var
+from ...ir.nodes import Alloc, Binary, Buffer, Const, ExprLike, For, Load, LoopKind, Seq, Stmt, Store, Var
 from ...ir.rewrite import rewrite, rewrite_top_down, substitute
+from ...ir.simplify import simplify_expr
 from .loops import find_loop, illegal
 
 
@@ -43,8 +44,7 @@ def _factor(nest: For, var: Var, lanes: int, neutral: Const) -> Stmt:
     combine = inner.value.op
     part = Buffer("part", (lanes,), update.buffer.dtype, update.buffer.scope)
     lane, last = Var("lane", lanes), Var("lane", lanes)
-    whole, rest = divmod(var.extent, lanes)
-    outer = Var(f"{var.name}o", whole)
+    outer, tail, behind = _pieces(var, lanes)
 
     def partial(n: object) -> Load | Store | None:
         match n:
@@ -63,10 +63,19 @@ def _factor(nest: For, var: Var, lanes: int, neutral: Const) -> Stmt:
         last, Store(update.buffer, update.indices, Binary(combine, acc, Load(part, (last,)))), LoopKind.UNROLL, False
     )
     pieces: list[Stmt] = [Alloc(part, Seq((start, step, collect)))]
-    if rest:
-        tail = Var(var.name, rest)
-        remaining: Stmt = For(tail, substitute(update, {var: tail + whole * lanes}), parallel=False)
+    if tail is not None:
+        remaining: Stmt = For(tail, substitute(update, {var: tail + behind}), parallel=False)
         for loop in reversed(chain[:-1]):
             remaining = replace(loop, body=remaining)
         pieces.append(remaining)
     return Seq(tuple(pieces))
+
+
+def _pieces(var: Var, lanes: int) -> tuple[Var, Var | None, ExprLike]:
+    """The loop over whole vectors, that over the elements after the last, if there are any, and where it starts."""
+    whole, rest = divmod(var.extent, lanes)
+    if var.length is None:
+        return Var(f"{var.name}o", whole), Var(var.name, rest) if rest else None, whole * lanes
+    vectors = simplify_expr(var.length // lanes)
+    tail = simplify_expr(var.length % lanes)
+    return Var(f"{var.name}o", whole, vectors), Var(var.name, lanes - 1, tail), vectors * lanes

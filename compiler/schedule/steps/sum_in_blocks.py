@@ -14,7 +14,7 @@ from ...dtypes import F32
 from ...ir.nodes import Alloc, Binary, Buffer, Const, For, If, Load, LoopKind, Outline, Scope, Seq, Stmt, Store
 from ...ir.rewrite import free_vars, loads, replace_buffers, rewrite_top_down, walk
 from .loops import on_loops
-from .split import Segment, segments, split
+from .split import Segment, segments, split, tiles_of
 
 
 def sum_in_blocks(stmt: Stmt, most: int, size: int) -> Stmt:
@@ -55,8 +55,10 @@ def _in_blocks(loop: For, most: int, size: int) -> Stmt | None:
     block = max(1, size * extent // terms)
     if block == extent:
         return None
-    made, pairs = split(loop, loop.var, _blocks(extent, block))
-    for _, inner in pairs:
+    dynamic = loop.var.length is not None
+    made, pairs = split(loop, loop.var, tiles_of(loop.var, block) if dynamic else _blocks(extent, block))
+    # What is left of a dynamic loop is shorter than a block, and added term by term.
+    for _, inner in pairs[:1] if dynamic else pairs:
         made = on_loops(made, inner, lambda n: _apart(n, sums))
     return sum_in_blocks(made, most, size)
 

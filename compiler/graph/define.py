@@ -1,0 +1,137 @@
+"""The tensors of a node, by its operator's definition; of control flow, by those of its regions' nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import BoundsError, UnsupportedError
+from ..ir.nodes import Scalar
+from ..ir.sizes import capacities, capacity, equal, shown
+from ..ops import OPERATORS
+from ..ops.call import Call
+from ..system.limits import check_elements
+from ..tensor import Tensor, compute, constant, placeholder
+from ..tensor.known_elements import known_elements, with_known_elements
+from ..tensor.structure import branch, loop
+from .ir import Array, Graph, Node, Value
+
+Record = Callable[[Node, tuple[Tensor, ...]], None]
+"""Receives each operator and its tensors, those of regions too."""
+
+
+def ignore(node: Node, tensors: tuple[Tensor, ...]) -> None:
+    pass
+
+
+def tensor_of(value: Value, data: Array | None = None) -> Tensor:
+    """`value` as an operand: with its elements, where they are known."""
+    if data is not None:
+        return constant(value.name, data)
+    return replace(placeholder(value.name, value.shape, value.dtype), elements=value.elements)
+
+
+def define(node: Node, tensors: Mapping[Value, Tensor], record: Record = ignore) -> tuple[Tensor, ...]:
+    """The tensors of a node's outputs over those of what it reads.
+
+    Raises UnsupportedError where the operator is unknown, InputError where a result has too many elements.
+    """
+    if node.op == "If":
+        made = _define_if(node, tensors, record)
+    elif node.op == "Loop":
+        made = _define_loop(node, tensors, record)
+    else:
+        made = _define_operator(node, tensors)
+    if any(t.elements is not None or t.is_dynamic for t in (tensors[v] for v in node.reads)):
+        made = tuple(map(with_known_elements, made))
+    for t in made:
+        if any(isinstance(extent, int) and extent < 0 for extent in t.shape):
+            raise UnsupportedError(
+                f"{node.op} (node {node.name!r}): its result would have shape {shown(t.shape)}; check its inputs"
+            )
+        check_elements(capacities(t.shape), f"{node.op} (node {node.name!r}): its result")
+    record(node, made)
+    return made
+
+
+def _define_operator(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
+    fn = OPERATORS.get((node.domain, node.op_type))
+    if fn is None:
+        raise UnsupportedError(
+            f"{node.op} (node {node.name!r}): this operator is not supported; replace it in the model"
+        )
+    try:
+        inputs = tuple(None if v is None else tensors[v] for v in node.inputs)
+        call = Call(node.op_type, node.name, node.opset, node.attributes, inputs, len(node.outputs), node.domain)
+        result = fn(call)
+    except BoundsError as error:
+        raise UnsupportedError(
+            f"{node.op} (node {node.name!r}): the shapes of its inputs do not fit together: {error}; check them, or "
+            "export the model again"
+        ) from None
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _define_region(
+    region: Graph, inputs: Sequence[Tensor], tensors: Mapping[Value, Tensor], record: Record
+) -> list[Tensor]:
+    """The tensors of a region's outputs."""
+    known = {v: tensors[v] for v in region.captured} | dict(zip(region.inputs, inputs, strict=True))
+    known.update((v, constant(v.name, data)) for v, data in region.constants.items())
+    for node in region.nodes:
+        for value, t in zip(node.outputs, define(node, known, record), strict=False):
+            if value is not None:
+                known[value] = t
+    return [known[v] for v in region.outputs]
+
+
+def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record) -> tuple[Tensor, ...]:
+    (condition,) = (tensors[v] for v in node.inputs if v is not None)
+    then, otherwise = (_define_region(region, (), tensors, record) for region in node.regions)
+    for a, b in zip(then, otherwise, strict=True):
+        if not _alike(a, b):
+            raise UnsupportedError(
+                f"If (node {node.name!r}): its branches give {a.dtype}{shown(a.shape)} and {b.dtype}{shown(b.shape)} "
+                "for one output; make them alike, or fix what the condition depends on"
+            )
+    return tuple(branch(node.name, condition, then, otherwise, [tensors[v] for v in node.reads]))
+
+
+def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record) -> tuple[Tensor, ...]:
+    (body,) = node.regions
+    trips, condition, *starts = (None if v is None else tensors[v] for v in node.inputs)
+    conditional = condition is not None
+    carried = [t for t in (condition, *starts) if t is not None]
+    (counter,) = body.inputs[0].elements or ()
+    assert isinstance(counter, Scalar)
+    most = counter.extent if trips is None else (known_elements(trips) or (counter.extent,))[0]
+    stacks = len(body.outputs) > len(carried)
+
+    def region(_: Scalar, inside: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        found = _define_region(body, [tensor_of(body.inputs[0]), *inside[: len(carried)]], tensors, record)
+        nexts, rows = found[: len(carried)], found[len(carried) :]
+        for a, b in zip(carried, nexts, strict=True):
+            if not _alike(a, b):
+                raise UnsupportedError(
+                    f"Loop (node {node.name!r}): a carried value is {a.dtype}{shown(a.shape)} at first and "
+                    f"{b.dtype}{shown(b.shape)} later, and a shape that changes from one iteration to the next is not "
+                    "supported; export the model with fixed shapes"
+                )
+        ran = [compute(f"{node.name}.ran", (), (t,), lambda t=t: t[()] + 1) for t in inside[len(carried) :]]
+        return [*nexts, *ran], rows
+
+    # With a condition the number of rows is that of the iterations that ran, which are counted.
+    counts = [constant(f"{node.name}.none", np.zeros((), np.int32))] if conditional and stacks else []
+    finals, rows = loop(
+        node.name, most, [*carried, *counts], region, condition=0 if conditional else None, counter=counter
+    )
+    if counts:
+        ran = Scalar(f"{node.name}.ran", capacity(most) + 1, source=finals[-1])
+        rows = [replace(t, sizes=(ran, *t.shape[1:])) for t in rows]
+    return (*finals[int(conditional) : len(carried)], *rows)
+
+
+def _alike(a: Tensor, b: Tensor) -> bool:
+    return a.rank == b.rank and a.dtype == b.dtype and all(map(equal, a.shape, b.shape))

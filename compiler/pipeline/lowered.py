@@ -1,0 +1,49 @@
+"""A model between tensors and targets: naive kernels, the order in which they run, memory for what they store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..ir.layout import Layout
+from ..ir.nodes import Kernel
+from ..tensor import Tensor
+from ..tensor.fuse import Group
+from ..tensor.place_tensors import Stored
+from ..tensor.program import TensorProgram
+from ..tensor.steps import Steps
+from ..tensor.use_winograd import Rewritten
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A model as naive kernels, before anything depends on a target. `kernels` belong to `groups` one by one.
+
+    `prepared` are the groups of tensors computed at load: their kernels are built for the layouts that a target reads.
+    `rewritten` are the convolutions that Winograd's algorithm computes. `steps` are all groups in the order in which
+    they run, with the loops and branches around them.
+    """
+
+    name: str
+    tensors: TensorProgram
+    groups: tuple[Group, ...]
+    kernels: tuple[Kernel, ...]
+    layouts: Mapping[Tensor, Layout]
+    aliases: Mapping[Tensor, Tensor]
+    stored: Stored
+    prepared: Mapping[Tensor, Group]
+    rewritten: tuple[Rewritten, ...] = ()
+    steps: Steps = ()
+
+    @property
+    def sources(self) -> Mapping[Tensor, tuple[Tensor, ...]]:
+        """The tensors from which the launches of groups take scalars, by the groups' outputs."""
+        found = {}
+        for g, k in zip(self.groups, self.kernels, strict=True):
+            found[g.output] = tuple(s.source for s in k.scalars if isinstance(s.source, Tensor))
+        return found
+
+
+def kernel_name(g: Group) -> str:
+    words = "_".join(dict.fromkeys(op.lower() for op in g.origin.ops)) or "copy"
+    return "".join(c if c.isalnum() else "_" for c in words)[:48]

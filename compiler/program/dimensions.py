@@ -1,0 +1,26 @@
+"""Sizes that a run decides: by the shapes of the arrays that it is given, or by an element of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir.nodes import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A size of `scalar` * `multiple`, which is named in the shapes of inputs, or is the element of the input
+    `value_of`."""
+
+    name: str
+    scalar: Scalar
+    multiple: int = 1
+    value_of: str | None = None
+
+    @property
+    def least(self) -> int:
+        return self.scalar.low * self.multiple
+
+    @property
+    def most(self) -> int:
+        return (self.scalar.extent - 1) * self.multiple

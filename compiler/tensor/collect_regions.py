@@ -1,0 +1,199 @@
+"""Which region each tensor belongs to: that of the model, the body of a loop, or one side of a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..ir.nodes import Expr, Origin, Scalar
+from ..ir.reduction import Reduce
+from ..ir.sizes import number, scalars_of
+from .program import Inner, TensorProgram
+from .structure import Branch, Loop, Structure
+from .tensor import Tensor
+
+Ports = tuple[tuple[str, Tensor], ...]
+
+
+class Origins:
+    """The tensors of all operators in the order in which they are computed, with the nodes that they come from."""
+
+    def __init__(self) -> None:
+        self.of: dict[Tensor, Origin] = {}
+        self.structures: dict[Structure, dict[int, Tensor]] = {}
+
+    def add(self, made: Iterable[Tensor], origin: Origin) -> None:
+        """Records the tensors of an operator, and those that it made on the way, operands first."""
+        for t in made:
+            self._take(t, origin)
+
+    def _take(self, t: Tensor, origin: Origin) -> None:
+        if t in self.of:
+            return
+        if t.source is not None:
+            self._take_structure(t.source.structure, origin)
+            self.structures[t.source.structure][t.source.index] = t
+        for r in (*t.reads, *measured(t)):
+            self._take(r, origin)
+        self.of[t] = origin
+
+    def _take_structure(self, made: Structure, origin: Origin) -> None:
+        if made not in self.structures:
+            for t in (*operands(made), *(t for results in results_of(made) for t in results)):
+                self._take(t, origin)
+            self.structures[made] = {}
+
+
+def collect_region(inputs: Ports, made: Sequence[Tensor], outputs: Ports, origins: Origins) -> TensorProgram:
+    """The program of a model with these inputs and outputs. `made` are results of its operators, some perhaps unused:
+    they and what they depend on are computed."""
+    found = _Regions(origins)
+    order = {t: i for i, t in enumerate(origins.of)}
+    needed = _needed(made, origins)
+    owned = frozenset().union(*(body for inner in found.inner.values() for body in inner.bodies))
+    tensors = [t for t in sorted(needed, key=order.__getitem__) if t.body is not None and t not in owned]
+    nested = frozenset(n for inner in found.inner.values() for body in inner.nested for n in body)
+    structures = tuple(found.program(s) for s in found.inner if s not in nested)
+    return TensorProgram(inputs, outputs, tuple(tensors), origins.of, structures=structures)
+
+
+def operands(made: Structure) -> tuple[Tensor, ...]:
+    """What a structure takes from the region that it stands in, but for what its own regions capture."""
+    if isinstance(made, Branch):
+        return (made.condition,)
+    return (*(c.start for c in made.carried), *_sources((number(made.trips),)))
+
+
+def results_of(made: Structure) -> tuple[tuple[Tensor, ...], ...]:
+    """The results of each region of a structure."""
+    return (made.then, made.otherwise) if isinstance(made, Branch) else (made.results,)
+
+
+def used_results(made: Structure, used: Container[int]) -> tuple[tuple[Tensor, ...], ...]:
+    """The results of each region that are needed: those that are `used` outside, and what a loop carries."""
+    if isinstance(made, Branch):
+        sides = (made.then, made.otherwise)
+        return tuple(tuple(t for i, t in enumerate(side) if i in used) for side in sides)
+    count = len(made.carried)
+    return (tuple(t for i, t in enumerate(made.results) if i < count or i in used),)
+
+
+def measured(t: Tensor) -> tuple[Tensor, ...]:
+    """The tensors from which a run computes scalars that occur in `t`."""
+    return _sources(_expressions(t))
+
+
+def _sources(expressions: Iterable[Expr]) -> tuple[Tensor, ...]:
+    return tuple(s.source for s in scalars_of(*expressions) if isinstance(s.source, Tensor))
+
+
+def _expressions(t: Tensor) -> Iterator[Expr]:
+    over = t.body.axes if isinstance(t.body, Reduce) else ()
+    yield from (v.length for v in (*t.axes, *over) if v.length is not None)
+    yield from (n for n in t.sizes or () if isinstance(n, Expr))
+    if t.body is not None:
+        yield t.body
+
+
+@dataclass(slots=True)
+class _Inner:
+    """What a structure's regions own (computed tensors, nested structures), and what they read from outside."""
+
+    bodies: list[set[Tensor]] = field(default_factory=list)
+    nested: list[list[Structure]] = field(default_factory=list)
+    reads: dict[Tensor, None] = field(default_factory=dict)
+
+
+class _Regions:
+    """The tensors of each structure's regions, inner structures first."""
+
+    def __init__(self, origins: Origins) -> None:
+        self._origins = origins
+        self._order = {t: i for i, t in enumerate(origins.of)}
+        self.inner: dict[Structure, _Inner] = {}
+        for made in origins.structures:
+            self.inner[made] = self._find(made)
+
+    def _find(self, made: Structure) -> _Inner:
+        found = _Inner(reads=dict.fromkeys(t for t in operands(made) if t.data is None))
+        for results in used_results(made, self._origins.structures[made]):
+            reached = sorted(self._reach(results, made), key=self._order.__getitem__)
+            own = self._own(made, reached)
+            found.bodies.append({t for t in own if t.body is not None})
+            found.nested.append(list(dict.fromkeys(t.source.structure for t in own if t.source is not None)))
+            inside = {c.inside for c in made.carried} if isinstance(made, Loop) else set()
+            found.reads |= dict.fromkeys(t for t in reached if t not in own and t not in inside and t.data is None)
+        return found
+
+    def _own(self, made: Structure, reached: Sequence[Tensor]) -> set[Tensor]:
+        """Of a branch all that is not outside of it; of a loop what changes from one iteration to the next."""
+        if isinstance(made, Branch):
+            return {t for t in reached if t not in made.outside and t.data is None}
+        changing = {c.inside for c in made.carried}
+        own: set[Tensor] = set()
+        for t in reached:
+            if made.counter in self._scalars(t) or not changing.isdisjoint(self._depends_on(t)):
+                own.add(t)
+                changing.add(t)
+        return own | set(made.results).intersection(reached)
+
+    def _reach(self, results: Iterable[Tensor], made: Structure) -> set[Tensor]:
+        outside = made.outside if isinstance(made, Branch) else frozenset()
+        found: set[Tensor] = set()
+        stack = list(results)
+        while stack:
+            t = stack.pop()
+            if t in found:
+                continue
+            found.add(t)
+            if t not in outside:
+                stack += self._depends_on(t)
+        return found
+
+    def _depends_on(self, t: Tensor) -> tuple[Tensor, ...]:
+        """What has to be computed before `t`; of a result of a structure what that takes from outside."""
+        captured = self.inner[t.source.structure].reads if t.source is not None else ()
+        return (*t.reads, *measured(t), *captured)
+
+    def _scalars(self, t: Tensor) -> set[Scalar]:
+        """Those of a tensor, or of all inside of the structure that it is a result of."""
+        found = set(scalars_of(*_expressions(t)))
+        if t.source is not None:
+            made = t.source.structure
+            inner = self.inner[made]
+            if isinstance(made, Loop):
+                found |= set(scalars_of(number(made.trips)))
+            for body, nested in zip(inner.bodies, inner.nested, strict=True):
+                for x in (*body, *(r for n in nested for r in self._origins.structures[n].values())):
+                    found |= self._scalars(x)
+        return found
+
+    def program(self, made: Structure) -> Inner:
+        """A structure with the programs of its regions."""
+        inner = self.inner[made]
+        regions = []
+        used = used_results(made, self._origins.structures[made])
+        for body, nested, results in zip(inner.bodies, inner.nested, used, strict=True):
+            inside = tuple(c.inside for c in made.carried) if isinstance(made, Loop) else ()
+            inputs = tuple((t.name, t) for t in (*inside, *inner.reads))
+            structures = tuple(self.program(n) for n in self.inner if n in nested)
+            tensors = tuple(sorted(body, key=self._order.__getitem__))
+            outputs = tuple((t.name, t) for t in results)
+            regions.append(TensorProgram(inputs, outputs, tensors, self._origins.of, structures=structures))
+        return Inner(made, tuple(regions), tuple(inner.reads), self._origins.structures[made])
+
+
+def _needed(made: Iterable[Tensor], origins: Origins) -> set[Tensor]:
+    """`made` and all that they depend on."""
+    found: set[Tensor] = set()
+    stack = list(made)
+    while stack:
+        t = stack.pop()
+        if t not in found:
+            found.add(t)
+            stack += (*t.reads, *measured(t))
+            if t.source is not None:
+                structure = t.source.structure
+                stack += operands(structure)
+                stack += (r for results in used_results(structure, origins.structures[structure]) for r in results)
+    return found

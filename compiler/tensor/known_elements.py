@@ -1,0 +1,184 @@
+"""The elements of small integer tensors that are known as sizes: arithmetic on shapes that are known at run time only.
+
+An operator's own definition says what its elements are; where each one comes down to numbers and scalars, later
+operators may take them as shapes, positions and counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce as fold
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from ..dtypes import I64
+from ..ir.construct import select
+from ..ir.index import decide
+from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
+from ..ir.reduction import COMBINE, Reduce
+from ..ir.sizes import Size, divided, larger, number, size, smaller
+from .tensor import Tensor, compute, constant
+
+MOST_ELEMENTS = 64
+"""Of a tensor that is known so: a shape has no more dimensions than a few."""
+
+Element = Size | bool
+
+
+def with_known_elements(t: Tensor) -> Tensor:
+    """`t`, with its elements where they are known as sizes."""
+    found = known_elements(t)
+    return t if found is None or t.elements is not None or t.data is not None else replace(t, elements=found)
+
+
+def from_sizes(name: str, sizes: Sequence[Size] | Size) -> Tensor:
+    """An int64 tensor of sizes: a vector, or a scalar for one size alone."""
+    alone = isinstance(sizes, int | Expr)
+    elements: tuple[Size, ...] = (sizes,) if isinstance(sizes, int | Expr) else tuple(sizes)
+    if all(isinstance(n, int) for n in elements):
+        return constant(name, np.asarray(elements[0] if alone else elements, np.int64))
+
+    def body(*at: Expr) -> Expr:
+        result = number(elements[-1], I64)
+        for i in reversed(range(len(elements) - 1)):
+            result = select(at[0] <= i, number(elements[i], I64), result)
+        return result
+
+    return replace(compute(name, () if alone else (len(elements),), (), body), elements=elements)
+
+
+def known_elements(t: Tensor) -> tuple[Size, ...] | None:
+    """The elements, in row-major order, of an integer tensor or a tensor of bools; None where they are not known."""
+    if t.elements is not None:
+        return t.elements
+    if t.dtype.is_float or t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
+        return None
+    found = _Elements().of(t)
+    return None if found is None else tuple(int(e) if isinstance(e, bool) else e for e in found)
+
+
+class _Elements:
+    """Those of tensors, each computed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Buffer, tuple[Element, ...] | None] = {}
+
+    def of(self, t: Tensor) -> tuple[Element, ...] | None:
+        if t.buffer not in self._known:
+            self._known[t.buffer] = self._find(t)
+        return self._known[t.buffer]
+
+    def _find(self, t: Tensor) -> tuple[Element, ...] | None:
+        if t.elements is not None:
+            return t.elements
+        if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
+            return None
+        if t.data is not None:
+            whole = t.data.dtype.kind != "f" or bool((t.data == t.data.astype("int64")).all())
+            return tuple(int(v) for v in t.data.reshape(-1)) if whole else None
+        if t.body is None:
+            return None
+        operands: dict[Buffer, tuple[tuple[int, ...], tuple[Element, ...]]] = {}
+        for r in t.reads:
+            elements = self.of(r)
+            if elements is None:
+                return None
+            operands[r.buffer] = r.extents, elements
+        found = []
+        for at in product(*map(range, t.extents)):
+            value = _value(t.body, dict(zip(t.axes, at, strict=True)), operands)
+            if value is None:
+                return None
+            found.append(value)
+        return tuple(found)
+
+
+Operands = Mapping[Buffer, tuple[tuple[int, ...], tuple[Element, ...]]]
+
+
+def _value(e: Expr, env: Mapping[Var, int], operands: Operands) -> Element | None:
+    """The value of an expression where loop variables are numbers; None where it is no size."""
+    match e:
+        case Const(value, _):
+            return bool(value) if isinstance(value, bool) else int(value) if value == int(value) else None
+        case Scalar():
+            return e
+        case Var():
+            return env[e]
+        case Reduce(op, axes, value, init):
+            if any(v.length is not None for v in axes) or prod(v.extent for v in axes) > MOST_ELEMENTS:
+                return None
+            parts: list[Element | None] = [_value(init, env, operands)]
+            for at in product(*(range(v.extent) for v in axes)):
+                parts.append(_value(value, {**env, **dict(zip(axes, at, strict=True))}, operands))
+            return fold(lambda a, b: _combine(COMBINE[op], a, b), parts)
+        case Load(buffer, indices, guard):
+            inside = True if guard is None else _value(guard, env, operands)
+            if inside is False:
+                return 0
+            extents, elements = operands[buffer]
+            flat = 0
+            for index, extent in zip(indices, extents, strict=True):
+                i = _value(index, env, operands)
+                if not isinstance(i, int):
+                    return None
+                flat = flat * extent + i
+            return elements[flat] if inside is True else None
+        case Cast(dtype, a):
+            converted = _value(a, env, operands)
+            if dtype.name == "bool" and converted is not None:
+                return _combine("!=", converted, 0)
+            return int(converted) if isinstance(converted, bool) else converted
+        case Unary("neg", a):
+            return _combine("-", 0, _value(a, env, operands))
+        case Unary("not", a) if e.dtype.name == "bool":
+            truth = _value(a, env, operands)
+            return not truth if isinstance(truth, bool) else None
+        case Unary("floor" | "ceil" | "round" | "trunc", a):
+            return _value(a, env, operands)
+        case Binary("/", a, b):
+            return _quotient(_value(a, env, operands), _value(b, env, operands), exact=a.dtype.is_float)
+        case Binary(op, a, b):
+            return _combine(op, _value(a, env, operands), _value(b, env, operands))
+        case Select(cond, a, b):
+            chosen, then, otherwise = (_value(x, env, operands) for x in (cond, a, b))
+            if isinstance(chosen, bool):
+                return then if chosen else otherwise
+            return then if then is not None and then == otherwise else None
+    return None
+
+
+def _combine(op: str, a: Element | None, b: Element | None) -> Element | None:
+    if a is None or b is None:
+        return None
+    if isinstance(a, bool) and isinstance(b, bool) and op in ("and", "or", "xor", "==", "!="):
+        return {"and": a and b, "or": a or b, "xor": a != b, "==": a == b, "!=": a != b}[op]
+    if op in ("<", "<=", "==", "!="):
+        return decide(op, number(a), number(b))
+    if op in ("//", "%") and isinstance(b, int) and b <= 0:
+        return None
+    apply = _ARITHMETIC.get(op)
+    return None if apply is None else apply(a, b)
+
+
+_ARITHMETIC: Mapping[str, Callable[[Size, Size], Size]] = {
+    "+": lambda a, b: size(a + b),
+    "-": lambda a, b: size(a - b),
+    "*": lambda a, b: size(a * b),
+    "//": divided,
+    "%": lambda a, b: a % b if isinstance(a, int) and isinstance(b, int) else size(number(a) % b),
+    "max": larger,
+    "min": smaller,
+}
+
+
+def _quotient(a: Element | None, b: Element | None, *, exact: bool) -> Size | None:
+    """Of a division of what is not negative: of integers, which truncates, or an `exact` one without remainder."""
+    if a is None or b is None or not decide("<=", number(0), number(a)) or not decide("<", number(0), number(b)):
+        return None
+    if exact and _combine("%", a, b) != 0:
+        return None
+    return _combine("//", a, b)
