@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .build.build import build_manifest
 from .build.optimise_model import import_graph, optimise_model
 from .build.options import Options
@@ -14,6 +16,7 @@ from .build.targets import TARGETS as TABLE
 from .build.targets import bundled_targets
 from .build.work import Work
 from .errors import InputError
+from .frontends.model_inputs import DimLike, read_dims
 from .system.cache import open_cache
 
 if TYPE_CHECKING:
@@ -29,8 +32,10 @@ TARGETS = tuple(TABLE)
 def compile(
     model: str | Path | bytes | onnx.ModelProto,
     target: str = "native",
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    shapes: Mapping[str, tuple[int | str, ...]] | None = None,
     *,
+    dims: Mapping[str, DimLike] | None = None,
+    constants: Mapping[str, object] | None = None,
     threads: int = 1,
     fast_math: bool = True,
     precision: str = "f32",
@@ -45,7 +50,9 @@ def compile(
     extra `[verify]`), "webgpu" (through wgpu, extra `[webgpu]`), "webgl" (through the system's OpenGL ES), "opencl"
     (through pyopencl, extra `[opencl]`) and "cuda" (through NVIDIA's driver, extra `[cuda]`).
     "remote:NAME/webgpu" (or webgl, or wasm) runs in a tab that has joined the broker at WEBNN_RPC_BROKER; `close()`
-    frees it for others. `shapes` fixes free dimensions. "native" and "c" run on so many `threads`, with the same
+    frees it for others. `shapes` fixes free dimensions by input, or names them; `dims` says by name how long they are:
+    a number, or (least, most) for sizes that each run decides, or (least, most, multiple). `constants` are values of
+    inputs that never change. "native" and "c" run on so many `threads`, with the same
     results. `fast_math` allows algorithms that round otherwise than the model's own operators, for convolutions up to
     1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl" and
     "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of large products to
@@ -66,6 +73,8 @@ def compile(
     row.check_precision(precision)
     options = Options(
         shapes=shapes or {},
+        dims=read_dims(dims),
+        constants={name: np.asarray(value) for name, value in (constants or {}).items()},
         fast_math=fast_math,
         precision=precision,
         threads=threads,
@@ -84,8 +93,10 @@ def compile(
 def build_bundle(
     model: str | Path,
     targets: str | Sequence[str] | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    shapes: Mapping[str, tuple[int | str, ...]] | None = None,
     *,
+    dims: Mapping[str, DimLike] | None = None,
+    constants: Mapping[str, object] | None = None,
     fast_math: bool = True,
     precision: str = "f32",
     gpu_tiles: str = "registers",
@@ -101,6 +112,8 @@ def build_bundle(
     """
     options = Options(
         shapes=shapes or {},
+        dims=read_dims(dims),
+        constants={name: np.asarray(value) for name, value in (constants or {}).items()},
         targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
         fast_math=fast_math,
         precision=precision,

@@ -29,7 +29,7 @@ class Optimised:
 
 def import_graph(model: Model, work: Work) -> Graph:
     """Imports the model. Raises InputError and UnsupportedError."""
-    graph = import_model(model, work.options.shapes, CompileMemory(work.options.compile_memory))
+    graph = import_model(model, work.options.inputs, CompileMemory(work.options.compile_memory))
     work.dump("import", graph)
     return graph
 

@@ -3,7 +3,7 @@ and a row here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..graph.ir import Graph
 from ..system.limits import CompileMemory
 from .model_card import ModelCard
+from .model_inputs import ModelInputs
 from .open_file import open_file
 from .other_formats import TO_ONNX, find_other_format
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     Model = str | Path | bytes | onnx.ModelProto
     """A path, the bytes of a file, or what a format's own package has in memory."""
-
-Shapes = Mapping[str, tuple[int, ...]] | None
 
 HEAD = 64
 """The bytes at the start of a file by which its format is recognised."""
@@ -37,7 +36,7 @@ class Importer:
     suffixes: tuple[str, ...]
     first_bytes: tuple[bytes, ...]
     is_model: Callable[[object], bool]
-    load: Callable[[Model, Shapes, CompileMemory | None], Graph]
+    load: Callable[[Model, ModelInputs, CompileMemory | None], Graph]
     describe: Callable[[Model], ModelCard]
 
 
@@ -47,10 +46,10 @@ def _is_onnx(model: object) -> bool:
     return isinstance(model, onnx.ModelProto)
 
 
-def _load_onnx(model: Model, shapes: Shapes, memory: CompileMemory | None) -> Graph:
+def _load_onnx(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
     from .onnx import import_model as import_onnx
 
-    return import_onnx(model, shapes, memory)
+    return import_onnx(model, inputs, memory)
 
 
 def _describe_onnx(model: Model) -> ModelCard:
@@ -66,12 +65,12 @@ IMPORTERS: list[Importer] = [Importer("ONNX", (".onnx",), _ONNX_TAGS, _is_onnx, 
 """The first of them reports files that cannot be read."""
 
 
-def import_model(model: Model, shapes: Shapes = None, memory: CompileMemory | None = None) -> Graph:
-    """The graph of a model in any format of the table. `shapes` fixes free dimensions, `memory` counts constants.
+def import_model(model: Model, inputs: ModelInputs | None = None, memory: CompileMemory | None = None) -> Graph:
+    """The graph of a model in any format of the table. `inputs` say what its inputs are, `memory` counts constants.
 
     Raises InputError for what no importer reads, and what importers raise.
     """
-    return find_importer(model).load(model, shapes, memory)
+    return find_importer(model).load(model, inputs or ModelInputs(), memory)
 
 
 def describe_model(model: Model) -> ModelCard:

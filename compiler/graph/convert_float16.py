@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ..dtypes import F16, F32
+from ..dtypes import F16, F32, DType
 from .builder import Builder
-from .ir import Attribute, Graph, Node, Value
+from .copy_nodes import Copier
+from .ir import Array, Attribute, Graph, Node, Value
 from .names import value_names
 
 # ONNX's codes of element types, as attributes give them (onnx.TensorProto.DataType).
@@ -34,7 +35,7 @@ def convert_float16(graph: Graph) -> Graph:
         return names.fresh(f"{value.name}.float32") if value.dtype == F16 and value in graph.outputs else value.name
 
     for v in graph.inputs:
-        now[v] = builder.input(v.name, v.shape, v.dtype)
+        now[v] = builder.input(v.name, v.shape, v.dtype, v.elements)
     for v in graph.inputs:
         if v.dtype == F16:
             now[v] = cast(now[v], f"{v.name}.to_float32", names.fresh(f"{v.name}.float32"), _FLOAT)
@@ -43,27 +44,50 @@ def convert_float16(graph: Graph) -> Graph:
             now[v] = builder.constant(v.name, data)
         else:
             now[v] = builder.constant(inner_name(v), data.astype(np.float32))
+    copier = _Converter(inner_name)
     for node in graph.nodes:
-        inputs = [None if v is None else now[v] for v in node.inputs]
-        outputs = ["" if v is None else inner_name(v) for v in node.outputs]
-        attributes = _converted(node.attributes)
-        results = builder.node(node.op_type, node.name, inputs, attributes, outputs, node.opset, node.domain)
-        now.update((old, new) for old, new in zip(node.outputs, results, strict=False) if old and new)
+        copier.node(node, builder, now)
     outputs_now = []
     for v in graph.outputs:
         wants_cast = v.dtype == F16 and now[v].dtype == F32
         outputs_now.append(cast(now[v], f"{v.name}.to_float16", v.name, _FLOAT16) if wants_cast else now[v])
-    return builder.build(outputs_now)
+    return builder.build(outputs_now, graph.dimensions)
+
+
+class _Converter(Copier):
+    """Copies nodes with float32 in place of float16."""
+
+    def __init__(self, name: Callable[[Value], str]) -> None:
+        self._name = name
+
+    def name(self, value: Value) -> str:
+        return self._name(value)
+
+    def dtype(self, dtype: DType) -> DType:
+        return F32 if dtype == F16 else dtype
+
+    def constant(self, data: Array) -> Array:
+        return data.astype(np.float32) if data.dtype == np.float16 else data
+
+    def attributes(self, attributes: Mapping[str, Attribute]) -> Mapping[str, Attribute]:
+        return _converted(attributes)
 
 
 def _touches_float16(node: Node, graph: Graph) -> bool:
-    """Whether `node` has a float16 input or output, and is no Cast at the border of the graph."""
+    """Whether `node` has a float16 input or output, inside too, and is no Cast at the border of the graph."""
+    if any(_holds_float16(region) for region in node.regions):
+        return True
     borders = (graph.inputs, graph.outputs) if node.op == "Cast" else ((), ())
     return any(
         v is not None and v.dtype == F16 and v not in border
         for values, border in zip((node.inputs, node.outputs), borders, strict=True)
         for v in values
     )
+
+
+def _holds_float16(region: Graph) -> bool:
+    values = (*region.inputs, *region.constants, *(v for node in region.nodes for v in node.outputs if v is not None))
+    return any(v.dtype == F16 for v in values) or any(_holds_float16(r) for n in region.nodes for r in n.regions)
 
 
 def _converted(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:

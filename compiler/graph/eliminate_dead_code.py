@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .copy_nodes import each_region
 from .ir import Graph, Node
 
 
@@ -12,13 +13,14 @@ def eliminate_dead_code(graph: Graph) -> Graph:
 
     Inputs stay, read or not: they are part of the model's signature.
     """
+    graph = each_region(graph, eliminate_dead_code)
     live = set(graph.outputs)
     kept: list[Node] = []
     for node in reversed(graph.nodes):
         outputs = tuple(v if v in live else None for v in node.outputs)
         if any(v is not None for v in outputs):
             kept.append(node if outputs == node.outputs else replace(node, outputs=outputs))
-            live.update(v for v in node.inputs if v is not None)
+            live.update(node.reads)
     nodes = tuple(reversed(kept))
     constants = {v: data for v, data in graph.constants.items() if v in live}
     if nodes == graph.nodes and len(constants) == len(graph.constants):

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..errors import InputError
-from ..tensor import constant, placeholder
+from ..ir.sizes import shown
+from ..program.bind_sizes import bind_sizes
+from ..program.program import TensorSpec
 from ..tensor.evaluate import evaluate
-from .define import define
+from .define import define, tensor_of
 from .ir import Array, Graph, Value
 
 
@@ -20,20 +22,18 @@ def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]
     Values that no later node reads are dropped on the way. Raises InputError where an array does not fit its input.
     """
     values: dict[Value, Array] = {v: _checked(v, feeds) for v in graph.inputs}
-    left = Counter(v for node in graph.nodes for v in node.inputs if v is not None)
+    specs = [TensorSpec(v.name, v.dtype, v.shape, 0) for v in graph.inputs]
+    scalars = bind_sizes(graph.dimensions, specs, list(values.values()))
+    left = Counter(v for node in graph.nodes for v in node.reads)
     left.update(graph.outputs)
     for node in graph.nodes:
-        read = dict.fromkeys(v for v in node.inputs if v is not None)
-        tensors = {
-            v: constant(v.name, graph.constants[v]) if v in graph.constants else placeholder(v.name, v.shape, v.dtype)
-            for v in read
-        }
+        tensors = {v: tensor_of(v, graph.constants.get(v)) for v in node.reads}
         given = {t: values[v] for v, t in tensors.items() if t.data is None}
         for v, t in zip(node.outputs, define(node, tensors), strict=False):
             if v is not None:
-                values[v] = evaluate(t, given)
-        left.subtract(v for v in node.inputs if v is not None)
-        for v in read:
+                values[v] = evaluate(t, given, scalars)
+        left.subtract(node.reads)
+        for v in node.reads:
             if not left[v]:
                 values.pop(v, None)
     return {v.name: values[v] if v in values else graph.constants[v] for v in graph.outputs}
@@ -41,11 +41,14 @@ def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]
 
 def _checked(value: Value, feeds: Mapping[str, Array]) -> Array:
     if value.name not in feeds:
-        raise InputError(f"no array is given for input {value.name!r}; it takes {value.dtype}{list(value.shape)}")
+        raise InputError(f"no array is given for input {value.name!r}; it takes {value.dtype}{shown(value.shape)}")
     array = np.asarray(feeds[value.name])
-    if array.shape != value.shape or array.dtype != value.dtype.numpy:
+    fits = array.ndim == len(value.shape) and all(
+        n == extent for n, extent in zip(value.shape, array.shape, strict=True) if isinstance(n, int)
+    )
+    if not fits or array.dtype != value.dtype.numpy:
         raise InputError(
-            f"input {value.name!r} takes {value.dtype}{list(value.shape)}, "
+            f"input {value.name!r} takes {value.dtype}{shown(value.shape)}, "
             f"not {array.dtype}{list(array.shape)}; convert the array"
         )
     return array

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from .builder import Builder
+from .copy_nodes import Copier
 from .ir import Graph, Value
 
 
 def fold_constants(graph: Graph) -> Graph:
     """Nodes whose inputs are constants become constants: the graph is built again, and a Builder folds."""
-    if not any(_is_constant(graph, node.inputs) for node in graph.nodes):
+    if not any(_is_constant(graph, node.inputs) and not node.regions for node in graph.nodes):
         return graph
-    builder = Builder(graph.name)
-    now: dict[Value, Value] = {v: builder.input(v.name, v.shape, v.dtype) for v in graph.inputs}
+    builder, copier = Builder(graph.name), Copier()
+    now: dict[Value, Value] = {v: builder.input(v.name, v.shape, v.dtype, v.elements) for v in graph.inputs}
     now.update((v, builder.constant(v.name, data)) for v, data in graph.constants.items())
     for node in graph.nodes:
-        inputs = [None if v is None else now[v] for v in node.inputs]
-        names = ["" if v is None else v.name for v in node.outputs]
-        made = builder.node(node.op_type, node.name, inputs, node.attributes, names, node.opset, node.domain)
-        now.update((old, new) for old, new in zip(node.outputs, made, strict=False) if old and new)
-    folded = builder.build([now[v] for v in graph.outputs])
+        copier.node(node, builder, now)
+    folded = builder.build([now[v] for v in graph.outputs], graph.dimensions)
     return graph if len(folded.nodes) == len(graph.nodes) else folded
 
 

@@ -28,7 +28,8 @@ def merge_duplicates(graph: Graph) -> Graph:
         inputs = tuple(replaced.get(v, v) if v is not None else None for v in node.inputs)
         present = tuple(v is not None for v in node.outputs)
         attributes = tuple(sorted((name, _hashable(value)) for name, value in node.attributes.items()))
-        first_node = seen.setdefault((node.op, node.opset, inputs, attributes, present), node)
+        regions = tuple(map(id, node.regions))  # of control flow each node has its own
+        first_node = seen.setdefault((node.op, node.opset, inputs, attributes, present, regions), node)
         if first_node is node or any(v in graph.outputs for v in node.outputs):
             nodes.append(node)
             continue

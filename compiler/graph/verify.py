@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import InternalError, UnsupportedError
-from ..tensor import constant, placeholder
-from .define import define
-from .ir import Graph, Node
+from ..ir.sizes import equal, shown
+from ..tensor import Tensor
+from .define import define, tensor_of
+from .ir import Graph, Node, Value
 
 
 def verify_graph(graph: Graph, after: str) -> None:
@@ -26,12 +27,12 @@ def _problem(graph: Graph) -> str | None:
     if len(known) != len(graph.inputs) + len(graph.constants):
         return "an input is listed twice, or has a constant value"
     for node in graph.nodes:
-        for v in node.inputs:
-            if v is not None and v not in known:
+        for v in node.reads:
+            if v not in known:
                 return f"{node!r} reads {v!r} before it is made"
-        for v in node.outputs:
-            if v in known:
-                return f"{node!r} makes {v!r} once more"
+        for made in node.outputs:
+            if made in known:
+                return f"{node!r} makes {made!r} once more"
         wrong = _mistyped(graph, node)
         if wrong is not None:
             return wrong
@@ -51,11 +52,7 @@ def _problem(graph: Graph) -> str | None:
 
 
 def _mistyped(graph: Graph, node: Node) -> str | None:
-    tensors = {}
-    for v in node.inputs:
-        if v is not None:
-            data = graph.constants.get(v)
-            tensors[v] = placeholder(v.name, v.shape, v.dtype) if data is None else constant(v.name, data)
+    tensors = {v: tensor_of(v, graph.constants.get(v)) for v in node.reads}
     try:
         made = define(node, tensors)
     except UnsupportedError as error:
@@ -63,9 +60,19 @@ def _mistyped(graph: Graph, node: Node) -> str | None:
     if len(made) < len(node.outputs) and any(v is not None for v in node.outputs[len(made) :]):
         return f"{node!r} has {len(node.outputs)} outputs where its operator makes {len(made)}"
     for v, t in zip(node.outputs, made, strict=False):
-        if v is not None and (v.shape, v.dtype) != (t.shape, t.dtype):
-            return f"{node!r} makes {t.dtype}{list(t.shape)}, not {v!r}"
+        if v is not None and not _is_of(v, t):
+            return f"{node!r} makes {t.dtype}{shown(t.shape)}, not {v!r}"
     return None
+
+
+def _is_of(v: Value, t: Tensor) -> bool:
+    """Whether `t` is what `v` is declared to be. A size that a run computes is another scalar each time that its
+    operator is defined."""
+    if v.dtype != t.dtype or len(v.shape) != t.rank:
+        return False
+    return all(
+        equal(a, b) or not (isinstance(a, int) or isinstance(b, int)) for a, b in zip(v.shape, t.shape, strict=True)
+    )
 
 
 def _repeated(names: Iterable[str]) -> str | None:

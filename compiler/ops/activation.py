@@ -24,11 +24,11 @@ def _exp(x: Expr) -> Expr:
     return unary("exp", x)
 
 
-def _sigmoid(x: Expr) -> Expr:
+def sigmoid(x: Expr) -> Expr:
     return 1 / (1 + _exp(-x))
 
 
-def _softplus(x: Expr) -> Expr:
+def softplus(x: Expr) -> Expr:
     return maximum(x, 0) + unary("log", 1 + _exp(-unary("abs", x)))
 
 
@@ -72,7 +72,7 @@ def _celu(x: Expr, alpha: float) -> Expr:
     return maximum(x, 0) + minimum((_exp(x * (1 / alpha)) - 1) * alpha, 0)
 
 
-def _hard_sigmoid(x: Expr, alpha: float, beta: float) -> Expr:
+def hard_sigmoid(x: Expr, alpha: float, beta: float) -> Expr:
     return minimum(maximum(x * alpha + beta, 0), 1)
 
 
@@ -124,11 +124,11 @@ OPERATORS = {
     "Elu": _with(_elu, alpha=1.0),
     "Selu": _with(_selu, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
     "Celu": _with(_celu, alpha=1.0),
-    "Sigmoid": unary_operator(_sigmoid),
-    "HardSigmoid": _with(_hard_sigmoid, alpha=0.2, beta=0.5),
+    "Sigmoid": unary_operator(sigmoid),
+    "HardSigmoid": _with(hard_sigmoid, alpha=0.2, beta=0.5),
     "HardSwish": unary_operator(_hard_swish),
     "Swish": _with(_swish, alpha=1.0),
-    "Softplus": unary_operator(_softplus),
+    "Softplus": unary_operator(softplus),
     "Softsign": unary_operator(lambda x: x / (1 + unary("abs", x))),
     "ThresholdedRelu": _with(_thresholded_relu, alpha=1.0),
     "Gelu": _gelu,

@@ -26,16 +26,16 @@ def _concat(call: Call) -> Tensor:
                 f"shapes {shown(first.shape)} and {shown(t.shape)} differ in more than axis {axis}",
                 "check the input shapes",
             )
-    return _joined(call.name, every, axis)
+    return joined(call.name, every, axis)
 
 
-def _joined(name: str, every: list[Tensor], axis: int) -> Tensor:
+def joined(name: str, every: list[Tensor], axis: int) -> Tensor:
     """`every` concatenated along `axis`; many in groups, which are concatenated then."""
     first = every[0]
     parts = [t for t in every if t.extents[axis] > 0]
     if len(parts) > MOST_OPERANDS:
         groups = [parts[i : i + MOST_OPERANDS] for i in range(0, len(parts), MOST_OPERANDS)]
-        return _joined(name, [_joined(f"{name}.{i}", group, axis) for i, group in enumerate(groups)], axis)
+        return joined(name, [joined(f"{name}.{i}", group, axis) for i, group in enumerate(groups)], axis)
     ends = list(accumulate((t.shape[axis] for t in parts), lambda a, b: size(a + b)))
     shape = (*first.shape[:axis], ends[-1] if ends else 0, *first.shape[axis + 1 :])
 

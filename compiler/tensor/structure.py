@@ -89,7 +89,8 @@ def loop(
     counter: Scalar | None = None,
 ) -> tuple[list[Tensor], list[Tensor]]:
     """The carried values after a loop, and its stacked rows. The counter is a new scalar where none is given."""
-    counter = counter or Scalar(f"{name}.t", max(capacity(trips), 1))
+    if counter is None:
+        counter = Scalar(f"{name}.t", max(capacity(trips), 1))
     inside = [placeholder(f"{name}.carried{i}", t.shape, t.dtype) for i, t in enumerate(starts)]
     nexts, rows = body(counter, inside)
     starts = [_copy(f"{name}.start{i}", t) for i, t in enumerate(starts)]

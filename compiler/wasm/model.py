@@ -12,7 +12,7 @@ import numpy as np
 
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
-from ..codegen.render_host import CLOCK, ENTRY, PREPARE, PROFILE, entries, render_host
+from ..codegen.render_host import CLOCK, CLOCK_LAUNCH, ENTRY, PREPARE, PROFILE, entries, is_structured, render_host
 from ..codegen.render_launches import render_launches
 from ..program.arrays import read_outputs, write_inputs
 from ..program.device_program import DeviceProgram
@@ -109,7 +109,11 @@ class WasmModel:
         self._weights = linked.heap_base
         self._arena = -(-(self._weights + weights) // ALIGN) * ALIGN
         pages = -(-(self._arena + program.arena) // PAGE)
-        functions = {PARALLEL_FOR: _weakly(self._one_thread), CLOCK: _weakly(self._note_time)}
+        functions = {
+            PARALLEL_FOR: _weakly(self._one_thread),
+            CLOCK: _weakly(self._note_time),
+            CLOCK_LAUNCH: _weakly(self._note_launch),
+        }
         self._instance = WasmInstance(linked.module, pages=max(pages, 1), relaxed=relaxed, imports=functions)
         memory = self._instance.memory
         memory[self._weights : self._weights + len(program.weights)] = np.frombuffer(program.weights, np.uint8)
@@ -126,14 +130,25 @@ class WasmModel:
         return read_outputs(arena, self.program)
 
     def profile(self, inputs: Mapping[str, object]) -> list[float]:
-        """Milliseconds of each step."""
+        """Milliseconds of each launch, in the order of the program's; of one that is repeated the sum of all times."""
         write_inputs(self._instance.memory[self._arena :], self.program, inputs)
         self._times = [time.perf_counter()]
+        self._launches: list[int] = []
         self._instance.call(PROFILE, self._weights, self._arena)
-        return [(b - a) * 1e3 for a, b in pairwise(self._times)]
+        spans = [(b - a) * 1e3 for a, b in pairwise(self._times)]
+        if not is_structured(self.program):
+            return spans
+        found = [0.0] * len(self.program.launches)
+        for launch, span in zip(self._launches, spans, strict=True):
+            found[launch] += span
+        return found
 
     def _note_time(self) -> None:
         self._times.append(time.perf_counter())
+
+    def _note_launch(self, launch: int) -> None:
+        self._launches.append(launch)
+        self._note_time()
 
     def _one_thread(self, body: int, arguments: int, extent: int) -> None:
         self._instance.call(CHUNK, body, arguments, 0, extent)

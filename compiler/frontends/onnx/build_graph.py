@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import onnx
 
 from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 from ...graph.builder import Builder
-from ...graph.ir import Graph, Value
+from ...graph.ir import Attribute, Graph, Value
 from ...graph.names import Names
 from ...ops.call import operator_name
 from ...system.limits import is_too_large
 from .check_node import check_node
+from .control_flow import CONTROL_FLOW
+from .fix_shapes import InputShapes
 from .problems import Problems, is_onnx
 from .read_attributes import read_attributes
 from .read_constant import read_constant
@@ -20,36 +24,53 @@ from .read_model import Source
 from .read_tensor import element_type, read_sparse, read_tensor, type_name
 from .separate_weights import Weights
 
+MADE_OPSET = 18
+"""Of the operators that stand in for others."""
+
 Scope = dict[str, Value | None]
 """Values by ONNX name; None for those that cannot be made because of a problem."""
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The graph that nodes are added to, and the values that they may read."""
+
+    builder: Builder
+    scope: Scope
+
+
 def build_graph(
-    model: onnx.ModelProto, types: Mapping[str, onnx.TypeProto], weights: Weights, source: Source, problems: Problems
+    model: onnx.ModelProto,
+    shapes: InputShapes,
+    types: Mapping[str, onnx.TypeProto],
+    weights: Weights,
+    source: Source,
+    problems: Problems,
 ) -> Graph:
-    """The Graph of `model`, whose inputs have fixed shapes and whose functions are inlined.
+    """The Graph of `model`, whose inputs have `shapes` and whose functions are inlined.
 
     `types` are what ONNX infers: they let importing continue after a node that is not supported.
     """
-    build = _Build(model, types, weights, source, problems)
-    build.nodes(model.graph.node, build.scope)
+    build = Import(model, shapes, types, weights, source, problems)
+    build.nodes(model.graph.node, build.main)
     outputs = [build.output(v.name) for v in model.graph.output]
     problems.raise_if_any()
-    return build.builder.build([v for v in outputs if v is not None])
+    return build.main.builder.build([v for v in outputs if v is not None], shapes.dimensions)
 
 
-class _Build:
-    """One import: `scope` holds the values of the main graph."""
+class Import:
+    """One import: `main` is the model's graph."""
 
     def __init__(
         self,
         model: onnx.ModelProto,
+        shapes: InputShapes,
         types: Mapping[str, onnx.TypeProto],
         weights: Weights,
         source: Source,
         problems: Problems,
     ) -> None:
-        self.builder = Builder(model.graph.name, source.memory)
+        self._shapes = shapes
         self._types = types
         self._weights = weights
         self._source = source
@@ -59,31 +80,33 @@ class _Build:
         self._node_names = Names()
         self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._made))
         self._count = 0
-        self.scope: Scope = {v.name: self._input(v) for v in model.graph.input if v.name not in weights}
+        self.main = Frame(Builder(model.graph.name, source.memory), {})
+        self.main.scope.update((v.name, self._input(v)) for v in model.graph.input if v.name not in weights)
         # What may not become an output under its own name: an input, or what is an output already.
-        self._bound = {v for v in self.scope.values() if v is not None}
+        self._bound = {v for v in self.main.scope.values() if v is not None}
 
-    def nodes(self, nodes: Iterable[onnx.NodeProto], scope: Scope) -> None:
-        """Adds nodes, whose outputs become values of `scope`."""
+    def nodes(self, nodes: Iterable[onnx.NodeProto], frame: Frame) -> None:
+        """Adds nodes, whose outputs become values of the frame."""
         for node in nodes:
             name = self._node_names.fresh(node.name or f"{node.op_type}_{self._count}")
             self._count += 1
-            for output, value in zip(node.output, self._node(node, name, scope), strict=False):
+            for output, value in zip(node.output, self._node(node, name, frame), strict=False):
                 if output:
-                    scope[output] = value
+                    frame.scope[output] = value
 
     def output(self, name: str) -> Value | None:
         """The graph output `name`."""
-        value = self._lookup(name, self.scope)
+        builder = self.main.builder
+        value = self.lookup(name, self.main)
         if value is None:
             return None
         if value.name != name or value in self._bound:
-            data = self.builder.constant_of(value)
+            data = builder.constant_of(value)
             if data is not None:
-                value = self.builder.constant(name, data)
+                value = builder.constant(name, data)
             else:
                 node_name = self._node_names.fresh(f"Identity_{name}")
-                (value,) = self.builder.node("Identity", node_name, [value], {}, [name], self._opsets[""])
+                (value,) = builder.node("Identity", node_name, [value], {}, [name], self._opsets[""])
                 assert value is not None
         self._bound.add(value)
         return value
@@ -98,24 +121,25 @@ class _Build:
         if dtype is None:
             self._problems.add(f"input {value.name!r} has elements of type {type_name(code)}")
             return None
-        return self.builder.input(value.name, tuple(d.dim_value for d in value.type.tensor_type.shape.dim), dtype)
+        shapes = self._shapes
+        return self.main.builder.input(value.name, shapes.of[value.name], dtype, shapes.elements.get(value.name))
 
-    def _node(self, node: onnx.NodeProto, name: str, scope: Scope) -> Sequence[Value | None]:
+    def _node(self, node: onnx.NodeProto, name: str, frame: Frame) -> Sequence[Value | None]:
         if not self._problems.check_kind(node):
             return self._stand_ins(node)
         inputs: list[Value | None] = []
         try:
-            inputs = [self._lookup(n, scope) if n else None for n in node.input]
+            inputs = [self.lookup(n, frame) if n else None for n in node.input]
             if any(n and v is None for n, v in zip(node.input, inputs, strict=True)):
                 return self._stand_ins(node)
-            if is_onnx(node, "If"):
-                return self._branch(node, name, inputs[0], scope)
-            outputs = [self._value_name(o, scope) if o else "" for o in node.output]
+            if is_onnx(node, *CONTROL_FLOW):
+                return CONTROL_FLOW[node.op_type](self, node, name, inputs, frame)
+            outputs = [self.value_name(o, frame) if o else "" for o in node.output]
             if is_onnx(node, "Constant"):
-                return [self.builder.constant(outputs[0], read_constant(node, name, self._source))]
+                return [frame.builder.constant(outputs[0], read_constant(node, name, self._source))]
             attributes = read_attributes(node, name, self._source)
             opset = self._opsets[node.domain]
-            return self.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
+            return frame.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
         except UnsupportedError as error:
             self._problems.add(str(error))
             return self._stand_ins(node)
@@ -128,7 +152,7 @@ class _Build:
                     f"{op} (node {name!r}): memory runs out while its constants are computed ({error}); give "
                     "the model smaller shapes"
                 ) from None
-            invalid = None if node.domain else check_node(node, inputs, self.builder.constants, self._opsets[""])
+            invalid = None if node.domain else check_node(node, inputs, self.main.builder.constants, self._opsets[""])
             if invalid is not None:
                 raise InputError(
                     f"{self._source.name} is not a valid ONNX model: {op} (node {name!r}): {invalid}; export it again"
@@ -139,21 +163,76 @@ class _Build:
                 "please report this with the model"
             ) from error
 
-    def _branch(self, node: onnx.NodeProto, name: str, condition: Value | None, scope: Scope) -> list[Value | None]:
-        """The outputs of the branch of an If that a constant condition takes."""
-        known = None if condition is None else self.builder.constant_of(condition)
-        if known is None:
-            raise UnsupportedError(
-                f"If (node {name!r}): its condition is computed at run time; export the model without control flow"
-            )
-        chosen = "then_branch" if known.item() else "else_branch"
-        graph = next(a.g for a in node.attribute if a.name == chosen)
-        inner = dict(scope)
+    @property
+    def opset(self) -> int:
+        """That of ai.onnx."""
+        return int(self._opsets[""])
+
+    def inside(self, frame: Frame, name: str) -> Frame:
+        """A frame for a region of a node that is added to `frame`."""
+        return Frame(frame.builder.region(name), dict(frame.scope))
+
+    def subgraph(self, graph: onnx.GraphProto, given: Mapping[str, Value | None], frame: Frame) -> list[Value | None]:
+        """The outputs of a subgraph, whose nodes are added to `frame` but keep their names to themselves. `given` are
+        its inputs."""
+        own = Frame(frame.builder, {**frame.scope, **given})
         for tensor in graph.initializer:
             data = read_tensor(tensor, self._source)
-            inner[tensor.name] = self.builder.constant(self._value_name(tensor.name, inner), data)
-        self.nodes(graph.node, inner)
-        return [self._lookup(o.name, inner) for o in graph.output]
+            own.scope[tensor.name] = frame.builder.constant(self.value_name(tensor.name, own), data)
+        self.nodes(graph.node, own)
+        return [self.lookup(o.name, own) for o in graph.output]
+
+    @contextmanager
+    def attempt(self) -> Iterator[Problems]:
+        """Collects the problems of what is imported meanwhile, which may be imported in another way."""
+        around, found = self._problems, self._problems.afresh()
+        self._problems = found
+        try:
+            yield found
+        except UnsupportedError as error:
+            found.add(str(error))
+        finally:
+            self._problems = around
+
+    def report(self, problems: Problems) -> None:
+        """Keeps the problems of an attempt."""
+        self._problems.take(problems)
+
+    def is_input(self, value: Value) -> bool:
+        """Whether it is one of the model's."""
+        return self.main.scope.get(value.name) is value and value.name not in self._made
+
+    def fresh(self, stem: str) -> str:
+        """A name that no value has."""
+        return self._value_names.fresh(stem)
+
+    def add_node(
+        self,
+        op_type: str,
+        name: str,
+        inputs: Sequence[Value | None],
+        outputs: Sequence[str],
+        frame: Frame,
+        regions: tuple[Graph, ...],
+    ) -> Sequence[Value | None]:
+        """The outputs of a node with regions."""
+        names = [self.value_name(o, frame) if o else "" for o in outputs]
+        return frame.builder.node(op_type, name, inputs, {}, names, self.opset, "", regions)
+
+    def add(
+        self,
+        op_type: str,
+        stem: str,
+        inputs: Sequence[Value | None],
+        frame: Frame,
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> Value:
+        """The only output of a node that the model does not have, which others are made of."""
+        name = self._node_names.fresh(stem)
+        output = self._value_names.fresh(name)
+        (value,) = frame.builder.node(op_type, name, inputs, attributes or {}, [output], MADE_OPSET)
+        assert value is not None
+        return value
 
     def _stand_ins(self, node: onnx.NodeProto) -> list[Value | None]:
         """Values in place of the outputs of a node that is not supported, so that others can still be checked.
@@ -171,12 +250,11 @@ class _Build:
             )
         return made
 
-    def _lookup(self, name: str, scope: Scope) -> Value | None:
+    def lookup(self, name: str, frame: Frame) -> Value | None:
         """The value `name`; a weight is read when it is first used."""
-        if name in scope:
-            return scope[name]
-        if name in self.scope:
-            return self.scope[name]
+        for scope in (frame.scope, self.main.scope):
+            if name in scope:
+                return scope[name]
         stored = self._weights.get(name)
         if stored is None:
             raise InputError(
@@ -186,12 +264,12 @@ class _Build:
         try:
             sparse = isinstance(stored, onnx.SparseTensorProto)
             data = read_sparse(stored, self._source, name) if sparse else read_tensor(stored, self._source)
-            value = self.builder.constant(name, data)
+            value = self.main.builder.constant(name, data)
         except UnsupportedError as error:
             self._problems.add(str(error))
-        self.scope[name] = value
+        self.main.scope[name] = value
         return value
 
-    def _value_name(self, name: str, scope: Scope) -> str:
-        """`name` in the main graph; one like it in a branch, where a name of another branch may come again."""
-        return name if scope is self.scope else self._value_names.fresh(name)
+    def value_name(self, name: str, frame: Frame) -> str:
+        """`name` in the main graph; one like it in a subgraph, where a name of another one may come again."""
+        return name if frame is self.main else self._value_names.fresh(name)

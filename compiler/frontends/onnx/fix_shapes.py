@@ -1,50 +1,76 @@
-"""Gives every input of a model a shape without free dimensions."""
+"""Gives every input of a model a shape: of extents, and of sizes that are known at run time only."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import onnx
 
 from ...errors import InputError
+from ...ir.nodes import Scalar
+from ...ir.sizes import Size, size
+from ...program.dimensions import Dimension
+from ..model_inputs import Dim, Extent, ModelInputs
 from .read_model import Source
 
 Declared = list[int | str | None] | None
 """A declared shape: extents, symbols, None for an unnamed free dimension; None where even the rank is free."""
 
 
-def fix_shapes(
-    model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], weights: Collection[str], source: Source
-) -> None:
-    """Writes shapes of extents into the inputs of `model`, from `shapes` and what these say about its symbols.
+@dataclass(frozen=True, slots=True)
+class InputShapes:
+    """The shape `of` each input by name, the elements of inputs that are sizes themselves, and the `dimensions` that
+    are decided at run time."""
 
-    Raises InputError where a given shape does not fit, and where dimensions stay free.
+    of: Mapping[str, tuple[Size, ...]]
+    elements: Mapping[str, tuple[Size, ...]]
+    dimensions: tuple[Dimension, ...]
+
+
+def fix_shapes(model: onnx.ModelProto, given: ModelInputs, weights: Collection[str], source: Source) -> InputShapes:
+    """Writes shapes into the inputs of `model`, from the given ones and what these say about its symbols. Those known
+    at run time only are written as symbols.
+
+    Raises InputError where what is given does not fit, and where dimensions stay free.
     """
     inputs = {v.name: v for v in model.graph.input if v.name not in weights and v.type.HasField("tensor_type")}
-    for name in shapes:
+    for name in given.shapes:
         if name not in inputs:
             known = ", ".join(repr(n) for n in inputs) or "none"
             what = "a weight, not an input" if name in weights else "no input of the model"
             raise InputError(f"a shape is given for {name!r}, which is {what}; the inputs are: {known}")
     declared = {name: declared_shape(v.type.tensor_type) for name, v in inputs.items()}
-    symbols: dict[str, tuple[int, str]] = {}
-    for name, given in shapes.items():
-        _match(name, tuple(given), declared[name], symbols)
+    symbols = _Symbols(given.dims)
+    for name, shape in given.shapes.items():
+        symbols.learn(name, tuple(shape), declared[name])
+    values = _value_inputs(inputs, given.dims, declared)
+    symbols.check_names(declared, given.shapes, values, source)
+    shapes: dict[str, tuple[Size, ...]] = {}
     free: list[str] = []
     for name, value in inputs.items():
-        shape = shapes[name] if name in shapes else _resolve(declared[name], symbols)
-        if shape is None:
+        dims: Declared = [*given.shapes[name]] if name in given.shapes else declared[name]
+        sizes = None if dims is None else symbols.resolve(dims)
+        if sizes is None:
             free.append(name)
         else:
-            _write(value.type.tensor_type, shape)
+            shapes[name] = sizes
+            _write(value.type.tensor_type, sizes, dims or [])
     if free:
         lines = "".join(f"\n  {name}: declared {_text(declared[name])}" for name in free)
         examples = {name: _example(declared[name], symbols) for name in free}
         flags = " ".join(f"--shape {name}={'x'.join(map(str, shape))}" for name, shape in examples.items())
+        named = dict.fromkeys(
+            d for name in free for d in declared[name] or () if isinstance(d, str) and d.isidentifier()
+        )
+        leave = f"; or leave sizes to each run: {' '.join(f'--dim {d}=1..MOST' for d in named)}" if named else ""
         raise InputError(
             f"{source.name} has inputs with free dimensions:{lines}\n"
-            f"Fix them, for example with {flags} (in Python: shapes={examples})"
+            f"Fix them, for example with {flags} (in Python: shapes={examples}){leave}"
         )
+    elements = {name: (symbols.size(name),) for name in values}
+    return InputShapes(shapes, elements, symbols.dimensions(values))
 
 
 def declared_shape(tensor: onnx.TypeProto.Tensor) -> Declared:
@@ -55,54 +81,167 @@ def declared_shape(tensor: onnx.TypeProto.Tensor) -> Declared:
     return [d.dim_value if d.dim_value > 0 else d.dim_param or None for d in tensor.shape.dim]
 
 
-def _match(name: str, given: tuple[int, ...], declared: Declared, symbols: dict[str, tuple[int, str]]) -> None:
-    """Checks a given shape against the declared one, and learns what its symbols stand for."""
-    shown = "x".join(map(str, given))
-    if not all(0 <= extent < 2**63 for extent in given):
-        raise InputError(f"the shape {shown} given for input {name!r} has an extent that is negative or above 2**63")
-    if declared is None:
-        return
-    if len(given) != len(declared):
-        raise InputError(
-            f"the shape {shown} given for input {name!r} has {len(given)} dimensions, "
-            f"but the model declares {_text(declared)}; give {len(declared)}"
-        )
-    for d, (extent, dim) in enumerate(zip(given, declared, strict=True)):
-        if isinstance(dim, int) and dim != extent:
+def _value_inputs(
+    inputs: Mapping[str, onnx.ValueInfoProto], dims: Mapping[str, Dim], declared: Mapping[str, Declared]
+) -> list[str]:
+    """The inputs that are sizes: those that `dims` names, and that have one integer element."""
+    symbols = {d for shape in declared.values() for d in shape or () if isinstance(d, str)}
+    integers = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
+    return [
+        name
+        for name, v in inputs.items()
+        if name in dims
+        and name not in symbols
+        and v.type.tensor_type.elem_type in integers
+        and declared[name] in ([], [1])
+    ]
+
+
+class _Symbols:
+    """What the names of dimensions stand for: numbers, or scalars of a run."""
+
+    def __init__(self, dims: Mapping[str, Dim]) -> None:
+        self._dims = dict(dims)
+        self._by = dict.fromkeys(dims, "--dim")
+        self._scalars: dict[str, Scalar] = {}
+
+    def learn(self, name: str, given: tuple[Extent, ...], declared: Declared) -> None:
+        """Checks a given shape against the declared one, and learns what its symbols stand for."""
+        shown = "x".join(map(str, given))
+        if not all(isinstance(extent, str) or 0 <= extent < 2**63 for extent in given):
             raise InputError(
-                f"the shape {shown} given for input {name!r} has {extent} in dimension {d}, "
-                f"where the model declares {_text(declared)}; only free dimensions can be chosen"
+                f"the shape {shown} given for input {name!r} has an extent that is negative or above 2**63"
             )
-        if isinstance(dim, str):
-            known, by = symbols.setdefault(dim, (extent, name))
-            if known != extent:
+        if declared is None:
+            return
+        if len(given) != len(declared):
+            raise InputError(
+                f"the shape {shown} given for input {name!r} has {len(given)} dimensions, "
+                f"but the model declares {_text(declared)}; give {len(declared)}"
+            )
+        for d, (extent, dim) in enumerate(zip(given, declared, strict=True)):
+            if isinstance(dim, int) and dim != extent:
                 raise InputError(
-                    f"the shape {shown} given for input {name!r} sets {dim} = {extent}, "
-                    f"but that of {by!r} sets {dim} = {known}; give {dim} one value"
+                    f"the shape {shown} given for input {name!r} has {extent} in dimension {d}, "
+                    f"where the model declares {_text(declared)}; only free dimensions can be chosen"
+                )
+            if isinstance(dim, str) and isinstance(extent, int):
+                known = self._dims.setdefault(dim, Dim(extent, extent))
+                by = self._by.setdefault(dim, f"that of {name!r}")
+                if known != Dim(extent, extent):
+                    raise InputError(
+                        f"the shape {shown} given for input {name!r} sets {dim} = {extent}, "
+                        f"but {by} sets {dim} = {known}; give {dim} one value"
+                    )
+
+    def check_names(
+        self,
+        declared: Mapping[str, Declared],
+        given: Mapping[str, tuple[Extent, ...]],
+        values: Collection[str],
+        source: Source,
+    ) -> None:
+        """InputError for a size that no shape mentions."""
+        mentioned = dict.fromkeys(
+            n
+            for shape in (*declared.values(), *given.values())
+            for d in shape or ()
+            if isinstance(d, str)
+            for n in (d, *_names(d))
+        )
+        for name in self._dims:
+            if name not in mentioned and name not in values:
+                names = ", ".join(n for n in mentioned if n.isidentifier()) or "none"
+                raise InputError(
+                    f"--dim {name}: {source.name} has no dimension of this name, and no input of one integer; its "
+                    f"named dimensions: {names}. --shape NAME=1x3xANYx64 gives a name to one without"
                 )
 
+    def resolve(self, dims: Sequence[int | str | None]) -> tuple[Size, ...] | None:
+        """A shape with symbols replaced; None where something stays free."""
+        found: list[Size] = []
+        for d in dims:
+            n = d if isinstance(d, int) else None if d is None else self._value(d)
+            if n is None:
+                return None
+            found.append(n)
+        return tuple(found)
 
-def _resolve(declared: Declared, symbols: Mapping[str, tuple[int, str]]) -> tuple[int, ...] | None:
-    """The declared shape with symbols replaced; None where something stays free."""
-    if declared is None:
+    def known(self, name: str) -> int | None:
+        """The number that a symbol stands for."""
+        d = self._dims.get(name)
+        return d.least if d is not None and d.least == d.most else None
+
+    def size(self, name: str) -> Size:
+        """What a symbol stands for."""
+        d = self._dims[name]
+        if d.least == d.most:
+            return d.least
+        if name not in self._scalars:
+            extent = d.most // d.multiple + 1
+            self._scalars[name] = Scalar(name, extent, low=d.least // d.multiple)
+        return size(self._scalars[name] * d.multiple)
+
+    def dimensions(self, values: Collection[str]) -> tuple[Dimension, ...]:
+        return tuple(
+            Dimension(name, s, self._dims[name].multiple, name if name in values else None)
+            for name, s in self._scalars.items()
+        )
+
+    def _value(self, text: str) -> Size | None:
+        """Of a symbol, or of an expression of symbols, which exporters write too; None where a name is not known."""
+        if text in self._dims:
+            return self.size(text)
+        try:
+            return self._of(ast.parse(text, mode="eval").body)
+        except (SyntaxError, ValueError):
+            return None
+
+    def _of(self, e: ast.expr) -> Size | None:
+        match e:
+            case ast.Constant(int() as value) if not isinstance(value, bool):
+                return value
+            case ast.Name(name):
+                return self.size(name) if name in self._dims else None
+            case ast.BinOp(left, op, right):
+                a, b = self._of(left), self._of(right)
+                if a is None or b is None:
+                    return None
+                match op:
+                    case ast.Add():
+                        return size(a + b)
+                    case ast.Sub():
+                        return size(a - b)
+                    case ast.Mult():
+                        return size(a * b)
+                    case ast.FloorDiv() if isinstance(b, int) and b > 0:
+                        return size(a // b)
         return None
-    shape = [symbols[d][0] if isinstance(d, str) and d in symbols else d for d in declared]
-    known = tuple(d for d in shape if isinstance(d, int))
-    return known if len(known) == len(shape) else None
 
 
-def _write(tensor: onnx.TypeProto.Tensor, shape: Sequence[int]) -> None:
+def _names(text: str) -> list[str]:
+    """The symbols of an expression."""
+    try:
+        return [n.id for n in ast.walk(ast.parse(text, mode="eval")) if isinstance(n, ast.Name)]
+    except (SyntaxError, ValueError):
+        return []
+
+
+def _write(tensor: onnx.TypeProto.Tensor, shape: Sequence[Size], names: Sequence[int | str | None]) -> None:
     tensor.ClearField("shape")
     tensor.shape.SetInParent()
-    for extent in shape:
-        tensor.shape.dim.add().dim_value = extent
+    for extent, name in zip(shape, names, strict=True):
+        if isinstance(extent, int):
+            tensor.shape.dim.add().dim_value = extent
+        else:
+            tensor.shape.dim.add().dim_param = str(name)
 
 
 def _text(declared: Declared) -> str:
     return "no shape" if declared is None else f"[{', '.join('?' if d is None else str(d) for d in declared)}]"
 
 
-def _example(declared: Declared, symbols: Mapping[str, tuple[int, str]]) -> tuple[int, ...]:
+def _example(declared: Declared, symbols: _Symbols) -> tuple[int, ...]:
     """A shape that fits the declared one: batch 1, and for what looks like an image 3 channels of 224 x 224."""
     dims = [None] * 4 if declared is None else declared
     usual = (1, 3, 224, 224) if len(dims) == 4 else (1,) + (128,) * len(dims)
@@ -111,6 +250,7 @@ def _example(declared: Declared, symbols: Mapping[str, tuple[int, str]]) -> tupl
         if isinstance(d, int):
             extent = d
         elif isinstance(d, str):
-            extent = symbols[d][0] if d in symbols else 1 if "batch" in d.lower() else extent
+            known = symbols.known(d)
+            extent = known if known is not None else 1 if "batch" in d.lower() else extent
         shape.append(extent)
     return tuple(shape)

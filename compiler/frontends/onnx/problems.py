@@ -14,8 +14,8 @@ _SHOWN = 3
 
 
 def is_supported(node: onnx.NodeProto) -> bool:
-    """Whether the importer supports a node of this kind (If may still have a computed condition)."""
-    return (node.domain, node.op_type) in OPERATORS or is_onnx(node, "Constant", "If")
+    """Whether the importer supports a node of this kind."""
+    return (node.domain, node.op_type) in OPERATORS or is_onnx(node, "Constant", "If", "Loop", "Scan")
 
 
 def is_onnx(node: onnx.NodeProto, *op_types: str) -> bool:
@@ -31,6 +31,19 @@ class Problems:
         self._opset = opset
         self._kinds: dict[tuple[str, str], list[onnx.NodeProto]] = {}
         self._reasons: dict[str, None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._kinds or self._reasons)
+
+    def afresh(self) -> Problems:
+        """None yet, of the same model."""
+        return Problems(self._source, self._opset)
+
+    def take(self, other: Problems) -> None:
+        """Adds those of `other`."""
+        for kind, nodes in other._kinds.items():
+            self._kinds.setdefault(kind, []).extend(nodes)
+        self._reasons.update(other._reasons)
 
     def check_kind(self, node: onnx.NodeProto) -> bool:
         """Whether a node of this kind is supported; remembers it otherwise."""

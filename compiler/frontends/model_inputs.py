@@ -1,0 +1,68 @@
+"""What the user says of a model's inputs: shapes, sizes of named dimensions, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import InputError
+
+Extent = int | str
+"""Of a shape: a number, or the name of a dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """The values that a size may have: from `least` to `most`, and a multiple of `multiple`."""
+
+    least: int
+    most: int
+    multiple: int = 1
+
+    def check(self, name: str) -> Dim:
+        """Itself, with both ends multiples. Raises InputError where there is no such value."""
+        if not 0 <= self.least <= self.most < 2**31 or self.multiple < 1:
+            raise InputError(
+                f"the size {name!r} is given as {self}: give a least and a most value, of at least 0 and less than "
+                "2**31, and a multiple of at least 1"
+            )
+        least = -(-self.least // self.multiple) * self.multiple
+        most = self.most // self.multiple * self.multiple
+        if least > most:
+            raise InputError(f"the size {name!r} is given as {self}: no multiple of {self.multiple} is in that range")
+        return Dim(least, most, self.multiple)
+
+    def __str__(self) -> str:
+        span = str(self.least) if self.least == self.most else f"{self.least}..{self.most}"
+        return span if self.multiple == 1 else f"{span},multiple={self.multiple}"
+
+
+DimLike = Dim | int | tuple[int, int] | tuple[int, int, int]
+"""A size, or the least and the most one, and perhaps what it is a multiple of."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInputs:
+    """`shapes` by input, of numbers and names; `dims` by the name of a dimension, or of an input that is a size;
+    `constants` by input."""
+
+    shapes: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
+    dims: Mapping[str, Dim] = field(default_factory=dict)
+    constants: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def read_dims(given: Mapping[str, DimLike] | None) -> dict[str, Dim]:
+    """Raises InputError for what is no range of sizes."""
+    return {name: _read(name, value).check(name) for name, value in (given or {}).items()}
+
+
+def _read(name: str, value: DimLike) -> Dim:
+    if isinstance(value, Dim):
+        return value
+    if isinstance(value, int):
+        return Dim(value, value)
+    if isinstance(value, tuple | list) and len(value) in (2, 3) and all(isinstance(n, int) for n in value):
+        return Dim(*value)
+    raise InputError(f"dims={{{name!r}: {value!r}}}: give a number, (least, most), or (least, most, multiple)")

@@ -1,0 +1,302 @@
+"""If, Loop and Scan: nodes with subgraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from ...dtypes import BOOL, I64
+from ...errors import UnsupportedError
+from ...graph.ir import Graph, Value
+from ...ir.nodes import Scalar
+from ...ir.sizes import Size, capacity
+
+if TYPE_CHECKING:
+    from .build_graph import Frame, Import
+
+Values = Sequence[Value | None]
+Importer = Callable[["Import", onnx.NodeProto, str, Values, "Frame"], Values]
+
+ENDLESS = 2**31 - 1
+"""Iterations of a loop that only a condition ends."""
+
+MOST_UNROLLED = 10_000
+"""Nodes that a loop may become whose iterations are added one by one."""
+
+
+def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Values, frame: Frame) -> Values:
+    """Where the condition is known, the outputs of the branch that it takes."""
+    (condition,) = inputs
+    assert condition is not None
+    graphs = {a.name: a.g for a in node.attribute}
+    known = frame.builder.constant_of(condition)
+    if known is not None:
+        return build.subgraph(graphs["then_branch" if known.item() else "else_branch"], {}, frame)
+    regions = []
+    for side in ("then_branch", "else_branch"):
+        inner = build.inside(frame, f"{name}.{side}")
+        outputs = build.subgraph(graphs[side], {}, inner)
+        if any(v is None for v in outputs):
+            return [None] * len(outputs)
+        regions.append(inner.builder.build([v for v in outputs if v is not None]))
+    return build.add_node("If", name, [condition], node.output, frame, tuple(regions))
+
+
+def _loop(build: Import, node: onnx.NodeProto, name: str, inputs: Values, frame: Frame) -> Values:
+    """As a node with a region, or iteration by iteration where the number of these is known and what one passes to the
+    next changes its shape, or is no tensor."""
+    (body,) = (a.g for a in node.attribute if a.name == "body")
+    trips, condition, *starts = [*inputs, None, None][: max(2, len(inputs))]
+    known = np.asarray(True) if condition is None else frame.builder.constant_of(condition)
+    most = _trip_count(trips, frame)
+    if known is not None and not known.item():
+        most = 0
+    with build.attempt() as problems:
+        made = _as_region(build, body, name, node, (trips, None if known is not None else condition), starts, frame)
+    if not problems:
+        return made
+    nodes = len(body.node)
+    if known is not None and isinstance(most, int) and most * max(nodes, 1) <= MOST_UNROLLED:
+        with build.attempt() as others:
+            unrolled = _unrolled(build, body, most, starts, frame)
+        if not others and unrolled is not None:
+            return unrolled
+    build.report(problems)
+    return [None] * len(node.output)
+
+
+def _as_region(
+    build: Import,
+    body: onnx.GraphProto,
+    name: str,
+    node: onnx.NodeProto,
+    limits: tuple[Value | None, Value | None],
+    starts: Values,
+    frame: Frame,
+) -> Values:
+    """`limits` are the number of iterations and the condition, None where it is true at first."""
+    trips, condition = limits
+    most = _trip_count(trips, frame)
+    stacks = len(body.output) > 1 + len(starts)
+    if most is None and stacks:
+        raise _unbounded(build, name, trips)
+    always = condition is None and _passes_on_its_condition(body) and (most is not None or trips is None)
+    if always and most is None:
+        raise UnsupportedError(f"Loop (node {name!r}): nothing ends it; the model is invalid")
+    counter = Scalar(f"{name}.iteration", ENDLESS if most is None else max(capacity(most), 1))
+    inner = build.inside(frame, name)
+    iteration = inner.builder.input(build.fresh(f"{name}.iteration"), _shape(body.input[0]), I64, (counter,))
+    true = np.ones(_shape(body.input[1]), np.bool_)
+    if always:
+        running = inner.builder.constant(build.fresh(f"{name}.condition"), true)
+    else:
+        if condition is None:
+            condition = frame.builder.constant(build.fresh(f"{name}.condition"), true)
+        if most is None and trips is not None:
+            started = build.add("Less", f"{name}.started", [_int64(build, 0, frame), trips], frame)
+            condition = build.add("And", f"{name}.condition", [condition, started], frame)
+        running = inner.builder.input(build.fresh(f"{name}.condition"), condition.shape, BOOL)
+    carried: list[Value] = []
+    for v, declared in zip(starts, body.input[2:], strict=True):
+        assert v is not None
+        carried.append(inner.builder.input(build.fresh(declared.name), v.shape, v.dtype))
+    names = [v.name for v in body.input]
+    outputs = build.subgraph(body, dict(zip(names, [iteration, running, *carried], strict=True)), inner)
+    if any(v is None for v in outputs):
+        return [None] * len(node.output)
+    following, *others = (v for v in outputs if v is not None)
+    if not always and most is None and trips is not None:
+        # The number of iterations, which is not known at build, is one more condition.
+        after = build.add("Add", f"{name}.after", [iteration, _int64(build, 1, inner)], inner)
+        more = build.add("Less", f"{name}.more", [after, trips], inner)
+        following = build.add("And", f"{name}.condition", [following, more], inner)
+    region: Graph = inner.builder.build(others if always else [following, *others])
+    given = trips if most is not None and not isinstance(most, int) else None
+    if isinstance(most, int):
+        given = _int64(build, most, frame)
+    operands = [given, None if always else condition, *starts]
+    return build.add_node("Loop", name, operands, node.output, frame, (region,))
+
+
+def _unrolled(build: Import, body: onnx.GraphProto, most: int, starts: Values, frame: Frame) -> Values | None:
+    """The iterations one by one; None where a condition is not known, or a value that is carried could not be made."""
+    names = [v.name for v in body.input]
+    carried: Values = starts
+    rows: list[list[Value]] = [[] for _ in range(len(body.output) - 1 - len(starts))]
+    for i in range(most):
+        iteration = frame.builder.constant(build.fresh("iteration"), np.full(_shape(body.input[0]), i, np.int64))
+        running = frame.builder.constant(build.fresh("condition"), np.ones(_shape(body.input[1]), np.bool_))
+        given = dict(zip(names, [iteration, running, *carried], strict=True))
+        following, *others = build.subgraph(body, given, frame)
+        if any(v is None for v in others):
+            return None
+        carried = others[: len(starts)]
+        for row, found in zip(others[len(starts) :], rows, strict=True):
+            assert row is not None
+            found.append(build.add("Unsqueeze", "row", [row, _ints(build, [0], frame)], frame))
+        known = None if following is None else frame.builder.constant_of(following)
+        if known is None:
+            return None
+        if not known.item():
+            break
+    if not all(rows):
+        return None if rows else carried
+    stacked = [build.add("Concat", "rows", found, frame, {"axis": 0}) for found in rows]
+    return [*carried, *stacked]
+
+
+def _trip_count(trips: Value | None, frame: Frame) -> Size | None:
+    """None where it is not known at build."""
+    if trips is None:
+        return None
+    known = frame.builder.constant_of(trips)
+    if known is not None:
+        return min(max(int(known.item()), 0), ENDLESS)
+    return None if trips.elements is None else trips.elements[0]
+
+
+def _unbounded(build: Import, name: str, trips: Value | None) -> UnsupportedError:
+    flag = f"--dim {trips.name}=0..MOST" if trips is not None and build.is_input(trips) else "--fix NAME=VALUE"
+    return UnsupportedError(
+        f"Loop (node {name!r}): the number of its iterations is computed at run time, and with it the size of its "
+        f"outputs: bound it by {flag}"
+    )
+
+
+def _passes_on_its_condition(body: onnx.GraphProto) -> bool:
+    """Whether the condition after an iteration is that before it, or always true."""
+    makers = {output: node for node in body.node for output in node.output}
+    name = body.output[0].name
+    while name in makers and makers[name].op_type == "Identity" and not makers[name].domain:
+        name = makers[name].input[0]
+    if name == body.input[1].name:
+        return True
+    tensors = [t for t in body.initializer if t.name == name]
+    if name in makers and makers[name].op_type == "Constant" and not makers[name].domain:
+        tensors += [a.t for a in makers[name].attribute if a.name == "value"]
+    return any(bool(onnx.numpy_helper.to_array(t).all()) for t in tensors)
+
+
+def _shape(value: onnx.ValueInfoProto) -> tuple[int, ...]:
+    """Of a subgraph's input that has one element."""
+    return (1,) * len(value.type.tensor_type.shape.dim)
+
+
+def _scan(build: Import, node: onnx.NodeProto, name: str, inputs: Values, frame: Frame) -> Values:
+    """A loop whose body takes a slice of each scanned input. Before opset 9 each element of a batch is scanned by
+    itself."""
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    if build.opset >= 9:
+        return _scan_one(build, attributes, name, [v for v in inputs if v is not None], frame)
+    lengths, *operands = inputs
+    if lengths is not None:
+        raise UnsupportedError(f"Scan (node {name!r}): sequence_lens is not supported; convert the model to opset 9")
+    batched = [v for v in operands if v is not None]
+    inner = build.inside(frame, name)
+    index = _counter(build, name, batched[0].shape[0], inner)
+    own = [build.add("Gather", "element", [v, index], inner, {"axis": 0}) for v in batched]
+    directions = attributes.pop("directions", None)
+    if directions:
+        attributes["scan_input_directions"] = directions
+    results = _scan_one(build, attributes, f"{name}.scan", own, inner)
+    made = [v for v in results if v is not None]
+    if len(made) < len(results):
+        return results
+    return _stacked(build, name, batched[0], 0, inner, made, frame)
+
+
+def _scan_one(
+    build: Import, attributes: Mapping[str, object], name: str, inputs: Sequence[Value], frame: Frame
+) -> Values:
+    body = attributes["body"]
+    assert isinstance(body, onnx.GraphProto)
+    scanned = int(str(attributes["num_scan_inputs"]))
+    states, slices = inputs[: len(inputs) - scanned], inputs[len(inputs) - scanned :]
+    rows = len(body.output) - len(states)
+
+    def per(key: str, number: int) -> list[int]:
+        given = attributes.get(key)
+        return [int(n) for n in given] if isinstance(given, Sequence) and given else [0] * number
+
+    axes = [a % len(v.shape) for a, v in zip(per("scan_input_axes", scanned), slices, strict=True)]
+    inner = build.inside(frame, name)
+    trips = slices[0].shape[axes[0]]
+    index = _counter(build, name, trips, inner)
+    given: dict[str, Value | None] = {}
+    for v, declared in zip(states, body.input, strict=False):
+        given[declared.name] = inner.builder.input(build.fresh(declared.name), v.shape, v.dtype)
+    for v, declared, axis, backward in zip(
+        slices, body.input[len(states) :], axes, per("scan_input_directions", scanned), strict=True
+    ):
+        at = index
+        if backward:
+            last = build.add("Sub", "last", [_length(build, v, axis, inner), _int64(build, 1, inner)], inner)
+            at = build.add("Sub", "backward", [last, index], inner)
+        given[declared.name] = build.add("Gather", declared.name, [v, at], inner, {"axis": axis})
+    outputs = build.subgraph(body, given, inner)
+    made = [v for v in outputs if v is not None]
+    if len(made) < len(outputs):
+        return outputs
+    results = _stacked(build, name, slices[0], axes[0], inner, made, frame, states)
+    finals, stacks = results[: len(states)], results[len(states) :]
+    for i, (backward, axis) in enumerate(
+        zip(per("scan_output_directions", rows), per("scan_output_axes", rows), strict=True)
+    ):
+        whole = stacks[i]
+        if backward:
+            ends = [_ints(build, [n], frame) for n in (-1, -(2**31), 0, -1)]
+            whole = build.add("Slice", "reversed", [whole, *ends], frame)
+        place = axis % len(whole.shape)
+        if place:
+            order = list(range(1, len(whole.shape)))
+            order.insert(place, 0)
+            whole = build.add("Transpose", "moved", [whole], frame, {"perm": tuple(order)})
+        stacks[i] = whole
+    return [*finals, *stacks]
+
+
+def _stacked(
+    build: Import,
+    name: str,
+    scanned: Value,
+    axis: int,
+    inner: Frame,
+    made: Sequence[Value],
+    frame: Frame,
+    states: Sequence[Value] = (),
+) -> list[Value]:
+    """The loop over a dimension of `scanned`, with `inner` as its body: the states, and all rows."""
+    region = inner.builder.build(made)
+    operands = [_length(build, scanned, axis, frame), None, *states]
+    outputs = [build.fresh(f"{name}.output{i}") for i in range(len(made))]
+    return [v for v in frame.builder.node("Loop", name, operands, {}, outputs, build.opset, "", (region,)) if v]
+
+
+def _counter(build: Import, name: str, trips: Size, inner: Frame) -> Value:
+    """The iteration of a loop, as an input of its body."""
+    counter = Scalar(f"{name}.iteration", max(capacity(trips), 1))
+    return inner.builder.input(build.fresh(f"{name}.iteration"), (), I64, (counter,))
+
+
+def _length(build: Import, v: Value, axis: int, frame: Frame) -> Value:
+    """The size of a dimension, as a value."""
+    n = v.shape[axis]
+    if isinstance(n, int):
+        return _int64(build, n, frame)
+    shape = build.add("Shape", "shape", [v], frame)
+    return build.add("Gather", "length", [shape, _int64(build, axis, frame)], frame, {"axis": 0})
+
+
+def _int64(build: Import, number: int, frame: Frame) -> Value:
+    return frame.builder.constant(build.fresh("number"), np.asarray(number, np.int64))
+
+
+def _ints(build: Import, numbers: Sequence[int], frame: Frame) -> Value:
+    return frame.builder.constant(build.fresh("numbers"), np.asarray(numbers, np.int64))
+
+
+CONTROL_FLOW: Mapping[str, Importer] = {"If": _if, "Loop": _loop, "Scan": _scan}

@@ -1,0 +1,61 @@
+"""Adds nodes of one graph to the builder of another, with the regions in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import replace
+
+from ..dtypes import DType
+from .builder import Builder
+from .ir import Array, Attribute, Graph, Node, Value
+
+Now = MutableMapping[Value, Value]
+"""What became of each value."""
+
+
+class Copier:
+    """Copies nodes with other names, dtypes, constants and attributes. By default with the same."""
+
+    def name(self, value: Value) -> str:
+        return value.name
+
+    def dtype(self, dtype: DType) -> DType:
+        return dtype
+
+    def constant(self, data: Array) -> Array:
+        return data
+
+    def attributes(self, attributes: Mapping[str, Attribute]) -> Mapping[str, Attribute]:
+        return attributes
+
+    def node(self, node: Node, builder: Builder, now: Now) -> None:
+        """Adds a node, whose outputs are then in `now`."""
+        regions = tuple(self._region(region, builder, now) for region in node.regions)
+        inputs = [None if v is None else now[v] for v in node.inputs]
+        outputs = ["" if v is None else self.name(v) for v in node.outputs]
+        made = builder.node(
+            node.op_type, node.name, inputs, self.attributes(node.attributes), outputs, node.opset, node.domain, regions
+        )
+        now.update((old, new) for old, new in zip(node.outputs, made, strict=False) if old and new)
+
+    def _region(self, region: Graph, builder: Builder, now: Now) -> Graph:
+        inner, here = builder.region(region.name), dict(now)
+        for v in region.inputs:
+            here[v] = inner.input(self.name(v), v.shape, self.dtype(v.dtype), v.elements)
+        for v, data in region.constants.items():
+            here[v] = inner.constant(self.name(v), self.constant(data))
+        for node in region.nodes:
+            self.node(node, inner, here)
+        return inner.build([here[v] for v in region.outputs])
+
+
+def each_region(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
+    """The graph with `change` applied to all regions of its nodes; the same object where nothing changes."""
+    nodes = []
+    for node in graph.nodes:
+        regions = tuple(change(region) for region in node.regions)
+        changed = any(a is not b for a, b in zip(regions, node.regions, strict=True))
+        nodes.append(replace(node, regions=regions) if changed else node)
+    if all(a is b for a, b in zip(nodes, graph.nodes, strict=True)):
+        return graph
+    return replace(graph, nodes=tuple(nodes))
