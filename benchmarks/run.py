@@ -11,6 +11,7 @@ import onnx
 from webnn_compile.build.build import build
 from webnn_compile.build.options import Options
 from webnn_compile.errors import UnsupportedError
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 
 from .cases import Case, find_case, write_case
@@ -76,7 +77,7 @@ def prepare(case: Case, engines: Sequence[Engine]) -> dict[str, str]:
                 write_plan(case.graph(), case.folder)
             else:
                 targets = tuple(dict.fromkeys(str(e.options["backend"]) for e in engines if e.needs == need))
-                options = Options(case.shapes, targets=targets, fast_math=need == "bundle", force=True)
+                options = Options(ModelInputs(case.shapes), targets=targets, fast_math=need == "bundle", force=True)
                 build(case.model, case.folder / need, options, lambda _: None, lambda _: None)
         except UnsupportedError as error:
             failed[need] = str(error)

@@ -18,6 +18,7 @@ from webnn_compile.build.build import build
 from webnn_compile.build.options import Options
 from webnn_compile.cli.remote_device import browser_device
 from webnn_compile.errors import InputError
+from webnn_compile.frontends.model_inputs import ModelInputs
 
 from .cases import Case
 from .tables import Grid
@@ -110,7 +111,7 @@ def _prepare(case: Case, name: str, threads: int, opened: contextlib.ExitStack) 
 def _library(case: Case, threads: int) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "lib"
-        build(case.model, out, Options(shapes=case.shapes, targets=("native",)), lambda _: None, lambda _: None)
+        build(case.model, out, Options(ModelInputs(case.shapes), targets=("native",)), lambda _: None, lambda _: None)
         model = webnn_compile.load(out, threads=threads)
     return lambda inputs: list(model.run(inputs).values())
 

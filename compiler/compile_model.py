@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .build.build import build_manifest
 from .build.optimise_model import import_graph, optimise_model
 from .build.options import Options
@@ -16,7 +14,7 @@ from .build.targets import TARGETS as TABLE
 from .build.targets import bundled_targets
 from .build.work import Work
 from .errors import InputError
-from .frontends.model_inputs import DimLike, read_dims
+from .frontends.model_inputs import DimLike, model_inputs
 from .system.cache import open_cache
 
 if TYPE_CHECKING:
@@ -72,9 +70,7 @@ def compile(
         raise InputError(f"threads={threads}: give 1 or more for the target {', '.join(several)}, 1 for the others")
     row.check_precision(precision)
     options = Options(
-        shapes=shapes or {},
-        dims=read_dims(dims),
-        constants={name: np.asarray(value) for name, value in (constants or {}).items()},
+        model_inputs(shapes, dims, constants),
         fast_math=fast_math,
         precision=precision,
         threads=threads,
@@ -111,9 +107,7 @@ def build_bundle(
     `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
     """
     options = Options(
-        shapes=shapes or {},
-        dims=read_dims(dims),
-        constants={name: np.asarray(value) for name, value in (constants or {}).items()},
+        model_inputs(shapes, dims, constants),
         targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
         fast_math=fast_math,
         precision=precision,

@@ -25,6 +25,7 @@ from webnn_compile.build.options import Options
 from webnn_compile.build.targets import TARGETS
 from webnn_compile.build.work import Work
 from webnn_compile.bundle import Artifact, render_bundle
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.system.cache import open_cache
 
@@ -77,7 +78,7 @@ def add_bundle(folder: Path, artifact: Artifact, entry: str) -> None:
 
 def compile_row(case: Case, backend: str) -> Artifact:
     shapes = {name: a.shape for name, a in feeds(case).items()}
-    options = Options(shapes=shapes, targets=(backend,), fast_math=False)
+    options = Options(ModelInputs(shapes), targets=(backend,), fast_math=False)
     work = Work("row", options, open_cache(), lambda _: None)
     weights, target = Weights(), TARGETS[backend]
     lowered = target.lower(optimise_model(import_graph(make_model(case), work), work), work)

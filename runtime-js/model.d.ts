@@ -16,10 +16,27 @@ export type TypedArray =
 /** Bits in a Uint16Array, or a Float16Array where the platform has it. */
 export type Float16 = Uint16Array | (typeof globalThis extends { Float16Array: { prototype: infer T } } ? T : never);
 
-export interface TensorInfo<Name = string, DType = string, Shape = readonly number[]> {
+/** In a shape, what each run decides is the text of an expression, such as 'batch' or 'length + 1'. */
+export interface TensorInfo<Name = string, DType = string, Shape = readonly (number | string)[]> {
   readonly name: Name;
   readonly dtype: DType;
   readonly shape: Shape;
+}
+
+/** A size that each run decides, by the shapes of its inputs: from `least` to `most`, and a multiple of `multiple`. */
+export interface Dimension {
+  readonly name: string;
+  readonly least: number;
+  readonly most: number;
+  readonly multiple: number;
+  /** The input whose element it is, where it is no dimension of a shape. */
+  readonly input?: string;
+}
+
+/** An input with its shape; the array alone is enough where its length leaves no choice. */
+export interface Shaped<Data> {
+  readonly data: Data;
+  readonly shape: readonly number[];
 }
 
 type Global<Name extends string> = typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : never;
@@ -34,8 +51,8 @@ export type OnDevice = Global<'GPUBuffer'> | Global<'GPUTexture'> | Global<'Imag
 
 // <model>
 export type Backend = 'webgpu' | 'webgl' | 'wasm';
-export type Inputs = Readonly<Record<string, TypedArray | OnDevice>>;
-export type Outputs = Record<string, TypedArray>;
+export type Inputs = Readonly<Record<string, TypedArray | OnDevice | Shaped<TypedArray | OnDevice>>>;
+export type Outputs = Record<string, TypedArray & { readonly shape?: readonly number[] }>;
 export type InputInfo = readonly TensorInfo[];
 export type OutputInfo = readonly TensorInfo[];
 // </model>
@@ -163,6 +180,8 @@ export interface KernelTime {
   ms: number;
   /** 'gpu' is the device's own clock; 'wall' takes in the way there and back. */
   clock: 'gpu' | 'wall';
+  /** How often a run repeats it: not once in a loop, or in a branch. `ms` is the time of all. */
+  count: number;
   /** Floating point operations and bytes read and written, where the compiler counted them. */
   flops?: number;
   bytes?: number;
@@ -173,15 +192,22 @@ export interface Model {
   readonly inputs: InputInfo;
   /** Name, dtype and shape of each output, in the model's order. */
   readonly outputs: OutputInfo;
+  /** The sizes that each run decides. */
+  readonly dimensions: readonly Dimension[];
+  /** The shapes of the inputs where `dimensions` have these values, by name. */
+  inputShapes(sizes?: Readonly<Record<string, number>>): Record<keyof Inputs, number[]>;
   readonly backend: Backend;
   /** Of the backend webgpu without a worker; another one after a loss. */
   readonly device: Global<'GPUDevice'> | undefined;
-  /** Takes and gives typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are the caller's own. */
+  /**
+   * Takes and gives typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are
+   * the caller's own; an output whose shape is not the same in every run has it as its property `shape`.
+   */
   run(inputs: Inputs, options?: RunOptions & { output?: 'array' }): Promise<Outputs>;
   run(
     inputs: Inputs,
     options: RunOptions & { output: 'gpu-buffer' },
-  ): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> }>;
+  ): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> & { readonly shape?: readonly number[] } }>;
   /**
    * Runs once, or `repeat` times, each kernel by itself, and gives the time that each took. Where the file with their names (backend wasm)
    * did not arrive, this rejects, and not `load`.

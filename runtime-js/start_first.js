@@ -12,6 +12,7 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
  * @property {(import('./fetch/fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
  * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} inputs
  * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} outputs
+ * @property {readonly import('./values/sizes.js').Dimension[]} dimensions that each run decides
  * @property {number | 'auto'} threads
  * @property {boolean} warmup
  * @property {import('./wasm/features.js').Variant[]} variants of wasm that the browser has
@@ -23,14 +24,15 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
  * @property {boolean} [hardware] software adapters do not do
  */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
-/** @typedef {import('./model.js').TypedArray | GPUBuffer} Output */
+/** @typedef {(import('./model.js').TypedArray | GPUBuffer) & { shape?: readonly number[] }} Output */
 /**
- * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's.
+ * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's, `scalars` those of its dimensions.
  * @property {Record<string, unknown>} facts what `info` tells of it
- * @property {(inputs: Input[], options?: RunOptions) => Output[] | Promise<Output[]>} run
+ * @property {(inputs: Input[], scalars: readonly number[], options?: RunOptions) => Output[] | Promise<Output[]>} run
+ *   outputs say their `shape` where that is not the same in every run
  * @property {(inputs: ArrayBufferView[], outputs: Uint8Array[]) => void} [runInto] a run that is over at once; `outputs` get
- *   the bytes of the results
- * @property {(inputs: Input[], repeat: number) => KernelTime[] | Promise<KernelTime[]>} profile
+ *   the bytes of the results; of models without sizes that vary
+ * @property {(inputs: Input[], scalars: readonly number[], repeat: number) => KernelTime[] | Promise<KernelTime[]>} profile
  * @property {() => void} dispose pending runs reject
  * @property {() => GPUDevice | undefined} [device]
  */

@@ -15,6 +15,7 @@ from webnn_compile.build.build import Report, build
 from webnn_compile.build.options import Options, stages
 from webnn_compile.cli.report import PLAIN_WIDTH, print_report, size
 from webnn_compile.errors import InputError
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.glsl.compose import compose
 from webnn_compile.graph.passes import GRAPH_PASSES
 from webnn_compile.ir.printer import print_kernel
@@ -36,7 +37,7 @@ def made(folder: Path, **options: object) -> tuple[Report, list[str], list[str]]
     phases: list[str] = []
     dumped: list[str] = []
     options.setdefault("targets", ("wasm",))
-    given = Options(shapes=SHAPES, **options)  # type: ignore[arg-type]
+    given = Options(ModelInputs(SHAPES), **options)  # type: ignore[arg-type]
     return build(save(folder), folder / "out", given, phases.append, dumped.append), phases, dumped
 
 

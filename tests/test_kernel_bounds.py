@@ -7,6 +7,7 @@ from op_table import Case, all_cases, feeds, make_model
 from webnn_compile.build.options import graph_passes
 from webnn_compile.costs import CPU_COSTS
 from webnn_compile.device.lower_for_device import choice_for
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.graph.passes import run_graph_passes
@@ -27,7 +28,7 @@ FAMILIES = 16
 def verify(case: Case) -> int:
     """The number of kernels."""
     shapes = {name: a.shape for name, a in feeds(case).items()}
-    graph = run_graph_passes(import_model(make_model(case), shapes), graph_passes())
+    graph = run_graph_passes(import_model(make_model(case), ModelInputs(shapes)), graph_passes())
     on_cpu = lower_model(graph, choose=choose_tile(CPU_COSTS), policy=CPU_LAYOUTS)
     on_gpu = lower_model(graph, choose=choice_for(WebGpu()), policy=WebGpu().layouts)
     for kernel in lower_model(graph, choose=choice_for(WebGl()), policy=WebGl().layouts).kernels:

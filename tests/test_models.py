@@ -21,6 +21,7 @@ from onnx_models import assert_close
 from webnn_compile.build.build import Report, build
 from webnn_compile.build.options import Options
 from webnn_compile.bundle.write_bundle import SHARD_BYTES
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.pipeline.weights import fits_half
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -101,7 +102,7 @@ def resnet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
     """The bundle of ResNet18, and the report of its compilation."""
     network = next(n for n in NETWORKS if n.file == "resnet18_imagenet")
     out = tmp_path_factory.mktemp("resnet18") / "bundle"
-    options = Options(shapes=network.shapes, targets=("wasm",))
+    options = Options(ModelInputs(network.shapes), targets=("wasm",))
     return out, build(path_of(network), out, options, lambda _: None, lambda _: None)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from kernel_checks import NARROW, WIDE, check_stages
 from op_table import Case, all_cases, feeds, make_model
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 
@@ -36,5 +37,5 @@ def sample() -> list[Case]:
 def test_stages(number: int, case: Case) -> None:
     """Odd rows for narrow vectors, even ones for wide."""
     given = feeds(case)
-    graph = run_graph_passes(import_model(make_model(case), {name: a.shape for name, a in given.items()}))
+    graph = run_graph_passes(import_model(make_model(case), ModelInputs({name: a.shape for name, a in given.items()})))
     check_stages(graph, given, [(WIDE, NARROW)[number % 2]], tolerance=max(case.tolerance, 2e-5))

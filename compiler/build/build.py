@@ -161,7 +161,8 @@ def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
             report.comparisons = _verify(model, lowered, report, work, weights)
             report.layers = _measure(rewritten, report.cache)
     blob = weights.blob()
-    artifact = Artifact(work.name, report.inputs, report.outputs, blob, _by_preference(report), weights.halves)
+    parts, dimensions = _by_preference(report), lowered.tensors.dimensions
+    artifact = Artifact(work.name, report.inputs, report.outputs, blob, parts, weights.halves, dimensions)
     report.weights = len(artifact.weights)
     if report.wasm is not None:
         report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)

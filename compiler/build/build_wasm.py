@@ -68,7 +68,7 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
         if options.verify:
             models.append(WasmModel(program, linked, relaxed=relaxed))
     kernels = tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.launches)
-    artifact = WasmArtifact(modules, heap_base, program.arena, kernels, program.prepared, shared_at)
+    artifact = WasmArtifact(modules, heap_base, program.arena, kernels, program.prepared, shared_at, program.scalars)
     return WasmBuild(artifact, program, {v: len(m) for v, m in modules.items()}, tuple(models))
 
 

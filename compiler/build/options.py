@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from ..bundle import VARIANTS
 from ..errors import InputError
-from ..frontends.model_inputs import Dim, Extent, ModelInputs
+from ..frontends.model_inputs import ModelInputs
 from ..graph.convert_float16 import convert_float16
 from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
@@ -21,8 +18,6 @@ from ..target import PROCESSORS
 from ..wasm.linkers import find_linker
 from .cpu_target import CpuTarget
 from .targets import TARGETS, bundled_targets
-
-Array = np.ndarray
 
 HOSTS = ("wasm", "js")
 
@@ -49,7 +44,7 @@ def stages(target: str, opt_level: int = 2, precision: str = "f32") -> tuple[str
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command line's options. `shapes`, `dims` and `constants` are what ModelInputs has. `dump` is STAGE or
+    """The command line's options. `inputs` are what --shape, --dim and --fix say. `dump` is STAGE or
     TARGET:STAGE; it and `report` may be None. With `host` "js" the bundle needs no WebAssembly. `precision` is one of
     PRECISIONS, for stored values: sums are float32. `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large
     products. `threads` are those of a model that runs in this process.
@@ -62,9 +57,7 @@ class Options:
     is known needs one.
     """
 
-    shapes: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
-    dims: Mapping[str, Dim] = field(default_factory=dict)
-    constants: Mapping[str, Array] = field(default_factory=dict)
+    inputs: ModelInputs = field(default_factory=ModelInputs)
     targets: tuple[str, ...] = field(default_factory=bundled_targets)
     opt_level: int = 2
     fast_math: bool = True
@@ -86,11 +79,6 @@ class Options:
     for_device: str | None = None
     cpu: str | None = None
     embed_weights: bool = False
-
-    @property
-    def inputs(self) -> ModelInputs:
-        """What is said of the model's inputs."""
-        return ModelInputs(self.shapes, self.dims, self.constants)
 
     def check(self) -> None:
         """Raises InputError for options that cannot work, before any work is done."""

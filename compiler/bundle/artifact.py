@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..ir.nodes import Scalar
 from ..program.device_program import DeviceProgram
+from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 
 VARIANTS = ("relaxed", "plain")
@@ -32,7 +34,8 @@ class WasmArtifact:
 
     A module with loops for several threads imports `env.parallel_for(body, arguments, extent)` and exports
     `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` is the offset of the byte that is 3 instead
-    of 1 where its memory is shared.
+    of 1 where its memory is shared. `scalars` are the offsets of int32 in the arena: of the sizes that a run is given,
+    and of those that it computes.
     """
 
     modules: Mapping[str, bytes]
@@ -41,6 +44,7 @@ class WasmArtifact:
     kernels: tuple[KernelInfo, ...]
     prepared_bytes: int = 0
     shared_at: Mapping[str, int] = field(default_factory=dict)
+    scalars: Mapping[Scalar, int] = field(default_factory=dict)
 
     @property
     def backend(self) -> str:
@@ -78,7 +82,8 @@ class DeviceArtifact:
 class Artifact:
     """A compiled model: `backends` in order of preference, each at most once. The offsets of `inputs` and `outputs`
     are those in the arena of the backend "wasm", and have no meaning without it. `halves` are offset and size in bytes
-    of the parts that are float16 in `weights` and float32 in the memory of wasm."""
+    of the parts that are float16 in `weights` and float32 in the memory of wasm. `dimensions` are the sizes that
+    each run decides."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -86,6 +91,7 @@ class Artifact:
     weights: bytes
     backends: tuple[DeviceArtifact | WasmArtifact, ...]
     halves: tuple[tuple[int, int], ...] = ()
+    dimensions: tuple[Dimension, ...] = ()
 
     @property
     def weight_memory(self) -> int:

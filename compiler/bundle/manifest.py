@@ -11,6 +11,7 @@ from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
 from .files import BundleFile, hashed_file
 from .place_memory import MemoryLayout, place_memory
 from .render_device import render_device, render_steps
+from .size_data import Numbers, dimension_data, number_scalars, size_data
 
 ABI = 4
 """The format of manifest, device programs and modules; load.js checks it."""
@@ -51,14 +52,17 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
         _wasm(artifact, part) if isinstance(part, WasmArtifact) else _device(artifact.name, part)
         for part in artifact.backends
     ]
+    numbers = number_scalars(artifact.dimensions, artifact.outputs)
     fields = {
         "abi": ABI,
         "name": artifact.name,
-        "inputs": [_tensor(spec) for spec in artifact.inputs],
-        "outputs": [_tensor(spec) for spec in artifact.outputs],
+        "inputs": [_tensor(spec, numbers) for spec in artifact.inputs],
+        "outputs": [_tensor(spec, numbers) for spec in artifact.outputs],
         "weights": [{"offset": i * shard_bytes, **_file(shard)} for i, shard in enumerate(shards)],
         "backends": [part for part, _ in backends],
     }
+    if artifact.dimensions:
+        fields["dimensions"] = [dimension_data(d, artifact.inputs) for d in artifact.dimensions]
     return Manifest(fields, (*(file for _, own in backends for file in own), *shards))
 
 
@@ -78,6 +82,9 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
         "steps": _file(steps),
         "modules": {v: {**_file(file), **shared.get(v, {})} for v, file in modules.items()},
     }
+    numbers = number_scalars(artifact.dimensions, artifact.outputs)
+    if numbers:
+        fields["scalars"] = [part.scalars[s] for s in numbers]
     return fields, [steps, *modules.values()]
 
 
@@ -101,8 +108,9 @@ def _memory(layout: MemoryLayout) -> Fields:
     return {"pages": layout.pages, "weights": layout.weights, "arena": layout.arena}
 
 
-def _tensor(spec: TensorSpec) -> Fields:
-    return {"name": spec.name, "dtype": str(spec.dtype), "shape": list(spec.shape), "offset": spec.offset}
+def _tensor(spec: TensorSpec, numbers: Numbers) -> Fields:
+    shape = [size_data(n, numbers) for n in spec.shape]
+    return {"name": spec.name, "dtype": str(spec.dtype), "shape": shape, "offset": spec.offset}
 
 
 def _file(file: BundleFile) -> Fields:

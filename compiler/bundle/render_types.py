@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..errors import InternalError
+from ..ir.sizes import shown, text_of
 from ..program.program import TensorSpec
 from .artifact import Artifact, DeviceArtifact
 
@@ -36,8 +37,8 @@ def render_types(artifact: Artifact, template: str) -> str:
     own = "\n".join(
         (
             f"export type Backend = {backends};\n",
-            _interface("Inputs", artifact.inputs, _ACCEPTED, " | OnDevice" if on_device else ""),
-            _interface("Outputs", artifact.outputs, _ARRAYS),
+            _inputs(artifact.inputs, " | OnDevice" if on_device else ""),
+            _interface("Outputs", artifact.outputs, _output),
             _infos("InputInfo", artifact.inputs),
             _infos("OutputInfo", artifact.outputs),
         )
@@ -48,17 +49,42 @@ def render_types(artifact: Artifact, template: str) -> str:
     return text
 
 
-def _interface(name: str, specs: Sequence[TensorSpec], arrays: dict[DType, str], more: str = "") -> str:
+def _inputs(specs: Sequence[TensorSpec], more: str) -> str:
+    """A shape may stand beside any of them, and has to where lengths alone leave a choice."""
+    return _interface("Inputs", specs, lambda s: _either(f"{_ACCEPTED[s.dtype]}{more}"))
+
+
+def _either(data: str) -> str:
+    return f"{data} | Shaped<{data}>"
+
+
+def _output(spec: TensorSpec) -> str:
+    array = _ARRAYS[spec.dtype]
+    if not spec.is_dynamic:
+        return array
+    numbers = ", ".join(str(n) if isinstance(n, int) else "number" for n in spec.shape)
+    return f"{array} & {{ readonly shape: readonly [{numbers}] }}"
+
+
+def _interface(name: str, specs: Sequence[TensorSpec], type_of: Callable[[TensorSpec], str]) -> str:
     fields = "".join(
-        f"  /** {spec.dtype}, shape {list(spec.shape)}, length {spec.length} */\n"
-        f"  {json.dumps(spec.name)}: {arrays[spec.dtype]}{more};\n"
+        f"  /** {spec.dtype}, shape {shown(spec.shape)}{_length(spec)} */\n"
+        f"  {json.dumps(spec.name)}: {type_of(spec)};\n"
         for spec in specs
     )
     return f"export interface {name} {{\n{fields}}}\n"
 
 
+def _length(spec: TensorSpec) -> str:
+    return "" if spec.is_dynamic else f", length {spec.length}"
+
+
 def _infos(name: str, specs: Sequence[TensorSpec]) -> str:
     items = "".join(
-        f'  TensorInfo<{json.dumps(spec.name)}, "{spec.dtype}", readonly {list(spec.shape)}>,\n' for spec in specs
+        f'  TensorInfo<{json.dumps(spec.name)}, "{spec.dtype}", readonly {_shape(spec)}>,\n' for spec in specs
     )
     return f"export type {name} = readonly [\n{items}];\n"
+
+
+def _shape(spec: TensorSpec) -> str:
+    return json.dumps([n if isinstance(n, int) else text_of(n) for n in spec.shape])

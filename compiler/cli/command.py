@@ -11,8 +11,10 @@ from rich.console import Console
 from ..build.options import CPUS, GPU_TILES, HOSTS, PRECISIONS, Options
 from ..build.targets import bundled_targets
 from ..errors import InputError
+from ..frontends.model_inputs import ModelInputs
 from ..system.limits import parse_size
 from .explained import DEBUG, explained
+from .input_options import input_options
 from .progress import Progress
 
 LIST = "list"
@@ -34,21 +36,6 @@ class SizeOption(click.ParamType[int]):
         return size
 
 
-class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
-    """NAME=1x3x224x224; NAME= is a scalar."""
-
-    name = "shape"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, tuple[int, ...]]:
-        name, _, dims = str(value).rpartition("=")
-        parts = dims.lower().split("x") if dims else []
-        if not name or not all(p.isascii() and p.isdigit() for p in parts):
-            self.fail(f"{value!r} is not of the form input=1x3x224x224", param, ctx)
-        return name, tuple(int(p) for p in parts)
-
-
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.argument("model", type=FILE)
 @click.option(
@@ -58,14 +45,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
     required=True,
     help="Folder to write the bundle to, new or empty.",
 )
-@click.option(
-    "--shape",
-    "shapes",
-    type=ShapeOption(),
-    metavar="NAME=1x3x224x224",
-    multiple=True,
-    help="Shape of an input that the model leaves open. Once for each input.",
-)
+@input_options
 @click.option(
     "--targets",
     metavar="LIST",
@@ -173,7 +153,7 @@ class ShapeOption(click.ParamType[tuple[str, tuple[int, ...]]]):
 def main(
     model: Path,
     out: Path,
-    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    inputs: ModelInputs,
     targets: str,
     opt_level: int,
     fast_math: str,
@@ -211,7 +191,7 @@ def main(
     interrupted = "interrupted; no bundle was written"
     with explained(debug=debug, phase=lambda: progress.current, interrupted=interrupted):
         options = Options(
-            shapes=_shapes(shapes),
+            inputs,
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
             opt_level=opt_level,
             fast_math=fast_math == "on",
@@ -253,14 +233,6 @@ def _list_targets(ctx: click.Context) -> None:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     click.echo(f"warning: {message}", err=True)
-
-
-def _shapes(given: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, tuple[int, ...]]:
-    shapes: dict[str, tuple[int, ...]] = {}
-    for name, shape in given:
-        if shapes.setdefault(name, shape) != shape:
-            raise InputError(f"--shape gives {name!r} two shapes; give it one")
-    return shapes
 
 
 def _stage(dump: str | None) -> str | None:

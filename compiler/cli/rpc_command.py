@@ -9,6 +9,7 @@ import ssl
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -23,10 +24,12 @@ from ..build.options import Options
 from ..build.targets import bundled_targets
 from ..bundle import VARIANTS, Manifest
 from ..errors import InputError, WebnnCompileError
+from ..frontends.model_inputs import ModelInputs
 from ..program.arrays import read_inputs
 from ..tune.tab_facts import adapter_of_tab
-from .command import FILE, ShapeOption
+from .command import FILE
 from .explained import DEBUG, explained, require
+from .input_options import input_options, read_array
 from .plain import plain
 
 if TYPE_CHECKING:
@@ -72,7 +75,7 @@ def _explained(*, debug: bool = False) -> Iterator[None]:
 @click.option("--cert", type=FILE, help="A certificate for https (PEM).")
 @click.option("--key", type=FILE, help="Its private key (PEM).")
 @click.option("--tls", type=click.Choice(["self-signed"]), help="Https by a certificate made now.")
-@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="Of MODEL: input=1x3x224x224.")
+@input_options
 @DEBUG
 def serve(
     model: Path | None,
@@ -83,7 +86,7 @@ def serve(
     cert: Path | None,
     key: Path | None,
     tls: str | None,
-    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    inputs: ModelInputs,
     debug: bool,
 ) -> None:
     """Start a broker, and serve the page that makes a browser a device.
@@ -99,7 +102,7 @@ def serve(
         if token is not None and host not in LOOPBACK and len(token) < LEAST_TOKEN:
             raise InputError(f"--token: others can reach {host}; give at least {LEAST_TOKEN} characters, or none")
         allowed = list(map(_origin, origins))
-        served = None if model is None else _serve_model(model, dict(shapes))
+        served = None if model is None else _serve_model(model, inputs)
         context, fingerprint = _certificate(host, cert, key, tls)
         with contextlib.ExitStack() as opened:
             try:
@@ -143,21 +146,21 @@ def _origin(url: str) -> str:
     return found
 
 
-def _serve_model(path: Path, shapes: dict[str, tuple[int, ...]]) -> ServedModel:
+def _serve_model(path: Path, inputs: ModelInputs) -> ServedModel:
     """Raises InputError where the model does not compile."""
     from webnn_compile.rpc.serving import ServedModel, ServingError
 
     def compile_for(path: Path, backend: str, features: Sequence[str]) -> Manifest:
         variants = tuple(v for v in VARIANTS if v in features)[:1] or VARIANTS
         try:
-            made = build_manifest(path, Options(shapes=shapes, targets=(backend,), variants=variants), lambda _: None)
+            made = build_manifest(path, Options(inputs, targets=(backend,), variants=variants), lambda _: None)
         except WebnnCompileError as error:
             click.echo(f"{path} does not compile for {backend}: {error}", err=True)
             raise ServingError(str(error)) from None
         click.echo(f"{path} compiled for a page's {backend}")
         return made
 
-    build_manifest(path, Options(shapes=shapes, targets=("wasm",), variants=VARIANTS[:1]), lambda _: None)
+    build_manifest(path, Options(inputs, targets=("wasm",), variants=VARIANTS[:1]), lambda _: None)
     return ServedModel(path, compile_for, VARIANTS)
 
 
@@ -247,8 +250,8 @@ def devices(broker: str) -> None:
 @BROKER
 @click.option("--device", default="any", show_default=True, help="A name from `webnn-rpc devices`.")
 @click.option("--backend", type=click.Choice(bundled_targets()), help="By default the first that device has.")
-@click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Repeat for each input of the model.")
-@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="Fix a free shape: input=1x3x224x224.")
+@click.option("--input", "given", multiple=True, metavar="NAME=FILE.npy", help="Repeat for each input of the model.")
+@input_options
 @click.option("--out", type=FILE, metavar="FILE.npz", help="Write the outputs here.")
 @click.option("--time", "repeat", type=click.IntRange(1), help="Measure so many runs.")
 @click.option("--wait", type=float, default=30.0, show_default=True, help="Seconds to wait for a free device.")
@@ -258,8 +261,8 @@ def run(
     broker: str,
     device: str,
     backend: str | None,
-    inputs: tuple[str, ...],
-    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    given: tuple[str, ...],
+    inputs: ModelInputs,
     out: Path | None,
     repeat: int | None,
     wait: float,
@@ -267,11 +270,11 @@ def run(
 ) -> None:
     """Run MODEL once on a device."""
     with _explained(debug=debug):
-        arrays = dict(map(_read_input, inputs))
-        given = {name: a.shape for name, a in arrays.items()} | dict(shapes)
+        arrays = dict(map(_read_input, given))
+        shapes = {name: a.shape for name, a in arrays.items() if not inputs.dims} | dict(inputs.shapes)
         with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:
             chosen = backend or next(b for b in bundled_targets() if b in leased.info.backends)
-            compiled = build_manifest(model, Options(shapes=given, targets=(chosen,)), lambda _: None)
+            compiled = build_manifest(model, Options(replace(inputs, shapes=shapes), targets=(chosen,)), lambda _: None)
             read_inputs(compiled.inputs, arrays)
             with leased.load(compiled, {"backend": chosen}) as loaded:
                 results = loaded.run(arrays)
@@ -290,12 +293,9 @@ def _read_input(text: str) -> tuple[str, np.ndarray]:
     if not found or not name:
         raise InputError(f"--input {text}: give NAME=FILE.npy")
     try:
-        array = np.load(file, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"--input {text}: {error}; give a file of numpy.save") from None
-    if not isinstance(array, np.ndarray):
-        raise InputError(f"--input {text}: it holds several arrays; give a file of numpy.save")
-    return name, array
+        return name, read_array(Path(file))
+    except InputError as error:
+        raise InputError(f"--input {text}: {error}") from None
 
 
 def _write(out: Path, results: dict[str, np.ndarray]) -> None:

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from ..build.options import GPU_TILES, Options
 from ..errors import InputError
+from ..frontends.model_inputs import ModelInputs
 from ..records.record_file import RecordWriter, read_records
 from ..records.recorded_choices import is_of
 from ..tune.device import Device, DeviceError
@@ -25,8 +26,9 @@ from ..tune.problem import TUNED, Problem
 from ..tune.status import Settings, Status, Summary
 from ..tune.summarise import Line, summarise
 from ..tune.tuner import tune
-from .command import FILE, ShapeOption
+from .command import FILE
 from .explained import DEBUG, explained, require
+from .input_options import input_options
 from .plain import plain
 from .tune_progress import TuneProgress
 
@@ -107,7 +109,7 @@ def main() -> None:
     show_default=True,
     help="Where measurements are added; those that are there are not made again.",
 )
-@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="Fix a free shape: input=1x3x224x224.")
+@input_options
 @click.option(
     "--fast-math", type=click.Choice(["on", "off"]), default="on", show_default=True, help="As webnn-compile's."
 )
@@ -129,7 +131,7 @@ def run(
     trials: int,
     seconds: float | None,
     records: Path,
-    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    inputs: ModelInputs,
     fast_math: str,
     precision: str,
     gpu_tiles: str,
@@ -143,7 +145,7 @@ def run(
     """Tune MODEL, and add what was measured to the records."""
     with explained(debug=debug, interrupted=f"interrupted; {KEPT}: the same command goes on from there"):
         options = Options(
-            shapes=dict(shapes),
+            inputs,
             fast_math=fast_math == "on",
             precision=precision,
             gpu_tiles=gpu_tiles,

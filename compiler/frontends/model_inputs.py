@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,12 +54,26 @@ class ModelInputs:
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def read_dims(given: Mapping[str, DimLike] | None) -> dict[str, Dim]:
+def model_inputs(
+    shapes: Mapping[str, Sequence[Extent]] | None = None,
+    dims: Mapping[str, DimLike] | None = None,
+    constants: Mapping[str, object] | None = None,
+) -> ModelInputs:
     """Raises InputError for what is no range of sizes."""
-    return {name: _read(name, value).check(name) for name, value in (given or {}).items()}
+    return ModelInputs(
+        {name: tuple(shape) for name, shape in (shapes or {}).items()},
+        {name: _dim(name, value).check(name) for name, value in (dims or {}).items()},
+        {name: np.asarray(value) for name, value in (constants or {}).items()},
+    )
 
 
-def _read(name: str, value: DimLike) -> Dim:
+def parse_dim(text: str) -> Dim | None:
+    """Of 64, 1..512 or 8..512,multiple=8; None for anything else."""
+    found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?(?:,multiple=(\d+))?", text, re.ASCII)
+    return found and Dim(int(found[1]), int(found[2] or found[1]), int(found[3] or 1))
+
+
+def _dim(name: str, value: DimLike) -> Dim:
     if isinstance(value, Dim):
         return value
     if isinstance(value, int):

@@ -14,6 +14,7 @@ from ..build.build import Built, build_files
 from ..build.options import Options
 from ..errors import InternalError
 from ..frontends.importers import describe_model
+from ..frontends.model_inputs import model_inputs
 from ..system.collector import collect_less_often
 from ..system.explain import explain
 
@@ -69,7 +70,7 @@ def options_of(request: Request) -> Options:
     """The options of a build in a page: shaders alone, no files beside the model."""
     records = request.get("records")
     return Options(
-        shapes={name: tuple(shape) for name, shape in request.get("shapes", {}).items()},
+        model_inputs(request.get("shapes"), request.get("dims")),
         targets=tuple(request.get("targets", TARGETS)),
         precision=request.get("precision", "f32"),
         fast_math=request.get("fastMath", True),

@@ -22,6 +22,11 @@ class Origins:
         self.of: dict[Tensor, Origin] = {}
         self.structures: dict[Structure, dict[int, Tensor]] = {}
 
+    @property
+    def computed(self) -> dict[Tensor, Origin]:
+        """Those of tensors that kernels compute."""
+        return {t: origin for t, origin in self.of.items() if t.body is not None}
+
     def add(self, made: Iterable[Tensor], origin: Origin) -> None:
         """Records the tensors of an operator, and those that it made on the way, operands first."""
         for t in made:
@@ -54,7 +59,7 @@ def collect_region(inputs: Ports, made: Sequence[Tensor], outputs: Ports, origin
     tensors = [t for t in sorted(needed, key=order.__getitem__) if t.body is not None and t not in owned]
     nested = frozenset(n for inner in found.inner.values() for body in inner.nested for n in body)
     structures = tuple(found.program(s) for s in found.inner if s not in nested)
-    return TensorProgram(inputs, outputs, tuple(tensors), origins.of, structures=structures)
+    return TensorProgram(inputs, outputs, tuple(tensors), found.computed, structures=structures)
 
 
 def operands(made: Structure) -> tuple[Tensor, ...]:
@@ -109,6 +114,7 @@ class _Regions:
 
     def __init__(self, origins: Origins) -> None:
         self._origins = origins
+        self.computed = origins.computed
         self._order = {t: i for i, t in enumerate(origins.of)}
         self.inner: dict[Structure, _Inner] = {}
         for made in origins.structures:
@@ -179,7 +185,7 @@ class _Regions:
             structures = tuple(self.program(n) for n in self.inner if n in nested)
             tensors = tuple(sorted(body, key=self._order.__getitem__))
             outputs = tuple((t.name, t) for t in results)
-            regions.append(TensorProgram(inputs, outputs, tensors, self._origins.of, structures=structures))
+            regions.append(TensorProgram(inputs, outputs, tensors, self.computed, structures=structures))
         return Inner(made, tuple(regions), tuple(inner.reads), self._origins.structures[made])
 
 

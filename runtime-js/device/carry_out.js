@@ -2,6 +2,7 @@
 import { UnsupportedError } from '../errors.js';
 import { narrow } from '../values/convert.js';
 import { lengthOf, typedArray } from '../values/dtypes.js';
+import { extentsOf } from '../values/sizes.js';
 import { at, valueAt } from './device_program.js';
 
 /** @typedef {import('../model.js').TensorInfo} TensorInfo */
@@ -46,9 +47,9 @@ async function cross({ host, program }, i, segment) {
 function outputsOf({ host, plan, program }, arrays) {
   const left = arrays.values();
   return program.outputs.map((value, i) => {
-    const { dtype, shape } = /** @type {TensorInfo} */ (plan.outputs[i]);
+    const { dtype, shape } = /** @type {import('../values/sizes.js').Spec} */ (plan.outputs[i]);
     if (value >= 0) return narrow(dtype, /** @type {Words} */ (left.next().value));
-    const length = lengthOf(shape);
+    const length = lengthOf(extentsOf(shape));
     const bytes = new Uint8Array(host.take(at(program.host?.outputs ?? [], i), dtype, length));
     return typedArray(dtype, bytes.buffer);
   });
@@ -82,13 +83,13 @@ export async function profile(now, repeat) {
     host.play(`run_${i}`, { launch: (number) => order.push(number), give });
     if (i) {
       const { name, nodes, ops } = at(program.calls, i - 1);
-      times.push({ name, nodes, ops, ms: performance.now() - began, clock: 'wall' });
+      times.push({ name, nodes, ops, ms: performance.now() - began, clock: 'wall', count: 1 });
     }
     const { ms, clock } = await device.time(order, repeat);
     order.forEach((number, k) => {
       const { kernel, name, nodes, ops } = at(program.launches, number);
       const { flops, bytes } = at(program.kernels, kernel);
-      times.push({ name, nodes, ops, ms: at(ms, k) / repeat, clock, flops, bytes });
+      times.push({ name, nodes, ops, ms: at(ms, k) / repeat, clock, count: 1, flops, bytes });
     });
   }
   return times;

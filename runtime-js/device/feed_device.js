@@ -3,6 +3,7 @@ import { UnsupportedError } from '../errors.js';
 import { pictureOf } from '../values/check_inputs.js';
 import { widen } from '../values/convert.js';
 import { copyOf } from '../values/dtypes.js';
+import { extentsOf } from '../values/sizes.js';
 import { at, wordsFor } from './device_program.js';
 
 /** @typedef {import('../start_first.js').Input} Input */
@@ -56,7 +57,8 @@ export function uploadInputs({ words, forHost }, { plan, program, device, host }
       if (words[i]) device.write(value, words[i]);
     } else if ('mapState' in input) device.copy(value, input);
     else {
-      const picture = pictureOf(/** @type {TensorInfo} */ (plan.inputs[i]));
+      const { dtype, shape } = /** @type {import('../values/sizes.js').Spec} */ (plan.inputs[i]);
+      const picture = pictureOf(dtype, extentsOf(shape));
       device.draw(value, input, /** @type {import('../values/check_inputs.js').Picture} */ (picture));
     }
   });

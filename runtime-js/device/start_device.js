@@ -36,8 +36,8 @@ export async function startDevice(open, plan, notify) {
   return {
     facts: factsOf(device, program),
     device: () => state.built?.device.own,
-    run: (inputs, options) => enqueue(inputs, (now) => carryOut(now, options?.output !== 'gpu-buffer')),
-    profile: (inputs, repeat) => enqueue(inputs, (now) => profile(now, repeat)),
+    run: (inputs, _scalars, options) => enqueue(inputs, (now) => carryOut(now, options?.output !== 'gpu-buffer')),
+    profile: (inputs, _scalars, repeat) => enqueue(inputs, (now) => profile(now, repeat)),
     dispose() {
       state.disposed = true;
       state.built?.device.dispose();

@@ -5,6 +5,7 @@ import { canHash } from '../fetch/fetch_file.js';
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import { startFirst } from '../start_first.js';
 import { checkInputs } from '../values/check_inputs.js';
+import { shapesFor, shownShape } from '../values/sizes.js';
 import { listVariants } from '../wasm/features.js';
 import { startThreads } from '../worker/start_threads.js';
 import { startWorker } from '../worker/start_worker.js';
@@ -21,6 +22,7 @@ const ABI = 4;
  * @property {string} name
  * @property {TensorSpec[]} inputs
  * @property {TensorSpec[]} outputs
+ * @property {import('../values/sizes.js').Dimension[]} [dimensions] that each run decides
  * @property {(FileSpec & { offset: number })[]} weights
  * @property {Part[]} backends in order of preference
  */
@@ -41,7 +43,7 @@ export async function load(manifest, options = {}) {
       `model.js has bundle format ${manifest.abi}, these runtime files have ${ABI}: compile again`,
     );
   }
-  const { inputs, outputs, weights } = manifest;
+  const { inputs, outputs, weights, dimensions = [] } = manifest;
   const { backend, threads, worker, warmup, device, onProgress, signal, timeout } = checkOptions(
     options,
     manifest.backends.map((part) => part.backend),
@@ -57,7 +59,7 @@ export async function load(manifest, options = {}) {
     }
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
-  const plan = { parts, weights, inputs, outputs, threads, warmup, timeout, variants: listVariants() };
+  const plan = { parts, weights, inputs, outputs, dimensions, threads, warmup, timeout, variants: listVariants() };
   const inWorker = worker && typeof Worker === 'function';
   const starting = inWorker
     ? startWorker(plan, notify, signal)
@@ -83,10 +85,14 @@ export async function load(manifest, options = {}) {
   const life = new AbortController();
   const enqueue = queueRuns(life.signal);
   const names = outputs.map((spec) => spec.name);
-  const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info);
+  const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info, dimensions);
   return {
     inputs: inputs.map(publish),
     outputs: outputs.map(publish),
+    dimensions: dimensions.map(({ input, ...sizes }) =>
+      Object.freeze({ ...sizes, ...(input !== undefined && { input: inputs[input]?.name }) }),
+    ),
+    inputShapes: (sizes) => shapesFor(dimensions, inputs, sizes),
     backend: info.backend,
     get device() {
       return session?.device?.();
@@ -94,12 +100,14 @@ export async function load(manifest, options = {}) {
     info: () => structuredClone(info),
     async run(values, options = {}) {
       checkRunOptions(options, info);
-      const results = await enqueue(check(values), (inputs) => use().run(inputs, options), options.signal);
+      const { values: given, scalars } = check(values);
+      const results = await enqueue(given, (inputs) => use().run(inputs, scalars, options), options.signal);
       return /** @type {any} */ (Object.fromEntries(results.map((result, i) => [names[i], result])));
     },
     async profile(values, options = {}) {
       const repeat = checkProfileOptions(options);
-      return enqueue(check(values), (inputs) => use().profile(inputs, repeat), options.signal);
+      const { values: given, scalars } = check(values);
+      return enqueue(given, (inputs) => use().profile(inputs, scalars, repeat), options.signal);
     },
     async dispose() {
       life.abort(new RunError('disposed', 'the model was disposed of'));
@@ -110,4 +118,4 @@ export async function load(manifest, options = {}) {
 }
 
 /** @param {TensorSpec} spec */
-const publish = ({ name, dtype, shape }) => Object.freeze({ name, dtype, shape: Object.freeze([...shape]) });
+const publish = ({ name, dtype, shape }) => Object.freeze({ name, dtype, shape: Object.freeze(shownShape(shape)) });

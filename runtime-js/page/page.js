@@ -47,18 +47,62 @@ const draw = {
 };
 
 /**
- * @param {TensorInfo} tensor
+ * @param {string} dtype
+ * @param {readonly number[]} shape
  * @param {boolean} random
  */
-function makeInput({ dtype, shape }, random) {
+function makeInput(dtype, shape, random) {
   const array = typedArray(dtype, new ArrayBuffer(lengthOf(shape) * elementOf(dtype).bytes));
   const value = draw[dtype] ?? Math.round;
   for (let i = 0; random && i < array.length; i++) array[i] = value(Math.random());
   return array;
 }
 
-/** @param {TensorInfo} tensor */
+/** @param {{ dtype: string, shape: readonly (number | string)[] }} tensor */
 const describe = ({ dtype, shape }) => `${dtype} [${shape.join(', ')}]`;
+
+/**
+ * A field for each size that a run decides.
+ * @param {readonly import('../model.js').Dimension[]} dimensions
+ * @returns {() => Record<string, number>} what they say
+ */
+function askSizes(dimensions) {
+  const fields = dimensions.map(({ name, least, most, multiple }) => {
+    const input = document.createElement('input');
+    Object.assign(input, {
+      type: 'number',
+      min: least,
+      max: most,
+      step: multiple,
+      value: String(most),
+      required: true,
+    });
+    const label = document.createElement('label');
+    label.append(`${name} `, input);
+    element('sizes').append(label);
+    return /** @type {const} */ ([name, input]);
+  });
+  return () => Object.fromEntries(fields.map(([name, input]) => [name, input.valueAsNumber]));
+}
+
+/**
+ * @param {import('../model.js').Model} model
+ * @param {Record<string, number>} sizes
+ * @param {boolean} random
+ */
+function makeInputs(model, sizes, random) {
+  const shapes = model.inputShapes(sizes);
+  const inputs = model.inputs.map(({ name, dtype }) => {
+    const shape = /** @type {number[]} */ (shapes[name]);
+    return /** @type {const} */ ([name, { data: makeInput(dtype, shape, random), shape }]);
+  });
+  const made = Object.fromEntries(inputs);
+  for (const { name, input } of model.dimensions) {
+    const data = made[input ?? '']?.data;
+    if (data) data[0] = data instanceof BigInt64Array ? BigInt(Number(sizes[name])) : Number(sizes[name]);
+  }
+  return made;
+}
 
 /**
  * @param {unknown} value
@@ -117,13 +161,14 @@ async function main() {
     'info',
     Object.entries(info).map(([key, value]) => [key, show(value)]),
   );
+  const sizes = askSizes(model.dimensions);
   showStatus(`Ready, on ${info.backend}.`);
 
   async function run() {
     const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
     const runs = Math.max(1, /** @type {HTMLInputElement} */ (element('runs')).valueAsNumber || 1);
-    const inputs = Object.fromEntries(model.inputs.map((tensor) => [tensor.name, makeInput(tensor, random)]));
-    /** @type {Record<string, TypedArray>} */
+    const inputs = makeInputs(model, sizes(), random);
+    /** @type {import('../model.js').Outputs} */
     let outputs = {};
     /** @type {number[]} */
     const times = [];
@@ -135,10 +180,10 @@ async function main() {
     }
     showTable(
       'outputs',
-      model.outputs.map((tensor) => [
-        tensor.name,
-        `${describe(tensor)}\n${summarise(tensor.dtype, /** @type {TypedArray} */ (outputs[tensor.name]))}`,
-      ]),
+      model.outputs.map(({ name, dtype, shape }) => {
+        const array = /** @type {import('../model.js').Outputs[string]} */ (outputs[name]);
+        return [name, `${describe({ dtype, shape: array.shape ?? shape })}\n${summarise(dtype, array)}`];
+      }),
     );
     const sorted = [...times].sort((a, b) => a - b);
     showTable('times', [

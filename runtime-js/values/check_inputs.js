@@ -2,18 +2,21 @@
 
 import { BufferUsage, TextureUsage } from '../gpu_flags.js';
 import { elementOf, lengthOf, tagOf } from './dtypes.js';
+import { bindSizes, extentsOf, shapeOf, shownShape } from './sizes.js';
 
 /** @typedef {import('../model.js').TypedArray} TypedArray */
-/** @typedef {import('../model.js').TensorInfo} TensorInfo */
+/** @typedef {import('./sizes.js').Spec} Spec */
 /** @typedef {{ backend: string, worker: boolean }} Where */
 /** @typedef {{ height: number, width: number, planar: boolean }} Picture */
 
 const onDevice = ['GPUBuffer', 'GPUTexture', 'ImageBitmap'];
 
-/** @param {TensorInfo} spec */
+/** @param {Spec} spec */
 const describe = ({ dtype, shape }) => {
   const arrays = elementOf(dtype).arrays.filter((array) => array in globalThis);
-  return `a ${arrays.join(' or ')} of length ${lengthOf(shape)} (${dtype}, shape [${shape.join(', ')}])`;
+  const fixed = extentsOf(shape).every((extent, axis) => extent === shape[axis]);
+  const length = fixed ? ` of length ${lengthOf(extentsOf(shape))}` : '';
+  return `a ${arrays.join(' or ')}${length} (${dtype}, shape [${shownShape(shape).join(', ')}])`;
 };
 
 /** @param {unknown} value */
@@ -25,10 +28,11 @@ const kindOf = (value) => {
 
 /**
  * Height and width of the picture that an input takes: float32, [1, 3, height, width] or [1, height, width, 3].
- * @param {TensorInfo} spec
+ * @param {string} dtype
+ * @param {readonly number[]} shape
  * @returns {Picture | undefined}
  */
-export function pictureOf({ dtype, shape: [n, a = 0, b = 0, c = 0, ...more] }) {
+export function pictureOf(dtype, [n, a = 0, b = 0, c = 0, ...more]) {
   if (dtype !== 'float32' || n !== 1 || more.length) return undefined;
   if (a === 3) return { height: b, width: c, planar: true };
   return c === 3 ? { height: a, width: b, planar: false } : undefined;
@@ -36,23 +40,24 @@ export function pictureOf({ dtype, shape: [n, a = 0, b = 0, c = 0, ...more] }) {
 
 /**
  * Whether an input that is no array can be used; if not, why.
- * @param {TensorInfo} spec
+ * @param {string} dtype
+ * @param {readonly number[]} shape
  * @param {string} kind
  * @param {any} value
  * @param {Where} where
  */
-function refuse(spec, kind, value, { backend, worker }) {
+function refuse(dtype, shape, kind, value, { backend, worker }) {
   const needs = kind === 'ImageBitmap' ? ['webgpu', 'webgl'] : ['webgpu'];
   const one = `${kind === 'ImageBitmap' ? 'an' : 'a'} ${kind}`;
   if (!needs.includes(backend)) return `${one} needs the backend ${needs.join(' or ')}, this model runs on ${backend}`;
   if (worker && kind !== 'ImageBitmap') return `a ${kind} cannot go to the worker: load with { worker: false }`;
   if (kind === 'GPUBuffer') {
-    const bytes = 4 * lengthOf(spec.shape);
+    const bytes = 4 * lengthOf(shape);
     if (value.size < bytes || !(value.usage & BufferUsage.COPY_SRC))
       return `a GPUBuffer must have ${bytes} bytes (32 bits an element) and the usage COPY_SRC`;
     return undefined;
   }
-  const picture = pictureOf(spec);
+  const picture = pictureOf(dtype, shape);
   if (!picture) return `${one} fills a float32 input of shape [1, 3, height, width] or [1, height, width, 3] only`;
   if (value.width !== picture.width || value.height !== picture.height)
     return `expected ${one} of ${picture.width} x ${picture.height} pixels, got ${value.width} x ${value.height}`;
@@ -62,15 +67,34 @@ function refuse(spec, kind, value, { backend, worker }) {
 }
 
 /**
- * The inputs in the order of the model's.
- * @param {readonly TensorInfo[]} specs
+ * The shape that a caller gives with an input: in { data, shape }, as outputs have it, or by the size of a picture.
+ * @param {Spec} spec
+ * @param {string} kind
+ * @param {any} value
+ * @param {unknown} shape
+ * @returns {readonly number[] | undefined}
+ */
+function givenShape({ name, shape: wanted }, kind, value, shape) {
+  if (shape === undefined && /^(GPUTexture|ImageBitmap)$/.test(kind) && wanted.length === 4) {
+    const { width, height } = value;
+    return wanted[1] === 3 ? [1, 3, height, width] : [1, height, width, 3];
+  }
+  if (shape === undefined) return undefined;
+  if (Array.isArray(shape) && shape.every((n) => Number.isInteger(n) && n >= 0)) return shape;
+  throw new TypeError(`input ${JSON.stringify(name)}: its shape is no array of whole numbers`);
+}
+
+/**
+ * The inputs in the order of the model's, and the scalars that their sizes give.
+ * @param {readonly Spec[]} specs
  * @param {unknown} inputs
  * @param {Where} where
- * @returns {(TypedArray | import('../model.js').OnDevice)[]}
- * @throws {TypeError} a missing or unknown name, another kind of array
+ * @param {readonly import('./sizes.js').Dimension[]} [dimensions]
+ * @returns {{ values: (TypedArray | import('../model.js').OnDevice)[], scalars: number[] }}
+ * @throws {TypeError} a missing or unknown name, another kind of array, a size that nothing says
  * @throws {RangeError} another length
  */
-export function checkInputs(specs, inputs, where) {
+export function checkInputs(specs, inputs, where, dimensions = []) {
   const list = specs.map((spec) => `${JSON.stringify(spec.name)}: ${describe(spec)}`).join('; ') || 'none';
   if (typeof inputs !== 'object' || inputs === null || ArrayBuffer.isView(inputs)) {
     throw new TypeError(
@@ -81,22 +105,37 @@ export function checkInputs(specs, inputs, where) {
   for (const name of Object.keys(inputs)) {
     if (!known.has(name)) throw new TypeError(`the model has no input ${JSON.stringify(name)}; inputs: ${list}`);
   }
-  return specs.map((spec) => {
+  const given = specs.map((spec) => {
     const name = JSON.stringify(spec.name);
     if (!Object.hasOwn(inputs, spec.name)) throw new TypeError(`input ${name} is missing; expected ${describe(spec)}`);
-    const value = /** @type {Record<string, any>} */ (inputs)[spec.name];
+    const one = /** @type {Record<string, any>} */ (inputs)[spec.name];
+    const value = kindOf(one) === 'an object' && 'data' in one ? one.data : one;
     const kind = kindOf(value);
-    if (onDevice.includes(kind)) {
-      const reason = refuse(spec, kind, value, where);
+    const array = elementOf(spec.dtype).arrays.includes(kind);
+    if (!array && !onDevice.includes(kind))
+      throw new TypeError(`input ${name}: expected ${describe(spec)}, got ${kind}`);
+    return { value, kind, array, shape: givenShape(spec, kind, value, one.shape) };
+  });
+  const scalars = bindSizes(
+    dimensions,
+    specs,
+    given.map(({ value, array, shape }) => ({ shape, ...(array && { length: value.length, element: value[0] }) })),
+  );
+  const values = given.map(({ value, kind, array, shape: own }, i) => {
+    const spec = /** @type {Spec} */ (specs[i]);
+    const name = JSON.stringify(spec.name);
+    const shape = shapeOf(spec.shape, scalars);
+    if (!array) {
+      const reason = refuse(spec.dtype, shape, kind, value, where);
       if (reason) throw new TypeError(`input ${name}: ${reason}`);
       return value;
     }
-    if (!value || !elementOf(spec.dtype).arrays.includes(kind)) {
-      throw new TypeError(`input ${name}: expected ${describe(spec)}, got ${kind}`);
-    }
-    if (value.length !== lengthOf(spec.shape)) {
-      throw new RangeError(`input ${name}: expected ${describe(spec)}, got length ${value.length}`);
-    }
+    const here = shape.join() === shownShape(spec.shape).join() ? '' : `, here [${shape.join(', ')}]`;
+    if (own && own.join() !== shape.join())
+      throw new RangeError(`input ${name}: expected ${describe(spec)}${here}, got shape [${own.join(', ')}]`);
+    if (value.length !== lengthOf(shape))
+      throw new RangeError(`input ${name}: expected ${describe(spec)}${here}, got length ${value.length}`);
     return value;
   });
+  return { values, scalars };
 }

@@ -4,6 +4,8 @@ import { trapped } from '../errors.js';
 import { fetchFile, fetchJson } from '../fetch/fetch_file.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
+import { emptyInputs, extentsOf, shapeOf, varies } from '../values/sizes.js';
+import { eachRun } from '../values/strided.js';
 import { countThreads, STACK_BYTES } from './count_threads.js';
 import { pickVariant } from './features.js';
 import { createControl, parallelFor } from './pool.js';
@@ -14,7 +16,7 @@ import { fillWeights, piecesOf } from './widen_weights.js';
 /** @typedef {FileSpec & { offset: number }} Shard `offset`: bytes into the weights */
 /** @typedef {import('../model.js').Progress} Progress */
 /** @typedef {import('../model.js').TypedArray} TypedArray */
-/** @typedef {import('../model.js').TensorInfo & { offset: number }} TensorSpec `offset`: bytes into the arena */
+/** @typedef {import('../values/sizes.js').Spec & { offset: number }} TensorSpec `offset`: bytes into the arena */
 /**
  * @typedef {FileSpec & { shared?: number }} ModuleSpec `shared`: the byte that says whether its memory is shared
  * @typedef {object} WasmPart
@@ -24,6 +26,8 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @property {number} arenaBytes of tensors at their peak
  * @property {FileSpec} steps what the steps of a run are
  * @property {import('./widen_weights.js').Range[]} halves of the weights
+ * @property {number[]} [scalars] where the sizes of a run are, in bytes into the arena: those that it is given, then those
+ *   that it computes
  * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
  * @typedef {import('../start_first.js').Plan & WasmPart & { module: ModuleSpec }} WasmPlan
  */
@@ -31,7 +35,7 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @typedef {object} Exports `prepare` is called once, before the first run.
  * @property {Entry} [prepare]
  * @property {Entry} run
- * @property {Entry} profile the same, and `clock` after each step
+ * @property {Entry} profile the same, and `clock` after each step; `clock_launch` with its number, where some are repeated
  * @property {import('./pool.js').Chunk} chunk
  * @property {WebAssembly.Global} __stack_pointer
  * @typedef {(weights: number, arena: number) => void} Entry
@@ -57,12 +61,18 @@ export async function startWasm(given, onProgress) {
   /** @type {number[]} when each step of a profiled run ended */
   const times = [];
   const clock = () => times.push(performance.now());
+  /** @type {number[]} which step it was, in a program that repeats some */
+  const numbers = [];
+  const clock_launch = (/** @type {number} */ number) => {
+    clock();
+    numbers.push(number);
+  };
   const start = async (/** @type {WebAssembly.Module} */ module) => {
     /** @type {import('./pool.js').ParallelFor} */
     let fork = (body, args, extent) => exports.chunk(body, args, 0, extent);
     /** @type {import('./pool.js').ParallelFor} */
     const parallel_for = (body, args, extent) => fork(body, args, extent);
-    const instance = await WebAssembly.instantiate(module, { env: { memory, parallel_for, clock } });
+    const instance = await WebAssembly.instantiate(module, { env: { memory, parallel_for, clock, clock_launch } });
     const exports = /** @type {Exports} */ (instance.exports);
     if (!pool) return exports;
     const control = createControl();
@@ -80,25 +90,30 @@ export async function startWasm(given, onProgress) {
     const { exports, steps } = await download(plan, memory, start, onProgress);
     const play = player(plan);
     if (exports.prepare) play(exports.prepare);
-    // Inputs are zeros still, which are valid for every model.
-    if (plan.warmup) play(exports.run);
     const { run, runInto } = runner(plan, memory, () => play(exports.run));
+    if (plan.warmup) run(...emptyInputs(plan));
+    const fixed = ![...plan.inputs, ...plan.outputs].some(({ shape }) => varies(shape));
     /** @type {Session['profile']} */
-    const profile = async (inputs, repeat) => {
+    const profile = async (inputs, scalars, repeat) => {
       times.length = 0;
+      numbers.length = 0;
       runner(plan, memory, () => {
         clock();
         for (let i = 0; i < repeat; i++) play(exports.profile);
-      }).run(inputs);
+      }).run(inputs, scalars);
       const ends = [...times];
-      const count = (ends.length - 1) / repeat;
-      return (await steps).map((/** @type {import('../model.js').KernelTime} */ step, /** @type {number} */ i) => {
-        let ms = 0;
-        for (let k = i; k < ends.length - 1; k += count) ms += Number(ends[k + 1]) - Number(ends[k]);
-        return { ...step, ms: ms / repeat, clock: 'wall' };
-      });
+      const launched = [...numbers];
+      const list = await steps;
+      /** @type {import('../model.js').KernelTime[]} */
+      const found = list.map((/** @type {object} */ step) => ({ ...step, ms: 0, clock: 'wall', count: 0 }));
+      for (let k = 1; k < ends.length; k++) {
+        const step = /** @type {import('../model.js').KernelTime} */ (found[launched[k - 1] ?? (k - 1) % found.length]);
+        step.ms += (Number(ends[k]) - Number(ends[k - 1])) / repeat;
+        step.count += 1 / repeat;
+      }
+      return found;
     };
-    return { facts, run, runInto, profile, dispose: () => pool?.dispose() };
+    return { facts, run, ...(fixed && { runInto }), profile, dispose: () => pool?.dispose() };
   } catch (error) {
     pool?.dispose();
     throw error;
@@ -132,28 +147,42 @@ function player({ memory: { weights, arena } }) {
  */
 function runner(plan, memory, compute) {
   const place = (/** @type {TensorSpec} */ { offset, dtype, shape }) =>
-    new Uint8Array(memory.buffer, plan.memory.arena + offset, lengthOf(shape) * elementOf(dtype).bytes);
+    new Uint8Array(memory.buffer, plan.memory.arena + offset, lengthOf(extentsOf(shape)) * elementOf(dtype).bytes);
   const inputs = plan.inputs.map(place);
   const outputs = plan.outputs.map(place);
-  /** @param {import('../start_first.js').Input[]} values */
-  const call = (values) => {
-    plan.inputs.forEach(({ dtype }, i) => {
-      write(/** @type {Uint8Array} */ (inputs[i]), dtype, /** @type {ArrayBufferView} */ (values[i]));
+  const scalars = (plan.scalars ?? []).map((offset) => new Int32Array(memory.buffer, plan.memory.arena + offset, 1));
+  /** @param {import('../start_first.js').Input[]} values @param {readonly number[]} sizes */
+  const call = (values, sizes) => {
+    sizes.forEach((n, i) => {
+      scalars[i]?.fill(n);
+    });
+    plan.inputs.forEach(({ dtype, shape }, i) => {
+      const value = /** @type {ArrayBufferView} */ (values[i]);
+      write(/** @type {Uint8Array} */ (inputs[i]), dtype, value, extentsOf(shape), shapeOf(shape, sizes));
     });
     compute();
   };
   return {
-    /** @param {import('../start_first.js').Input[]} values */
-    run(values) {
-      call(values);
+    /** @param {import('../start_first.js').Input[]} values @param {readonly number[]} sizes */
+    run(values, sizes) {
+      call(values, sizes);
+      const now = scalars.map(([n]) => Number(n));
       // Copies, never of shared memory.
-      return plan.outputs.map(({ dtype }, i) =>
-        typedArray(dtype, /** @type {Uint8Array} */ (outputs[i]).slice().buffer),
-      );
+      return plan.outputs.map(({ dtype, shape }, i) => {
+        const bytes = /** @type {Uint8Array} */ (outputs[i]);
+        if (!varies(shape)) return typedArray(dtype, bytes.slice().buffer);
+        const own = shapeOf(shape, now);
+        const size = elementOf(dtype).bytes;
+        const copy = new Uint8Array(lengthOf(own) * size);
+        eachRun(extentsOf(shape), own, (to, from, length) => {
+          copy.set(bytes.subarray(from * size, (from + length) * size), to * size);
+        });
+        return Object.assign(typedArray(dtype, copy.buffer), { shape: own });
+      });
     },
     /** @type {NonNullable<Session['runInto']>} */
     runInto(values, results) {
-      call(values);
+      call(values, []);
       outputs.forEach((bytes, i) => {
         results[i]?.set(bytes);
       });
@@ -235,9 +264,16 @@ async function download(plan, memory, start, onProgress) {
  * @param {Uint8Array} target
  * @param {string} dtype
  * @param {ArrayBufferView} value
+ * @param {readonly number[]} extents of the target
+ * @param {readonly number[]} shape of the value
  */
-function write(target, dtype, { buffer, byteOffset, byteLength }) {
-  target.set(new Uint8Array(buffer, byteOffset, byteLength));
-  // Compiled code may rely on 0 or 1, as in NumPy.
-  if (dtype === 'bool') for (let i = 0; i < target.length; i++) if (target[i]) target[i] = 1;
+function write(target, dtype, { buffer, byteOffset, byteLength }, extents, shape) {
+  const source = new Uint8Array(buffer, byteOffset, byteLength);
+  const { bytes } = elementOf(dtype);
+  eachRun(extents, shape, (from, to, length) => {
+    const run = source.subarray(from * bytes, (from + length) * bytes);
+    target.set(run, to * bytes);
+    // Compiled code may rely on 0 or 1, as in NumPy.
+    if (dtype === 'bool') for (let i = 0; i < length; i++) if (run[i]) target[to + i] = 1;
+  });
 }

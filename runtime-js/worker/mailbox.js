@@ -2,6 +2,7 @@
 // them; the worker wakes the page. It takes a third of the time. A worker that waits hears no messages, so it waits for
 // a short while after each run, and the page calls it away before it posts one.
 import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
+import { extentsOf } from '../values/sizes.js';
 
 // Words of the control block, each on a cache line of its own.
 const STATE = 0;
@@ -16,7 +17,7 @@ const GIVEN = 2; // a run was handed over
 
 const LISTEN_MS = 100;
 
-/** @typedef {import('../model.js').TensorInfo} TensorInfo */
+/** @typedef {import('../values/sizes.js').Spec} TensorInfo whose shape is the same in every run */
 /** @typedef {{ control: Int32Array, inputs: Uint8Array[], outputs: Uint8Array[] }} Mailbox all of it is shared */
 
 export const canShare = () => !!globalThis.crossOriginIsolated && typeof Atomics.waitAsync === 'function';
@@ -31,7 +32,7 @@ export function createMailbox(inputs, outputs) {
   control[RUN] = -1;
   control[DONE] = -1;
   const share = (/** @type {TensorInfo} */ { dtype, shape }) =>
-    new Uint8Array(new SharedArrayBuffer(lengthOf(shape) * elementOf(dtype).bytes));
+    new Uint8Array(new SharedArrayBuffer(lengthOf(extentsOf(shape)) * elementOf(dtype).bytes));
   return { control, inputs: inputs.map(share), outputs: outputs.map(share) };
 }
 

@@ -71,7 +71,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
       if ('progress' in data) onProgress(data.progress);
       else if ('results' in data) {
         spare = data.bytes;
-        take(data.run).resolve(data.results);
+        take(data.run).resolve(withShapes(data.results, data.shapes));
       } else if ('threads' in data) {
         pool?.dispose();
         pool = data.threads && !ended ? startThreads(data.threads, plan.timeout) : undefined;
@@ -98,15 +98,15 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     worker.postMessage({ start: plan });
   });
 
-  /** @type {(inputs: import('../start_first.js').Input[], profile: number) => Promise<any[]>} */
-  const post = (inputs, profile) =>
+  /** @type {(inputs: import('../start_first.js').Input[], scalars: readonly number[], profile: number) => Promise<any[]>} */
+  const post = (inputs, scalars, profile) =>
     new Promise((resolve, reject) => {
       if (ended) throw ended;
       const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
       spare = undefined;
       const images = inputs.map((input) => (ArrayBuffer.isView(input) ? null : input));
       if (mailbox) callAway(mailbox);
-      worker.postMessage({ run: runs, profile, bytes, images }, [bytes]);
+      worker.postMessage({ run: runs, profile, scalars, bytes, images }, [bytes]);
       waiting.set(runs++, { resolve, reject });
     });
   /**
@@ -130,11 +130,19 @@ export async function startWorker(plan, onProgress, signal = undefined) {
   };
   return {
     facts,
-    run: (inputs) => hand(inputs) ?? post(inputs, 0),
+    run: (inputs, scalars) => hand(inputs) ?? post(inputs, scalars, 0),
     profile: post,
     dispose: () => end(new RunError('disposed', 'the model was disposed of')),
   };
 }
+
+/**
+ * Structured clone has left them out.
+ * @param {any[]} results
+ * @param {(readonly number[] | undefined)[]} shapes
+ */
+const withShapes = (results, shapes) =>
+  results.map((result, i) => (shapes[i] ? Object.assign(result, { shape: shapes[i] }) : result));
 
 function create() {
   try {

@@ -17,7 +17,8 @@ globalThis.onmessage = ({ data: { module, memory, control, stack } }) => {
     /** @type {import('../wasm/pool.js').ParallelFor} */
     const parallel_for = (body, args, extent) => exports.chunk(body, args, 0, extent);
     const clock = () => {}; // for the thread that profiles
-    const instance = new WebAssembly.Instance(module, { env: { memory, parallel_for, clock } });
+    const env = { memory, parallel_for, clock, clock_launch: clock };
+    const instance = new WebAssembly.Instance(module, { env });
     exports = /** @type {import('../wasm/start_wasm.js').Exports} */ (instance.exports);
     exports.__stack_pointer.value = stack;
   } catch (error) {

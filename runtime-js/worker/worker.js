@@ -4,13 +4,14 @@ import { packError, WorkerError } from '../errors.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
 import { startFirst } from '../start_first.js';
 import { elementOf, lengthOf } from '../values/dtypes.js';
+import { shapeOf } from '../values/sizes.js';
 import { canShare, createMailbox, listen } from './mailbox.js';
 
 /** @typedef {import('../start_first.js').Session} Session */
 /** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
 /**
- * @typedef {{ run: number, profile: number, bytes: ArrayBuffer, images: Images }} Run `profile`: how often, 0 for a run;
- * `bytes`: all arrays, one after the other
+ * @typedef {{ run: number, profile: number, scalars: readonly number[], bytes: ArrayBuffer, images: Images }} Run `profile`:
+ *   how often, 0 for a run; `bytes`: all arrays, one after the other
  * @typedef {{ start: import('./start_worker.js').PlainPlan } | { joined: { failed?: string } } | Run} Request
  */
 /**
@@ -19,13 +20,14 @@ import { canShare, createMailbox, listen } from './mailbox.js';
  *   | { progress: import('../model.js').Progress }
  *   | { started: Session['facts'], mailbox?: import('./mailbox.js').Mailbox }
  *   | { failed: import('../errors.js').PlainError, run?: number }
- *   | { run: number, results: unknown[], bytes: ArrayBuffer }} Reply `bytes` goes back
+ *   | { run: number, results: unknown[], shapes: (readonly number[] | undefined)[], bytes: ArrayBuffer }} Reply `bytes` goes
+ *   back; `shapes` of results where they vary
  */
 
 /** @type {Session} */
 let session;
-/** @type {number[]} bytes of each input */
-let sizes;
+/** @type {readonly import('../values/sizes.js').Spec[]} */
+let specs;
 /** @type {import('./mailbox.js').Mailbox | undefined} */
 let mailbox;
 let answered = 0;
@@ -75,7 +77,7 @@ async function start(plan) {
   };
   try {
     session = await startFirst({ ...plan, startThreads: threadStarter(heard), heard }, notify).finally(stop);
-    sizes = plan.inputs.map(({ dtype, shape }) => lengthOf(shape) * elementOf(dtype).bytes);
+    specs = plan.inputs;
     if (session.runInto && canShare()) mailbox = createMailbox(plan.inputs, plan.outputs);
     reply({ started: session.facts, mailbox });
   } catch (error) {
@@ -86,22 +88,24 @@ async function start(plan) {
 }
 
 /** @param {Run} request */
-async function answer({ run, profile, bytes, images }) {
+async function answer({ run, profile, scalars, bytes, images }) {
   try {
     let end = 0;
-    const inputs = sizes.map((size, i) => {
+    const inputs = specs.map(({ dtype, shape }, i) => {
       const image = images[i];
       if (image) return image;
+      const size = lengthOf(shapeOf(shape, scalars)) * elementOf(dtype).bytes;
       end += size;
       return new Uint8Array(bytes, end - size, size);
     });
     // A run that is over at once is answered at once.
-    const pending = profile ? session.profile(inputs, profile) : session.run(inputs);
+    const pending = profile ? session.profile(inputs, scalars, profile) : session.run(inputs, scalars);
     const results = pending instanceof Promise ? await pending : pending;
     const buffers = results.flatMap((result) =>
       'buffer' in result ? [/** @type {ArrayBuffer} */ (result.buffer)] : [],
     );
-    reply({ run, results, bytes }, [...buffers, bytes]);
+    const shapes = results.map((result) => ('shape' in result ? result.shape : undefined));
+    reply({ run, results, shapes, bytes }, [...buffers, bytes]);
   } catch (error) {
     reply({ run, failed: packError(error) });
   } finally {

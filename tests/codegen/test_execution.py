@@ -31,7 +31,7 @@ from webnn_compile.ir.verify import LOWERED_BINARY, LOWERED_UNARY
 from webnn_compile.native.model import NativeModel
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS
 from webnn_compile.pipeline.compile_for import lower_kernel
-from webnn_compile.program.program import Program, Region, Slot, Step, TensorSpec
+from webnn_compile.program.program import Launch, Program, Region, Slot, TensorSpec
 
 
 def run_natively(kernel: Kernel, arrays: list[Array]) -> list[Array]:
@@ -42,7 +42,7 @@ def run_natively(kernel: Kernel, arrays: list[Array]) -> list[Array]:
         slots.append(Slot(Region.ARENA, end))
         end += -(-b.size * b.dtype.bytes // 64) * 64
     count = len(kernel.params) - kernel.outputs
-    step = Step(0, kernel.name, tuple(slots), (), ())
+    step = Launch(0, kernel.name, tuple(slots), (), ())
     program = Program("test", (lower_kernel(kernel),), (step,), tuple(specs[:count]), tuple(specs[count:]), b"", end)
     results = NativeModel(program).run({s.name: a for s, a in zip(specs[:count], arrays, strict=True)})
     return [results[s.name] for s in specs[count:]]

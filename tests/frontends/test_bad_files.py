@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError, UnsupportedError
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 
 
@@ -136,7 +137,7 @@ def test_shapes_that_do_not_fit() -> None:
     with pytest.raises(
         InputError, match=r"do not fit together: .*op_type:Add, node name: sum.* the inputs are a \[2, 3\], b \[2, 4\]"
     ):
-        import_model(proto, {"b": (2, 4)})
+        import_model(proto, ModelInputs({"b": (2, 4)}))
 
 
 def test_only_the_first_misfit_is_shown_and_no_weights() -> None:
@@ -183,7 +184,7 @@ def test_opset_too_new() -> None:
 def test_the_given_model_is_not_changed() -> None:
     proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": ["n", 20]}, ["y"], {"w": random((20, 20))})
     before = proto.SerializeToString(deterministic=True)
-    import_model(proto, {"x": (1, 20)})
+    import_model(proto, ModelInputs({"x": (1, 20)}))
     assert proto.SerializeToString(deterministic=True) == before
 
 

@@ -16,6 +16,7 @@ from webnn_compile.build.options import Options
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.importers import IMPORTERS, Importer, describe_model, find_importer, import_model
 from webnn_compile.frontends.model_card import ModelCard
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model as import_onnx
 
 PROTO = model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"])
@@ -109,7 +110,7 @@ def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch:
     given: Any
     for given in (tmp_path / "net.words", tmp_path / "net", {"ops": ["Relu", "Neg"]}):
         np.testing.assert_array_equal(webnn_compile.compile(given, shapes={"x": (2, 3)}).run({"x": X})["y"], -X.clip(0))
-    options = Options(shapes={"x": (2, 3)}, targets=("wasm",))
+    options = Options(ModelInputs({"x": (2, 3)}), targets=("wasm",))
     assert describe_model(tmp_path / "net").operators == {"Relu": 1, "Neg": 1}
     report = build(tmp_path / "net.words", tmp_path / "bundle", options, lambda _: None, lambda _: None)
     assert report.operators == {"Relu": 1, "Neg": 1}

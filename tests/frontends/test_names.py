@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 
 
@@ -47,15 +48,15 @@ NAMES = ["INPUT", "WEIGHT", "DIMENSION", "GRAPH", *NODES, *INNER]
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_is_not_text(name: str) -> None:
     data = named().SerializeToString()
-    assert len(import_model(data, {"INPUT": (2,)}).nodes) == 4
+    assert len(import_model(data, ModelInputs({"INPUT": (2,)})).nodes) == 4
     broken = data.replace(name.encode(), b"\xff" * len(name))
     assert broken != data
     with pytest.raises(
         InputError, match=r"is damaged: an? .* has the name b'\\xff.*', which is not UTF-8; export it again"
     ):
-        import_model(broken, {"INPUT": (2,)})
+        import_model(broken, ModelInputs({"INPUT": (2,)}))
 
 
 def test_a_shape_for_a_name_that_no_text_has() -> None:
     with pytest.raises(InputError, match=r"a shape is given for '\\ud800', which is no input of the model"):
-        import_model(named(), {"\ud800": (2,)})
+        import_model(named(), ModelInputs({"\ud800": (2,)}))

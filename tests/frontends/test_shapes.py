@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 
 
@@ -18,7 +19,7 @@ def two_inputs() -> onnx.ModelProto:
 
 
 def shapes_of(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-    graph = import_model(proto, shapes)
+    graph = import_model(proto, ModelInputs(shapes))
     return {v.name: v.shape for v in (*graph.inputs, *graph.outputs)}
 
 
@@ -67,7 +68,7 @@ def test_a_symbol_fixed_by_one_input_holds_for_others() -> None:
 
 def test_only_what_is_still_free_is_asked_for() -> None:
     with pytest.raises(InputError) as caught:
-        import_model(two_inputs(), {"a": (7, 3, 2)})
+        import_model(two_inputs(), ModelInputs({"a": (7, 3, 2)}))
     assert "b: declared [N, 3, ?]" in str(caught.value)
     assert "--shape b=7x128x128" not in str(caught.value)
     assert "--shape b=7x3x128" in str(caught.value)
@@ -76,26 +77,26 @@ def test_only_what_is_still_free_is_asked_for() -> None:
 
 def test_symbol_with_two_values() -> None:
     with pytest.raises(InputError, match="given for input 'b' sets N = 2, but that of 'a' sets N = 1"):
-        import_model(two_inputs(), {"a": (1, 3, 4), "b": (2, 3, 4)})
+        import_model(two_inputs(), ModelInputs({"a": (1, 3, 4), "b": (2, 3, 4)}))
 
 
 def test_contradicts_a_fixed_dimension() -> None:
     with pytest.raises(
         InputError, match=r"shape 1x4x4 given for input 'a' has 4 in dimension 1, where the model declares \[N, 3, H\]"
     ):
-        import_model(two_inputs(), {"a": (1, 4, 4)})
+        import_model(two_inputs(), ModelInputs({"a": (1, 4, 4)}))
 
 
 def test_wrong_rank() -> None:
     with pytest.raises(
         InputError, match=r"shape 1x3 given for input 'a' has 2 dimensions, but the model declares \[N, 3, H\]; give 3"
     ):
-        import_model(two_inputs(), {"a": (1, 3)})
+        import_model(two_inputs(), ModelInputs({"a": (1, 3)}))
 
 
 def test_negative_extent() -> None:
     with pytest.raises(InputError, match="shape -1x3x4 given for input 'a' has an extent that is negative or above 2"):
-        import_model(two_inputs(), {"a": (-1, 3, 4)})
+        import_model(two_inputs(), ModelInputs({"a": (-1, 3, 4)}))
 
 
 def test_given_extent_of_zero() -> None:
@@ -105,13 +106,13 @@ def test_given_extent_of_zero() -> None:
 
 def test_unknown_input() -> None:
     with pytest.raises(InputError, match="given for 'c', which is no input of the model; the inputs are: 'a', 'b'"):
-        import_model(two_inputs(), {"c": (1,)})
+        import_model(two_inputs(), ModelInputs({"c": (1,)}))
 
 
 def test_weight_instead_of_input() -> None:
     proto = model([node("Add", ["x", "w"], ["y"])], {"x": [2], "w": [2]}, ["y"], {"w": random((2,))})
     with pytest.raises(InputError, match="given for 'w', which is a weight, not an input; the inputs are: 'x'"):
-        import_model(proto, {"w": (2,)})
+        import_model(proto, ModelInputs({"w": (2,)}))
 
 
 def test_declared_output_and_inner_shapes_may_be_stale() -> None:
@@ -131,6 +132,6 @@ def test_shape_arithmetic_vanishes() -> None:
     ]
     weights = {"zero": onnx.numpy_helper.to_array(helper.make_tensor("", TensorProto.INT64, [], [0]))}
     weights |= {"axes": weights["zero"].reshape(1), "rest": weights["zero"].reshape(1) - 1}
-    graph = import_model(model(nodes, {"x": ["N", 3, 4]}, ["y"], weights), {"x": (2, 3, 4)})
+    graph = import_model(model(nodes, {"x": ["N", 3, 4]}, ["y"], weights), ModelInputs({"x": (2, 3, 4)}))
     assert [n.name for n in graph.nodes] == ["reshape"]
     assert graph.outputs[0].shape == (2, 12)

@@ -114,7 +114,7 @@ def test_sequence_input() -> None:
     assert "SequenceAt: 1 node 'at'" in str(caught.value)
 
 
-def test_control_flow() -> None:
+def test_an_attribute_that_is_a_graph() -> None:
     body = helper.make_graph(
         [node("Identity", ["go"], ["again"]), node("Neg", ["v"], ["w"])],
         "body",
@@ -128,8 +128,9 @@ def test_control_flow() -> None:
             helper.make_tensor_value_info("w", TensorProto.FLOAT, [2]),
         ],
     )
-    text = message([node("Loop", ["", "", "x"], ["y"], "loop", body=body)], {"x": [2]}, ["y"])
-    assert "Loop: 1 node 'loop'; body=a graph of 2 nodes" in text
+    nodes = [node("Repeat", ["x"], ["y"], "repeat", domain="com.example", body=body)]
+    text = message(nodes, {"x": [2]}, ["y"], imports=[helper.make_opsetid("com.example", 1)])
+    assert "com.example.Repeat: 1 node 'repeat'; body=a graph of 2 nodes" in text
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 from webnn_compile.costs import CPU_COSTS
 from webnn_compile.errors import WebnnCompileError
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.convert_float16 import convert_float16
 from webnn_compile.graph.evaluate import evaluate_graph
@@ -172,7 +173,7 @@ Run = Callable[[Mapping[str, Array]], dict[str, Array]]
 
 
 def _native(path: Path, shapes: dict[str, tuple[int, ...]]) -> Run | None:
-    graph = run_graph_passes(import_model(path, shapes))
+    graph = run_graph_passes(import_model(path, ModelInputs(shapes)))
     program = compile_for(lower_model(graph, choose=choose_tile(CPU_COSTS)), host_target())
     if SECRET[:64] in program.weights:
         raise Fault("a file outside of the model's folder is published")
@@ -275,7 +276,7 @@ def _reference(path: Path, feeds: Mapping[str, Array]) -> dict[str, Array]:
 def _check_definitions(path: Path, shapes: dict[str, tuple[int, ...]], subject: Subject, got: dict[str, Array]) -> None:
     """Where onnxruntime is no reference, results must be what the operators' definitions say, which NumPy keeps in
     bounds, and computed in float32 where the model computes in float16, as on every target."""
-    graph = convert_float16(import_model(path, shapes))
+    graph = convert_float16(import_model(path, ModelInputs(shapes)))
     with np.errstate(all="ignore"):
         try:
             want = evaluate_graph(graph, subject.feeds)

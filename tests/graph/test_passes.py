@@ -12,6 +12,7 @@ import pytest
 from graph_checks import check_pass, feeds_of, ops
 from onnx import TensorProto, helper, numpy_helper
 from onnx_models import assert_close, model, node, onnxruntime_results, random
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.convert_float16 import convert_float16
 from webnn_compile.graph.eliminate_dead_code import eliminate_dead_code
@@ -184,7 +185,7 @@ def test_shared_models_against_onnxruntime(name: str, shape: tuple[str, tuple[in
     path = SHARED / "models" / f"{name}.onnx"
     if not path.exists():
         pytest.skip(f"{path.name} is not there: set WEBNN_SHARED to the folder of shared models")
-    before = import_model(path, dict([shape] if shape else []))
+    before = import_model(path, ModelInputs(dict([shape] if shape else [])))
     feeds = feeds_of(before)
     assert_close(evaluate_graph(_all_passes(before), feeds), onnxruntime_results(onnx.load(path), feeds), 1e-4)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from webnn_compile.dtypes import F32
-from webnn_compile.graph.builder import define
+from webnn_compile.graph.define import define
 from webnn_compile.graph.ir import Array, Node, Value
 from webnn_compile.tensor import constant
 from webnn_compile.tensor.evaluate import evaluate

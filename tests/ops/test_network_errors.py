@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from webnn_compile.dtypes import F32, I32, DType
 from webnn_compile.errors import UnsupportedError
-from webnn_compile.graph.builder import define
+from webnn_compile.graph.define import define
 from webnn_compile.graph.ir import Node, Value
 from webnn_compile.tensor import Tensor, constant, placeholder
 

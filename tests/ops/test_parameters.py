@@ -10,7 +10,7 @@ from onnx_models import node
 from op_table import Case, evaluate_case
 from webnn_compile.dtypes import F32, I32
 from webnn_compile.errors import BoundsError, UnsupportedError
-from webnn_compile.graph.builder import define
+from webnn_compile.graph.define import define
 from webnn_compile.graph.ir import Node, Value
 from webnn_compile.ops import OPERATORS
 from webnn_compile.ops.call import Call

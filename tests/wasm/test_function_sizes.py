@@ -12,6 +12,7 @@ import webnn_compile
 from onnx_models import Array, model, node, onnxruntime_results, random
 from random_models import random_model
 from webnn_compile.costs import CPU_COSTS
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.compile_for import compile_for
@@ -33,7 +34,7 @@ SHAPES: dict[str, Shapes] = {
 
 def function_sizes(proto: onnx.ModelProto | Path, target: Target, shapes: Shapes | None = None) -> list[int]:
     """Bytes of code of each function, in the order of the module."""
-    lowered = lower_model(run_graph_passes(import_model(proto, shapes)), choose=choose_tile(CPU_COSTS))
+    lowered = lower_model(run_graph_passes(import_model(proto, ModelInputs(shapes))), choose=choose_tile(CPU_COSTS))
     module = build_module(compile_for(lowered, target), relaxed=target.fused).module
     (code,) = [s.body for s in binary.sections(module, "module") if s.number == binary.CODE]
     reader = binary.Reader(code, "code")

@@ -20,7 +20,7 @@ from webnn_compile.wasm.model import WasmModel, build_module
 
 def built(width: int, linker: str = "builtin") -> tuple[onnx.ModelProto, Linked, WasmModel]:
     proto = model([node("Exp", ["x"], ["y"])], {"x": [64, width]}, ["y"])
-    program = compile_for(lower_model(run_graph_passes(import_model(proto, {}))), WASM_PLAIN)
+    program = compile_for(lower_model(run_graph_passes(import_model(proto))), WASM_PLAIN)
     linked = build_module(program, relaxed=False, linker=linker)
     return proto, linked, WasmModel(program, linked, relaxed=False)
 

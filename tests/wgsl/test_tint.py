@@ -8,6 +8,7 @@ from op_table import all_cases, feeds, make_model
 from tint import assert_valid, complaints
 from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, lower
 from webnn_compile.device.compile_for_device import compile_for_device
+from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_model
@@ -20,7 +21,9 @@ def test_kernels_of_the_operator_table() -> None:
     sources: set[str] = set()
     for case in all_cases():
         shapes = {name: a.shape for name, a in feeds(case).items()}
-        lowered = lower_model(run_graph_passes(import_model(make_model(case), shapes)), policy=backend.layouts)
+        lowered = lower_model(
+            run_graph_passes(import_model(make_model(case), ModelInputs(shapes))), policy=backend.layouts
+        )
         for kernel in compile_for_device(lowered, backend, Weights()).kernels:
             sources |= {kernel.source, kernel.with_subgroups or kernel.source}
     assert len(sources) > 500

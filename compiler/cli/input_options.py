@@ -1,0 +1,159 @@
+"""--shape, --dim and --fix: what the user says of a model's inputs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+
+from ..errors import InputError
+from ..frontends.model_inputs import Dim, Extent, ModelInputs, parse_dim
+
+WORDS = {"true": True, "false": False}
+
+Shape = tuple[Extent, ...]
+T = TypeVar("T")
+
+
+class ShapeOption(click.ParamType[tuple[str, Shape]]):
+    """NAME=1x3x224x224, or with names of dimensions, NAME=1xNx64; NAME= is a scalar. A name with an x in it needs
+    commas: NAME=1,max_length,64."""
+
+    name = "shape"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Shape]:
+        name, _, dims = str(value).rpartition("=")
+        parts = dims.split(",") if "," in dims else _between_x(dims) if dims else []
+        if not name or not all(_is_number(p) or p.isidentifier() for p in parts):
+            self.fail(f"{value!r} is not of the form input=1x3x224x224", param, ctx)
+        return name, tuple(int(p) if _is_number(p) else p for p in parts)
+
+
+def _between_x(dims: str) -> list[str]:
+    numbers = dims.lower().split("x")
+    return numbers if all(map(_is_number, numbers)) else dims.split("x")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+class DimOption(click.ParamType[tuple[str, Dim]]):
+    """NAME=N, NAME=LEAST..MOST or NAME=LEAST..MOST,multiple=M."""
+
+    name = "dim"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Dim]:
+        name, _, size = str(value).partition("=")
+        dim = parse_dim(size)
+        if not name or dim is None:
+            self.fail(f"{value!r} is not of the form length=1..512 or batch=1", param, ctx)
+        return name, dim
+
+
+class FixOption(click.ParamType[tuple[str, np.ndarray]]):
+    """NAME=FILE.npy, or NAME=VALUE with a number, true, false, or several of them with commas."""
+
+    name = "fix"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, np.ndarray]:
+        name, _, text = str(value).partition("=")
+        if not name or not text:
+            self.fail(f"{value!r} is not of the form axes=0,2 or mask=mask.npy", param, ctx)
+        if Path(text).suffix == ".npy":
+            try:
+                return name, read_array(Path(text))
+            except InputError as error:
+                self.fail(f"{value!r}: {error}", param, ctx)
+        items = [_number(t.strip()) for t in text.split(",")]
+        if any(n is None for n in items):
+            self.fail(f"{value!r}: {text!r} is no number, and no file of numpy.save (.npy)", param, ctx)
+        return name, np.array(items if "," in text else items[0])
+
+
+def _number(text: str) -> bool | int | float | None:
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return None
+
+
+def read_array(file: Path) -> np.ndarray:
+    """Raises InputError for what is no file of one array."""
+    try:
+        array = np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{error}; give a file of numpy.save") from None
+    if not isinstance(array, np.ndarray):
+        raise InputError("it holds several arrays; give a file of numpy.save")
+    return array
+
+
+_OPTIONS = (
+    click.option(
+        "--shape",
+        "shapes",
+        type=ShapeOption(),
+        metavar="NAME=1x3x224x224",
+        multiple=True,
+        help="Shape of an input that the model leaves open. Once for each input. A name in place of a number, as in "
+        "x=1xNx64, is for --dim.",
+    ),
+    click.option(
+        "--dim",
+        "dims",
+        type=DimOption(),
+        metavar="NAME=LEAST..MOST",
+        multiple=True,
+        help="How long the dimensions of a name are: a number, or a range such as 1..512 for sizes that each run "
+        "decides; 8..512,multiple=8 for multiples alone.",
+    ),
+    click.option(
+        "--fix",
+        "constants",
+        type=FixOption(),
+        metavar="NAME=VALUE|FILE.npy",
+        multiple=True,
+        help="Make an input a constant: a sampling rate, axes, sizes that are always the same.",
+    ),
+)
+
+
+def input_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the three options to a command, which takes them as `inputs`, a ModelInputs."""
+
+    @functools.wraps(command)
+    def wrapped(
+        shapes: tuple[tuple[str, Shape], ...],
+        dims: tuple[tuple[str, Dim], ...],
+        constants: tuple[tuple[str, np.ndarray], ...],
+        **others: Any,
+    ) -> None:
+        try:
+            sizes = {name: dim.check(name) for name, dim in _by_name("--dim", "sizes", dims).items()}
+        except InputError as error:
+            raise click.UsageError(str(error)) from None
+        inputs = ModelInputs(_by_name("--shape", "shapes", shapes), sizes, _by_name("--fix", "values", constants))
+        command(inputs=inputs, **others)
+
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def _by_name(flag: str, what: str, given: tuple[tuple[str, T], ...]) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for name, value in given:
+        if not np.array_equal(found.setdefault(name, value), value):  # type: ignore[arg-type]
+            raise click.UsageError(f"{flag} gives {name!r} two {what}; give it one")
+    return found
