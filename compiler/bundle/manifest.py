@@ -91,7 +91,7 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
 def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:
     host = part.host
     program = hashed_file(part.backend, "json", render_device(part.program, ordered=host is None), "program")
-    fields: Fields = {"backend": part.backend, "kernels": len(part.program.steps), "program": _file(program)}
+    fields: Fields = {"backend": part.backend, "kernels": len(part.program.work), "program": _file(program)}
     if host is None:
         return fields, [program]
     memory = place_memory(name, host.heap_base, host.weights_bytes + host.prepared_bytes, host.arena_bytes)

@@ -1,7 +1,6 @@
 """Sizes as data for the runtime, which computes them for each run.
 
-Size       = int | { text, most, value: Expression }
-Expression = int | [number of a scalar] | [operation, Expression*]
+Size = int | { text, most, value: Expression }            Expression: ir/size_data.py
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import InternalError
-from ..ir.nodes import Binary, Cast, Const, Expr, Scalar, Select, Unary
+from ..ir.nodes import Expr, Scalar
+from ..ir.size_data import expression_data
 from ..ir.sizes import Size, capacity, scalars_of, text_of
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
@@ -32,26 +31,6 @@ def size_data(n: Size, numbers: Numbers) -> int | dict[str, Any]:
     if isinstance(n, int):
         return n
     return {"text": text_of(n), "most": capacity(n), "value": expression_data(n, numbers)}
-
-
-def expression_data(e: Size, numbers: Numbers) -> Any:
-    """An expression of scalars."""
-    match e:
-        case int():
-            return e
-        case Const(value=value):
-            return int(value)
-        case Scalar():
-            return [numbers[e]]
-        case Cast(a=a) if not a.dtype.is_float and not e.dtype.is_float:
-            return expression_data(a, numbers)
-        case Unary(op=op, a=a):
-            return [op, expression_data(a, numbers)]
-        case Binary(op=op, a=a, b=b):
-            return [op, expression_data(a, numbers), expression_data(b, numbers)]
-        case Select(cond=cond, a=a, b=b):
-            return ["select", *(expression_data(x, numbers) for x in (cond, a, b))]
-    raise InternalError(f"no size: {text_of(e)}")
 
 
 def dimension_data(d: Dimension, inputs: Sequence[TensorSpec]) -> dict[str, Any]:

@@ -32,8 +32,8 @@ class C(CLike):
             return self._prelude.vector(MASK if dtype == BOOL else dtype, lanes)
         return "int" if dtype == BOOL else SCALARS[dtype]
 
-    def cores_loop(self, name: str, extent: int) -> str:
-        return f"SHARED_BY_THREADS {self.loop(name, extent)}"
+    def cores_loop(self, name: str, end: str) -> str:
+        return f"SHARED_BY_THREADS {self.loop(name, end)}"
 
     def literal(self, value: int | float | bool, dtype: DType) -> Text:
         if dtype == F64:

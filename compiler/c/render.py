@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..codegen.source import Writer
-from ..ir.nodes import Kernel, Store
+from ..ir.nodes import Kernel, Store, Var
 from ..ir.rewrite import walk
 from ..program.program import Launch, Program, Region, Slot, TensorSpec
 from ..system.recursion import deep_recursion
@@ -145,12 +145,14 @@ def render_weights(prefix: str, program: Program) -> str:
 def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
     """The kernel as a function of its parameters, in order."""
     names = {b: f"b{i}" for i, b in enumerate(kernel.params)}
-    lines = Writer(C(names, prelude), {}).write(kernel.body)
+    scalars: dict[Var, str] = {s: f"s{i}" for i, s in enumerate(kernel.scalars)}
+    lines = Writer(C(names, prelude), scalars).write(kernel.body)
     written = {n.buffer for n in walk(kernel.body) if isinstance(n, Store)}
-    params = ", ".join(f"{'' if b in written else 'const '}{prelude.memory(b.dtype)} *{n}" for b, n in names.items())
+    params = [f"{'' if b in written else 'const '}{prelude.memory(b.dtype)} *{n}" for b, n in names.items()]
+    params += [f"int {n}" for n in scalars.values()]
     text = "\n".join(lines)
     unused = [f"  (void){n};" for n in names.values() if f"{n}[" not in text]  # of no elements, say
-    return "\n".join([f"static void {name}({params}) {{", *unused, *lines, "}", ""])
+    return "\n".join([f"static void {name}({', '.join(params)}) {{", *unused, *lines, "}", ""])
 
 
 def _calls(steps: Sequence[Launch], names: Sequence[str]) -> list[str]:

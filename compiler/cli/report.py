@@ -92,7 +92,7 @@ def _device(made: DeviceBuild) -> str:
     waits = f"; a run waits {p.readbacks} times for the device" if p.readbacks > 1 else ""
     if p.readbacks == 1:
         waits = "; a run waits once for the device"
-    launches = f"{len(p.kernels)} kernels, {len(p.steps)} launches in a run{waits}"
+    launches = f"{len(p.kernels)} kernels, {len(p.work)} launches in a run{waits}"
     return f"{launches}; {size(made.code_bytes)} of shaders; {size(p.bytes)} of device memory"
 
 
@@ -250,7 +250,7 @@ def _device_data(made: DeviceBuild) -> dict[str, Any]:
     p = made.program
     return {
         "kernels": len(p.kernels),
-        "launches": [_launch(s) for s in p.steps],
+        "launches": [_launch(s) for s in p.work],
         "crossings": p.readbacks,
         "bytes": {"code": made.code_bytes, "device": p.bytes},
     }

@@ -8,7 +8,8 @@ from itertools import groupby
 from ..ir.nodes import Scalar
 from ..ir.sizes import Size, scalars_of
 from ..passes.lower_math import lower_functions
-from ..program.program import Branch, Launch, Loop, Program, Region, Slot, Step, Steps, segment_entry
+from ..program.program import Launch, Program, Region, Slot, Steps, segment_entry
+from ..program.steps import Branch, Loop
 from ..system.cache import Cache
 from ..system.recursion import deep_recursion
 from .llvm_expression import ExpressionWriter
@@ -120,7 +121,7 @@ class HostFunction(ExpressionWriter):
         body = "\n".join(self.lines)
         return f"define {linkage}void @@({params}) noinline #0 {{\nentry:\n{body}\n  ret void\n}}"
 
-    def steps(self, steps: Sequence[Step]) -> None:
+    def steps(self, steps: Steps) -> None:
         for calls, group in groupby(steps, lambda s: isinstance(s, Launch)):
             if calls:
                 self.launches([s for s in group if isinstance(s, Launch)])
@@ -192,7 +193,7 @@ class HostFunction(ExpressionWriter):
         loaded = self.instruction(f"load i8, ptr {self.address(condition)}, align 1")
         return self.instruction(f"icmp ne i8 {loaded}, 0")
 
-    def loop(self, step: Loop) -> None:
+    def loop(self, step: Loop[Launch, Slot]) -> None:
         trips, before = self.size(step.trips), self.block
         head, body, done = self.label("loop"), self.label("body"), self.label("done")
         counter, following = self.fresh("t"), self.fresh("t")
@@ -216,7 +217,7 @@ class HostFunction(ExpressionWriter):
         self.lines[slot] += f"\n  {counter} = phi i32 [ 0, %{before} ], [ {following}, %{self.block} ]"
         self._begin(done)
 
-    def branch(self, step: Branch) -> None:
+    def branch(self, step: Branch[Launch, Slot]) -> None:
         then, otherwise, done = self.label("then"), self.label("else"), self.label("done")
         self.emit(f"br i1 {self.holds(step.condition)}, label %{then}, label %{otherwise}")
         for label, steps in ((then, step.then), (otherwise, step.otherwise)):

@@ -40,6 +40,7 @@ def layouts_of(target: GpuTarget) -> LayoutPolicy:
     """Tensors in buffers; reductions of few results in stages."""
     return LayoutPolicy(
         windows=(0, 1, 2, 3),
+        in_place=False,
         few_channels=True,
         fill_halos=False,
         reads=target.storage_buffers - 1,
@@ -121,12 +122,13 @@ class ComputeBackend(ABC):
             name=naive.name,
             source=source,
             params=params,
-            grid=grid.workgroups,
+            grid=grid.sizes,
             flops=count_work(naive),
             bytes=sum(prod(b.shape) * b.dtype.bytes for b in lowered.params),
             with_subgroups=with_subgroups,
             features=self.find_features(lowered),
             workgroup=grid.workgroup_size,
+            scalars=lowered.scalars,
         )
         return CompiledKernel(made, scheduled.params, (None,) * len(scheduled.params))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ..ir.construct import minimum
 from ..ir.nodes import Expr, For, Kernel, LoopKind, Stmt, Var
 from ..ir.rewrite import rewrite_top_down, substitute
+from ..ir.simplify import simplify_expr
 
 
 def fit_grid(kernel: Kernel, workgroups: int) -> Kernel:
@@ -17,11 +18,15 @@ def fit_grid(kernel: Kernel, workgroups: int) -> Kernel:
 
     def rule(n: object) -> Stmt | None:
         if isinstance(n, For) and n.kind is LoopKind.BLOCK and n.var.extent > workgroups:
-            extent = n.var.extent
+            extent, length = n.var.extent, n.var.length
             count = -(-extent // workgroups)
-            low, high = Var(f"{n.var.name}l", -(-extent // count)), Var(f"{n.var.name}h", count)
+            low = Var(f"{n.var.name}l", -(-extent // count))
+            used = None if length is None else simplify_expr((length + (low.extent - 1)) // low.extent)
+            high = Var(f"{n.var.name}h", count, used)
             at: Expr = high * low.extent + low
-            if count * low.extent > extent:
+            if length is not None:
+                at = minimum(at, length - 1)
+            elif count * low.extent > extent:
                 at = minimum(at, extent - 1)
             body = rewrite_top_down(substitute(n.body, {n.var: at}), rule)
             return For(high, For(low, body, LoopKind.BLOCK), LoopKind.BLOCK)

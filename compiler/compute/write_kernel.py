@@ -39,14 +39,19 @@ def name_parameters(kernel: Kernel) -> dict[Buffer, str]:
     return {b: f"b{i}" for i, b in enumerate(kernel.params)}
 
 
-def write_kernel(kernel: Kernel, dialect: Dialect) -> Written:
-    """Prints the body of `kernel`, whose parameters `dialect` names."""
+def name_scalars(kernel: Kernel) -> dict[Var, str]:
+    """s0, s1, ... in order."""
+    return {s: f"s{i}" for i, s in enumerate(kernel.scalars)}
+
+
+def write_kernel(kernel: Kernel, dialect: Dialect, scalars: Mapping[Var, str]) -> Written:
+    """Prints the body of `kernel`, whose parameters `dialect` names, and `scalars` those."""
     grid = find_grid(kernel)
     groups, threads = (
         {v: f"{prefix}_{axis}" for v, axis in zip(part, "xyz", strict=False)}
         for prefix, part in (("group", grid.blocks), ("thread", grid.threads))
     )
-    writer = Writer(dialect, groups | threads)
+    writer = Writer(dialect, groups | threads | dict(scalars))
     placed = [(b, *writer.share(b, grid.body)) for b in grid.shared]
     lines = writer.write(grid.body)
     shared = tuple(Shared(name, b.dtype, local.lanes, local.parts) for b, name, local in placed)

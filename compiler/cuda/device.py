@@ -192,14 +192,16 @@ class CudaDevice:
         _call(driver.cuMemcpyDtoDAsync(self._memory[storage], source, given.bytes, self._stream))
         self.finish()
 
-    def launch(self, kernel: int, storages: Sequence[int]) -> None:
+    def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:
         self._use()
         known = self._kernels[kernel]
-        addresses = np.array([int(self._memory[s]) for s in storages], np.uint64)
-        arguments = addresses.ctypes.data + 8 * np.arange(len(addresses), dtype=np.uint64)  # the driver copies them
+        # Eight bytes for each, of which an int is the first four: the driver copies them.
+        held = np.array([*(int(self._memory[s]) for s in storages), *scalars], np.int64)
+        arguments = held.ctypes.data + 8 * np.arange(len(held), dtype=np.uint64)
+        grid = known.grid_of(scalars)
         _call(
             driver.cuLaunchKernel(
-                self._functions[kernel], *known.grid, *known.workgroup, 0, self._stream, arguments.ctypes.data, 0
+                self._functions[kernel], *grid, *known.workgroup, 0, self._stream, arguments.ctypes.data, 0
             )
         )
 

@@ -6,7 +6,7 @@ from math import prod
 from typing import TypeGuard
 
 from ..compute.whole_vectors import whole_vectors
-from ..compute.write_kernel import name_parameters, outputs_of, write_kernel
+from ..compute.write_kernel import name_parameters, name_scalars, outputs_of, write_kernel
 from ..dtypes import F16
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
@@ -37,14 +37,16 @@ def _multiplies(n: Node) -> TypeGuard[Tensorized]:
 
 
 def render_kernel(kernel: Kernel) -> str:
-    """Arguments are the parameters in order, as vectors of four if all accesses are such."""
+    """Arguments are the parameters in order, as vectors of four if all accesses are such, then scalars."""
     names, vectors = name_parameters(kernel), whole_vectors(kernel)
     dialect = CudaC(names, vectors)
-    written = write_kernel(kernel, dialect)
+    scalars = name_scalars(kernel)
+    written = write_kernel(kernel, dialect, scalars)
     outputs = outputs_of(kernel)
     types = {b: dialect.memory_type(b.dtype, 4 if b in vectors else 1) for b in names}
-    params = ", ".join(f"{'' if b in outputs else 'const '}{types[b]} *__restrict__ {n}" for b, n in names.items())
-    head = f'extern "C" __global__ void __launch_bounds__({prod(written.workgroup)}) run({params}) {{'
+    params = [f"{'' if b in outputs else 'const '}{types[b]} *__restrict__ {n}" for b, n in names.items()]
+    params += [f"const int {n}" for n in scalars.values()]
+    head = f'extern "C" __global__ void __launch_bounds__({prod(written.workgroup)}) run({", ".join(params)}) {{'
     aligned = ALIGNED if any(isinstance(n, Tensorized) for n in walk(kernel.body)) else ""
     lines = [
         f"  __shared__ {aligned}{dialect.memory_type(s.dtype, s.lanes)} {s.name}[{s.parts}];" for s in written.shared

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from ..choices import DEFAULT, Choices, key_of_choices
 from ..dtypes import DTYPES
 from ..ir.nodes import Kernel
+from ..ir.size_data import expression_data, size_from_data
 from ..pipeline.lazy_kernels import describe, layouts_from_bytes, layouts_to_bytes
 from ..program.device_program import (
     CompiledKernel,
@@ -54,7 +55,8 @@ def kernel_to_bytes(made: CompiledKernel) -> bytes:
             "features": k.features,
             "access": [p.access for p in k.params],
             "seen": [p.dtype.name for p in k.params],
-            "grid": (k.grid, k.workgroup),
+            "grid": [expression_data(n, {s: i for i, s in enumerate(k.scalars)}) for n in k.grid],
+            "workgroup": k.workgroup,
             "work": (k.flops, k.bytes),
             "dtypes": [b.dtype.name for b in made.params],
             "shapes": [b.shape for b in made.params],
@@ -75,17 +77,18 @@ def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
     seen = tuple(Param(DTYPES[dtype], access) for dtype, access in zip(e["seen"], e["access"], strict=True))
     flops, size = e["work"]
     d = e["declarations"]
-    grid, workgroup = map(tuple, e["grid"])
+    x, y, z = (size_from_data(n, naive.scalars) for n in e["grid"])
     kernel = DeviceKernel(
         naive.name,
         e["source"],
         seen,
-        grid,
+        (x, y, z),
         flops,
         size,
         with_subgroups=e["with_subgroups"],
         declarations=None if d is None else Declarations(tuple(d["samplers"]), d["output"]),
         features=tuple(e["features"]),
-        workgroup=workgroup,
+        workgroup=tuple(e["workgroup"]),
+        scalars=naive.scalars,
     )
     return CompiledKernel(kernel, params, tuple(None if p is None else Placement(**p) for p in e["placements"]))

@@ -25,11 +25,12 @@ def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]
     outside |= {t for s in partition.segments for t in (*s.reads, *s.writes)}
     together: dict[Tensor, list[Tensor]] = {}
     for t in (*(g.output for g in model.groups), *model.aliases):
-        together.setdefault(owner_of(t, model.aliases), []).append(t)
+        owner = owner_of(t, model.aliases)
+        together.setdefault(owner, [owner]).append(t)
     halves = {
         t
         for owner, tensors in together.items()
-        if not any(x in outside or x.exact or x.dtype != F32 for x in (owner, *tensors)) and prod(owner.shape) > FEW
+        if not any(x in outside or x.exact or x.dtype != F32 for x in tensors) and prod(owner.extents) > FEW
         for t in tensors
     }
     return frozenset(halves | {t for t in model.prepared if not t.exact and t.dtype == F32})

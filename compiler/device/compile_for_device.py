@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+from ..ir.nodes import Scalar
 from ..pipeline.compile_for import KernelChoices, default_choices
 from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
-from ..program.device_program import CompiledKernel, DeviceBackend, DeviceProgram, HostCall, Launch, Port
+from ..program.device_program import (
+    CompiledKernel,
+    DeviceBackend,
+    DeviceProgram,
+    HostCall,
+    Launch,
+    Measure,
+    Place,
+    Port,
+    Step,
+)
 from ..program.live_ranges import owner_of
 from ..program.program import TensorSpec
+from ..program.steps import Branch, Loop
 from ..system.recursion import deep_recursion
 from ..system.run_passes import Observer, ignore
 from ..target import WASM_PLAIN, Target
 from ..tensor import Tensor
+from ..tensor.steps import BranchStep, LoopStep, StepsOf, condition_of, map_runs
 from .choose_halves import choose_halves
 from .compile_kernels import DistinctKernels, compile_kernels
 from .host_program import host_offsets, host_program
@@ -59,12 +72,17 @@ def compile_for_device(
     constants = place_constants(model, launches, backend, types, kernels, memory)
     host = host_program(model, partition, cpu, observe)
     offsets = host_offsets(model, partition)
-    steps = tuple(
-        _host_call(model, s, tensors.numbers, offsets)
-        if isinstance(s, Segment)
-        else _launch(model, s, groups.numbers[s], launches[s], tensors.numbers, constants)
-        for s in partition.steps
-    )
+    places = _Places(model, partition, tensors.numbers, offsets)
+
+    def carry_out(run: Sequence[int | Segment], _: bool) -> Iterator[HostCall | Launch | Measure]:
+        for s in run:
+            if isinstance(s, Segment):
+                yield _host_call(model, s, tensors.numbers, offsets)
+            else:
+                yield _launch(model, s, groups.numbers[s], launches[s], tensors.numbers, constants)
+            yield from places.measures(s.groups if isinstance(s, Segment) else (s,))
+
+    steps = places.around(map_runs(partition.steps, carry_out))  # type: ignore[arg-type]
     return DeviceProgram(
         backend=backend.name,
         name=model.name,
@@ -80,7 +98,44 @@ def compile_for_device(
             for name, t in model.tensors.outputs
         ),
         host=host,
+        dimensions=model.tensors.dimensions,
     )
+
+
+class _Places:
+    """Where what decides how a run goes on is."""
+
+    def __init__(
+        self, model: Lowered, partition: HostPartition, numbers: Mapping[Tensor, int], offsets: Mapping[Tensor, int]
+    ) -> None:
+        self._model, self._partition, self._numbers, self._offsets = model, partition, numbers, offsets
+        self._scalars: dict[Tensor, list[Scalar]] = {}
+        for scalar, t in model.measured.items():
+            self._scalars.setdefault(owner_of(t, model.aliases), []).append(scalar)
+
+    def measures(self, groups: Sequence[int]) -> Iterator[Measure]:
+        """What is taken from the results of groups."""
+        for i in groups:
+            owner = owner_of(self._model.groups[i].output, self._model.aliases)
+            yield from (Measure(s, self.of(owner)) for s in self._scalars.get(owner, ()))
+
+    def of(self, t: Tensor) -> Place:
+        owner = owner_of(t, self._model.aliases)
+        if owner in self._partition.results:
+            return Place(-1, self._offsets[owner])
+        return Place(self._numbers[owner], -1)
+
+    def around(self, steps: StepsOf[HostCall | Launch | Measure]) -> tuple[Step, ...]:
+        """The same with places of conditions in place of tensors."""
+        return tuple(self._structure(s) if isinstance(s, LoopStep | BranchStep) else s for s in steps)
+
+    def _structure(self, step: LoopStep[HostCall | Launch | Measure] | BranchStep[HostCall | Launch | Measure]) -> Step:
+        asked = condition_of(step)
+        condition = None if asked is None else self.of(asked)
+        if isinstance(step, LoopStep):
+            return Loop(step.loop.counter, step.loop.trips, condition, self.around(step.body))
+        assert condition is not None
+        return Branch(condition, self.around(step.then), self.around(step.otherwise))
 
 
 def _launch(
@@ -92,11 +147,15 @@ def _launch(
     constants: PlacedConstants,
 ) -> Launch:
     g = model.groups[group]
+    # A row of what a loop stacks is written in its place.
+    owner = owner_of(g.output, model.aliases)
+    result = owner if owner.extents != g.output.extents else g.output
     arguments = (
         constants.numbers[constant_use(t, b, place)] if t.is_constant else numbers[t]
-        for t, b, place in zip((*g.reads, g.output), compiled.params, compiled.placements, strict=True)
+        for t, b, place in zip((*g.reads, result), compiled.params, compiled.placements, strict=True)
     )
-    return Launch(kernel, model.kernels[group].name, tuple(arguments), g.origin.nodes, g.origin.ops)
+    naive = model.kernels[group]
+    return Launch(kernel, naive.name, tuple(arguments), g.origin.nodes, g.origin.ops, naive.scalars)
 
 
 def _host_call(model: Lowered, s: Segment, numbers: Mapping[Tensor, int], offsets: Mapping[Tensor, int]) -> HostCall:

@@ -6,16 +6,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import prod
-from typing import Literal, Protocol, overload, runtime_checkable
+from typing import Any, Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 
-from ..dtypes import BOOL, F16, I64, DType
+from ..dtypes import BOOL, F16, I32, I64, DType
 from ..errors import InputError, InternalError
+from ..ir.nodes import Scalar
+from ..ir.sizes import value_of
 from ..program.arrays import check_names, check_type, read_input
-from ..program.device_program import DeviceProgram, HostCall, Launch, Port, Storage
+from ..program.bind_sizes import bind_sizes
+from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Steps, Storage
 from ..program.dlpack import Borrowed, DeviceArray, Exchanged, borrow
 from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
+from ..program.steps import Branch, Loop
 from .arrange_constant import arrange
 
 Array = np.ndarray
@@ -38,7 +42,9 @@ class Device(Protocol):
         """All of a storage, flat: elements, or texels by layer, row, column, component."""
         ...
 
-    def launch(self, kernel: int, storages: Sequence[int]) -> None: ...
+    def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:
+        """With a grid of at least one workgroup."""
+        ...
 
     def finish(self) -> None:
         """Waits until all launches are complete."""
@@ -118,7 +124,9 @@ class DeviceModel:
         for i, s in enumerate(program.storages):
             if s.prepare_only:
                 device.release(i)
-        self._parts = list(self._find_parts())
+        self._parts = list(self._find_parts()) if program.is_fixed else []
+        self._calls = {id(call): number for number, call in enumerate(program.calls)}
+        self._scalars: dict[Scalar, int] = {}
 
     @overload
     def run(self, inputs: Mapping[str, object], output: Literal["host"] = "host") -> dict[str, Array]: ...
@@ -149,6 +157,8 @@ class DeviceModel:
             values = self.program.values
             if p.value < 0:
                 raise InputError(f"output {p.spec.name!r} is computed on the host: leave output='device' out")
+            if p.spec.is_dynamic:
+                raise InputError(f"output {p.spec.name!r} has sizes that vary: leave output='device' out")
             held = self.program.storages[values[p.value].storage].dtype
             if held != p.spec.dtype:
                 raise InputError(
@@ -160,22 +170,23 @@ class DeviceModel:
         return self._device.keep(self.program.values[port.value].storage, port.spec.dtype, port.spec.extents)
 
     def profile(self, inputs: Mapping[str, object], repeat: int) -> list[tuple[str, float]]:
-        """Of each step of a run, in order, its name and the milliseconds that it takes, the mean of `repeat` launches.
-        Raises InputError as `run` does."""
+        """Of each launch and each call of the host, in order, its name and the milliseconds that it takes in a run, the
+        mean of `repeat` launches. Raises InputError as `run` does."""
         self._upload(inputs)
-        found, calls = [], 0
-        for step in self.program.steps:
+        timed = self.program.work
+        found = {id(s): 0.0 for s in timed}
+
+        def carry_out(step: Launch | HostCall | Measure) -> None:
             self._device.finish()
             start = time.perf_counter()
             for _ in range(repeat):
-                if isinstance(step, HostCall):
-                    self._call(step, calls)
-                else:
-                    self._device.launch(*self._known(step))
+                self._carry_out(step)
             self._device.finish()
-            found.append((step.name, (time.perf_counter() - start) * 1e3 / repeat))
-            calls += isinstance(step, HostCall)
-        return found
+            if id(step) in found:
+                found[id(step)] += (time.perf_counter() - start) * 1e3 / repeat
+
+        self._play(self.program.steps, carry_out)
+        return [(s.name, found[id(s)]) for s in timed]
 
     def time(self, inputs: Mapping[str, object], seconds: float) -> float:
         """Milliseconds of a run, without its inputs and outputs: the mean of as many as take `seconds`. Raises
@@ -194,13 +205,12 @@ class DeviceModel:
             raise InputError(f"{self.backend}: the model is closed; compile it again")
         ports = self.program.inputs
         check_names([p.spec for p in ports], inputs)
-        for p in ports:
-            given = inputs[p.spec.name]
-            if self._take(p, given):
-                continue
-            a = read_input(p.spec, given)
+        copied = {p: read_input(p.spec, inputs[p.spec.name]) for p in ports if not self._take(p, inputs[p.spec.name])}
+        specs = [p.spec for p in copied]
+        self._scalars = bind_sizes(self.program.dimensions, specs, list(copied.values()))
+        for p, a in copied.items():
             if p.value >= 0:
-                self._write(p.value, a, f"input {p.spec.name!r}")
+                self._write(p.value, _spaced(p.spec, a), f"input {p.spec.name!r}")
             if self._host is not None and p.spec.offset >= 0:
                 write_tensor(self._host.arena, p.spec, a)
 
@@ -214,6 +224,8 @@ class DeviceModel:
         on_host = self._host is not None and spec.offset >= 0
         if port.value < 0 and not on_host:
             return True  # nothing reads it
+        if spec.is_dynamic:
+            raise InputError(f"input {spec.name!r} has sizes that vary: copy it to the processor first")
         storage = -1 if on_host else self.program.values[port.value].storage
         if on_host or self.program.storages[storage].dtype != spec.dtype:
             raise InputError(f"input {spec.name!r} is read by the host, or held as another type: copy it there first")
@@ -223,13 +235,45 @@ class DeviceModel:
         return True
 
     def _execute(self) -> None:
-        calls = 0
+        if not self.program.is_fixed:
+            self._play(self.program.steps, self._carry_out)
         for part in self._parts:
             if isinstance(part, HostCall):
-                self._call(part, calls)
-                calls += 1
+                self._call(part)
             else:
                 part()
+
+    def _play(self, steps: Steps, carry_out: Callable[[Launch | HostCall | Measure], None]) -> None:
+        """The steps as a run has them, with loops and branches carried out here."""
+        for step in steps:
+            if isinstance(step, Loop):
+                for t in range(value_of(step.trips, self._scalars)):
+                    if step.condition is not None and not self._element(step.condition, BOOL):
+                        break
+                    self._scalars[step.counter] = t
+                    self._play(step.body, carry_out)
+            elif isinstance(step, Branch):
+                holds = self._element(step.condition, BOOL)
+                self._play(step.then if holds else step.otherwise, carry_out)
+            else:
+                carry_out(step)
+
+    def _carry_out(self, step: Launch | HostCall | Measure) -> None:
+        match step:
+            case HostCall():
+                self._call(step)
+            case Measure(scalar, place):
+                self._scalars[scalar] = int(self._element(place, I32))
+            case Launch():
+                scalars = [self._scalars[s] for s in step.scalars]
+                if all(self.program.kernels[step.kernel].grid_of(scalars)):
+                    self._device.launch(*self._known(step), scalars)
+
+    def _element(self, place: Place, dtype: DType) -> Any:
+        if place.value >= 0:
+            return self._read(place.value)[0]
+        assert self._host is not None
+        return self._host.arena[place.offset :][: dtype.bytes].view(dtype.numpy)[0]
 
     def close(self) -> None:
         """Frees the device's memory and programs; a closed model does not run."""
@@ -237,13 +281,16 @@ class DeviceModel:
             self._closed = True
             self._device.close()
 
-    def _call(self, step: HostCall, number: int) -> None:
+    def _call(self, step: HostCall) -> None:
         """A segment on the host: reads back its operands, then uploads its results."""
         assert self._host is not None
+        assert self.program.host is not None
+        for scalar, offset in self.program.host.scalars.items():
+            self._host.arena[offset:][:4].view(np.int32)[0] = self._scalars.get(scalar, 0)
         specs = [self._spec(v, at) for v, at in zip((*step.reads, *step.writes), step.offsets, strict=True)]
         for value, spec in zip(step.reads, specs, strict=False):
             write_tensor(self._host.arena, spec, self._read(value))
-        self._host.call(segment_entry(number))
+        self._host.call(segment_entry(self._calls[id(step)]))
         for value, spec in zip(step.writes, specs[len(step.reads) :], strict=True):
             self._write(value, read_tensor(self._host.arena, spec), f"the result of {step.name}")
 
@@ -275,9 +322,19 @@ class DeviceModel:
 
     def _output(self, port: Port) -> Array:
         if port.value >= 0:
-            return self._read(port.value).reshape(port.spec.extents)
+            shape = tuple(value_of(n, self._scalars) for n in port.spec.shape)
+            return self._read(port.value).reshape(port.spec.extents)[tuple(map(slice, shape))]
         assert self._host is not None
-        return read_tensor(self._host.arena, port.spec)
+        return read_tensor(self._host.arena, port.spec, self._scalars)
+
+
+def _spaced(spec: TensorSpec, a: Array) -> Array:
+    """`a` in memory for the largest shape."""
+    if a.shape == spec.extents:
+        return a
+    whole = np.zeros(spec.extents, a.dtype)
+    whole[tuple(map(slice, a.shape))] = a
+    return whole
 
 
 def _launcher(device: Device, launches: Sequence[tuple[int, Sequence[int]]]) -> Callable[[], None]:

@@ -8,6 +8,7 @@ from math import prod
 
 from ..pipeline.compile_for import compile_for
 from ..pipeline.lowered import Lowered
+from ..program.dimensions import Dimension
 from ..program.live_ranges import Access, LiveRange, live_ranges, owner_of
 from ..program.plan_memory import Request, plan_memory
 from ..program.program import Program
@@ -36,14 +37,17 @@ def host_model(model: Lowered, partition: HostPartition) -> Lowered:
 
     Its inputs and outputs are those of the whole model that the host holds. Their offsets, and those of values that are
     read back or uploaded, are in `stored`. Halos rely on zero-initialised memory: a tensor with one shares its memory
-    with no other, and the arena must be zero at the start.
+    with no other, and the arena must be zero at the start. Whoever calls a segment writes all scalars, as if they were
+    dimensions.
     """
     order = [i for s in partition.segments for i in s.groups]
     inputs = tuple((name, t) for name, t in model.tensors.inputs if t in partition.on_host)
     outputs = tuple((name, t) for name, t in model.tensors.outputs if owner_of(t, model.aliases) in partition.results)
+    scalars = dict.fromkeys(s for i in order for s in model.kernels[i].scalars)
+    dimensions = tuple(Dimension(s.name, s) for s in scalars)
     return replace(
         model,
-        tensors=replace(model.tensors, inputs=inputs, outputs=outputs),
+        tensors=replace(model.tensors, inputs=inputs, outputs=outputs, dimensions=dimensions),
         groups=tuple(model.groups[i] for i in order),
         kernels=tuple(model.kernels[i] for i in order),
         stored=_place(model, partition),
@@ -58,7 +62,9 @@ def _place(model: Lowered, partition: HostPartition) -> Stored:
     steps = [a for s in partition.segments for a in _accesses(model, s)]
     inputs = tuple(t for _, t in model.tensors.inputs if t in owner)
     outputs = tuple(t for _, t in model.tensors.outputs if t in owner)
-    ranges = live_ranges(steps, model.aliases, inputs, outputs)
+    # What loops repeat keeps its memory: a value may be of use in the next iteration.
+    repeated = not all(isinstance(s, int | Segment) for s in partition.steps)
+    ranges = {} if repeated else live_ranges(steps, model.aliases, inputs, outputs)
     size: dict[Tensor, int] = {}
     with_halo: set[Tensor] = set()
     for t, root in owner.items():
@@ -67,7 +73,7 @@ def _place(model: Lowered, partition: HostPartition) -> Stored:
         if any(lo or hi for lo, hi in layout.pad):
             with_halo.add(root)
     whole = LiveRange(0, len(steps))
-    live = [whole if t in with_halo else ranges[t] for t in size]
+    live = [whole if repeated or t in with_halo else ranges[t] for t in size]
     plan = plan_memory([Request(n, max(r.first, 0), max(r.last, 0)) for n, r in zip(size.values(), live, strict=True)])
     offset = dict(zip(size, plan.offsets, strict=True))
     return Stored(owner, {t: offset[root] for t, root in owner.items()}, plan.peak)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import prod
 
 from ..ir.nodes import Expr, For, Node, Origin
@@ -11,6 +12,7 @@ from ..ir.rewrite import children
 from ..pipeline.lowered import Lowered
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
+from ..tensor.steps import StepsOf, leaves, map_runs
 
 SMALL = 1 << 14
 """Most iterations and elements read of a kernel that may run on the host to save a readback."""
@@ -33,12 +35,13 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class HostPartition:
-    """`steps` are groups for the device, by number, and segments for the host, in order. `reasons` has the reason for
+    """`steps` are groups for the device, by number, and segments for the host, in order, with the loops and branches
+    around them. `reasons` has the reason for
     each group on the host. `on_host` and `on_device` are the tensors (owners of their memory) that either side ever
     holds: an input of the model may be in both, or in none. `results` are those that the host computes; the model's
     outputs among them are read there."""
 
-    steps: tuple[int | Segment, ...]
+    steps: StepsOf[int | Segment]
     reasons: Mapping[int, str]
     on_host: frozenset[Tensor]
     on_device: frozenset[Tensor]
@@ -47,11 +50,11 @@ class HostPartition:
     @property
     def groups(self) -> tuple[int, ...]:
         """The groups for the device, in order."""
-        return tuple(s for s in self.steps if isinstance(s, int))
+        return tuple(s for s in leaves(self.steps) if isinstance(s, int))
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        return tuple(s for s in self.steps if isinstance(s, Segment))
+        return tuple(s for s in leaves(self.steps) if isinstance(s, Segment))
 
     @property
     def readbacks(self) -> int:
@@ -65,25 +68,27 @@ def partition_host(model: Lowered, cannot: Mapping[int, str]) -> HostPartition:
     - between its own: they depend on one of them, and another on them;
     - next to its own only: all their producers and readers are on the host, or inputs and outputs.
 
-    Kernels are ordered for the fewest switches between host and device.
+    Kernels are ordered for the fewest switches between host and device; in loops and branches they keep their order.
     """
     links = _Links(model)
     reasons = _with_small_neighbours(model, links, cannot)
-    candidates = [_divide(model, links, reasons, host_first) for host_first in (True, False)]
+    candidates = [_Division(model, links, reasons, host_first).partition() for host_first in (True, False)]
     return min(candidates, key=lambda d: (d.readbacks, len(d.segments)))
 
 
 class _Links:
-    """Producers and readers of groups; aliases count as their owners."""
+    """Producers and readers of groups, and all that share a memory, by its owner."""
 
     def __init__(self, model: Lowered) -> None:
         self._aliases = model.aliases
         self.inputs = {t for _, t in model.tensors.inputs}
         self.outputs = {self.owner(t) for _, t in model.tensors.outputs}
-        self.made = [g.output for g in model.groups]
+        self.made = [self.owner(g.output) for g in model.groups]
+        self.writers: dict[Tensor, list[int]] = {}
+        for i, t in enumerate(self.made):
+            self.writers.setdefault(t, []).append(i)
         self.reads = [tuple(dict.fromkeys(self.owner(t) for t in g.reads if not t.is_constant)) for g in model.groups]
-        maker = {t: i for i, t in enumerate(self.made)}
-        self.before = [frozenset(maker[t] for t in reads if t in maker) for reads in self.reads]
+        self.before = [frozenset(w for t in reads for w in self.writers.get(t, ())) for reads in self.reads]
         after: list[set[int]] = [set() for _ in self.made]
         for i, makers in enumerate(self.before):
             for m in makers:
@@ -99,7 +104,7 @@ def _with_small_neighbours(model: Lowered, links: _Links, cannot: Mapping[int, s
     small = [
         i
         for i, k in enumerate(model.kernels)
-        if i not in reasons and _trips(k.body) + sum(prod(t.shape) for t in links.reads[i]) <= SMALL
+        if i not in reasons and _trips(k.body) + sum(prod(t.extents) for t in links.reads[i]) <= SMALL
     ]
     changed = bool(reasons)
     while changed:
@@ -137,42 +142,75 @@ def _trips(n: Node, times: int = 1) -> int:
     return sum(_trips(c, times) for c in inner) if inner else times
 
 
-def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], host_first: bool) -> HostPartition:
-    made_there = {links.made[i] for i in reasons}
-    wanted = {t for i, reads in enumerate(links.reads) if i not in reasons for t in reads}
-    held = links.inputs & {t for i in reasons for t in links.reads[i]}
-    steps: list[int | Segment] = []
-    first = 0
-    for groups in _turns(links, reasons, host_first):
-        if groups[0] not in reasons:
-            steps.extend(groups)
-            continue
-        reads = [t for i in groups for t in links.reads[i] if t not in made_there and t not in held]
-        writes = [links.made[i] for i in groups if links.made[i] in wanted]
-        held.update(reads)
-        origin = sum((model.groups[i].origin for i in groups), Origin())
-        reason = "; ".join(dict.fromkeys(reasons[i] for i in groups))
-        unique = tuple(dict.fromkeys(reads))
-        steps.append(Segment(tuple(groups), first, first + len(groups), unique, tuple(writes), origin, reason))
-        first += len(groups)
-    fixed = {t for t in links.outputs if t not in made_there}
-    device = wanted | fixed | {t for i, t in enumerate(links.made) if i not in reasons}
-    there = frozenset(made_there)
-    return HostPartition(tuple(steps), reasons, there | held, frozenset(device), there)
+class _Division:
+    """The groups of a model on the two sides. Memory that groups on both sides write is the device's: the host reads it
+    back, and uploads what it writes."""
 
+    def __init__(self, model: Lowered, links: _Links, reasons: Mapping[int, str], host_first: bool) -> None:
+        self._model, self._links, self._reasons, self._host_first = model, links, reasons, host_first
+        self._there = {t for t, writers in links.writers.items() if all(i in reasons for i in writers)}
+        self._wanted = {t for i, reads in enumerate(links.reads) if i not in reasons for t in reads}
+        self._held = links.inputs & {t for i in reasons for t in links.reads[i]}
+        self._kept = set(self._held)
+        """What the host holds in the region of the model: elsewhere a value may have changed."""
+        self._first = 0
 
-def _turns(links: _Links, reasons: Mapping[int, str], host_first: bool) -> list[list[int]]:
-    """Host and device in turn, each as far as possible: no other order has fewer switches."""
-    turns: list[list[int]] = []
-    done: set[int] = set()
-    host = host_first
-    while len(done) < len(links.made):
-        turn: list[int] = []
-        for i, before in enumerate(links.before):
-            if i not in done and (i in reasons) == host and before <= done:
-                turn.append(i)
-                done.add(i)
-        if turn:
-            turns.append(turn)
-        host = not host
-    return turns
+    def partition(self) -> HostPartition:
+        links, reasons = self._links, self._reasons
+        steps = map_runs(self._model.steps, self._run)
+        device = self._wanted | {t for t in links.outputs if t not in self._there}
+        device |= {t for i, t in enumerate(links.made) if i not in reasons}
+        there = frozenset(self._there)
+        return HostPartition(steps, reasons, there | self._held, frozenset(device), there)
+
+    def _run(self, groups: Sequence[int], nested: bool) -> Iterator[int | Segment]:
+        """The steps of groups that run one after the other."""
+        turns = self._in_order(groups) if nested else self._turns(groups)
+        for turn in turns:
+            if turn[0] in self._reasons:
+                yield self._segment(turn, nested)
+            else:
+                yield from turn
+
+    def _segment(self, groups: Sequence[int], nested: bool) -> Segment:
+        links = self._links
+        held = links.inputs & self._held if nested else self._kept
+        reads: dict[Tensor, None] = {}
+        made: set[Tensor] = set()
+        for i in groups:
+            needed = (*links.reads[i], *([links.made[i]] if self._writes_part(i) else []))
+            reads.update(dict.fromkeys(t for t in needed if t not in self._there | held | made))
+            made.add(links.made[i])
+        writes = dict.fromkeys(t for i in groups if (t := links.made[i]) in self._wanted or t not in self._there)
+        held.update(t for t in reads if len(links.writers.get(t, ())) < 2)
+        self._held.update(reads)
+        self._held.update(made)
+        origin = sum((self._model.groups[i].origin for i in groups), Origin())
+        reason = "; ".join(dict.fromkeys(self._reasons[i] for i in groups))
+        first = self._first
+        self._first += len(groups)
+        return Segment(tuple(groups), first, self._first, tuple(reads), tuple(writes), origin, reason)
+
+    def _writes_part(self, i: int) -> bool:
+        """Whether a group leaves other elements of the memory as they are."""
+        return self._links.made[i].extents != self._model.groups[i].output.extents
+
+    def _in_order(self, groups: Sequence[int]) -> list[list[int]]:
+        return [list(part) for _, part in groupby(groups, self._reasons.__contains__)]
+
+    def _turns(self, groups: Sequence[int]) -> list[list[int]]:
+        """Host and device in turn, each as far as possible: no other order has fewer switches."""
+        turns: list[list[int]] = []
+        here, done = set(groups), set[int]()
+        host = self._host_first
+        while len(done) < len(groups):
+            turn: list[int] = []
+            for i in groups:
+                waits = (self._links.before[i] & here) - done
+                if i not in done and (i in self._reasons) == host and not waits:
+                    turn.append(i)
+                    done.add(i)
+            if turn:
+                turns.append(turn)
+            host = not host
+        return turns

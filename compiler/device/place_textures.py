@@ -33,14 +33,16 @@ def place_textures(
 ) -> DeviceTensors:
     """Numbers the tensors on the device and has the backend place them; `kernels` are by number of their group."""
     numbers: dict[Tensor, int] = {}
-    for t in (*(t for _, t in model.tensors.inputs), *(g.output for g in model.groups), *model.aliases):
+    tensors = (*(t for _, t in model.tensors.inputs), *(g.output for g in model.groups), *model.aliases)
+    for t in dict.fromkeys((*tensors, *(owner_of(t, model.aliases) for t in tensors))):
         if owner_of(t, model.aliases) in partition.on_device:
-            numbers.setdefault(t, len(numbers))
+            numbers[t] = len(numbers)
     owners = {t: owner_of(t, model.aliases) for t in numbers}
     groups = [model.groups[i] for i in partition.groups]
     arguments = [[-1 if t.is_constant else numbers[owners[t]] for t in (*g.reads, g.output)] for g in groups]
     ports = {owner_of(t, model.aliases) for _, t in (*model.tensors.inputs, *model.tensors.outputs)}
     crossing = {t for s in partition.segments for t in (*s.reads, *s.writes)}
+    crossing |= {owner_of(t, model.aliases) for t in model.observed}
     fixed = {numbers[t] for t in ports | crossing if t in numbers}
     chosen = backend.place([kernels[i] for i in partition.groups], arguments, fixed)
     # The backend places the arguments of kernels only, not unused inputs.

@@ -9,9 +9,10 @@ from math import prod
 from ..dtypes import DType
 from ..pipeline.lowered import Lowered
 from ..program.device_program import DeviceValue, Placement, Storage
-from ..program.live_ranges import Access, live_ranges
+from ..program.live_ranges import Access, owner_of
 from ..program.plan_storages import Need, plan_storages
 from ..tensor import Tensor
+from ..tensor.place_tensors import Timeline, timeline
 from .partition_host import HostPartition, Segment
 from .place_textures import DeviceTensors
 from .storage_types import StorageTypes
@@ -33,7 +34,10 @@ def place_values(model: Lowered, partition: HostPartition, tensors: DeviceTensor
     inputs, outputs = (
         [t for _, t in ports if t in tensors.numbers] for ports in (model.tensors.inputs, model.tensors.outputs)
     )
-    ranges = live_ranges([_access(model, s) for s in partition.steps], model.aliases, inputs, outputs)
+    outputs += [owner for t in model.observed if (owner := owner_of(t, model.aliases)) in tensors.numbers]
+    line: Timeline[int | Segment] = timeline(partition.steps, lambda s: _access(model, s))
+    on_host = [t for a in line.accesses for t in (*a.reads, *a.writes) if t not in tensors.numbers]
+    ranges = line.ranges(model.aliases, [*inputs, *on_host], outputs)
     needs: dict[Tensor, Need] = {}
     for t, owner in tensors.owners.items():
         size = storage_bytes(model.layouts[t].physical_shape, types.of(t), tensors.placements[owner])

@@ -17,7 +17,11 @@ def compose(kernel: DeviceKernel) -> str:
             "precision highp int;",
             *(f"precision highp {sampler};" for sampler in sorted(set(d.samplers))),
             *(f"uniform {sampler} p{i};" for i, sampler in enumerate(d.samplers)),
-            *(f"layout(location = {i}) out {d.output} o{i};" for i in range(kernel.grid[2])),
+            *(f"uniform int s{i};" for i in range(len(kernel.scalars))),
+            *(
+                f"layout(location = {i}) out {d.output} o{i};"
+                for i in range(kernel.grid_of([0] * len(kernel.scalars))[2])
+            ),
             kernel.source,
         )
     )

@@ -48,6 +48,7 @@ class GlesDevice:
         self._discard = weakref.finalize(self, self._gl.discard, self._made)
         self._kernels = kernels
         self._programs: dict[int, int] = {}
+        self._uniforms: dict[int, list[int]] = {}
         self._storages: list[Storage] = []
         self._targets: dict[tuple[int, int, int], int] = {}
 
@@ -106,12 +107,14 @@ class GlesDevice:
         self._check("reading back")
         return result.reshape(-1)
 
-    def launch(self, kernel: int, storages: Sequence[int]) -> None:
+    def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:
         k = self._kernels[kernel]
         program = self._program(kernel)
-        width, height, layers = k.grid
+        width, height, layers = k.grid_of(scalars)
         *reads, out = storages
         self._gl.glUseProgram(program)
+        for location, n in zip(self._uniforms[kernel], scalars, strict=True):
+            self._gl.glUniform1i(location, n)
         for unit, storage in enumerate(reads):
             self._gl.glActiveTexture(TEXTURE0 + unit)
             self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._made.textures[storage])
@@ -133,6 +136,8 @@ class GlesDevice:
             for unit in range(len(k.params) - 1):
                 location = self._gl.glGetUniformLocation(program, f"p{unit}".encode())
                 self._gl.glUniform1i(location, unit)
+            names = (f"s{i}".encode() for i in range(len(k.scalars)))
+            self._uniforms[kernel] = [self._gl.glGetUniformLocation(program, name) for name in names]
         return self._programs[kernel]
 
     def _target(self, storage: int, layers: int, first: int) -> int:

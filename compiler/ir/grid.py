@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .nodes import Alloc, Buffer, For, Kernel, LoopKind, Scope, Stmt, Var
+from .sizes import Size, size
 
 Extents = tuple[int, int, int]
 
@@ -22,6 +23,12 @@ class Grid:
     @property
     def workgroups(self) -> Extents:
         return _extents(self.blocks)
+
+    @property
+    def sizes(self) -> tuple[Size, Size, Size]:
+        """The workgroups of a launch, where their number is known at run time only."""
+        x, y, z = (*(v.extent if v.length is None else size(v.length) for v in self.blocks), 1, 1, 1)[:3]
+        return x, y, z
 
     @property
     def workgroup_size(self) -> Extents:

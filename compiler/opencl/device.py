@@ -82,7 +82,7 @@ class OpenClDevice:
         self._queue = cl.CommandQueue(self._context)
         self._kernels = kernels
         self._programs = [self._build(k.with_subgroups or k.source) for k in kernels]
-        self._launches: dict[tuple[int, tuple[int, ...]], tuple[Any, tuple[int, ...], tuple[int, ...]]] = {}
+        self._launches: dict[tuple[int, tuple[int, ...]], Any] = {}
         self._storages: Sequence[Storage] = ()
         self._buffers: list[Any] = []
 
@@ -161,16 +161,19 @@ class OpenClDevice:
             self._queue.finish()
 
     @_reported()
-    def launch(self, kernel: int, storages: Sequence[int]) -> None:
+    def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:
         key = kernel, tuple(storages)
         if key not in self._launches:
             self._launches[key] = self._prepare(kernel, storages)
-        made, grid, size = self._launches[key]
-        cl.enqueue_nd_range_kernel(self._queue, made, grid, size)
+        made, known = self._launches[key], self._kernels[kernel]
+        for i, n in enumerate(scalars):
+            made.set_arg(len(storages) + i, np.int32(n))
+        invocations = tuple(g * s for g, s in zip(known.grid_of(scalars), known.workgroup, strict=True))
+        cl.enqueue_nd_range_kernel(self._queue, made, invocations, known.workgroup)
 
-    def _prepare(self, kernel: int, storages: Sequence[int]) -> tuple[Any, tuple[int, ...], tuple[int, ...]]:
-        """A kernel object with its arguments, the invocations, and those of a workgroup."""
+    def _prepare(self, kernel: int, storages: Sequence[int]) -> Any:
+        """A kernel object with its buffers."""
         made = cl.Kernel(self._programs[kernel], "run")
-        made.set_args(*(self._buffers[s] for s in storages))
-        known = self._kernels[kernel]
-        return made, tuple(g * s for g, s in zip(known.grid, known.workgroup, strict=True)), known.workgroup
+        for i, s in enumerate(storages):
+            made.set_arg(i, self._buffers[s])
+        return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..compute.whole_vectors import whole_vectors
-from ..compute.write_kernel import name_parameters, outputs_of, write_kernel
+from ..compute.write_kernel import name_parameters, name_scalars, outputs_of, write_kernel
 from ..ir.all_reduce import AllReduce
 from ..ir.lanes import lanes_of
 from ..ir.nodes import Kernel
@@ -22,18 +22,20 @@ def render(kernel: Kernel) -> str:
 
 
 def render_kernel(kernel: Kernel) -> str:
-    """Arguments are the parameters in order, as vectors of four if all accesses are such."""
+    """Arguments are the parameters in order, as vectors of four if all accesses are such, then scalars."""
     names, vectors = name_parameters(kernel), whole_vectors(kernel)
     dialect = OpenClC(names, vectors)
-    written = write_kernel(kernel, dialect)
+    scalars = name_scalars(kernel)
+    written = write_kernel(kernel, dialect, scalars)
     outputs = outputs_of(kernel)
-    params = ", ".join(
+    params = [
         f"__global {'' if b in outputs else 'const '}{dialect.memory_type(b.dtype, 4 if b in vectors else 1)} "
         f"*restrict {name}"
         for b, name in names.items()
-    )
+    ]
+    params += [f"const int {name}" for name in scalars.values()]
     head = f"__kernel __attribute__((reqd_work_group_size({', '.join(map(str, written.workgroup))})))"
     lines = [f"  __local {dialect.type_name(s.dtype, s.lanes)} {s.name}[{s.parts}];" for s in written.shared]
     lines += [f"  const int {name} = get_group_id({axis});" for axis, name in written.groups.items()]
     lines += [f"  const int {name} = get_local_id({axis});" for axis, name in written.threads.items()]
-    return "\n".join([head, f"void run({params}) {{", *lines, *written.lines, "}", ""])
+    return "\n".join([head, f"void run({', '.join(params)}) {{", *lines, *written.lines, "}", ""])

@@ -84,7 +84,7 @@ def _report(built: Built) -> Answer:
     report = built.report
     return {
         "seconds": report.seconds,
-        "kernels": {d.target.name: len(d.program.steps) for d in report.devices},
+        "kernels": {d.target.name: len(d.program.work) for d in report.devices},
         "weightBytes": report.weights,
         "bundleBytes": sum(len(f.data) for f in built.files),
     }

@@ -10,9 +10,8 @@ from math import prod
 from ..choices import DEFAULT, Choices, Replay, key_of_choices
 from ..errors import ScheduleError
 from ..ir.layout import Layout
-from ..ir.nodes import Expr, Kernel, Scalar
+from ..ir.nodes import Kernel, Scalar
 from ..ir.simplify import simplify
-from ..ir.sizes import scalars_of
 from ..passes.flatten_indices import flatten_indices
 from ..passes.hoist_constants import hoist_constants
 from ..passes.lower_float16 import lower_float16
@@ -24,7 +23,8 @@ from ..passes.unroll_in_order import unroll_in_order
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
 from ..program.plan_memory import aligned
-from ..program.program import Branch, Launch, Loop, Program, Region, Slot, Step, Steps, TensorSpec
+from ..program.program import Launch, Program, Region, Slot, Step, TensorSpec
+from ..program.steps import Branch, Loop
 from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_cpu import schedule_cpu
 from ..system.cache import Cache
@@ -34,7 +34,7 @@ from ..target import Target
 from ..tensor import Tensor
 from ..tensor.build_kernel import build_kernel
 from ..tensor.fuse import Group
-from ..tensor.steps import BranchStep, LoopStep, trip_counts
+from ..tensor.steps import BranchStep, LoopStep, condition_of
 from ..tensor.steps import Steps as ModelSteps
 from .lazy_kernels import (
     LAYOUTS,
@@ -129,11 +129,7 @@ def _place_scalars(model: Lowered) -> tuple[dict[Scalar, int], int]:
     """Where the arena has the scalars of launches, counters of loops excepted, in bytes; and its size: those that the
     caller gives follow all tensors."""
     found = {d.scalar: model.stored.peak + 4 * i for i, d in enumerate(model.tensors.dimensions)}
-    used = (s for k in model.kernels for s in k.scalars)
-    shapes = (n for _, t in model.tensors.outputs for n in t.shape if isinstance(n, Expr))
-    for s in (*used, *scalars_of(*shapes), *scalars_of(*trip_counts(model.steps))):
-        if isinstance(s.source, Tensor):
-            found[s] = model.stored.offset[s.source]
+    found |= {s: model.stored.offset[t] for s, t in model.measured.items() if s not in found}
     room = aligned(4 * len(model.tensors.dimensions)) if model.tensors.dimensions else 0
     return found, model.stored.peak + room
 
@@ -265,18 +261,18 @@ class _Launches:
         self.prepare: list[Launch] = []
         self.prepared = 0
 
-    def steps(self, steps: ModelSteps) -> Steps:
+    def steps(self, steps: ModelSteps) -> tuple[Step, ...]:
         """The launches of all groups, with the loops and branches around them."""
         return tuple(map(self._step, steps))
 
-    def _step(self, step: int | LoopStep | BranchStep) -> Step:
+    def _step(self, step: int | LoopStep[int] | BranchStep[int]) -> Step:
         if isinstance(step, int):
             return self.launch(self._model.groups[step], self._model.kernels[step])
+        asked = condition_of(step)
+        condition = None if asked is None else self._in_arena(asked)
         if isinstance(step, LoopStep):
-            loop = step.loop
-            condition = None if loop.condition is None else self._in_arena(loop.carried[loop.condition].start)
-            return Loop(loop.counter, loop.trips, condition, self.steps(step.body))
-        condition = self._in_arena(step.branch.condition)
+            return Loop(step.loop.counter, step.loop.trips, condition, self.steps(step.body))
+        assert condition is not None
         return Branch(condition, self.steps(step.then), self.steps(step.otherwise))
 
     def _in_arena(self, tensor: Tensor) -> Slot:

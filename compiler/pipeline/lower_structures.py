@@ -10,7 +10,7 @@ from ..program.live_ranges import owner_of
 from ..tensor import Tensor, compute
 from ..tensor.build_kernel import Place, build_kernel
 from ..tensor.fuse import Group
-from ..tensor.place_tensors import overwritable, timeline
+from ..tensor.place_tensors import access_of, overwritable, timeline
 from ..tensor.program import Inner, TensorProgram
 from ..tensor.steps import BranchStep, Dependent, LoopStep, Steps, order_steps, renumber
 from ..tensor.structure import Branch, Carried, Loop
@@ -26,7 +26,7 @@ class _Made:
     memory."""
 
     regions: tuple[Lowered, ...]
-    step: Callable[[Sequence[Steps]], LoopStep | BranchStep]
+    step: Callable[[Sequence[Steps]], LoopStep[int] | BranchStep[int]]
     aliases: Mapping[Tensor, Tensor]
 
 
@@ -43,7 +43,7 @@ def add_structures(
     groups, kernels, rewritten = list(outer.groups), list(outer.kernels), list(outer.rewritten)
     layouts, prepared = dict(outer.layouts), dict(outer.prepared)
     aliases = {**outer.aliases, **{old: new for old, new in now.items() if old is not new}}
-    steps: list[LoopStep | BranchStep] = []
+    steps: list[LoopStep[int] | BranchStep[int]] = []
     for inner in structures:
         made = _lower(inner, lower_region, in_place=in_place)
         bodies = []
@@ -107,7 +107,7 @@ def _loop(inner: Inner, loop: Loop, lower_region: LowerRegion, *, in_place: bool
 def _may_replace(body: Lowered, before: Tensor, after: Tensor, *, in_place: bool) -> bool:
     """Whether `after` may be computed in the memory of `before`, an input of the region: nothing reads that later."""
     inputs = tuple(t for _, t in body.tensors.inputs)
-    line = timeline(body.groups, body.steps, {})
+    line = timeline(body.steps, lambda i: access_of(body.groups[i]))
     ranges = line.ranges(body.aliases, (*inputs, before), ())
     first, last = ranges[owner_of(after, body.aliases)].first, ranges[owner_of(before, body.aliases)].last
     if first > last:

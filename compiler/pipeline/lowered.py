@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..ir.layout import Layout
-from ..ir.nodes import Kernel
+from ..ir.nodes import Expr, Kernel, Scalar
+from ..ir.sizes import scalars_of
 from ..tensor import Tensor
 from ..tensor.fuse import Group
 from ..tensor.place_tensors import Stored
 from ..tensor.program import TensorProgram
-from ..tensor.steps import Steps
+from ..tensor.steps import Steps, conditions_of, trip_counts
 from ..tensor.use_winograd import Rewritten
 
 
@@ -42,6 +43,19 @@ class Lowered:
         for g, k in zip(self.groups, self.kernels, strict=True):
             found[g.output] = tuple(s.source for s in k.scalars if isinstance(s.source, Tensor))
         return found
+
+    @property
+    def measured(self) -> Mapping[Scalar, Tensor]:
+        """The scalars that a run computes, with the tensors of one element that they are taken from."""
+        used = (s for k in self.kernels for s in k.scalars)
+        shapes = (n for _, t in self.tensors.outputs for n in t.shape if isinstance(n, Expr))
+        found = dict.fromkeys((*used, *scalars_of(*shapes), *scalars_of(*trip_counts(self.steps))))
+        return {s: s.source for s in found if isinstance(s.source, Tensor)}
+
+    @property
+    def observed(self) -> tuple[Tensor, ...]:
+        """What decides how a run goes on: the tensors of scalars, and conditions of loops and branches."""
+        return (*self.measured.values(), *conditions_of(self.steps))
 
 
 def kernel_name(g: Group) -> str:

@@ -2,6 +2,8 @@
 
 load:  create storages (zeroed), upload constants, launch `prepare`, release the storages that only it used
 run:   upload inputs, run `steps`, read back outputs
+
+    Step = Launch | HostCall | Measure | Loop | Branch                                                       (steps.py)
 """
 
 from __future__ import annotations
@@ -15,8 +17,12 @@ from ..choices import DEFAULT, Choices
 from ..costs import GpuCosts
 from ..dtypes import DType
 from ..ir.layout import LayoutPolicy
-from ..ir.nodes import Buffer, Kernel
+from ..ir.nodes import Buffer, Kernel, Scalar
+from ..ir.sizes import Size, value_of
+from .dimensions import Dimension
 from .program import Program, TensorSpec
+from .steps import Branch, Loop, leaves
+from .steps import Step as AnyStep
 
 Access = Literal["read", "write"]
 Extents = tuple[int, int, int]
@@ -109,31 +115,41 @@ class Declarations:
 @dataclass(frozen=True, slots=True)
 class DeviceKernel:
     """`source` is one shader with entry point `main`, without `declarations` where there are any. `grid` is workgroups
-    of `workgroup` invocations, or width, height and layers of the texels that a draw covers (WebGL). `flops` and
+    of `workgroup` invocations, or width, height and layers of the texels that a draw covers (WebGL); it depends on
+    `scalars`, integers that a launch passes. `flops` and
     `bytes` of one launch are for reports and profiles. `with_subgroups` is the same kernel for devices that have these,
     where it saves a barrier. `features` are those that `source` requires of a device."""
 
     name: str
     source: str
     params: tuple[Param, ...]
-    grid: Extents
+    grid: tuple[Size, Size, Size]
     flops: int = 0
     bytes: int = 0
     with_subgroups: str | None = None
     declarations: Declarations | None = None
     features: tuple[Feature, ...] = ()
     workgroup: Extents = (1, 1, 1)
+    scalars: tuple[Scalar, ...] = ()
+
+    def grid_of(self, scalars: Sequence[int]) -> Extents:
+        """The grid of a launch with these scalars; without workgroups where one of its dimensions is 0."""
+        env = dict(zip(self.scalars, scalars, strict=True))
+        x, y, z = (value_of(n, env) for n in self.grid)
+        return x, y, z
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """`arguments` are indices of values, one per parameter. `nodes` and `ops` are the ONNX nodes it covers."""
+    """`arguments` are indices of values, one per parameter. `nodes` and `ops` are the ONNX nodes it covers. `scalars`
+    are passed for those of the kernel."""
 
     kernel: int
     name: str
     arguments: tuple[int, ...]
     nodes: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
+    scalars: tuple[Scalar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +167,23 @@ class HostCall:
     nodes: tuple[str, ...]
     ops: tuple[str, ...]
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a single element is: that of a value on the device, or `offset` bytes into the host's arena (-1 for the
+    other of the two)."""
+
+    value: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The int32 at a place becomes the value of a scalar, from now on."""
+
+    scalar: Scalar
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +232,18 @@ class Entry:
     launches: range
 
 
+Step = AnyStep[Launch | HostCall | Measure, Place]
+Steps = Sequence[Step]
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceProgram:
-    """`backend` is the name of its target. `host` has a segment for each of the calls among `steps`, in order."""
+    """`backend` is the name of its target. `host` has a segment for each of the calls among `steps`, in order;
+    `dimensions` are the sizes that each run decides.
+
+    The values of scalars are known outside of the device: those of dimensions by the arrays of a run, counters of
+    loops, and what is measured.
+    """
 
     backend: str
     name: str
@@ -210,23 +252,45 @@ class DeviceProgram:
     values: tuple[DeviceValue, ...]
     constants: tuple[Constant, ...]
     prepare: tuple[Launch, ...]
-    steps: tuple[Launch | HostCall, ...]
+    steps: tuple[Step, ...]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     host: Program | None = None
+    dimensions: tuple[Dimension, ...] = ()
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every run launches the same kernels with the same grids."""
+        plain = all(isinstance(s, Launch | HostCall) for s in self.steps)
+        return plain and not self.dimensions and not any(s.scalars for s in self.launches)
+
+    @property
+    def work(self) -> tuple[Launch | HostCall, ...]:
+        """Launches and calls of the host as they stand."""
+        return tuple(s for s in self.leaves if not isinstance(s, Measure))
+
+    @property
+    def leaves(self) -> tuple[Launch | HostCall | Measure, ...]:
+        """What loops and branches are around of, as it stands."""
+        return tuple(leaves(self.steps))
 
     @property
     def launches(self) -> tuple[Launch, ...]:
         """All, by number: those of `prepare` first."""
-        return (*self.prepare, *(s for s in self.steps if isinstance(s, Launch)))
+        return (*self.prepare, *(s for s in self.leaves if isinstance(s, Launch)))
 
     @property
     def calls(self) -> tuple[HostCall, ...]:
-        return tuple(s for s in self.steps if isinstance(s, HostCall))
+        return tuple(s for s in self.leaves if isinstance(s, HostCall))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """`load`, if anything is prepared, then `run_0`, `run_1`, ...: one more than there are calls."""
+        """`load`, if anything is prepared, then `run_0`, `run_1`, ...: one more than there are calls. A program that is
+        not fixed has the first alone: whoever runs it carries out its steps."""
+        prepares = self.prepare or (self.host is not None and self.host.prepare)
+        load = (Entry(LOAD, None, range(len(self.prepare))),) if prepares else ()
+        if not self.is_fixed:
+            return load
         cuts = [i for i, s in enumerate(self.steps) if isinstance(s, HostCall)]
         first = len(self.prepare)
         found = []
@@ -234,18 +298,30 @@ class DeviceProgram:
             launches = range(first, first + end - begin - 1)
             first = launches.stop
             found.append(Entry(f"run_{number}", number - 1 if number else None, launches))
-        prepares = self.prepare or (self.host is not None and self.host.prepare)
-        return (*([Entry(LOAD, None, range(len(self.prepare)))] if prepares else ()), *found)
+        return (*load, *found)
 
     @property
     def readbacks(self) -> int:
-        """The number of calls that wait for values from the device; a run's outputs are not counted."""
-        return sum(1 for c in self.calls if c.reads)
+        """How many steps wait for values from the device, each counted once; a run's outputs are not."""
+        return sum(_waits(s) for s in self.steps)
 
     @property
     def bytes(self) -> int:
         """Device memory after load."""
         return sum(s.bytes for s in self.storages if not s.prepare_only)
+
+
+def _waits(step: Step) -> int:
+    match step:
+        case Loop(condition=condition, body=body):
+            return (condition is not None and condition.value >= 0) + sum(map(_waits, body))
+        case Branch(condition=condition, then=then, otherwise=otherwise):
+            return (condition.value >= 0) + sum(map(_waits, (*then, *otherwise)))
+        case HostCall(reads=reads):
+            return bool(reads)
+        case Measure(place=place):
+            return place.value >= 0
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

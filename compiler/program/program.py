@@ -1,15 +1,11 @@
 """A compiled model, independent of the target: kernels in order, and the memory of their arguments.
 
     Program = (kernels, steps: Step*, inputs, outputs, weights, arena, dimensions, scalars: Scalar -> offset, ...)
-    Step    = Launch(kernel, arguments: Slot*, scalars: Scalar*)
-            | Loop(counter: Scalar, trips: Size, condition: Slot?, body: Step*)
-            | Branch(condition: Slot, then: Step*, otherwise: Step*)
+    Step    = Launch(kernel, arguments: Slot*, scalars: Scalar*) | Loop | Branch                    (steps.py)
     Slot    = (region, offset)                region = WEIGHTS | PREPARED | ARENA
 
-Steps run in order. A `Loop` repeats its body for counter = 0, 1, ... while that is less than `trips`, and the bool in
-the slot of the condition, if it has one, is true; the condition is read before each iteration. A `Branch` runs one of
-two sequences. A scalar is the counter of a loop around the launch, or an int32 in the arena: the caller of a run writes
-those of `dimensions` there, launches those that they compute.
+The conditions of loops and branches are in slots. A scalar is the counter of a loop around the launch, or an int32 in
+the arena: the caller of a run writes those of `dimensions` there, launches those that they compute.
 
 What outlives a run is a fourth region of memory, STATE, which a later version of the program has: slots in it are read
 and written by launches like those in the arena, and are zero at the start.
@@ -17,7 +13,7 @@ and written by launches like those in the arena, and are zero at the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
@@ -29,6 +25,8 @@ from ..errors import InputError
 from ..ir.nodes import Expr, Kernel, Scalar
 from ..ir.sizes import Size, capacities, value_of
 from .dimensions import Dimension
+from .steps import Step as AnyStep
+from .steps import leaves
 
 Array = np.ndarray
 
@@ -91,40 +89,8 @@ class Launch:
     scalars: tuple[Scalar, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """Repeats `body`: see above."""
-
-    counter: Scalar
-    trips: Size
-    condition: Slot | None
-    body: Steps
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """Runs `then` where the bool in the slot of `condition` is true, else `otherwise`."""
-
-    condition: Slot
-    then: Steps
-    otherwise: Steps
-
-
-Step = Launch | Loop | Branch
-Steps = tuple[Step, ...]
-
-
-def launches_of(steps: Sequence[Step]) -> Iterator[Launch]:
-    """All launches of steps, as they stand: those of a loop's body, and of both sides of a branch, once."""
-    for step in steps:
-        match step:
-            case Launch():
-                yield step
-            case Loop(body=body):
-                yield from launches_of(body)
-            case Branch(then=then, otherwise=otherwise):
-                yield from launches_of(then)
-                yield from launches_of(otherwise)
+Step = AnyStep[Launch, Slot]
+Steps = Sequence[Step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +106,7 @@ class Program:
 
     name: str
     kernels: Sequence[Kernel]
-    steps: Steps
+    steps: tuple[Step, ...]
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     weights: bytes
@@ -155,7 +121,7 @@ class Program:
     @property
     def launches(self) -> tuple[Launch, ...]:
         """Those of a run, as they stand in the steps."""
-        return tuple(launches_of(self.steps))
+        return tuple(leaves(self.steps))
 
 
 def segment_entry(number: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Generic, TypeVar
 
 from ..ir.layout import Layout
 from ..ir.nodes import Load
@@ -14,8 +15,10 @@ from ..program.plan_memory import Request, plan_memory
 from ..system.limits import check_elements
 from .collect_regions import operands
 from .fuse import Group
-from .steps import LoopStep, Steps
+from .steps import BranchStep, LoopStep, Steps, StepsOf
 from .tensor import Tensor
+
+Leaf = TypeVar("Leaf")
 
 Ports = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
 """Inputs and outputs of a model."""
@@ -45,11 +48,12 @@ def place_tensors(
     """Live ranges in steps, aliases and in-place results merged, then the memory plan. `sources` are the tensors from
     which a launch takes scalars, by the output of its group."""
     inputs, outputs = ports
-    line = timeline(groups, steps, sources)
+    line = timeline(steps, lambda i: access_of(groups[i], sources.get(groups[i].output, ())))
     in_place = _find_in_place(groups, layouts, aliases, inputs, line, line.ranges(aliases, inputs, outputs))
     shared = {**aliases, **in_place}
     ranges = line.ranges(shared, inputs, outputs)
-    stored = (*inputs, *line.values)
+    scratch = dict.fromkeys(t for i in sorted(line.at) for t in groups[i].scratch)
+    stored = (*inputs, *(t for t in line.written if t not in scratch), *scratch)
     owner = {t: owner_of(t, shared) for t in (*stored, *shared)}
     size: dict[Tensor, int] = {}
     for t, root in owner.items():  # an alias may have its channels rounded up where its owner has not
@@ -61,14 +65,18 @@ def place_tensors(
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
-    """What is read and written, one access after the other. `at` are the accesses of groups, `loops` the first and
-    last ones of loops, inner loops first. `values` are all that is written, in order."""
+class Timeline(Generic[Leaf]):
+    """What is read and written, one access after the other. `at` are the accesses of leaves, `loops` the first and
+    last ones of loops, inner loops first."""
 
     accesses: tuple[Access[Tensor], ...]
-    at: Mapping[int, int]
+    at: Mapping[Leaf, int]
     loops: tuple[tuple[int, int], ...]
-    values: tuple[Tensor, ...]
+
+    @property
+    def written(self) -> tuple[Tensor, ...]:
+        """All that is written, in order."""
+        return tuple(dict.fromkeys(t for a in self.accesses for t in a.writes))
 
     def ranges(
         self, aliases: Mapping[Tensor, Tensor], inputs: Sequence[Tensor], outputs: Sequence[Tensor]
@@ -76,37 +84,38 @@ class Timeline:
         return live_ranges(self.accesses, aliases, inputs, outputs, self.loops)
 
 
-def timeline(groups: Sequence[Group], steps: Steps, sources: Mapping[Tensor, tuple[Tensor, ...]]) -> Timeline:
+def timeline(steps: StepsOf[Leaf], access: Callable[[Leaf], Access[Tensor]]) -> Timeline[Leaf]:
     """The accesses of `steps` as they stand one after the other: those of a loop's body, and of both sides of a branch,
     once. A loop begins with an access that reads what is carried in and writes what the body finds, and ends with one
     that reads what is passed on."""
     accesses: list[Access[Tensor]] = []
-    at: dict[int, int] = {}
+    at: dict[Leaf, int] = {}
     loops: list[tuple[int, int]] = []
 
-    def add(steps: Steps) -> None:
+    def add(steps: StepsOf[Leaf]) -> None:
         for step in steps:
-            if isinstance(step, int):
-                g = groups[step]
-                at[step] = len(accesses)
-                reads = (*(t for t in g.reads if not t.is_constant), *sources.get(g.output, ()))
-                accesses.append(Access(reads, (g.output, *g.scratch)))
-            elif isinstance(step, LoopStep):
+            if isinstance(step, LoopStep):
                 begin, carried = len(accesses), step.loop.carried
                 reads = (*(c.start for c in carried), *operands(step.loop))
                 accesses.append(Access(reads, (*(c.inside for c in carried), *step.stacks)))
                 add(step.body)
                 loops.append((begin, len(accesses)))
                 accesses.append(Access(tuple(c.next for c in carried), ()))
-            else:
+            elif isinstance(step, BranchStep):
                 accesses.append(Access((step.branch.condition,), step.results))
                 add(step.then)
                 add(step.otherwise)
+            else:
+                at[step] = len(accesses)
+                accesses.append(access(step))
 
     add(steps)
-    scratch = {t: None for i in sorted(at) for t in groups[i].scratch}
-    values = dict.fromkeys(t for a in accesses for t in a.writes if t not in scratch)
-    return Timeline(tuple(accesses), at, tuple(loops), (*values, *scratch))
+    return Timeline(tuple(accesses), at, tuple(loops))
+
+
+def access_of(g: Group, measured: Sequence[Tensor] = ()) -> Access[Tensor]:
+    """What the launch of a group reads and writes; it takes scalars from the tensors `measured`."""
+    return Access((*(t for t in g.reads if not t.is_constant), *measured), (g.output, *g.scratch))
 
 
 def _find_in_place(
@@ -114,7 +123,7 @@ def _find_in_place(
     layouts: Mapping[Tensor, Layout],
     aliases: Mapping[Tensor, Tensor],
     inputs: Sequence[Tensor],
-    line: Timeline,
+    line: Timeline[int],
     ranges: Mapping[Tensor, LiveRange],
 ) -> dict[Tensor, Tensor]:
     """The results computed in place of an operand at its last use, with the owner of that memory. `ranges` are those of

@@ -3,51 +3,57 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Generic, TypeVar
 
 from ..ir.nodes import Expr
 from .fuse import Group
 from .structure import Branch, Loop
 from .tensor import Tensor
 
+Leaf = TypeVar("Leaf", covariant=True)
+Made = TypeVar("Made")
+
 
 @dataclass(frozen=True, eq=False, slots=True)
-class LoopStep:
+class LoopStep(Generic[Leaf]):
     """`body` is repeated. `stacks` are the tensors that hold all rows, in the order of the loop's rows."""
 
     loop: Loop
-    body: Steps
+    body: StepsOf[Leaf]
     stacks: tuple[Tensor, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class BranchStep:
+class BranchStep(Generic[Leaf]):
     """One of two sequences of steps; both leave their results in the memory of `results`."""
 
     branch: Branch
-    then: Steps
-    otherwise: Steps
+    then: StepsOf[Leaf]
+    otherwise: StepsOf[Leaf]
     results: tuple[Tensor, ...]
 
 
-Steps = tuple[int | LoopStep | BranchStep, ...]
+StepsOf = tuple[Leaf | LoopStep[Leaf] | BranchStep[Leaf], ...]
+Steps = StepsOf[int]
 """Groups by their number, and what is around some of them."""
 
 
-def groups_of(steps: Steps) -> Iterator[int]:
-    """The numbers of all groups, in order."""
+def leaves(steps: StepsOf[Leaf]) -> Iterator[Leaf]:
+    """What is inside of all loops and branches, in order."""
     for step in steps:
-        if isinstance(step, int):
-            yield step
-        elif isinstance(step, LoopStep):
-            yield from groups_of(step.body)
+        if isinstance(step, LoopStep):
+            yield from leaves(step.body)
+        elif isinstance(step, BranchStep):
+            yield from leaves(step.then)
+            yield from leaves(step.otherwise)
         else:
-            yield from groups_of(step.then)
-            yield from groups_of(step.otherwise)
+            yield step
 
 
-def trip_counts(steps: Steps) -> Iterator[Expr]:
+def trip_counts(steps: StepsOf[Leaf]) -> Iterator[Expr]:
     """Those of loops that are known at run time only."""
     for step in steps:
         if isinstance(step, LoopStep):
@@ -59,18 +65,48 @@ def trip_counts(steps: Steps) -> Iterator[Expr]:
             yield from trip_counts(step.otherwise)
 
 
+def condition_of(step: LoopStep[Leaf] | BranchStep[Leaf]) -> Tensor | None:
+    """The bool that is asked, before each iteration of a loop."""
+    if isinstance(step, BranchStep):
+        return step.branch.condition
+    return None if step.loop.condition is None else step.loop.carried[step.loop.condition].start
+
+
+def conditions_of(steps: StepsOf[Leaf]) -> Iterator[Tensor]:
+    """Those of all loops and branches."""
+    for step in steps:
+        if isinstance(step, LoopStep | BranchStep):
+            condition = condition_of(step)
+            if condition is not None:
+                yield condition
+            for inner in (step.body,) if isinstance(step, LoopStep) else (step.then, step.otherwise):
+                yield from conditions_of(inner)
+
+
+def map_runs(steps: StepsOf[Leaf], change: Callable[[tuple[Leaf, ...], bool], Iterable[Made]]) -> StepsOf[Made]:
+    """The steps with each run of leaves, between loops and branches, changed as a whole: `change` is told whether it
+    stands in one of them."""
+
+    def inside(steps: StepsOf[Leaf], nested: bool) -> StepsOf[Made]:
+        made: list[Made | LoopStep[Made] | BranchStep[Made]] = []
+        for whole, part in groupby(steps, lambda s: not isinstance(s, LoopStep | BranchStep)):
+            if whole:
+                made += change(tuple(part), nested)  # type: ignore[arg-type]
+                continue
+            for step in part:
+                if isinstance(step, LoopStep):
+                    made.append(LoopStep(step.loop, inside(step.body, True), step.stacks))
+                elif isinstance(step, BranchStep):
+                    then, otherwise = inside(step.then, True), inside(step.otherwise, True)
+                    made.append(BranchStep(step.branch, then, otherwise, step.results))
+        return tuple(made)
+
+    return inside(steps, False)
+
+
 def renumber(steps: Steps, first: int) -> Steps:
     """The steps with the numbers of groups counted from `first`."""
-    made: list[int | LoopStep | BranchStep] = []
-    for step in steps:
-        if isinstance(step, int):
-            made.append(first + step)
-        elif isinstance(step, LoopStep):
-            made.append(LoopStep(step.loop, renumber(step.body, first), step.stacks))
-        else:
-            then, otherwise = renumber(step.then, first), renumber(step.otherwise, first)
-            made.append(BranchStep(step.branch, then, otherwise, step.results))
-    return tuple(made)
+    return map_runs(steps, lambda run, _: [first + i for i in run])
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,9 @@ Array = np.ndarray
 SUBGROUPS = "subgroup"
 """The name in wgpu of WebGPU's feature `subgroups`; its shaders use it without a line that enables it."""
 
+MOST_UNIFORMS = 4096
+"""Kept for later runs: models whose sizes vary have as many as there are sizes."""
+
 FEATURES = ("shader-f16", SUBGROUPS)
 """Features that shaders may enable, requested from the adapter where it has them."""
 
@@ -77,6 +80,7 @@ class WgpuDevice:
         self._read_last = self._device.create_buffer(size=4, usage=wgpu.BufferUsage.COPY_SRC)
         self._pipelines = [self._pipeline(k) for k in kernels]
         self._groups: dict[tuple[int, tuple[int, ...]], Any] = {}
+        self._uniforms: dict[tuple[int, tuple[int, ...]], Any] = {}
         self._encoder: Any = None
         self._pass: Any = None
 
@@ -93,9 +97,12 @@ class WgpuDevice:
             }
             for i, p in enumerate(kernel.params)
         ]
-        layout = self._device.create_bind_group_layout(entries=entries)
+        layouts = [self._device.create_bind_group_layout(entries=entries)]
+        if kernel.scalars:
+            uniform = {"binding": 0, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": {"type": "uniform"}}
+            layouts.append(self._device.create_bind_group_layout(entries=[uniform]))
         return self._device.create_compute_pipeline(
-            layout=self._device.create_pipeline_layout(bind_group_layouts=[layout]),
+            layout=self._device.create_pipeline_layout(bind_group_layouts=layouts),
             compute={"module": module, "entry_point": "main"},
         )
 
@@ -114,6 +121,7 @@ class WgpuDevice:
             buffer.destroy()
         self._buffers, self._pipelines = [], []
         self._groups.clear()
+        self._uniforms.clear()
 
     def finish(self) -> None:
         self._flush()
@@ -130,7 +138,7 @@ class WgpuDevice:
         raw = self._device.queue.read_buffer(self._buffers[storage])
         return np.frombuffer(raw, self._storages[storage].dtype.numpy)
 
-    def launch(self, kernel: int, storages: Sequence[int]) -> None:
+    def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:
         if self._pass is None:
             self._encoder = self._device.create_command_encoder()
             self._pass = self._encoder.begin_compute_pass()
@@ -141,10 +149,26 @@ class WgpuDevice:
             self._groups[key] = self._device.create_bind_group(layout=layout, entries=entries)
         self._pass.set_pipeline(self._pipelines[kernel])
         self._pass.set_bind_group(0, self._groups[key])
-        self._pass.dispatch_workgroups(*self._kernels[kernel].grid)
+        if scalars:
+            self._pass.set_bind_group(1, self._uniform(kernel, tuple(scalars)))
+        self._pass.dispatch_workgroups(*self._kernels[kernel].grid_of(scalars))
+
+    def _uniform(self, kernel: int, scalars: tuple[int, ...]) -> Any:
+        """A bind group with the values, in a buffer of their own: commands are carried out later."""
+        key = kernel, scalars
+        if key not in self._uniforms:
+            room = np.zeros(-(-len(scalars) // 4) * 4, np.int32)
+            room[: len(scalars)] = scalars
+            buffer = self._device.create_buffer_with_data(data=room, usage=wgpu.BufferUsage.UNIFORM)
+            layout = self._pipelines[kernel].get_bind_group_layout(1)
+            entries = [{"binding": 0, "resource": {"buffer": buffer}}]
+            self._uniforms[key] = self._device.create_bind_group(layout=layout, entries=entries)
+        return self._uniforms[key]
 
     def _flush(self) -> None:
         if self._pass is not None:
             self._pass.end()
             self._device.queue.submit([self._encoder.finish()])
             self._pass = self._encoder = None
+        if len(self._uniforms) > MOST_UNIFORMS:
+            self._uniforms.clear()

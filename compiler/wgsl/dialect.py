@@ -43,8 +43,8 @@ class Wgsl(Dialect):
     def declare_array(self, name: str, dtype: DType, lanes: int, count: int) -> str:
         return f"var {name}: array<{self.type_name(dtype, lanes)}, {count}>;"
 
-    def loop(self, name: str, extent: int) -> str:
-        return f"for (var {name} = 0; {name} < {extent}; {name}++) {{"
+    def loop(self, name: str, end: str) -> str:
+        return f"for (var {name} = 0; {name} < {end}; {name}++) {{"
 
     def barrier(self) -> str:
         return "workgroupBarrier();"

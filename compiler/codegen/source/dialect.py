@@ -63,13 +63,13 @@ class Dialect(ABC):
         """A scalar as an element of a local array, which may be of another type than values."""
         return value
 
-    def loop(self, name: str, extent: int) -> str:
+    def loop(self, name: str, end: str) -> str:
         """The head of a loop from 0, opening brace included."""
-        return f"for (int {name} = 0; {name} < {extent}; {name}++) {{"
+        return f"for (int {name} = 0; {name} < {end}; {name}++) {{"
 
-    def cores_loop(self, name: str, extent: int) -> str:
+    def cores_loop(self, name: str, end: str) -> str:
         """The same of a loop whose iterations threads may share."""
-        return self.loop(name, extent)
+        return self.loop(name, end)
 
     @abstractmethod
     def literal(self, value: int | float | bool, dtype: DType) -> Text:

@@ -90,9 +90,11 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Looped:
-    """`before` is computed ahead of the loop, whose iterations threads may share where it is a loop of `cores`."""
+    """`before` is computed ahead of the loop, whose iterations threads may share where it is a loop of `cores`;
+    `length` is that of a dynamic one."""
 
     var: Var
+    length: Value | None
     body: Block
     before: tuple[Value, ...]
     cores: bool
@@ -179,11 +181,12 @@ class Numbering:
                 block.items.append(Stored(s, address, value))
                 self._write(s.buffer, self._part(s))
             case For(var, body, kind, _):
+                length = None if var.length is None else self._length(var.length)
                 if self._depths.setdefault(var, len(self._open)) != len(self._open):
                     self._depths[var] = len(self._open)  # a copy of a loop elsewhere
                     self._addresses.clear()
                 body_block = self._inner(body, repeats=True)
-                block.items.append(Looped(var, body_block, self._waiting(block), kind is LoopKind.CORE))
+                block.items.append(Looped(var, length, body_block, self._waiting(block), kind is LoopKind.CORE))
             case If(cond, body):
                 self._seen = {}
                 test = self._number(cond)
@@ -204,6 +207,13 @@ class Numbering:
                         self._write(buffer, 0)
             case _:
                 raise AssertionError(f"not lowered: {s!r}")
+
+    def _length(self, e: Expr) -> Value:
+        """That of a loop, computed ahead of it."""
+        self._seen = {}
+        found = self._number(self._in_order(e))
+        self._count(found, len(self._open) - 1)
+        return found
 
     def _inner(self, body: Stmt, *, repeats: bool) -> Block:
         """The block of a loop or condition: values that it stores are unknown where it begins, and after it."""

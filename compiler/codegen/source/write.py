@@ -16,7 +16,7 @@ DEEPEST = 24
 
 
 class Writer:
-    """`variables` names the loop variables that are known from outside: those of the grid."""
+    """`variables` names what is known from outside: loop variables of the grid, scalars of the kernel."""
 
     def __init__(self, dialect: Dialect, variables: Mapping[Var, str]) -> None:
         self._dialect = dialect
@@ -66,11 +66,12 @@ class Writer:
                     self._line(f"{name}({', '.join(self._operand(*o) for o in given)});")
                 case Stored():
                     self._store(item)
-                case Looped(var, body, before, cores):
+                case Looped(var, length, body, before, cores):
                     self._before(before, body)
+                    end = str(var.extent) if length is None else self._end(length)
                     name = self._variables[var] = self._fresh(var.name)
                     head = self._dialect.cores_loop if cores else self._dialect.loop
-                    self._nested(head(name, var.extent), body)
+                    self._nested(head(name, end), body)
                 case Guarded(cond, body, before):
                     self._before(before, body)
                     self._nested(f"if ({self._text(cond).text}) {{", body)
@@ -79,6 +80,11 @@ class Writer:
         for v in self._named.pop():
             v.name = None
         self._uses = outer
+
+    def _end(self, length: Value) -> str:
+        """A length beside a comparison."""
+        text = self._text(length)
+        return text.text if text.level == ATOM else f"({text.text})"
 
     def _nested(self, head: str, body: Block) -> None:
         self._line(head)

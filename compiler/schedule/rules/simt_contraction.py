@@ -21,7 +21,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import GpuTarget
 from ..access import accesses
 from ..nest import Reduction
-from ..steps import extend, overlap, pack, reorder, sink, split, spread, tag, vectorise
+from ..steps import extend, overlap, pack, reorder, rounded, sink, split, spread, tag, tiles_of, vectorise
 from .panel_layout import panels_of
 from .roles import Roles, merge_rows, order_reduction
 from .simt_pointwise import LANES, fuse_outer
@@ -74,7 +74,7 @@ def plan_simt(nest: Reduction, roles: Roles, target: GpuTarget, choices: Choices
     if len(nest.loops) > 1:
         height = choices.choose("height", ordered(height, heights))
     taps = False
-    if len(over) > 1:
+    if len(over) > 1 and over[-2].length is None:
         loads = _positions(rows, over[-2].extent, stride) + groups * min(LANES, over[-1].extent) * over[-2].extent
         few = loads <= FETCHES
         taps = choices.choose("taps", [few, not few] if loads <= 4 * FETCHES else [False])
@@ -92,7 +92,7 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: SimtPlan) -> tuple[St
     padded = [b for old, b in packed.items() if b.layout is not None and b.layout.blocks]
     stmt, column = _tile_columns(stmt, roles.column, plan.groups, padded)
     if roles.row is not None and plan.rows > 1:
-        stmt, (_, inner) = overlap(stmt, roles.row, plan.rows)
+        stmt, inner = _tile_rows(stmt, roles.row, plan.rows)
         stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     stmt = _unroll_reduction(stmt, plan)
     threads = [plan.width]
@@ -168,13 +168,24 @@ def _order(stmt: Stmt, nest: Reduction, roles: Roles, over: list[Var]) -> Stmt:
     return reorder(stmt, inner) if len(inner) > 1 else stmt
 
 
+def _tile_rows(stmt: Stmt, row: Var, rows: int) -> tuple[Stmt, Var]:
+    """Rows as tiles; returns the loop over those of one. The last tile begins earlier where rows are left; where their
+    number is known at run time only, it goes beyond them."""
+    if row.length is None:
+        stmt, (_, inner) = overlap(stmt, row, rows)
+        return stmt, inner
+    stmt, row = extend(stmt, row, -(-row.extent // rows) * rows)
+    stmt, ((_, inner),) = split(stmt, row, [rounded(row, rows)])
+    return stmt, inner
+
+
 def _tile_columns(stmt: Stmt, column: Var, groups: int, padded: list[Buffer]) -> tuple[Stmt, tuple[Var, Var]]:
     """Columns as tiles x groups x lanes; returns the loops over groups and lanes."""
     if column.extent % LANES:
         stmt, column = extend(stmt, column, -(-column.extent // LANES) * LANES, padded)
-    stmt, ((outer, lane),) = split(stmt, column, [(column.extent // LANES, LANES)])
+    stmt, ((outer, lane),) = split(stmt, column, [rounded(column, LANES)])
     stmt, outer = extend(stmt, outer, -(-outer.extent // groups) * groups, padded)
-    stmt, ((_, group),) = split(stmt, outer, [(outer.extent // groups, groups)])
+    stmt, ((_, group),) = split(stmt, outer, [rounded(outer, groups)])
     return stmt, (group, lane)
 
 
@@ -189,8 +200,7 @@ def _unroll_reduction(stmt: Stmt, plan: SimtPlan) -> Stmt:
     if not plan.over:
         return stmt
     channel = plan.over[-1]
-    whole, rest = divmod(channel.extent, LANES)
-    stmt, parts = split(stmt, channel, [(n, s) for n, s in ((whole, LANES), (1, rest)) if n and s])
+    stmt, parts = split(stmt, channel, tiles_of(channel, LANES))
     for _, inner in parts:
         stmt = tag(stmt, inner, LoopKind.UNROLL)
     return tag(stmt, plan.over[-2], LoopKind.UNROLL) if plan.taps else stmt

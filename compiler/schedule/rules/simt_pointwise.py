@@ -12,7 +12,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import GpuTarget
 from ..access import vectorisable
 from ..nest import Nest
-from ..steps import fuse, split, spread, vectorise
+from ..steps import fuse, rounded, split, spread, vectorise
 from .pointwise import merge_loops
 
 WORKGROUP = 64
@@ -26,7 +26,7 @@ def simt_pointwise(stmt: Stmt, nest: Nest, target: GpuTarget, choices: Choices) 
         return stmt
     inner = merged.loops[-1]
     if inner.extent % LANES == 0 and vectorisable(stmt, inner) and choices.choose("vectors", [True, False]):
-        stmt, ((_, lane),) = split(stmt, inner, [(inner.extent // LANES, LANES)])
+        stmt, ((_, lane),) = split(stmt, inner, [rounded(inner, LANES)])
         stmt = vectorise(stmt, lane, LANES)
     return spread_flat(stmt, len(merged.loops), choose_workgroup(target, choices))
 

@@ -16,7 +16,7 @@ from ...ir.simplify import simplify_stmt
 from ...target import GpuTarget
 from ..access import accesses, vectorisable
 from ..nest import Reduction
-from ..steps import rfactor, sink, split, tag, vectorise
+from ..steps import rfactor, rounded, sink, split, tag, vectorise
 from .merge_reduction import merge_reduction
 from .simt_pointwise import LANES, choose_workgroup, spread_flat
 
@@ -51,7 +51,7 @@ def simt_reduction(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choi
 def _across(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) -> Stmt:
     """Lanes are neighbouring outputs."""
     window, outputs = prod(v.extent for v in nest.over), prod(v.extent for v in nest.loops)
-    stmt, ((_, lane),) = split(stmt, nest.loops[-1], [(nest.loops[-1].extent // LANES, LANES)])
+    stmt, ((_, lane),) = split(stmt, nest.loops[-1], [rounded(nest.loops[-1], LANES)])
     if len(nest.loops) > 1 and 1 < window <= LARGEST_UNROLL:
         row = nest.loops[-2]
         sizes = [n for n in NEIGHBOURS if row.extent % n == 0]
@@ -59,10 +59,11 @@ def _across(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) ->
         preferred = next(occupied, 1) if window <= WINDOW_UNROLL else 1
         size = choices.choose("neighbours", ordered(preferred, [1, *sizes]))
         if size > 1:
-            stmt, ((_, inner),) = split(stmt, row, [(row.extent // size, size)])
+            stmt, ((_, inner),) = split(stmt, row, [rounded(row, size)])
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
-    short = window <= WINDOW_UNROLL
-    if choices.choose("unrolled", [short, not short] if window <= LARGEST_UNROLL else [False]):
+    fixed = all(v.length is None for v in nest.over)
+    short = fixed and window <= WINDOW_UNROLL
+    if choices.choose("unrolled", [short, not short] if fixed and window <= LARGEST_UNROLL else [False]):
         for v in nest.over:
             stmt = tag(stmt, v, LoopKind.UNROLL)
     return vectorise(sink(stmt, lane), lane, LANES)

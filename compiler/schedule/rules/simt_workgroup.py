@@ -26,11 +26,11 @@ from ...ir.all_reduce import AllReduce, Among
 from ...ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, If, Load, LoopKind, Scope, Seq, Stmt, Store, Var
 from ...ir.reduction import neutral
 from ...ir.rewrite import rewrite, substitute
-from ...ir.simplify import simplify_stmt
+from ...ir.simplify import simplify_expr, simplify_stmt
 from ...target import GpuTarget
 from ..access import accesses, vectorisable
 from ..nest import Reduction, match_reduction
-from ..steps import fuse, split
+from ..steps import fuse, rounded, split
 
 SMALLEST, LARGEST = 16, 256
 """Invocations of a workgroup; the largest that every device supports."""
@@ -50,7 +50,7 @@ def simt_workgroup(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choi
     along = any(a.stride(nest.over[-1]) == 1 for a in accesses(nest.value))
     results: Var | None = None
     if not along and nest.loops and nest.loops[-1].extent % LANES == 0 and vectorisable(stmt, nest.loops[-1]):
-        stmt, ((_, results),) = split(stmt, nest.loops[-1], [(nest.loops[-1].extent // LANES, LANES)])
+        stmt, ((_, results),) = split(stmt, nest.loops[-1], [rounded(nest.loops[-1], LANES)])
     stmt, over = _fused(stmt, results)
     nest = match_reduction(stmt)
     outer = [v for v in nest.loops if v is not results]
@@ -90,7 +90,7 @@ class _Workgroup:
     def __init__(self, nest: Reduction, over: Var, results: Var | None, count: int) -> None:
         self.nest, self.over, self.results = nest, over, results
         dtype = nest.acc.dtype
-        whole = over.extent % LANES == 0
+        whole = over.extent % LANES == 0 and over.length is None
         strides = [a.stride(over) for a in accesses(nest.value)]
         self.vectors = results is None and whole and 1 in strides and vectorisable(nest.value, over)
         self.lane = Var("lane", LANES) if self.vectors else results
@@ -122,14 +122,14 @@ class _Workgroup:
     def _elements(self) -> Stmt:
         """The invocation's partial reduction."""
         size = LANES if self.vectors else 1
-        turn = Var(f"{self.over.name}o", -(-self.over.extent // (self.count * size)))
+        turn = _turns(self.over, self.count * size)
         first = (turn * self.count + self.t) * size
         at = first + self.lane if self.vectors and self.lane is not None else first
         own = self._at(self.acc)
         value = Binary(self.nest.op, Load(self.acc, own), substitute(self.nest.value, {self.over: at}))
         step = self._each(Store(self.acc, own, value))
-        if self.over.extent % (self.count * size):
-            step = If(first < self.over.extent, step)
+        if self.over.length is not None or self.over.extent % (self.count * size):
+            step = If(first < (self.over.extent if self.over.length is None else self.over.length), step)
         return For(turn, step, parallel=False)
 
     def _at(self, buffer: Buffer) -> tuple[Expr, ...]:
@@ -137,6 +137,12 @@ class _Workgroup:
 
     def _each(self, stmt: Stmt) -> Stmt:
         return stmt if self.lane is None else For(self.lane, stmt, LoopKind.VECTOR)
+
+
+def _turns(over: Var, size: int) -> Var:
+    """A loop over parts of `size` iterations, the last perhaps shorter."""
+    length = None if over.length is None else simplify_expr((over.length + (size - 1)) // size)
+    return Var(f"{over.name}o", -(-over.extent // size), length)
 
 
 def _sum_of_lanes(op: str, acc: Buffer) -> Expr:

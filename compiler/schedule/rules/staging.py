@@ -35,7 +35,9 @@ class StagedPlan:
 
 
 def find_staged(nest: Reduction) -> StagedPlan | None:
-    """None where tiles would be mostly empty, B is no constant, or vectors of A are not contiguous."""
+    """None where tiles would be mostly empty, B is no constant, vectors of A are not contiguous, or sizes vary."""
+    if any(v.length is not None for v in (*nest.loops, *nest.over)):
+        return None
     roles = find_roles(nest)
     if roles is None or roles.row is None or not roles.b.buffer.constant or not nest.over:
         return None

@@ -90,6 +90,8 @@ class Transform:
 
 def find_transform(nest: Reduction) -> Transform | None:
     """The nest as a transform; None for other nests."""
+    if any(v.length is not None for v in (*nest.loops, *nest.over)):
+        return None
     factors = factors_of(nest.value)
     elements = [f for f in factors if isinstance(f, Load)]
     tables = [f for f in factors if not any(True for _ in loads(f))]

@@ -13,10 +13,10 @@ def extend(stmt: Stmt, var: Var, extent: int, padded: Collection[Buffer] = ()) -
     """for v < 10: y[v] = x[v] * w[v]   ->   for v < 12: if v < 10: y[v] = (x[v] if v < 10) * w[v]      (padded = {w})
 
     Returns the new variable. Loads indexed by the loop are guarded, except from buffers that are `padded` for it;
-    tiles then divide the loop. It must be parallel.
+    tiles then divide the loop. It must be parallel. Of a dynamic loop the capacity grows: tiles may go beyond its end.
     """
-    wider = Var(var.name, extent)
-    inside = wider < var.extent
+    wider = Var(var.name, extent, var.length)
+    inside = wider < (var.extent if var.length is None else var.length)
 
     def rule(n: object) -> Expr | Stmt | None:
         match n:

@@ -1,0 +1,56 @@
+"""The steps of a program: launches, or whatever else a target carries out, with loops and branches around them.
+
+    Step = Leaf | Loop(counter: Scalar, trips: Size, condition: Place?, body: Step*)
+         | Branch(condition: Place, then: Step*, otherwise: Step*)
+
+Steps run in order. A `Loop` repeats its body for counter = 0, 1, ... while that is less than `trips`, and the bool at
+the place of the condition, if it has one, is true; `trips` is computed once, before the loop, the condition is read
+before each iteration. A `Branch` runs one of two sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, Union
+
+from ..ir.nodes import Scalar
+from ..ir.sizes import Size
+
+Leaf = TypeVar("Leaf", covariant=True)
+Place = TypeVar("Place", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Generic[Leaf, Place]):
+    """Repeats `body`: see above."""
+
+    counter: Scalar
+    trips: Size
+    condition: Place | None
+    body: Sequence[Leaf | Loop[Leaf, Place] | Branch[Leaf, Place]]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Generic[Leaf, Place]):
+    """Runs `then` where the bool at the place of `condition` is true, else `otherwise`."""
+
+    condition: Place
+    then: Sequence[Leaf | Loop[Leaf, Place] | Branch[Leaf, Place]]
+    otherwise: Sequence[Leaf | Loop[Leaf, Place] | Branch[Leaf, Place]]
+
+
+Step = Union[Leaf, Loop[Leaf, Place], Branch[Leaf, Place]]  # noqa: UP007  mypy takes no other alias of a variable
+Steps = Sequence[Leaf | Loop[Leaf, Place] | Branch[Leaf, Place]]
+
+
+def leaves(steps: Steps[Leaf, Any]) -> Iterator[Leaf]:
+    """All leaves as they stand: those of a loop's body, and of both sides of a branch, once."""
+    for step in steps:
+        if isinstance(step, Loop):
+            yield from leaves(step.body)
+        elif isinstance(step, Branch):
+            yield from leaves(step.then)
+            yield from leaves(step.otherwise)
+        else:
+            yield step
