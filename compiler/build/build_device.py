@@ -40,7 +40,9 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
     """
     with work.timed("shaders", target.name):
         program = target.compile_program(lowered, weights, work)
-    artifact = DeviceArtifact(program, None if work.options.host == "js" else _host(program, weights, work))
+    # Where nothing is computed on the host, and the runtime carries out the steps, a module would do nothing.
+    as_data = work.options.host == "js" or (program.host is None and not program.is_fixed)
+    artifact = DeviceArtifact(program, None if as_data else _host(program, weights, work))
     made = DeviceBuild(target, artifact, program, target.stores_halves(work.options))
     if work.options.host == "js" and made.on_host:
         first, *more = made.on_host

@@ -16,7 +16,7 @@ COMMON = "runtime.js"
 ROOTS = ("load.js", "worker.js", "thread.js", "page.js")
 
 _IMPORT = re.compile(r"^import (?:\{([^}]*)\}|\* as (\w+)) from '\./(\w+\.js)';\n", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 _EXPORT_FROM = re.compile(r"^export \{ (\w+) as (\w+) \} from '\./(\w+\.js)';\n", re.MULTILINE)
 # Behind code only with no quote up to the end of the line: so it is in no string.
 _COMMENT = re.compile(r"""^[ \t]*//.*\n|(?<=[;,{}()\]]) // [^'"`\n]*$""", re.MULTILINE)

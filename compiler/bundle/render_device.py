@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
-from ..program.device_program import Constant, DeviceKernel, DeviceProgram, HostCall, Launch, Storage
+from ..ir.nodes import Scalar
+from ..ir.size_data import expression_data
+from ..ir.sizes import number, scalars_of
+from ..program.device_program import (
+    Constant,
+    DeviceKernel,
+    DeviceProgram,
+    HostCall,
+    Launch,
+    Measure,
+    Place,
+    Step,
+    Steps,
+    Storage,
+)
+from ..program.steps import Branch, Loop
 from .artifact import KernelInfo
+from .size_data import Numbers, number_scalars
 
 
 def render_device(program: DeviceProgram, *, ordered: bool) -> bytes:
     """UTF-8. device_program.py documents the fields; tensors are counted in elements, shapes are left out. With
-    `ordered` it has the order of the launches, by entry, which otherwise is code of the host's module."""
+    `ordered` it has the order of the launches, by entry, which otherwise is code of the host's module. What is not the
+    same in every run has its steps, for the runtime to carry out."""
+    numbers = scalar_numbers(program)
     document: dict[str, Any] = {
         "backend": program.backend,
         "features": sorted({feature for k in program.kernels for feature in k.features}),
@@ -24,19 +42,77 @@ def render_device(program: DeviceProgram, *, ordered: bool) -> bytes:
             for v in program.values
         ],
         "constants": [_constant(c) for c in program.constants],
-        "launches": [_launch(s) for s in program.launches],
+        "launches": [_launch(s, numbers) for s in program.launches],
         "calls": [_call(s) for s in program.calls],
         "inputs": [port.value for port in program.inputs],
         "outputs": [port.value for port in program.outputs],
     }
     if ordered:
         document["order"] = {entry.name: list(entry.launches) for entry in program.entries}
+    if not program.is_fixed:
+        document["prepared"] = len(program.prepare)
+        document["steps"] = _Steps(program, numbers).render(program.steps)
     if program.host is not None:
         document["host"] = {
             "inputs": [port.spec.offset for port in program.inputs],
             "outputs": [port.spec.offset for port in program.outputs],
         }
+        if program.host.scalars:
+            document["host"]["scalars"] = [[numbers[s], offset] for s, offset in program.host.scalars.items()]
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def scalar_numbers(program: DeviceProgram) -> dict[Scalar, int]:
+    """Of all scalars that the runtime computes, those that a bundle's backends agree on first."""
+    launched = (s for launch in program.launches for s in launch.scalars)
+    given = program.host.scalars if program.host is not None else ()
+    outputs = [port.spec for port in program.outputs]
+    return number_scalars(program.dimensions, outputs, (*launched, *given, *_scalars_of(program.steps)))
+
+
+def _scalars_of(steps: Steps) -> Iterator[Scalar]:
+    for step in steps:
+        match step:
+            case Loop(counter=counter, trips=trips, body=body):
+                yield counter
+                yield from scalars_of(number(trips))
+                yield from _scalars_of(body)
+            case Branch(then=then, otherwise=otherwise):
+                yield from _scalars_of((*then, *otherwise))
+            case Measure(scalar=scalar):
+                yield scalar
+
+
+class _Steps:
+    """The steps of a program as `device_program.js` has them."""
+
+    def __init__(self, program: DeviceProgram, numbers: Numbers) -> None:
+        self._numbers = numbers
+        self._launches = {id(launch): i for i, launch in enumerate(program.launches)}
+        self._calls = {id(call): i for i, call in enumerate(program.calls)}
+
+    def render(self, steps: Steps) -> list[Any]:
+        return [self._step(s) for s in steps]
+
+    def _step(self, step: Step) -> Any:
+        match step:
+            case Launch():
+                return self._launches[id(step)]
+            case HostCall():
+                return {"call": self._calls[id(step)]}
+            case Measure(scalar, place):
+                return {"scalar": self._numbers[scalar], **_place(place)}
+            case Loop(counter, trips, condition, body):
+                until = {} if condition is None else {"until": _place(condition)}
+                trips = expression_data(trips, self._numbers)
+                return {"counter": self._numbers[counter], "trips": trips, **until, "body": self.render(body)}
+            case Branch(condition, then, otherwise):
+                return {"if": _place(condition), "then": self.render(then), "else": self.render(otherwise)}
+
+
+def _place(place: Place) -> dict[str, int]:
+    found = {"value": place.value, "offset": place.offset, "input": place.input}
+    return {name: n for name, n in found.items() if n >= 0}
 
 
 def render_steps(kernels: Sequence[KernelInfo]) -> bytes:
@@ -50,12 +126,14 @@ def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
         "name": kernel.name,
         "source": kernel.source,
         "access": "".join("w" if p.access == "write" else "r" for p in kernel.params),
-        "grid": list(kernel.grid),
+        "grid": [expression_data(n, {s: i for i, s in enumerate(kernel.scalars)}) for n in kernel.grid],
         "flops": kernel.flops,
         "bytes": kernel.bytes,
     }
     if kernel.with_subgroups is not None:
         entry["subgroups"] = kernel.with_subgroups
+    if kernel.scalars:
+        entry["scalars"] = len(kernel.scalars)
     if (d := kernel.declarations) is not None:
         entry["declarations"] = {"samplers": list(d.samplers), "output": d.output}
     return entry
@@ -78,13 +156,15 @@ def _constant(c: Constant) -> dict[str, Any]:
     return entry
 
 
-def _launch(launch: Launch) -> dict[str, Any]:
+def _launch(launch: Launch, numbers: Numbers) -> dict[str, Any]:
+    scalars = {"scalars": [numbers[s] for s in launch.scalars]} if launch.scalars else {}
     return {
         "kernel": launch.kernel,
         "name": launch.name,
         "arguments": list(launch.arguments),
         "nodes": list(launch.nodes),
         "ops": list(launch.ops),
+        **scalars,
     }
 
 

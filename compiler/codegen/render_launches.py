@@ -16,7 +16,8 @@ GIVE = "give"
 
 
 def render_launches(program: DeviceProgram, module: LlvmModule, cache: Cache | None = None) -> list[str]:
-    """Adds a function for each of the program's entries, and gives their names.
+    """Adds a function for each of the program's entries, and gives their names, and those of the host's segments where
+    the runtime carries out the steps.
 
     All are called with the addresses of the host's weights and arena, which mean nothing where it computes nothing.
     """
@@ -29,7 +30,8 @@ def render_launches(program: DeviceProgram, module: LlvmModule, cache: Cache | N
         body = "".join(f"  call void @{line}\n" for line in _calls(program, entry))
         text = f"define void @@(ptr %weights, ptr %arena) #0 {{\nentry:\n{body}  ret void\n}}"
         module.add(entry.name, text, internal=False)
-    return [entry.name for entry in program.entries]
+    segments = [] if program.is_fixed else [segment_entry(i) for i in range(len(program.calls))]
+    return [*(entry.name for entry in program.entries), *segments]
 
 
 def _calls(program: DeviceProgram, entry: Entry) -> list[str]:

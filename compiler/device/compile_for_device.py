@@ -121,9 +121,12 @@ class _Places:
 
     def of(self, t: Tensor) -> Place:
         owner = owner_of(t, self._model.aliases)
+        inputs = [t for _, t in self._model.tensors.inputs]
+        if owner in inputs:
+            return Place(input=inputs.index(owner))
         if owner in self._partition.results:
-            return Place(-1, self._offsets[owner])
-        return Place(self._numbers[owner], -1)
+            return Place(offset=self._offsets[owner])
+        return Place(value=self._numbers[owner])
 
     def around(self, steps: StepsOf[HostCall | Launch | Measure]) -> tuple[Step, ...]:
         """The same with places of conditions in place of tensors."""

@@ -127,6 +127,7 @@ class DeviceModel:
         self._parts = list(self._find_parts()) if program.is_fixed else []
         self._calls = {id(call): number for number, call in enumerate(program.calls)}
         self._scalars: dict[Scalar, int] = {}
+        self._given: list[Any] = []
 
     @overload
     def run(self, inputs: Mapping[str, object], output: Literal["host"] = "host") -> dict[str, Array]: ...
@@ -206,6 +207,7 @@ class DeviceModel:
         ports = self.program.inputs
         check_names([p.spec for p in ports], inputs)
         copied = {p: read_input(p.spec, inputs[p.spec.name]) for p in ports if not self._take(p, inputs[p.spec.name])}
+        self._given = [copied[p].flat[0] if p in copied and copied[p].size == 1 else None for p in ports]
         specs = [p.spec for p in copied]
         self._scalars = bind_sizes(self.program.dimensions, specs, list(copied.values()))
         for p, a in copied.items():
@@ -270,6 +272,8 @@ class DeviceModel:
                     self._device.launch(*self._known(step), scalars)
 
     def _element(self, place: Place, dtype: DType) -> Any:
+        if place.input >= 0:
+            return self._given[place.input]
         if place.value >= 0:
             return self._read(place.value)[0]
         assert self._host is not None

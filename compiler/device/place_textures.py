@@ -42,7 +42,7 @@ def place_textures(
     arguments = [[-1 if t.is_constant else numbers[owners[t]] for t in (*g.reads, g.output)] for g in groups]
     ports = {owner_of(t, model.aliases) for _, t in (*model.tensors.inputs, *model.tensors.outputs)}
     crossing = {t for s in partition.segments for t in (*s.reads, *s.writes)}
-    crossing |= {owner_of(t, model.aliases) for t in model.observed}
+    crossing |= {owner_of(t, model.aliases) for t in model.observed}  # read back
     fixed = {numbers[t] for t in ports | crossing if t in numbers}
     chosen = backend.place([kernels[i] for i in partition.groups], arguments, fixed)
     # The backend places the arguments of kernels only, not unused inputs.

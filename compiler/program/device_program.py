@@ -171,11 +171,12 @@ class HostCall:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a single element is: that of a value on the device, or `offset` bytes into the host's arena (-1 for the
-    other of the two)."""
+    """Where a single element is: that of a value on the device, `offset` bytes into the host's arena, or that of an
+    input of the model, by its number. The others are -1."""
 
-    value: int
-    offset: int
+    value: int = -1
+    offset: int = -1
+    input: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import { DeviceLostError, RunError, UnsupportedError } from '../errors.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { widen } from '../values/convert.js';
 import { at, fetchWeights, uploadConstants, valueAt, wordsFor } from './device_program.js';
+import { readsOf } from './play_steps.js';
 import { orderedHost } from './start_host.js';
 
 /** @typedef {import('./device_program.js').Device} Device */
@@ -18,8 +19,10 @@ import { orderedHost } from './start_host.js';
  * @property {Device} device
  * @property {Host} host
  * @property {(call: number) => void} give hands the device the results of a call of the host
- * @property {Segment[]} segments what comes before each call of the host, and after the last
- * @property {Segment[]} downloads what each call of the host reads, without launches
+ * @property {Segment[]} segments what comes before each call of the host, and after the last; of a fixed program
+ * @property {Segment[]} downloads what each call of the host reads, without launches; of a fixed program
+ * @property {import('./device_program.js').Started[]} pending launches of the steps of a run, carried out by `flush`
+ * @property {(reads: number[], lengths?: number[]) => Promise<import('../values/convert.js').Words[]>} flush
  */
 /**
  * @typedef {object} State of a session on a device.
@@ -87,17 +90,45 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
     program.storages.forEach(({ prepareOnly }, i) => {
       if (prepareOnly) device.release(i);
     });
-    const reads = program.calls.map((call) => call.reads.map(({ value }) => value));
     const onDevice = program.outputs.filter((value) => value >= 0);
-    const segments = [...reads, onDevice].map((values, i) => segment(`run_${i}`, values));
+    const reads = program.steps ? [] : program.calls.map((call) => call.reads.map(({ value }) => value));
+    const segments = program.steps ? [] : [...reads, onDevice].map((values, i) => segment(`run_${i}`, values));
     const downloads = reads.map((values) => device.segment(() => {}, values));
-    return { plan, program, device, host, give, segments, downloads };
+    const stepping = program.steps ? createFlush(device, [...readsOf(program, program.steps), onDevice, []]) : noSteps;
+    return { plan, program, device, host, give, segments, downloads, ...stepping };
   } catch (error) {
     device.dispose();
     throw error;
   } finally {
     files.end();
   }
+}
+
+const noSteps = { pending: [], flush: async () => [] };
+
+/**
+ * What carries out pending launches and reads values, of which each set is known ahead.
+ * @param {Device} device
+ * @param {number[][]} reads
+ * @returns {Pick<Built, 'pending' | 'flush'>}
+ */
+function createFlush(device, reads) {
+  /** @type {Built['pending']} */
+  const pending = [];
+  /** @type {import('./device_program.js').Play} */
+  const play = (launch) => {
+    for (const { number, scalars } of pending) launch(number, scalars);
+  };
+  /** @type {Map<string, Segment>} */
+  const segments = new Map();
+  for (const values of reads) {
+    const key = values.join();
+    if (!segments.has(key)) segments.set(key, device.segment(play, values));
+  }
+  return {
+    pending,
+    flush: (values, lengths) => /** @type {Segment} */ (segments.get(values.join()))(values.length > 0, lengths),
+  };
 }
 
 /**

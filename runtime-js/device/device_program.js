@@ -3,6 +3,7 @@
 import { fetchFile, fetchJson } from '../fetch/fetch_file.js';
 import { widen, words } from '../values/convert.js';
 import { elementOf } from '../values/dtypes.js';
+import { evaluate } from '../values/sizes.js';
 import { arrange } from './arrange.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
@@ -22,7 +23,9 @@ import { arrange } from './arrange.js';
  * @property {string} [subgroups] the same for devices that have these
  * @property {{ samplers: string[], output: string }} [declarations] of a fragment shader: types in its language
  * @property {string} access a letter for each parameter, r or w
- * @property {[number, number, number]} grid workgroups, or width, height and layers of the texels that a draw covers
+ * @property {[Expression, Expression, number]} grid workgroups, or width, height and layers of the texels that a draw
+ *   covers: expressions of the scalars that a launch passes
+ * @property {number} [scalars] how many these are
  * @property {number} flops
  * @property {number} bytes
  */
@@ -38,7 +41,17 @@ import { arrange } from './arrange.js';
  * @property {import('./arrange.js').StridedDimension[]} [digits] the order in which it fills its storage
  * @property {number[]} [limits]
  */
-/** @typedef {{ kernel: number, name: string, arguments: number[], nodes: string[], ops: string[] }} Launch */
+/** @typedef {{ kernel: number, name: string, arguments: number[], nodes: string[], ops: string[], scalars?: number[] }} Launch */
+/** @typedef {import('../values/sizes.js').Expression} Expression */
+/**
+ * @typedef {{ value?: number, offset?: number, input?: number }} ElementPlace a single element: of a value, in the host's
+ *   arena, or of an input
+ * @typedef {number | { call: number } | ({ scalar: number } & ElementPlace)
+ *   | { counter: number, trips: Expression, until?: ElementPlace, body: Step[] }
+ *   | { if: ElementPlace, then: Step[], else: Step[] }} Step a launch, a call of the host, a scalar that is read, a loop, a
+ *   branch
+ * @typedef {{ number: number, scalars: readonly number[] }} Started a launch, with its scalars
+ */
 /** @typedef {{ value: number, offset: number }} Place bytes into the host's arena */
 /** @typedef {{ reads: Place[], writes: Place[], name: string, nodes: string[], ops: string[] }} HostCall */
 /**
@@ -51,9 +64,12 @@ import { arrange } from './arrange.js';
  * @property {Launch[]} launches
  * @property {HostCall[]} calls
  * @property {Record<string, number[]>} [order] the launches of each entry, where there is no host
+ * @property {number} [prepared] how many of the launches, the first ones, are of `load`
+ * @property {Step[]} [steps] where they are not the same in every run: whoever runs it carries them out
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise
- * @property {{ inputs: number[], outputs: number[] }} [host] where those are in the host's arena, in bytes; -1 for nowhere
+ * @property {{ inputs: number[], outputs: number[], scalars?: [number, number][] }} [host] where those are in the host's arena,
+ *   in bytes; -1 for nowhere
  */
 /**
  * @typedef {object} Device A GPU with a program's storages on it, zeroed. What fails because it is lost throws DeviceLostError.
@@ -64,16 +80,20 @@ import { arrange } from './arrange.js';
  * @property {(onKernel: () => void) => Promise<unknown>} compile all kernels, and make all launches ready
  * @property {(value: number, data: Words) => void} write
  * @property {(value: number, source: any, picture: import('../values/check_inputs.js').Picture) => void} draw an image into an input
- * @property {(value: number, source: GPUBuffer) => void} copy
+ * @property {(value: number, source: GPUBuffer, runs: Runs) => void} copy
  * @property {(play: Play, reads: number[]) => Segment} segment
- * @property {(value: number) => GPUBuffer} take a new buffer with the value
- * @property {(launches: number[], repeat: number) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order,
+ * @property {(value: number, runs: Runs) => GPUBuffer} take a new buffer with the value
+ * @property {(launches: Started[], repeat: number) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order,
  *   carried out so many times
  * @property {(storage: number) => void} release
  * @property {() => void} dispose
  */
-/** @typedef {(launch: (number: number) => void) => void} Play Names the launches, by number, one after the other. */
-/** @typedef {(download?: boolean) => Promise<Words[]>} Segment Launches in order, then the values read, as arrays of their own. */
+/** @typedef {{ dense: number, spaced: number, length: number }[]} Runs of elements, in a buffer of the caller's and in a value */
+/** @typedef {(launch: (number: number, scalars?: readonly number[]) => void) => void} Play Names the launches, by number, one after the other. */
+/**
+ * @typedef {(download?: boolean, lengths?: number[]) => Promise<Words[]>} Segment Launches in order, then the values read, as
+ *   arrays of their own: all of them, or the first elements.
+ */
 /** @typedef {(program: Promise<Program>, plan: DevicePlan) => Promise<Device>} Open */
 
 /**
@@ -147,6 +167,17 @@ export const at = (list, i) => /** @type {T} */ (list[i]);
 
 /** @type {(program: Program, index: number) => Value} */
 export const valueAt = (program, index) => at(program.values, index);
+
+const none = /** @type {readonly number[]} */ ([]);
+
+/**
+ * The grid of a launch.
+ * @param {Kernel} kernel
+ * @param {readonly number[]} [scalars]
+ * @returns {[number, number, number]}
+ */
+export const gridOf = ({ grid }, scalars = none) =>
+  /** @type {[number, number, number]} */ (grid.map((size) => Math.max(0, evaluate(size, scalars))));
 
 /**
  * A kernel, or what one launch of it computes, for an error.

@@ -2,6 +2,7 @@
 // it interrupted is done once more.
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { copyOf } from '../values/dtypes.js';
+import { emptyInputs } from '../values/sizes.js';
 import { withDevice } from './build_device.js';
 import { carryOut, profile } from './carry_out.js';
 import { fetchProgram } from './device_program.js';
@@ -31,13 +32,19 @@ export async function startDevice(open, plan, notify) {
   const program = await withDevice(state, true, () => arriving).finally(files.end);
   Object.assign(state, { ready: true, notify: () => {}, signal: undefined });
   const enqueue = queueTasks(state, program);
-  if (plan.warmup) await withDevice(state, true, (now) => carryOut(now, true));
+  if (plan.warmup) {
+    const [inputs, scalars] = emptyInputs(plan);
+    await enqueue(inputs, scalars, (now) => carryOut(now, inputs, scalars, true));
+  }
   const { device } = /** @type {Built} */ (state.built);
   return {
     facts: factsOf(device, program),
     device: () => state.built?.device.own,
-    run: (inputs, _scalars, options) => enqueue(inputs, (now) => carryOut(now, options?.output !== 'gpu-buffer')),
-    profile: (inputs, _scalars, repeat) => enqueue(inputs, (now) => profile(now, repeat)),
+    run(inputs, scalars, options) {
+      const download = options?.output !== 'gpu-buffer';
+      return enqueue(inputs, scalars, (now, kept) => carryOut(now, kept, scalars, download));
+    },
+    profile: (inputs, scalars, repeat) => enqueue(inputs, scalars, (now, kept) => profile(now, kept, scalars, repeat)),
     dispose() {
       state.disposed = true;
       state.built?.device.dispose();
@@ -57,20 +64,21 @@ function queueTasks(state, program) {
   /**
    * @template T
    * @param {Input[]} inputs
-   * @param {(now: Built) => Promise<T>} task
+   * @param {readonly number[]} scalars
+   * @param {(now: Built, inputs: Input[]) => Promise<T>} task
    * @returns {Promise<T>}
    */
-  return (inputs, task) => {
+  return (inputs, scalars, task) => {
     const idle = waiting === 0;
     const kept = idle ? inputs : inputs.map((input) => (ArrayBuffer.isView(input) ? copyOf(input) : input));
-    const pack = () => packInputs(packed, state.plan, program, kept);
+    const pack = () => packInputs(packed, state.plan, program, kept, scalars);
     if (idle) pack();
     waiting++;
     const result = tail.then(() => {
       if (!idle) pack();
       return withDevice(state, kept.every(isPortable), (now) => {
         uploadInputs(packed, now, kept);
-        return task(now);
+        return task(now, kept);
       });
     });
     const next = () => void waiting--;

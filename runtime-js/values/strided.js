@@ -28,3 +28,23 @@ export function eachRun(extents, shape, copy) {
   };
   visit(0, 0);
 }
+
+/**
+ * The same as a list.
+ * @param {readonly number[]} extents
+ * @param {readonly number[]} shape
+ */
+export function runsOf(extents, shape) {
+  /** @type {{ dense: number, spaced: number, length: number }[]} */
+  const runs = [];
+  eachRun(extents, shape, (dense, spaced, length) => {
+    runs.push({ dense, spaced, length });
+  });
+  return runs;
+}
+
+/** @param {readonly { spaced: number, length: number }[]} runs how far they reach in memory */
+export const reachOf = (runs) => {
+  const last = runs[runs.length - 1];
+  return last ? last.spaced + last.length : 0;
+};

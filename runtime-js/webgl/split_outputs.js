@@ -10,16 +10,17 @@
 
 /**
  * The whole shaders of a kernel.
- * @param {Pick<import('../device/device_program.js').FragmentKernel, 'source' | 'declarations' | 'grid'>} kernel
+ * @param {Pick<import('../device/device_program.js').FragmentKernel, 'source' | 'declarations' | 'grid' | 'scalars'>} kernel
  * @param {number} most outputs of one draw
  * @returns {Part[]}
  */
-export function splitOutputs({ source, declarations: { samplers, output }, grid: [, , layers] }, most) {
+export function splitOutputs({ source, declarations: { samplers, output }, grid: [, , layers], scalars = 0 }, most) {
   const head = ['#version 300 es', 'precision highp float;', 'precision highp int;'];
   for (const sampler of [...new Set(samplers)].sort()) head.push(`precision highp ${sampler};`);
   samplers.forEach((sampler, i) => {
     head.push(`uniform ${sampler} p${i};`);
   });
+  for (let i = 0; i < scalars; i++) head.push(`uniform int s${i};`);
   const parts = [];
   for (let first = 0; first < layers; first += most) {
     const end = Math.min(layers, first + most);

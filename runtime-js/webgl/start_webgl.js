@@ -71,10 +71,10 @@ function deviceOf(state, layers, facts) {
     take: noBuffers,
     segment: (play, reads) => createSegment(state, play, reads),
     async time(launches, repeat) {
-      const prepared = launches.map((number) => at(state.prepared, number));
-      const draw = drawer(gl);
-      const times = await timeLaunches(gl, prepared, (one) => {
-        for (let i = 0; i < repeat; i++) draw(one);
+      const draw = drawer(state);
+      const timed = launches.map(({ number, scalars }) => ({ prepared: at(state.prepared, number), scalars }));
+      const times = await timeLaunches(gl, timed, ({ prepared, scalars }) => {
+        for (let i = 0; i < repeat; i++) draw(prepared, scalars);
       });
       states.checkLost(state);
       return times;

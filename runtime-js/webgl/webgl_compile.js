@@ -1,5 +1,5 @@
 // Kernels become WebGL programs, and launches draws that are ready.
-import { at, describe, storageOf } from '../device/device_program.js';
+import { at, describe, gridOf, storageOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { splitOutputs } from './split_outputs.js';
 import { createFramebuffer, createTexture, linkLog, linkProgram } from './webgl_context.js';
@@ -22,16 +22,19 @@ export async function compileKernels(state, layers, onKernel) {
     splitOutputs(kernel, layers).map(({ source, ...part }) => {
       const made = linkProgram(gl, source);
       undo.add(() => gl.deleteProgram(made));
-      return { program: made, ...part };
+      return { program: made, scalars: [], ...part };
     }),
   );
   for (const [i, parts] of state.programs.entries()) {
-    for (const { program: made } of parts) {
+    for (const part of parts) {
+      const { program: made } = part;
       while (parallel && !gl.getProgramParameter(made, parallel.COMPLETION_STATUS_KHR)) await turn(state);
       const linked = gl.getProgramParameter(made, gl.LINK_STATUS);
       checkLost(state);
       if (!linked) throw new UnsupportedError('compile', `WebGL refuses ${describe(program, i)}: ${linkLog(gl, made)}`);
-      bindSamplers(gl, made, at(kernels, i).declarations.samplers.length);
+      const { declarations, scalars = 0 } = at(kernels, i);
+      bindSamplers(gl, made, declarations.samplers.length);
+      for (let n = 0; n < scalars; n++) part.scalars.push(gl.getUniformLocation(made, `s${n}`));
     }
     onKernel();
     if (!mayBlock) await turn(state);
@@ -58,13 +61,15 @@ function bindSamplers(gl, program, count) {
  * @returns {Prepared[]}
  */
 function prepare(state, launch) {
-  const { access, grid } = at(state.program.kernels, launch.kernel);
+  const kernel = at(state.program.kernels, launch.kernel);
+  const { access } = kernel;
   const [target = 0] = launch.arguments.filter((_, i) => access[i] === 'w');
   const textures = launch.arguments.filter((_, i) => access[i] === 'r').map((value) => textureOf(state, value));
   const { dtype } = storageOf(state.program, target);
-  return at(state.programs, launch.kernel).map(({ program, first, count }) => {
+  const grid = kernel.scalars ? {} : { grid: gridOf(kernel) };
+  return at(state.programs, launch.kernel).map(({ program, scalars, first, count }) => {
     const framebuffer = framebufferOf(state, target, first, count);
-    return { program, framebuffer, count, dtype, textures, grid, launch };
+    return { program, framebuffer, count, dtype, textures, ...grid, scalars, launch };
   });
 }
 
@@ -85,7 +90,8 @@ function warmUp({ gl, program, prepared }) {
       target = [texture, createFramebuffer(gl, texture, 0, one.count)];
       targets.set(key, target);
     }
-    drawer(gl)([{ ...one, framebuffer: target[1], grid: [1, 1, 1] }]);
+    const scalars = one.scalars.map(() => 0);
+    drawer({ gl, program })([{ ...one, framebuffer: target[1], grid: [1, 1, 1] }], scalars);
   }
   for (const [texture, framebuffer] of targets.values()) {
     gl.deleteFramebuffer(framebuffer);

@@ -1,5 +1,5 @@
 // Draws launches, reads values back, and names the launch that fails.
-import { at, describe, storageOf, valueAt } from '../device/device_program.js';
+import { at, describe, gridOf, storageOf, valueAt } from '../device/device_program.js';
 import { RunError } from '../errors.js';
 import { checkLost, framebufferOf, mayBlock, settle } from './webgl_state.js';
 import { createReader } from './webgl_transfer.js';
@@ -9,19 +9,25 @@ import { createReader } from './webgl_transfer.js';
 
 /**
  * A function that draws; it remembers its bindings, so all draws must be its own as long as it is in use.
- * @param {WebGL2RenderingContext} gl
+ * @param {Pick<State, 'gl' | 'program'>} state
  */
-export function drawer(gl) {
+export function drawer({ gl, program: { kernels } }) {
   /** @type {(WebGLTexture | undefined)[]} */
   const units = [];
   /** @type {WebGLProgram | undefined} */
   let program;
-  return (/** @type {Prepared[]} */ prepared) => {
+  /** @param {Prepared[]} prepared @param {readonly number[]} scalars */
+  return (prepared, scalars) => {
     for (const one of prepared) {
+      const [width, height] = one.grid ?? gridOf(at(kernels, one.launch.kernel), scalars);
+      if (!width || !height) continue;
       if (one.program !== program) gl.useProgram(one.program);
       program = one.program;
       gl.bindFramebuffer(gl.FRAMEBUFFER, one.framebuffer);
-      gl.viewport(0, 0, one.grid[0], one.grid[1]);
+      gl.viewport(0, 0, width, height);
+      one.scalars.forEach((location, i) => {
+        gl.uniform1i(location, Number(scalars[i]));
+      });
       one.textures.forEach((texture, unit) => {
         if (units[unit] === texture) return;
         units[unit] = texture;
@@ -43,18 +49,20 @@ export function createSegment(state, play, reads) {
   const { gl, prepared } = state;
   const readers = reads.map((value) => readerOf(state, value));
   let proven = false;
-  return async () => {
+  return async (_, lengths = undefined) => {
     checkLost(state);
-    const draw = drawer(gl);
-    /** @type {number[]} */
+    const draw = drawer(state);
+    /** @type {import('../device/device_program.js').Started[]} */
     const seen = [];
-    play((number) => {
-      if (!proven) seen.push(number);
-      draw(at(prepared, number));
+    play((number, scalars = []) => {
+      if (!proven) seen.push({ number, scalars });
+      draw(at(prepared, number), scalars);
     });
-    for (const reader of readers) reader.begin();
+    readers.forEach((reader, i) => {
+      reader.begin(lengths?.[i]);
+    });
     if (!mayBlock && readers.length) await settle(state);
-    const results = readers.map((reader) => reader.end());
+    const results = readers.map((reader, i) => reader.end(lengths?.[i]));
     // After a loss everything seems to succeed.
     checkLost(state);
     if (!proven) {
@@ -79,13 +87,15 @@ function readerOf(state, value) {
 /**
  * Names the launch that makes WebGL report an error: each by itself.
  * @param {State} state
- * @param {number[]} launches
+ * @param {import('../device/device_program.js').Started[]} launches
  */
 function blame({ gl, program, prepared }, launches) {
-  for (const one of launches.flatMap((number) => at(prepared, number))) {
-    drawer(gl)([one]);
-    const error = gl.getError();
-    if (error) return `${describe(program, one.launch.kernel, one.launch)}: error ${error}`;
+  for (const { number, scalars } of launches) {
+    for (const one of at(prepared, number)) {
+      drawer({ gl, program })([one], scalars);
+      const error = gl.getError();
+      if (error) return `${describe(program, one.launch.kernel, one.launch)}: error ${error}`;
+    }
   }
   return undefined;
 }

@@ -12,7 +12,8 @@ import { createFramebuffer, createTexture } from './webgl_context.js';
  * @property {number} count of layers that it writes
  * @property {string} dtype of what it writes
  * @property {WebGLTexture[]} textures by unit
- * @property {[number, number, number]} grid
+ * @property {[number, number, number]} [grid] where it is always the same
+ * @property {(WebGLUniformLocation | null)[]} scalars
  * @property {import('../device/device_program.js').Launch} launch
  */
 /**
@@ -23,7 +24,8 @@ import { createFramebuffer, createTexture } from './webgl_context.js';
  * @property {WebGLTexture[]} textures by storage
  * @property {Map<string, WebGLFramebuffer>} framebuffers by storage, first layer and their number
  * @property {Map<number, Words>} rows whole rows, for inputs that end within one
- * @property {{ program: WebGLProgram, first: number, count: number }[][]} programs by kernel, for layers that one draw writes
+ * @property {{ program: WebGLProgram, scalars: (WebGLUniformLocation | null)[], first: number, count: number }[][]} programs by
+ *   kernel, for layers that one draw writes
  * @property {Prepared[][]} prepared by number of the launch: one for every few layers that a draw writes
  */
 

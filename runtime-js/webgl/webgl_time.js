@@ -1,29 +1,29 @@
 // The time of each launch on WebGL: by the device's clock where it has one, which few browsers give away.
 
-/** @typedef {import('./webgl_state.js').Prepared} Prepared */
+/** @typedef {{ prepared: import('./webgl_state.js').Prepared[], scalars: readonly number[] }} Timed a launch */
 
 /**
  * @param {WebGL2RenderingContext} gl
- * @param {Prepared[][]} prepared of each launch
- * @param {(prepared: Prepared[]) => void} draw
+ * @param {Timed[]} launches
+ * @param {(one: Timed) => void} draw
  * @returns {ReturnType<import('../device/device_program.js').Device['time']>}
  */
-export async function timeLaunches(gl, prepared, draw) {
+export async function timeLaunches(gl, launches, draw) {
   const timer = gl.getExtension('EXT_disjoint_timer_query_webgl2');
-  const ms = timer && (await byDevice(gl, timer, prepared, draw));
-  return ms ? { ms, clock: 'gpu' } : { ms: byPage(gl, prepared, draw), clock: 'wall' };
+  const ms = timer && (await byDevice(gl, timer, launches, draw));
+  return ms ? { ms, clock: 'gpu' } : { ms: byPage(gl, launches, draw), clock: 'wall' };
 }
 
 /**
  * Undefined where the clock was disturbed.
  * @param {WebGL2RenderingContext} gl
  * @param {any} timer
- * @param {Prepared[][]} prepared of each launch
- * @param {(prepared: Prepared[]) => void} draw
+ * @param {Timed[]} launches
+ * @param {(one: Timed) => void} draw
  */
-async function byDevice(gl, timer, prepared, draw) {
+async function byDevice(gl, timer, launches, draw) {
   gl.getParameter(timer.GPU_DISJOINT_EXT); // forgets what was before
-  const queries = prepared.map((one) => {
+  const queries = launches.map((one) => {
     const query = gl.createQuery();
     gl.beginQuery(timer.TIME_ELAPSED_EXT, query);
     draw(one);
@@ -40,10 +40,10 @@ async function byDevice(gl, timer, prepared, draw) {
 
 /**
  * @param {WebGL2RenderingContext} gl
- * @param {Prepared[][]} prepared of each launch
- * @param {(prepared: Prepared[]) => void} draw
+ * @param {Timed[]} launches
+ * @param {(one: Timed) => void} draw
  */
-function byPage(gl, prepared, draw) {
+function byPage(gl, launches, draw) {
   /** @type {Record<number, Float32Array | Int32Array | Uint32Array>} */
   const texel = {
     [gl.FLOAT]: new Float32Array(4),
@@ -56,8 +56,8 @@ function byPage(gl, prepared, draw) {
     const format = gl.getParameter(gl.IMPLEMENTATION_COLOR_READ_FORMAT);
     gl.readPixels(0, 0, 1, 1, format, type, texel[type] ?? null);
   };
-  return prepared.map((one) => {
-    gl.bindFramebuffer(gl.FRAMEBUFFER, one[0]?.framebuffer ?? null);
+  return launches.map((one) => {
+    gl.bindFramebuffer(gl.FRAMEBUFFER, one.prepared[0]?.framebuffer ?? null);
     finish();
     const began = performance.now();
     draw(one);

@@ -75,7 +75,9 @@ export function upload(gl, texture, dtype, size, data) {
  */
 export function createReader(gl, dtype, length, framebufferOf, later) {
   const [, format, type] = formatOf(gl, dtype);
-  const parts = rectangles(length).map((part) => ({ ...part, framebuffer: framebufferOf(part.layer) }));
+  const partsOf = (/** @type {number} */ count) =>
+    rectangles(count).map((part) => ({ ...part, framebuffer: framebufferOf(part.layer) }));
+  const whole = partsOf(length);
   const bytes = 4 * wordsOf(length);
   const pixels = later && bytes ? gl.createBuffer() : null;
   /** @type {(use: () => void) => void} */
@@ -85,27 +87,34 @@ export function createReader(gl, dtype, length, framebufferOf, later) {
     gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
   };
   if (pixels) withPixels(() => gl.bufferData(gl.PIXEL_PACK_BUFFER, bytes, gl.DYNAMIC_COPY));
-  /** @param {(part: { width: number, height: number }, at: number) => void} read */
-  const each = (read) => {
+  /** @param {number} count @param {(part: { width: number, height: number }, at: number) => void} read */
+  const each = (count, read) => {
     let at = 0;
-    for (const part of parts) {
+    for (const part of count === length ? whole : partsOf(count)) {
       gl.bindFramebuffer(gl.FRAMEBUFFER, part.framebuffer);
       read(part, at);
       at += part.bytes;
     }
   };
   return {
-    /** Tells the GPU to copy what is to be read. */
-    begin() {
+    /**
+     * Tells the GPU to copy what is to be read: the first `count` elements.
+     * @param {number} [count]
+     */
+    begin(count = length) {
       if (!pixels) return;
-      withPixels(() => each(({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, at)));
+      withPixels(() => each(count, ({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, at)));
     },
-    /** @returns {Words} */
-    end() {
-      const all = words(dtype, bytes / 4);
+    /**
+     * @param {number} [count]
+     * @returns {Words}
+     */
+    end(count = length) {
+      const all = words(dtype, wordsOf(count));
+      if (!count) return all;
       if (pixels) withPixels(() => gl.getBufferSubData(gl.PIXEL_PACK_BUFFER, 0, all));
-      else each(({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, all, at / 4));
-      return all.length === length ? all : /** @type {Words} */ (all.slice(0, length));
+      else each(count, ({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, all, at / 4));
+      return all.length === count ? all : /** @type {Words} */ (all.slice(0, count));
     },
     dispose: () => gl.deleteBuffer(pixels),
   };

@@ -1,5 +1,4 @@
 // Device programs on WebGPU: one command encoder, one pass and one submit for all launches between two readbacks.
-import { at, valueAt } from '../device/device_program.js';
 import { requireHardware } from '../device/require_hardware.js';
 import { startDevice } from '../device/start_device.js';
 import { compileKernels } from './webgpu_compile.js';
@@ -46,8 +45,7 @@ async function open(arriving, { device: given }) {
  * @returns {import('../device/device_program.js').Device}
  */
 function deviceOf(state, facts, dispose) {
-  const { device, program, storages } = state;
-  const bytesOf = (/** @type {number} */ value) => 4 * valueAt(program, value).length;
+  const { device, storages } = state;
   const painter = createPainter(device);
   return {
     ...facts,
@@ -56,18 +54,21 @@ function deviceOf(state, facts, dispose) {
     segment: (play, reads) => createSegment(state, play, reads),
     write: (value, data) => device.queue.writeBuffer(bufferOf(state, value), 0, data),
     draw: (value, source, picture) => painter.draw(source, bufferOf(state, value), picture),
-    copy: (value, source) =>
-      submit(state, (encoder) => encoder.copyBufferToBuffer(source, 0, bufferOf(state, value), 0, bytesOf(value))),
-    take(value) {
-      const size = bytesOf(value);
+    copy: (value, source, runs) =>
+      submit(state, (encoder) => {
+        for (const { dense, spaced, length } of runs)
+          encoder.copyBufferToBuffer(source, 4 * dense, bufferOf(state, value), 4 * spaced, 4 * length);
+      }),
+    take(value, runs) {
+      const size = runs.reduce((sum, { length }) => sum + 4 * length, 0);
       const buffer = device.createBuffer({ size: Math.max(4, size), usage: STORAGE_USAGE });
-      submit(state, (encoder) => encoder.copyBufferToBuffer(bufferOf(state, value), 0, buffer, 0, size));
+      submit(state, (encoder) => {
+        for (const { dense, spaced, length } of runs)
+          encoder.copyBufferToBuffer(bufferOf(state, value), 4 * spaced, buffer, 4 * dense, 4 * length);
+      });
       return buffer;
     },
-    time(launches, repeat) {
-      const prepared = launches.map((number) => at(state.prepared, number));
-      return timeLaunches(device, prepared, repeat, (buffer) => mapBuffer(state, buffer));
-    },
+    time: (launches, repeat) => timeLaunches(state, launches, repeat, (buffer) => mapBuffer(state, buffer)),
     release: (storage) => storages[storage]?.destroy(),
     dispose() {
       painter.dispose();

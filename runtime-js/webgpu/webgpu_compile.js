@@ -1,9 +1,10 @@
 // Kernels become WebGPU pipelines, and launches what a pass takes.
-import { at, describe } from '../device/device_program.js';
+import { at, describe, gridOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { COMPUTE } from '../gpu_flags.js';
-import { encode } from './webgpu_launch.js';
-import { bufferOf, checkLost, scoped, submit } from './webgpu_state.js';
+import { launchAll } from './webgpu_launch.js';
+import { bufferOf, checkLost, scoped } from './webgpu_state.js';
+import { createUniforms } from './webgpu_uniforms.js';
 
 /** @typedef {import('../device/device_program.js').Launch} Launch */
 /** @typedef {import('./webgpu_state.js').State} State */
@@ -15,6 +16,7 @@ import { bufferOf, checkLost, scoped, submit } from './webgpu_state.js';
  */
 export async function compileKernels(state, subgroups, onKernel) {
   const { kernels, launches } = state.program;
+  createUniforms(state);
   await Promise.all(
     kernels.map(async (_, i) => {
       state.pipelines[i] = await createPipeline(state, subgroups, i);
@@ -32,12 +34,13 @@ export async function compileKernels(state, subgroups, onKernel) {
  */
 async function createPipeline(state, subgroups, kernel) {
   const { device, program } = state;
-  const { name, source, subgroups: better, access } = at(program.kernels, kernel);
+  const { name, source, subgroups: better, access, scalars } = at(program.kernels, kernel);
   /** @type {GPUShaderModule | undefined} */
   let module;
   const { made, reported } = scoped(state, () => {
     module = device.createShaderModule({ code: (subgroups && better) || source, label: name });
-    const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf(state, access)] });
+    const uniforms = scalars && state.uniforms ? [state.uniforms.layout] : [];
+    const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf(state, access), ...uniforms] });
     return device.createComputePipelineAsync({ label: name, layout, compute: { module, entryPoint: 'main' } });
   });
   /** @type {Error | undefined} */
@@ -78,12 +81,14 @@ function layoutOf({ device, layouts }, access) {
  * @returns {import('./webgpu_state.js').Prepared}
  */
 function prepare(state, launch) {
-  const { access, grid } = at(state.program.kernels, launch.kernel);
+  const kernel = at(state.program.kernels, launch.kernel);
+  const { access } = kernel;
   const group = state.device.createBindGroup({
     layout: layoutOf(state, access),
     entries: launch.arguments.map((value, binding) => ({ binding, resource: { buffer: bufferOf(state, value) } })),
   });
-  return { pipeline: at(state.pipelines, launch.kernel), group, grid, launch };
+  const grid = kernel.scalars ? {} : { grid: gridOf(kernel) };
+  return { pipeline: at(state.pipelines, launch.kernel), group, ...grid, launch };
 }
 
 /**
@@ -97,6 +102,7 @@ function warmUp(state, kernel) {
   if (!launch) return;
   scoped(state, () => {
     const one = { ...prepare(state, launch), grid: /** @type {[number, number, number]} */ ([1, 1, 1]) };
-    submit(state, (encoder) => encode(encoder, [one], (launch) => launch(0)));
+    const scalars = Array.from({ length: at(state.program.kernels, kernel).scalars ?? 0 }, () => 0);
+    launchAll(state, [one], (launch) => launch(0, scalars));
   });
 }

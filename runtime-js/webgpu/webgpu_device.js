@@ -22,7 +22,10 @@ function needsOf({ kernels, storages }) {
     maxStorageBuffersPerShaderStage: Math.max(1, ...kernels.map(({ access }) => access.length)),
     maxStorageBufferBindingSize: most,
     maxBufferSize: most,
-    maxComputeWorkgroupsPerDimension: Math.max(1, ...kernels.flatMap(({ grid }) => grid)),
+    maxComputeWorkgroupsPerDimension: Math.max(
+      1,
+      ...kernels.flatMap(({ grid }) => grid.filter((n) => typeof n === 'number')),
+    ),
   };
 }
 

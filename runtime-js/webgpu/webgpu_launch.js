@@ -1,10 +1,11 @@
 // Submits launches, reads values back, and names the launch that fails.
-import { at, describe, storageOf, valueAt } from '../device/device_program.js';
+import { at, describe, gridOf, storageOf, valueAt } from '../device/device_program.js';
 import { RunError } from '../errors.js';
 import { BufferUsage, READ } from '../gpu_flags.js';
 import { words } from '../values/convert.js';
 import { untilDone } from './webgpu_device.js';
-import { bufferOf, checkLost, createBuffer, scoped, submit } from './webgpu_state.js';
+import { bufferOf, checkLost, createBuffer, scoped } from './webgpu_state.js';
+import { forgetScalars, placeScalars } from './webgpu_uniforms.js';
 
 /** @typedef {import('../device/device_program.js').Play} Play */
 /** @typedef {import('./webgpu_state.js').State} State */
@@ -13,26 +14,50 @@ import { bufferOf, checkLost, createBuffer, scoped, submit } from './webgpu_stat
 const LOSS_MS = 1000; // browsers report a loss some time after what fails by it
 
 /**
- * All that is launched, in one pass, which begins with the first; returns whether there was any.
- * @param {GPUCommandEncoder} encoder
+ * Submits all that is launched, in one pass, which begins with the first, and what `after` records.
+ * @param {State} state
  * @param {Prepared[]} prepared
  * @param {Play} play
+ * @param {(encoder: GPUCommandEncoder) => void} [after]
  */
-export function encode(encoder, prepared, play) {
+export function launchAll(state, prepared, play, after = undefined) {
+  const { queue } = state.device;
+  /** @type {GPUCommandEncoder | undefined} */
+  let encoder;
   /** @type {GPUComputePassEncoder | undefined} */
   let pass;
   /** @type {GPUComputePipeline | undefined} */
   let current;
-  play((number) => {
-    const { pipeline, group, grid } = at(prepared, number);
+  const end = () => {
+    pass?.end();
+    if (encoder) queue.submit([encoder.finish()]);
+    encoder = pass = current = undefined;
+  };
+  play((number, scalars) => {
+    const { pipeline, group, grid: fixed, launch } = at(prepared, number);
+    const grid = fixed ?? gridOf(at(state.program.kernels, launch.kernel), scalars);
+    if (grid.includes(0)) return;
+    let offset = scalars?.length ? placeScalars(state, scalars) : undefined;
+    if (scalars?.length && offset === undefined) {
+      end();
+      forgetScalars(state);
+      offset = placeScalars(state, scalars);
+    }
+    encoder ??= state.device.createCommandEncoder();
     pass ??= encoder.beginComputePass();
     if (pipeline !== current) pass.setPipeline(pipeline);
     current = pipeline;
     pass.setBindGroup(0, group);
+    if (offset !== undefined) pass.setBindGroup(1, state.uniforms?.group ?? null, [offset]);
     pass.dispatchWorkgroups(...grid);
   });
   pass?.end();
-  return pass !== undefined;
+  pass = undefined;
+  if (after) {
+    encoder ??= state.device.createCommandEncoder();
+    after(encoder);
+  }
+  end();
 }
 
 /**
@@ -42,7 +67,7 @@ export function encode(encoder, prepared, play) {
  * @returns {import('../device/device_program.js').Segment}
  */
 export function createSegment(state, play, reads) {
-  const { device, program, prepared } = state;
+  const { program, prepared } = state;
   const { COPY_DST, MAP_READ } = BufferUsage;
   let size = 0;
   const places = reads.map((value) => {
@@ -52,25 +77,22 @@ export function createSegment(state, play, reads) {
     return { buffer: bufferOf(state, value), start, bytes: 4 * length, dtype: storageOf(program, value).dtype };
   });
   const staging = size ? createBuffer(state, size, MAP_READ | COPY_DST) : undefined;
-  /** @param {Play} play @param {boolean} download */
-  const run = (play, download) => {
-    const encoder = device.createCommandEncoder();
-    const any = encode(encoder, prepared, play);
-    if (download && staging) {
-      for (const { buffer, start, bytes } of places)
-        if (bytes) encoder.copyBufferToBuffer(buffer, 0, staging, start, bytes);
-    }
-    if (any || staging) device.queue.submit([encoder.finish()]);
-  };
   let proven = false;
-  return async (download = true) => {
+  return async (download = true, lengths = undefined) => {
     checkLost(state);
-    if (proven) run(play, download);
-    else await prove(state, play, (play) => run(play, download));
+    const parts = places.map((place, i) => ({ ...place, bytes: lengths ? 4 * at(lengths, i) : place.bytes }));
+    const copy = (/** @type {GPUCommandEncoder} */ encoder) => {
+      for (const { buffer, start, bytes } of parts)
+        if (bytes && staging) encoder.copyBufferToBuffer(buffer, 0, staging, start, bytes);
+    };
+    /** @param {Play} play */
+    const run = (play) => launchAll(state, prepared, play, download && staging ? copy : undefined);
+    if (proven) run(play);
+    else await prove(state, play, run);
     proven = true;
     if (!download) return [];
     if (staging) await mapBuffer(state, staging);
-    const copies = places.map(({ start, bytes, dtype }) =>
+    const copies = parts.map(({ start, bytes, dtype }) =>
       words(dtype, bytes / 4, bytes ? staging?.getMappedRange(start, bytes).slice(0) : new ArrayBuffer(0)),
     );
     staging?.unmap();
@@ -85,24 +107,26 @@ export function createSegment(state, play, reads) {
  * @param {(play: Play) => void} run
  */
 async function prove(state, play, run) {
-  /** @type {number[]} */
+  /** @type {import('../device/device_program.js').Started[]} */
   const seen = [];
-  play((number) => seen.push(number));
-  const message = await scoped(state, () => run((launch) => seen.forEach(launch))).reported;
+  play((number, scalars = []) => seen.push({ number, scalars }));
+  /** @type {Play} */
+  const again = (launch) => {
+    for (const { number, scalars } of seen) launch(number, scalars);
+  };
+  const message = await scoped(state, () => run(again)).reported;
   if (message !== undefined) throw new RunError('device', `WebGPU: ${(await blame(state, seen)) ?? message}`);
 }
 
 /**
  * Names the launch that makes the device report an error: each by itself.
  * @param {State} state
- * @param {number[]} launches
+ * @param {import('../device/device_program.js').Started[]} launches
  */
 async function blame(state, launches) {
   const { program, prepared } = state;
-  for (const number of launches) {
-    const { reported } = scoped(state, () =>
-      submit(state, (encoder) => encode(encoder, prepared, (launch) => launch(number))),
-    );
+  for (const { number, scalars } of launches) {
+    const { reported } = scoped(state, () => launchAll(state, prepared, (launch) => launch(number, scalars)));
     const message = await reported;
     if (message === undefined) continue;
     const { launch } = at(prepared, number);

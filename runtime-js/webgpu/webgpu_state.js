@@ -4,7 +4,10 @@ import { DeviceLostError, UnsupportedError } from '../errors.js';
 import { BufferUsage } from '../gpu_flags.js';
 
 /** @typedef {import('../device/device_program.js').Launch} Launch */
-/** @typedef {{ pipeline: GPUComputePipeline, group: GPUBindGroup, grid: [number, number, number], launch: Launch }} Prepared */
+/**
+ * @typedef {{ pipeline: GPUComputePipeline, group: GPUBindGroup, grid?: [number, number, number], launch: Launch }} Prepared
+ *   `grid` where it is always the same
+ */
 /**
  * @typedef {object} State
  * @property {GPUDevice} device
@@ -16,6 +19,7 @@ import { BufferUsage } from '../gpu_flags.js';
  * @property {Map<string, GPUBindGroupLayout>} layouts by access
  * @property {GPUComputePipeline[]} pipelines by kernel
  * @property {Prepared[]} prepared by number of the launch
+ * @property {import('./webgpu_uniforms.js').Uniforms} [uniforms] where kernels take scalars
  */
 
 const { COPY_DST, COPY_SRC, STORAGE } = BufferUsage;

@@ -1,60 +1,93 @@
 // The time of each launch on WebGPU: by the device's clock where it has one.
 
+import { at, gridOf } from '../device/device_program.js';
 import { BufferUsage } from '../gpu_flags.js';
+import { forgetScalars, placeScalars } from './webgpu_uniforms.js';
 
-/** @typedef {import('./webgpu_state.js').Prepared} Prepared */
+/** @typedef {import('./webgpu_state.js').State} State */
+/** @typedef {(pass: GPUComputePassEncoder) => void} Timed records a launch, and ends the pass */
 
 const MOST = 2048; // launches in a query set, which holds 4096 times
 
 /**
- * @param {GPUDevice} device
- * @param {Prepared[]} prepared
+ * @param {State} state
+ * @param {import('../device/device_program.js').Started[]} launches
  * @param {number} repeat how often each is launched
  * @param {(buffer: GPUBuffer) => Promise<void>} map
  * @returns {ReturnType<import('../device/device_program.js').Device['time']>}
  */
-export async function timeLaunches(device, prepared, repeat, map) {
+export async function timeLaunches(state, launches, repeat, map) {
+  const { device } = state;
   /** @type {number[]} */
   const ms = [];
   const timer = device.features.has('timestamp-query');
-  for (let start = 0; start < prepared.length; start += MOST) {
-    const part = prepared.slice(start, start + MOST);
-    ms.push(...(await (timer ? byDevice : byPage)(device, part, repeat, map)));
+  for (let start = 0; start < launches.length; ) {
+    const part = [];
+    // As many as have their scalars in the buffer at a time.
+    forgetScalars(state);
+    while (part.length < MOST && start < launches.length) {
+      const next = launchOf(state, at(launches, start), repeat);
+      if (!next) break;
+      part.push(next);
+      start++;
+    }
+    ms.push(...(await (timer ? byDevice : byPage)(device, part, map)));
   }
   return { ms, clock: timer ? 'gpu' : 'wall' };
 }
 
-/** @type {(device: GPUDevice, prepared: Prepared[], repeat: number, map: (buffer: GPUBuffer) => Promise<void>) => Promise<number[]>} */
-async function byDevice(device, prepared, repeat, map) {
-  const count = 2 * prepared.length;
+/**
+ * Undefined where there is no room for its scalars.
+ * @param {State} state
+ * @param {import('../device/device_program.js').Started} launch
+ * @param {number} repeat
+ * @returns {Timed | undefined}
+ */
+function launchOf(state, { number, scalars }, repeat) {
+  const { pipeline, group, grid: fixed, launch } = at(state.prepared, number);
+  const grid = fixed ?? gridOf(at(state.program.kernels, launch.kernel), scalars);
+  const offset = scalars.length ? placeScalars(state, scalars) : undefined;
+  if (scalars.length && offset === undefined) return undefined;
+  return (pass) => {
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    if (offset !== undefined) pass.setBindGroup(1, state.uniforms?.group ?? null, [offset]);
+    for (let i = 0; i < repeat && !grid.includes(0); i++) pass.dispatchWorkgroups(...grid);
+    pass.end();
+  };
+}
+
+/** @type {(device: GPUDevice, launches: Timed[], map: (buffer: GPUBuffer) => Promise<void>) => Promise<number[]>} */
+async function byDevice(device, launches, map) {
+  const count = 2 * launches.length;
   const querySet = device.createQuerySet({ type: 'timestamp', count });
   const { COPY_DST, COPY_SRC, MAP_READ, QUERY_RESOLVE } = BufferUsage;
   const resolved = device.createBuffer({ size: 8 * count, usage: QUERY_RESOLVE | COPY_SRC });
   const staging = device.createBuffer({ size: 8 * count, usage: COPY_DST | MAP_READ });
   const encoder = device.createCommandEncoder();
-  prepared.forEach((one, i) => {
+  launches.forEach((launch, i) => {
     const timestampWrites = { querySet, beginningOfPassWriteIndex: 2 * i, endOfPassWriteIndex: 2 * i + 1 };
-    launch(encoder.beginComputePass({ timestampWrites }), one, repeat);
+    launch(encoder.beginComputePass({ timestampWrites }));
   });
   encoder.resolveQuerySet(querySet, 0, count, resolved, 0);
   encoder.copyBufferToBuffer(resolved, 0, staging, 0, 8 * count);
   device.queue.submit([encoder.finish()]);
   await map(staging);
   const times = new BigUint64Array(staging.getMappedRange());
-  const ms = prepared.map((_, i) => Number((times[2 * i + 1] ?? 0n) - (times[2 * i] ?? 0n)) / 1e6);
+  const ms = launches.map((_, i) => Number((times[2 * i + 1] ?? 0n) - (times[2 * i] ?? 0n)) / 1e6);
   for (const used of [querySet, resolved, staging]) used.destroy();
   return ms;
 }
 
 /** @type {typeof byDevice} */
-async function byPage(device, prepared, repeat, map) {
+async function byPage(device, all, map) {
   const { COPY_DST, COPY_SRC, MAP_READ } = BufferUsage;
   const source = device.createBuffer({ size: 16, usage: COPY_SRC });
   const staging = device.createBuffer({ size: 16, usage: COPY_DST | MAP_READ });
-  /** @param {Prepared[]} launches */
+  /** @param {Timed[]} launches */
   const finish = async (launches) => {
     const encoder = device.createCommandEncoder();
-    for (const one of launches) launch(encoder.beginComputePass(), one, repeat);
+    for (const launch of launches) launch(encoder.beginComputePass());
     encoder.copyBufferToBuffer(source, 0, staging, 0, 16);
     device.queue.submit([encoder.finish()]);
     await map(staging);
@@ -62,24 +95,12 @@ async function byPage(device, prepared, repeat, map) {
   };
   await finish([]);
   const ms = [];
-  for (const one of prepared) {
+  for (const launch of all) {
     const began = performance.now();
-    await finish([one]);
+    await finish([launch]);
     ms.push(performance.now() - began);
   }
   source.destroy();
   staging.destroy();
   return ms;
-}
-
-/**
- * @param {GPUComputePassEncoder} pass
- * @param {Prepared} prepared
- * @param {number} repeat
- */
-function launch(pass, { pipeline, group, grid }, repeat) {
-  pass.setPipeline(pipeline);
-  pass.setBindGroup(0, group);
-  for (let i = 0; i < repeat; i++) pass.dispatchWorkgroups(...grid);
-  pass.end();
 }

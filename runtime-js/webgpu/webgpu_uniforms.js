@@ -1,0 +1,50 @@
+// The scalars of launches in a uniform buffer, each set of values once, in a slot of its own.
+import { BufferUsage, COMPUTE } from '../gpu_flags.js';
+import { createBuffer } from './webgpu_state.js';
+
+/** @typedef {import('./webgpu_state.js').State} State */
+/**
+ * @typedef {object} Uniforms
+ * @property {GPUBindGroupLayout} layout
+ * @property {GPUBindGroup} group
+ * @property {GPUBuffer} buffer
+ * @property {Map<string, number>} slots where each set of values begins, in bytes
+ */
+
+const SLOT = 256; // bytes, which every device takes as an offset: up to 64 scalars
+const SLOTS = 64;
+
+/**
+ * Those of a device, if any kernel takes scalars.
+ * @param {State} state
+ */
+export function createUniforms(state) {
+  if (!state.program.kernels.some(({ scalars }) => scalars)) return;
+  const { device } = state;
+  const entry = { binding: 0, visibility: COMPUTE, buffer: { type: 'uniform', hasDynamicOffset: true } };
+  const layout = device.createBindGroupLayout({ entries: [/** @type {GPUBindGroupLayoutEntry} */ (entry)] });
+  const buffer = createBuffer(state, SLOT * SLOTS, BufferUsage.UNIFORM | BufferUsage.COPY_DST);
+  const group = device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer, size: SLOT } }] });
+  state.uniforms = { layout, buffer, group, slots: new Map() };
+}
+
+/**
+ * Where these scalars are, in bytes; undefined where there is no room: carry out what takes those that are there, then
+ * `forgetScalars`.
+ * @param {State} state
+ * @param {readonly number[]} scalars
+ */
+export function placeScalars({ device, uniforms }, scalars) {
+  if (!uniforms) throw new TypeError('no kernel of the program takes scalars');
+  const { slots, buffer } = uniforms;
+  const key = scalars.join();
+  const known = slots.get(key);
+  if (known !== undefined || slots.size === SLOTS) return known;
+  const offset = slots.size * SLOT;
+  slots.set(key, offset);
+  device.queue.writeBuffer(buffer, offset, Int32Array.from(scalars));
+  return offset;
+}
+
+/** @param {State} state */
+export const forgetScalars = ({ uniforms }) => uniforms?.slots.clear();
