@@ -293,7 +293,7 @@ class DeviceModel:
             self._host.arena[offset:][:4].view(np.int32)[0] = self._scalars.get(scalar, 0)
         specs = [self._spec(v, at) for v, at in zip((*step.reads, *step.writes), step.offsets, strict=True)]
         for value, spec in zip(step.reads, specs, strict=False):
-            write_tensor(self._host.arena, spec, self._read(value))
+            write_tensor(self._host.arena, spec, self._read(value).reshape(spec.extents))
         self._host.call(segment_entry(self._calls[id(step)]))
         for value, spec in zip(step.writes, specs[len(step.reads) :], strict=True):
             self._write(value, read_tensor(self._host.arena, spec), f"the result of {step.name}")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from math import prod
 
 from ..choices import DEFAULT, Choices
 from ..costs import WEBGL_COSTS, GpuCosts
 from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
 from ..ir.layout import LayoutPolicy, Stages
-from ..ir.nodes import Buffer, Kernel
+from ..ir.nodes import Buffer, Kernel, Scalar, Store
+from ..ir.rewrite import walk
 from ..passes.count_work import count_work
 from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Placements, Subdimension
 from ..schedule.by_choices import schedule_by
@@ -21,8 +23,8 @@ from ..schedule.schedule_fragment import schedule_fragment
 from ..system.run_passes import Observer, ignore, names_of
 from .compose import compose
 from .lower import FRAGMENT_PASSES, lower_fragment
-from .render import declare, render
-from .textures import TILE, pad_to_texture, place_flat, place_image, texel_order, use_textures
+from .render import declare, own_texel, render
+from .textures import TEXEL, TILE, pad_to_texture, place_flat, place_image, texel_order, use_textures
 
 UNITS = 16
 """Most textures that a shader reads (MAX_TEXTURE_IMAGE_UNITS)."""
@@ -39,7 +41,13 @@ REDUCERS = 1024
 """Minimum occupancy, in fragments of which each computes a reduction."""
 
 POLICY = LayoutPolicy(
-    halos=False, fill_halos=False, linear=False, reads=UNITS, stages=Stages(SERIAL, REDUCERS), windows=(0, 2, 1, 3)
+    halos=False,
+    fill_halos=False,
+    linear=False,
+    reads=UNITS,
+    stages=Stages(SERIAL, REDUCERS),
+    windows=(0, 2, 1, 3),
+    in_place=False,
 )
 
 STAGES = (
@@ -72,7 +80,8 @@ class WebGl:
         for kernel, values in zip(kernels, arguments, strict=True):
             for b, value in zip(kernel.params, values, strict=True):
                 if value >= 0 and value not in places:
-                    image = None if value in fixed else place_image(b.shape, drawn=True, step=_step(kernel, b))
+                    flat = value in fixed or (b is kernel.params[-1] and _is_row(kernel))
+                    image = None if flat else place_image(b.shape, drawn=True, step=_step(kernel, b))
                     places[value] = image or place_flat(b.size)
         return places
 
@@ -100,10 +109,11 @@ class WebGl:
             naive.name,
             render(lowered),
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
-            (places[out].width, places[out].height, places[out].layers),
+            (*own_texel(lowered).area(places[out].width, places[out].height), places[out].layers),
             count_work(naive),
             sum(b.size * b.dtype.bytes for b in kernel.params),
             declarations=declare(lowered),
+            scalars=lowered.scalars,
         )
         self.observe("glsl", compose(made))
         return CompiledKernel(made, kernel.params, tuple(places[b] for b in kernel.params))
@@ -123,6 +133,13 @@ def fragment_kernel(
     return made
 
 
+def _is_row(kernel: Kernel) -> bool:
+    """Whether it writes one row of a tensor, and leaves the others as they are."""
+    out = kernel.params[-1]
+    stores = (n for n in walk(kernel.body) if isinstance(n, Store) and n.buffer is out)
+    return any(isinstance(i, Scalar) for s in stores for i in s.indices)
+
+
 def _step(kernel: Kernel, b: Buffer) -> int:
     """Pixels of the result `b` that are computed together: a row of a tile."""
     nest = match_nest(kernel.body)
@@ -139,6 +156,10 @@ def _check(kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:
         )
     if len(kernel.params) - 1 > UNITS:
         raise CannotExpress(f"it reads {len(kernel.params) - 1} tensors, and a shader at most {UNITS} textures")
+    if _is_row(kernel) and places[kernel.params[-1]].tile:
+        raise CannotExpress("it writes a part of what is held as an image")
+    if _is_row(kernel) and prod(kernel.params[-1].shape[1:]) % TEXEL:
+        raise CannotExpress("it writes a row of a stack, which is no whole number of texels")
     if places[kernel.params[-1]].layers > TILE:
         raise CannotExpress("its result is larger than the textures that one draw can write")
     if any(p.layers > LAYERS for p in places.values()):

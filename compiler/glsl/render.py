@@ -8,15 +8,16 @@ from ..codegen.source import Writer
 from ..errors import InternalError
 from ..ir.grid import find_grid
 from ..ir.index import affine
-from ..ir.nodes import Expr, Kernel, Scope, Store, Var
+from ..ir.nodes import Expr, If, Kernel, Scope, Store, Var
 from ..ir.rewrite import walk
+from ..ir.sizes import Size, size
 from ..program.device_program import Declarations
 from .dialect import HELPERS, SAMPLERS, VECTORS, Glsl
 
 
 def declare(kernel: Kernel) -> Declarations:
-    """Uniforms `p0`, `p1`, ... are the textures read, in the order of parameters; output `o0`, `o1`, ... is layer 0, 1,
-    ... of the texture written."""
+    """Uniforms `p0`, `p1`, ... are the textures read, in the order of parameters, `s0`, `s1`, ... the scalars; output
+    `o0`, `o1`, ... is layer 0, 1, ... of the texture written."""
     *reads, out = kernel.params
     return Declarations(tuple(SAMPLERS[b.dtype] for b in reads), VECTORS[out.dtype])
 
@@ -28,8 +29,11 @@ def render(kernel: Kernel) -> str:
     layers = out.shape[0]
     names = {b: f"p{i}" for i, b in enumerate(reads)}
     variables = {v: f"{v.name}_f" for v in grid.blocks}
+    scalars: dict[Var, str] = {s: f"s{i}" for i, s in enumerate(kernel.scalars)}
     dialect = Glsl(names)
-    body = Writer(dialect, variables).write(grid.body)
+    body = Writer(dialect, variables | scalars).write(grid.body)
+    if scalars and isinstance(grid.body, If):
+        body.append("  else discard;")  # what is there is that of another launch
     texel = own_texel(kernel)
     head = [HELPERS[name] for name in HELPERS if name in dialect.used]
     lines = [*_decode("x", texel.column, variables), *_decode("y", texel.row, variables)]
@@ -44,6 +48,18 @@ class OwnTexel:
 
     column: tuple[tuple[Var, int], ...]
     row: tuple[tuple[Var, int], ...]
+
+    def area(self, width: int, height: int) -> tuple[Size, Size]:
+        """The width and height that a draw covers, of all that there is: what is live at a launch."""
+        return _covered(self.column, width), _covered(self.row, height)
+
+
+def _covered(digits: tuple[tuple[Var, int], ...], whole: int) -> Size:
+    if not digits or digits[-1][0].length is None:
+        return whole
+    v, stride = digits[-1]
+    assert v.length is not None
+    return size(v.length * stride)
 
 
 def own_texel(kernel: Kernel) -> OwnTexel:

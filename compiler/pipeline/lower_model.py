@@ -31,6 +31,10 @@ from .lower_structures import add_structures
 from .lowered import Lowered, kernel_name
 
 
+VECTOR = 4
+"""Elements of a texel."""
+
+
 @deep_recursion()
 def lower_model(
     graph: Graph,
@@ -119,7 +123,8 @@ class _Lowering:
         if not policy.linear:
             aliases = {t: o for t, o in aliases.items() if known[t].physical_shape == known[o].physical_shape}
         groups = tuple(g for g in groups if g.output not in aliases)
-        layouts = {**known, **{p.memory: Layout.row_major(p.memory.extents) for p in places.values()}}
+        passed = (*imported, *(p.memory for p in places.values()))
+        layouts = {**known, **{t: self._passed_on(t) for t in passed}}
         kernels = tuple(
             build_kernel(kernel_name(g), g, layouts, fill_halo=policy.fill_halos, place=places.get(g.output))
             for g in groups
@@ -135,6 +140,15 @@ class _Lowering:
         if not given.structures:
             return made
         return add_structures(made, given.structures, now, self.region, in_place=policy.in_place)
+
+    def _passed_on(self, t: Tensor) -> Layout:
+        """The layout of what a loop or a branch makes: row-major. Rows of a stack are whole vectors where memory is no
+        line of elements."""
+        row_major = Layout.row_major(t.extents)
+        if t.source is None or not isinstance(t.source.structure, Loop) or self._policy.linear or t.rank < 2:
+            return row_major
+        stacked = t.source.index >= len(t.source.structure.carried)
+        return replace(row_major, align=(*row_major.align[:-1], VECTOR)) if stacked else row_major
 
 
 def _ports(given: TensorProgram) -> tuple[list[Tensor], list[Tensor]]:

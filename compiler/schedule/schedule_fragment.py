@@ -9,17 +9,18 @@ texels per multiplication, for one pixel 0.31.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from ..choices import DEFAULT, Choices
 from ..errors import InternalError
 from ..ir.bounds import ConditionalRanges
+from ..ir.construct import all_of, maximum, minimum
 from ..ir.index import affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
-from ..ir.rewrite import rewrite, substitute, walk
-from ..ir.simplify import simplify_stmt
+from ..ir.rewrite import free_vars, rewrite, substitute, walk
+from ..ir.simplify import simplify_expr, simplify_stmt
 from .nest import Reduction, match_nest
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
@@ -68,10 +69,13 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     out = replaced[kernel.params[-1]]
     element = _image(out, tile, bands) if tile else _line(store.buffer)
     at = _invert(store, loops, element, kernel)
+    live = _live(store, loops, at, element, store.buffer)
     inner = _redirect(substitute(inner, at), kernel, replacements, element)
     inner = _transform(kernel, inner, at, element.tiles) or _tiled(inner, element.tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
-    grid = element.grid
+    grid = tuple(_shortened(v, live) for v in element.grid)
+    inner = _only_live(inner, live)
+    inner = substitute(inner, dict(zip(element.grid, grid, strict=True)))
     if not tile:
         inner, grid = _in_rows(inner, grid[0])
     for v in grid:
@@ -156,7 +160,10 @@ def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, tuple[Var, ...]]:
     """
     rows = -(-texel.extent // ROW)
     layers = -(-rows // ROW)
-    x, y, layer = Var("x", min(texel.extent, ROW)), Var("y", min(rows, ROW)), Var("layer", layers)
+    across, along = None, None
+    if texel.length is not None and layers == 1:
+        across, along = minimum(texel.length, ROW), simplify_expr((texel.length + (ROW - 1)) // ROW)
+    x, y, layer = Var("x", min(texel.extent, ROW), across), Var("y", min(rows, ROW), along), Var("layer", layers)
     at = (layer * ROW + y) * ROW + x
     stmt = substitute(stmt, {texel: at})
     if layers * y.extent * x.extent > texel.extent:
@@ -192,6 +199,48 @@ def _invert(store: Store, loops: list[Var], element: Element, kernel: Kernel) ->
         if v not in env:
             raise InternalError(f"kernel {kernel.name}: no axis of the result runs with loop {v.name}")
     return env
+
+
+def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: Element, out: Buffer) -> list[Binary]:
+    """Conditions that hold for every fragment of which an element is part of the result: in dimensions that are longer
+    in memory, and where the result is one row of it."""
+    first: dict[Var, Expr] = {v: Const(0) for v in element.tiles}
+    found = []
+    stride = out.size
+    whole = True
+    for extent, index, place in zip(out.shape, store.indices, element.indices, strict=True):
+        stride //= max(extent, 1)
+        # A texel of a flat texture may be of several rows: then its first element is not the least in this dimension.
+        exact = len(element.tiles) > 1 or whole or (extent * stride) % TEXEL == 0
+        whole = whole and extent == 1
+        moving = [v for v in loops if v in free_vars(index)]
+        if not moving and extent > 1:
+            found.append(Binary("==", substitute(place, first), index))
+        found += [
+            Binary("<", simplify_expr(substitute(at[v], first)), v.length)
+            for v in moving
+            if v.length is not None and exact
+        ]
+    return found
+
+
+def _shortened(v: Var, live: Sequence[Binary]) -> Var:
+    """A variable of the grid, as long as its fragments may be live."""
+    length: Expr | None = None
+    for cond in live:
+        least = affine(cond.a)
+        bound = cond.b + (1 if cond.op == "==" else 0)
+        while isinstance(quotient := least.to_expr(), Binary) and quotient.op == "//" and isinstance(quotient.b, Const):
+            bound, least = bound * int(quotient.b.value), affine(quotient.a)
+        factor, rest = least.coefficient(v), least.without(v).range()
+        if factor > 0 and rest is not None and rest[0] >= 0:
+            needed = (bound + (factor - 1)) // factor
+            length = needed if length is None else minimum(length, needed)
+    return v if length is None else Var(v.name, v.extent, simplify_expr(minimum(maximum(length, 0), v.extent)))
+
+
+def _only_live(stmt: Stmt, live: Sequence[Binary]) -> Stmt:
+    return If(all_of(*live), stmt) if live else stmt
 
 
 def _redirect(inner: Stmt, kernel: Kernel, replacements: Replacements, element: Element) -> Stmt:

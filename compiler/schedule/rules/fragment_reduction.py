@@ -21,7 +21,7 @@ from ...ir.rewrite import free_vars, loads
 from ...ir.scalar_ops import apply_binary
 from ...ir.simplify import simplify_stmt
 from ..nest import Reduction
-from ..steps import reorder, segments, split, tag
+from ..steps import reorder, split, tag, tiles_of
 
 TEXEL = 4
 FETCHES = 48
@@ -48,7 +48,7 @@ def schedule_fragment_reduction(stmt: Stmt, nest: Reduction, tiles: Sequence[Var
     for v in written:
         stmt = tag(stmt, v, LoopKind.UNROLL)
     if along is not None:
-        stmt, parts = split(stmt, along, segments(along.extent, TEXEL))
+        stmt, parts = split(stmt, along, tiles_of(along, TEXEL))
         for _, inner in parts:
             stmt = tag(stmt, inner, LoopKind.UNROLL)
     return simplify_stmt(stmt)
@@ -61,7 +61,7 @@ def _written_out(nest: Reduction, along: Var | None, tiles: Sequence[Var], choic
     written_out = {v: v.extent for v in tiles}
     if along is not None:
         written_out[along] = min(TEXEL, along.extent)
-    free = [v for v in nest.over if v is not along and v.extent <= FETCHES]
+    free = [v for v in nest.over if v is not along and v.length is None and v.extent <= FETCHES]
     candidates: list[tuple[Var, int]] = []
     while free:
         best = min(free, key=lambda v: fetches(sites, {**written_out, v: v.extent}) / v.extent)
