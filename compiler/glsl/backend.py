@@ -22,6 +22,7 @@ from ..schedule.rules.transform import find_transform
 from ..schedule.schedule_fragment import schedule_fragment
 from ..system.run_passes import Observer, ignore, names_of
 from .compose import compose
+from .live_area import live_area
 from .lower import FRAGMENT_PASSES, lower_fragment
 from .render import declare, own_texel, render
 from .textures import TEXEL, TILE, pad_to_texture, place_flat, place_image, texel_order, use_textures
@@ -81,7 +82,8 @@ class WebGl:
             for b, value in zip(kernel.params, values, strict=True):
                 if value >= 0 and value not in places:
                     flat = value in fixed or (b is kernel.params[-1] and _is_row(kernel))
-                    image = None if flat else place_image(b.shape, drawn=True, step=_step(kernel, b))
+                    # Bands lie side by side, where no draw covers the part that is live alone.
+                    image = None if flat else place_image(b.shape, drawn=not kernel.scalars, step=_step(kernel, b))
                     places[value] = image or place_flat(b.size)
         return places
 
@@ -104,12 +106,13 @@ class WebGl:
         }
         _check(kernel, places)
         out = kernel.params[-1]
-        lowered = lower_fragment(fragment_kernel(kernel, places, choices, self.observe), self.observe)
+        scheduled = fragment_kernel(kernel, places, choices, self.observe)
+        lowered = lower_fragment(scheduled, self.observe)
         made = DeviceKernel(
             naive.name,
             render(lowered),
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
-            (*own_texel(lowered).area(places[out].width, places[out].height), places[out].layers),
+            (*live_area(scheduled, own_texel(lowered), places[out].width, places[out].height), places[out].layers),
             count_work(naive),
             sum(b.size * b.dtype.bytes for b in kernel.params),
             declarations=declare(lowered),

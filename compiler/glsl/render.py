@@ -10,7 +10,6 @@ from ..ir.grid import find_grid
 from ..ir.index import affine
 from ..ir.nodes import Expr, If, Kernel, Scope, Store, Var
 from ..ir.rewrite import walk
-from ..ir.sizes import Size, size
 from ..program.device_program import Declarations
 from .dialect import HELPERS, SAMPLERS, VECTORS, Glsl
 
@@ -48,18 +47,6 @@ class OwnTexel:
 
     column: tuple[tuple[Var, int], ...]
     row: tuple[tuple[Var, int], ...]
-
-    def area(self, width: int, height: int) -> tuple[Size, Size]:
-        """The width and height that a draw covers, of all that there is: what is live at a launch."""
-        return _covered(self.column, width), _covered(self.row, height)
-
-
-def _covered(digits: tuple[tuple[Var, int], ...], whole: int) -> Size:
-    if not digits or digits[-1][0].length is None:
-        return whole
-    v, stride = digits[-1]
-    assert v.length is not None
-    return size(v.length * stride)
 
 
 def own_texel(kernel: Kernel) -> OwnTexel:

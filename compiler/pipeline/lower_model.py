@@ -30,7 +30,6 @@ from .join_bands import join_bands
 from .lower_structures import add_structures
 from .lowered import Lowered, kernel_name
 
-
 VECTOR = 4
 """Elements of a texel."""
 

@@ -16,7 +16,7 @@ from math import prod
 from ..choices import DEFAULT, Choices
 from ..errors import InternalError
 from ..ir.bounds import ConditionalRanges
-from ..ir.construct import all_of, maximum, minimum
+from ..ir.construct import all_of
 from ..ir.index import affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite, substitute, walk
@@ -73,9 +73,7 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     inner = _redirect(substitute(inner, at), kernel, replacements, element)
     inner = _transform(kernel, inner, at, element.tiles) or _tiled(inner, element.tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
-    grid = tuple(_shortened(v, live) for v in element.grid)
-    inner = _only_live(inner, live)
-    inner = substitute(inner, dict(zip(element.grid, grid, strict=True)))
+    inner, grid = _only_live(inner, live), element.grid
     if not tile:
         inner, grid = _in_rows(inner, grid[0])
     for v in grid:
@@ -160,10 +158,7 @@ def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, tuple[Var, ...]]:
     """
     rows = -(-texel.extent // ROW)
     layers = -(-rows // ROW)
-    across, along = None, None
-    if texel.length is not None and layers == 1:
-        across, along = minimum(texel.length, ROW), simplify_expr((texel.length + (ROW - 1)) // ROW)
-    x, y, layer = Var("x", min(texel.extent, ROW), across), Var("y", min(rows, ROW), along), Var("layer", layers)
+    x, y, layer = Var("x", min(texel.extent, ROW)), Var("y", min(rows, ROW)), Var("layer", layers)
     at = (layer * ROW + y) * ROW + x
     stmt = substitute(stmt, {texel: at})
     if layers * y.extent * x.extent > texel.extent:
@@ -222,21 +217,6 @@ def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: E
             if v.length is not None and exact
         ]
     return found
-
-
-def _shortened(v: Var, live: Sequence[Binary]) -> Var:
-    """A variable of the grid, as long as its fragments may be live."""
-    length: Expr | None = None
-    for cond in live:
-        least = affine(cond.a)
-        bound = cond.b + (1 if cond.op == "==" else 0)
-        while isinstance(quotient := least.to_expr(), Binary) and quotient.op == "//" and isinstance(quotient.b, Const):
-            bound, least = bound * int(quotient.b.value), affine(quotient.a)
-        factor, rest = least.coefficient(v), least.without(v).range()
-        if factor > 0 and rest is not None and rest[0] >= 0:
-            needed = (bound + (factor - 1)) // factor
-            length = needed if length is None else minimum(length, needed)
-    return v if length is None else Var(v.name, v.extent, simplify_expr(minimum(maximum(length, 0), v.extent)))
 
 
 def _only_live(stmt: Stmt, live: Sequence[Binary]) -> Stmt:

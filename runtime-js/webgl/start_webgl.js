@@ -1,15 +1,17 @@
 // Device programs on WebGL 2: a kernel is a fragment shader, a launch one triangle over the texels that it writes.
+
 import { checkLimits } from '../device/check_limits.js';
-import { at, storageOf } from '../device/device_program.js';
+import { at, storageOf, valueAt } from '../device/device_program.js';
 import { requireHardware } from '../device/require_hardware.js';
 import { startDevice } from '../device/start_device.js';
+import { words } from '../values/convert.js';
 import { compileKernels } from './webgl_compile.js';
 import { acquireContext } from './webgl_context.js';
 import { createSegment, drawer } from './webgl_draw.js';
 import { createPainter } from './webgl_picture.js';
 import * as states from './webgl_state.js';
 import { timeLaunches } from './webgl_time.js';
-import { upload, wholeRows } from './webgl_transfer.js';
+import { upload, wholeRows, wordsOf } from './webgl_transfer.js';
 import { prepareTrial } from './webgl_trial.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
@@ -93,7 +95,11 @@ function write(state, value, data) {
   const { gl, program, rows } = state;
   const storage = storageOf(program, value);
   const size = states.sizeOf(storage);
-  const whole = wholeRows(storage.dtype, size, data, rows.get(value));
-  if (whole !== data && program.inputs.includes(value)) rows.set(value, whole);
+  let kept = rows.get(value);
+  if (!kept && program.inputs.includes(value)) {
+    kept = words(storage.dtype, wordsOf(valueAt(program, value).length));
+    rows.set(value, kept);
+  }
+  const whole = wholeRows(storage.dtype, size, data, kept);
   upload(gl, states.textureOf(state, value), storage.dtype, size, whole);
 }

@@ -23,13 +23,13 @@ export function rectangles(length) {
 }
 
 /** @param {number} length elements */
-const wordsOf = (length) => rectangles(length).reduce((sum, { bytes }) => sum + bytes, 0) / 4;
+export const wordsOf = (length) => rectangles(length).reduce((sum, { bytes }) => sum + bytes, 0) / 4;
 
 /** @type {(size: readonly [number, number, number], data: Words) => boolean} */
 const fills = ([width, height, layers], data) => data.length === width * height * layers * 4;
 
 /**
- * `data` as it can be uploaded: itself, or in `kept` or a new array that ends with a row.
+ * `data` as it can be uploaded: itself, or in `kept`, which is large enough, or a new array that ends with a row.
  * @param {string} dtype
  * @param {readonly [number, number, number]} size of the texture
  * @param {Words} data
@@ -38,7 +38,7 @@ const fills = ([width, height, layers], data) => data.length === width * height 
 export function wholeRows(dtype, size, data, kept) {
   const length = wordsOf(data.length);
   if (length === data.length || fills(size, data)) return data;
-  const whole = kept ?? words(dtype, length);
+  const whole = kept ? /** @type {Words} */ (kept.subarray(0, length)) : words(dtype, length);
   whole.set(/** @type {any} */ (data));
   return whole;
 }
