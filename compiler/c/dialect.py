@@ -120,6 +120,10 @@ class C(CLike):
         if cond_lanes > 1:
             function = self._prelude.choose(MASK if dtype == BOOL else dtype, lanes)
             return Text(f"{function}({cond.text}, {a.text}, {b.text})")
+        if lanes > 1:
+            # A vector that is loaded is const, which is another type for this operator.
+            vector = self._prelude.vector(MASK if dtype == BOOL else dtype, lanes)
+            a, b = (Text(f"({vector}){x.atom}", PRODUCT) for x in (a, b))
         return Text(f"{cond.at(LOWEST + 1)} ? {a.at(LOWEST + 1)} : {b.at(LOWEST + 1)}", LOWEST)
 
     def bitcast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:

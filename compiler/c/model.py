@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 import tempfile
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 
 import numpy as np
 
+from ..codegen.c_ports import Ports
 from ..program.arrays import read_inputs
+from ..program.bind_sizes import bind_sizes
 from ..program.program import Program
 from ..system.c_compiler import build_library, find_compiler
 from ..system.cache import Cache
@@ -34,7 +37,7 @@ class CModel:
             path = Path(folder) / "library.so"
             path.write_bytes(library)
             self._library = ctypes.CDLL(str(path))
-        self.program = program
+        self.program, self._ports = program, Ports.of(program)
         self._run = getattr(self._library, f"{source.name}_run")
         self._weights = _aligned(len(program.weights))
         self._weights[:] = np.frombuffer(program.weights, np.uint8)
@@ -45,12 +48,20 @@ class CModel:
 
     def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
-        p = self.program
-        given = [np.ascontiguousarray(a) for a in read_inputs(p.inputs, inputs)]
-        results = {t.name: np.empty(t.extents, t.dtype.numpy) for t in p.outputs}
-        arrays = (self._weights, self._prepared, self._arena, *given, *results.values())
-        self._run(*map(_address, arrays))
-        return results
+        p, ports = self.program, self._ports
+        arrays = read_inputs(p.inputs, inputs)
+        scalars = bind_sizes(p.dimensions, p.inputs, arrays)
+        given = [np.ascontiguousarray(a) for a in arrays]
+        sizes = np.zeros(ports.count, np.int64)
+        sizes[: len(p.dimensions)] = [scalars[d.scalar] * d.multiple for d in p.dimensions]
+        results = {t.name: np.empty(t.length, t.dtype.numpy) for t in p.outputs}
+        passed = [sizes] if ports.vary else []
+        memory = (self._weights, self._prepared, self._arena, *passed, *given, *results.values())
+        self._run(*map(_address, memory))
+        shapes = [tuple(n if isinstance(n, int) else int(sizes[ports.number(n)]) for n in t.shape) for t in p.outputs]
+        return {
+            t.name: results[t.name][: prod(shape)].reshape(shape) for t, shape in zip(p.outputs, shapes, strict=True)
+        }
 
 
 def _aligned(size: int) -> Array:

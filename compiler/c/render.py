@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..codegen.c_ports import FUNCTIONS, Ports, size_text
 from ..codegen.source import Writer
-from ..ir.nodes import Kernel, Store, Var
+from ..ir.nodes import Kernel, Scalar, Store, Var
 from ..ir.rewrite import walk
-from ..program.program import Launch, Program, Region, Slot, TensorSpec
+from ..ir.sizes import text_of
+from ..program.program import Launch, Program, Region, Slot, Step, Steps, TensorSpec
+from ..program.steps import Branch, Loop
 from ..system.recursion import deep_recursion
 from .dialect import C
 from .prelude import SCALARS, Prelude
@@ -123,13 +126,19 @@ def render(program: Program, *, embedded: bool = False) -> CSource:
     prefix, prelude = identifier(program.name), Prelude()
     names = [f"k{i}_{identifier(k.name)}" for i, k in enumerate(program.kernels)]
     kernels = [render_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]
-    run = [*_copies_in(program), *_calls(program.launches, names), *_copies_out(program)]
-    prepare = _calls(program.prepare, names)
+    ports = Ports.of(program)
+    given, made = (
+        [f"{kind}{i}" for i in range(len(specs))] for kind, specs in (("in", program.inputs), ("out", program.outputs))
+    )
+    body = _Body(program, names)
+    run = [*_indented(ports.before("a", given)), *body.steps(program.steps, 1), *_indented(ports.after("a", made))]
+    prepare = body.steps(program.prepare, 1)
     functions = [
         _function(f"void {prefix}_prepare(const void *weights, void *prepared)", ["weights", "prepared"], prepare),
         _function(_signature(prefix, program), ["weights", "prepared", "arena"], run),
     ]
-    code = "\n".join([f'#include "{prefix}.h"', prelude.text(), *kernels, *functions])
+    helpers = [FUNCTIONS] if ports.vary or program.scalars else []
+    code = "\n".join([f'#include "{prefix}.h"', prelude.text(), *helpers, *kernels, *functions])
     return CSource(prefix, code, _header(prefix, program, embedded=embedded))
 
 
@@ -155,8 +164,48 @@ def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
     return "\n".join([f"static void {name}({', '.join(params)}) {{", *unused, *lines, "}", ""])
 
 
-def _calls(steps: Sequence[Launch], names: Sequence[str]) -> list[str]:
-    return [f"  {names[s.kernel]}({', '.join(map(_place, s.arguments))}); /* {_comment(s.name)} */" for s in steps]
+class _Body:
+    """Steps as statements. The counters of loops are variables; other scalars are in the arena."""
+
+    def __init__(self, program: Program, names: Sequence[str]) -> None:
+        self._program, self._names = program, names
+        self._counters: dict[Scalar, str] = {}
+
+    def steps(self, steps: Steps, depth: int) -> list[str]:
+        return [line for step in steps for line in self._step(step, depth)]
+
+    def _step(self, step: Step, depth: int) -> list[str]:
+        pad = "  " * depth
+        match step:
+            case Launch():
+                arguments = [*map(_place, step.arguments), *(f"(int){self._scalar(s)}" for s in step.scalars)]
+                return [f"{pad}{self._names[step.kernel]}({', '.join(arguments)}); /* {_comment(step.name)} */"]
+            case Loop():
+                name = self._counters[step.counter] = f"t{len(self._counters)}"
+                asked = "" if step.condition is None else f" && {_holds(step.condition)}"
+                trips = size_text(step.trips, self._scalar)
+                head = f"for (int64_t {name} = 0, {name}_end = {trips}; {name} < {name}_end{asked}; {name}++) {{"
+                return [pad + head, *self.steps(step.body, depth + 1), pad + "}"]
+            case Branch():
+                return [
+                    f"{pad}if ({_holds(step.condition)}) {{",
+                    *self.steps(step.then, depth + 1),
+                    f"{pad}}} else {{",
+                    *self.steps(step.otherwise, depth + 1),
+                    f"{pad}}}",
+                ]
+
+    def _scalar(self, s: Scalar) -> str:
+        return self._counters[s] if s in self._counters else f"ScalarAt(a + {self._program.scalars[s]})"
+
+
+def _holds(condition: Slot) -> str:
+    """Whether the bool in a slot is true."""
+    return f"*(const unsigned char *){_place(condition)}"
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
 
 
 def _comment(text: str) -> str:
@@ -182,30 +231,18 @@ def _function(head: str, memory: Sequence[str], body: Sequence[str]) -> str:
     return "\n".join([head + " {", *lines, *body, "}", ""])
 
 
-def _copies_in(program: Program) -> list[str]:
-    return [
-        f"  memcpy(a + {t.offset}, in{i}, {t.bytes});" if t.bytes else f"  (void)in{i};"
-        for i, t in enumerate(program.inputs)
-    ]
-
-
-def _copies_out(program: Program) -> list[str]:
-    return [
-        f"  memcpy(out{i}, a + {t.offset}, {t.bytes});" if t.bytes else f"  (void)out{i};"
-        for i, t in enumerate(program.outputs)
-    ]
-
-
 def _signature(prefix: str, program: Program) -> str:
     inputs = [f"const {SCALARS[t.dtype]} *in{i}" for i, t in enumerate(program.inputs)]
     outputs = [f"{SCALARS[t.dtype]} *out{i}" for i, t in enumerate(program.outputs)]
-    params = ["const void *weights", "const void *prepared", "void *arena", *inputs, *outputs]
+    sizes = ["int64_t *sizes"] if Ports.of(program).vary else []
+    params = ["const void *weights", "const void *prepared", "void *arena", *sizes, *inputs, *outputs]
     return f"void {prefix}_run({', '.join(params)})"
 
 
 def _header(prefix: str, program: Program, *, embedded: bool) -> str:
     upper = prefix.upper()
     sizes = {"WEIGHTS": len(program.weights), "PREPARED": program.prepared, "ARENA": program.arena}
+    ports = Ports.of(program)
     tensors = [("in", i, t) for i, t in enumerate(program.inputs)]
     tensors += [("out", i, t) for i, t in enumerate(program.outputs)]
     return "\n".join(
@@ -222,13 +259,14 @@ def _header(prefix: str, program: Program, *, embedded: bool) -> str:
             "",
             *(f"#define {upper}_{kind}_BYTES {size}" for kind, size in sizes.items()),
             *(f"#define {upper}_{_upper(kind, i)}_LENGTH {t.length}" for kind, i, t in tensors),
+            *([f"#define {upper}_SIZES {ports.count}"] if ports.vary else []),
             "",
             "#ifdef __cplusplus",
             'extern "C" {',
             "#endif",
             *([f"extern const uint32_t {prefix}_weights[]; /* of {prefix}_weights.c */"] if embedded else []),
             f"void {prefix}_prepare(const void *weights, void *prepared);",
-            "/* " + "\n   ".join(_tensor(kind, i, t) for kind, i, t in tensors) + " */",
+            "/* " + "\n   ".join([*(_tensor(kind, i, t) for kind, i, t in tensors), *_sizes(ports)]) + " */",
             f"{_signature(prefix, program)};",
             "#ifdef __cplusplus",
             "}",
@@ -244,5 +282,14 @@ def _upper(kind: str, number: int) -> str:
 
 
 def _tensor(kind: str, number: int, t: TensorSpec) -> str:
-    shape = "x".join(map(str, t.shape)) or "a scalar"
+    shape = "x".join(map(text_of, t.shape)) or "a scalar"
     return f"{kind}{number}: {_comment(t.name)}, {t.dtype} {shape}"
+
+
+def _sizes(ports: Ports) -> Iterator[str]:
+    """What the entries of `sizes` are."""
+    for i, d in enumerate(ports.program.dimensions):
+        steps = "" if d.multiple == 1 else f", a multiple of {d.multiple}"
+        yield f"sizes[{i}]: {_comment(d.name)}, given: {d.least} to {d.most}{steps}"
+    for n in ports.others:
+        yield f"sizes[{ports.number(n)}]: {_comment(text_of(n))}, set by the run"
