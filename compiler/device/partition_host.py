@@ -88,7 +88,11 @@ class _Links:
         for i, t in enumerate(self.made):
             self.writers.setdefault(t, []).append(i)
         self.reads = [tuple(dict.fromkeys(self.owner(t) for t in g.reads if not t.is_constant)) for g in model.groups]
-        self.before = [frozenset(w for t in reads for w in self.writers.get(t, ())) for reads in self.reads]
+        measured = [tuple(map(self.owner, model.sources.get(g.output, ()))) for g in model.groups]
+        self.before = [
+            frozenset(w for t in (*reads, *scalars) for w in self.writers.get(t, ()))
+            for reads, scalars in zip(self.reads, measured, strict=True)
+        ]
         after: list[set[int]] = [set() for _ in self.made]
         for i, makers in enumerate(self.before):
             for m in makers:

@@ -34,6 +34,7 @@ from . import (
     resize,
     scanning,
     scattering,
+    selecting,
     slicing,
     softmax,
 )
@@ -67,6 +68,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         resize,
         scanning,
         scattering,
+        selecting,
         slicing,
         softmax,
     ),

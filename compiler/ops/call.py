@@ -148,10 +148,19 @@ class Call:
         t = self.optional(index)
         if t is None or t.data is not None:
             return self.ints(index, what)
-        elements = known_elements(t)
-        if elements is None or t.rank > 1:
+        elements = self.known_sizes(index)
+        if elements is None:
             raise self._not_known(what)
         return elements
+
+    def known_sizes(self, index: int) -> tuple[Size, ...] | None:
+        """The elements of an input where they are known as sizes; None where a run computes them."""
+        t = self.input(index)
+        if t.rank > 1:
+            return None
+        if t.data is not None:
+            return tuple(map(int, t.data.reshape(-1)))
+        return known_elements(t)
 
     def ints(self, index: int, what: str) -> tuple[int, ...] | None:
         """Like `constant`, as a tuple of Python ints. Raises UnsupportedError for more than one dimension."""

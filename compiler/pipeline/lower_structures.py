@@ -58,7 +58,7 @@ def add_structures(
         steps.append(made.step(bodies))
         aliases.update(made.aliases)
     dependent = [_dependent(inner, lambda t: owner_of(now.get(t, t), outer.aliases)) for inner in structures]
-    order = order_steps(outer.groups, dependent, lambda t: owner_of(now.get(t, t), outer.aliases))
+    order = order_steps(outer.groups, outer.sources, dependent, lambda t: owner_of(now.get(t, t), outer.aliases))
     own = len(outer.groups)
     return replace(
         outer,

@@ -191,6 +191,8 @@ def _invert(store: Store, loops: list[Var], element: Element, kernel: Kernel) ->
             elif isinstance(index, Binary) and index.op == "//" and affine(index.a) == affine(v):
                 assert isinstance(index.b, Const)
                 env[v] = at[d] * int(index.b.value) + at[-1]
+        if v not in env and v.extent == 1:
+            env[v] = Const(0)
         if v not in env:
             raise InternalError(f"kernel {kernel.name}: no axis of the result runs with loop {v.name}")
     return env

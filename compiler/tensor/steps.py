@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Generic, TypeVar
@@ -118,14 +118,18 @@ class Dependent:
 
 
 def order_steps(
-    groups: Sequence[Group], structures: Sequence[Dependent], owner: Callable[[Tensor], Tensor]
+    groups: Sequence[Group],
+    measured: Mapping[Tensor, tuple[Tensor, ...]],
+    structures: Sequence[Dependent],
+    owner: Callable[[Tensor], Tensor],
 ) -> list[int]:
-    """An order of execution: groups by their number, then structures. Groups keep their order where they can."""
+    """An order of execution: groups by their number, then structures. Groups keep their order where they can.
+    `measured` are the tensors from which the launch of a group takes scalars, by its output."""
     count = len(groups)
     makers: dict[Tensor, int] = {owner(g.output): i for i, g in enumerate(groups)}
     for i, s in enumerate(structures):
         makers.update(dict.fromkeys(s.makes, count + i))
-    needs = [{makers[owner(t)] for t in g.reads if owner(t) in makers} for g in groups]
+    needs = [{makers[owner(t)] for t in (*g.reads, *measured.get(g.output, ())) if owner(t) in makers} for g in groups]
     needs += [{makers[t] for t in s.reads if t in makers} for s in structures]
     after: dict[int, list[int]] = {}
     for i, before in enumerate(needs):
