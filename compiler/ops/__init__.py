@@ -11,6 +11,7 @@ from types import ModuleType
 from ..tensor import Tensor
 from . import (
     activation,
+    attention,
     casting,
     comparison,
     convolution,
@@ -45,6 +46,7 @@ OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
 FAMILIES: dict[str, tuple[ModuleType, ...]] = {
     "": (
         activation,
+        attention,
         casting,
         comparison,
         convolution,

@@ -23,11 +23,12 @@ from .read_constant import read_constant
 from .read_model import Source
 from .read_tensor import element_type, read_sparse, read_tensor, type_name
 from .separate_weights import Weights
+from .sequences import SEQUENCES, Item, Use
 
 MADE_OPSET = 18
 """Of the operators that stand in for others."""
 
-Scope = dict[str, Value | None]
+Scope = dict[str, Item | None]
 """Values by ONNX name; None for those that cannot be made because of a problem."""
 
 
@@ -83,7 +84,7 @@ class Import:
         self.main = Frame(Builder(model.graph.name, source.memory), {})
         self.main.scope.update((v.name, self._input(v)) for v in model.graph.input if v.name not in weights)
         # What may not become an output under its own name: an input, or what is an output already.
-        self._bound = {v for v in self.main.scope.values() if v is not None}
+        self._bound = {v for v in self.main.scope.values() if isinstance(v, Value)}
 
     def nodes(self, nodes: Iterable[onnx.NodeProto], frame: Frame) -> None:
         """Adds nodes, whose outputs become values of the frame."""
@@ -98,7 +99,9 @@ class Import:
         """The graph output `name`."""
         builder = self.main.builder
         value = self.lookup(name, self.main)
-        if value is None:
+        if value is not None and not isinstance(value, Value):
+            self._problems.add(f"output {name!r} is a sequence, or an optional")
+        if not isinstance(value, Value):
             return None
         if value.name != name or value in self._bound:
             data = builder.constant_of(value)
@@ -124,16 +127,24 @@ class Import:
         shapes = self._shapes
         return self.main.builder.input(value.name, shapes.of[value.name], dtype, shapes.elements.get(value.name))
 
-    def _node(self, node: onnx.NodeProto, name: str, frame: Frame) -> Sequence[Value | None]:
+    def _node(self, node: onnx.NodeProto, name: str, frame: Frame) -> Sequence[Item | None]:
         if not self._problems.check_kind(node):
             return self._stand_ins(node)
         inputs: list[Value | None] = []
         try:
-            inputs = [self.lookup(n, frame) if n else None for n in node.input]
-            if any(n and v is None for n, v in zip(node.input, inputs, strict=True)):
+            given = [self.lookup(n, frame) if n else None for n in node.input]
+            if any(n and v is None for n, v in zip(node.input, given, strict=True)):
                 return self._stand_ins(node)
+            if is_onnx(node, *SEQUENCES):
+                return [SEQUENCES[node.op_type](Use(self, node, name, tuple(given), frame))]
             if is_onnx(node, *CONTROL_FLOW):
-                return CONTROL_FLOW[node.op_type](self, node, name, inputs, frame)
+                return CONTROL_FLOW[node.op_type](self, node, name, given, frame)
+            inputs = [v for v in given if v is None or isinstance(v, Value)]
+            if len(inputs) < len(given):
+                if is_onnx(node, "Identity"):
+                    return given
+                op = operator_name(node.domain, node.op_type)
+                raise UnsupportedError(f"{op} (node {name!r}): it takes a sequence, or an optional")
             outputs = [self.value_name(o, frame) if o else "" for o in node.output]
             if is_onnx(node, "Constant"):
                 return [frame.builder.constant(outputs[0], read_constant(node, name, self._source))]
@@ -172,7 +183,7 @@ class Import:
         """A frame for a region of a node that is added to `frame`."""
         return Frame(frame.builder.region(name), dict(frame.scope))
 
-    def subgraph(self, graph: onnx.GraphProto, given: Mapping[str, Value | None], frame: Frame) -> list[Value | None]:
+    def subgraph(self, graph: onnx.GraphProto, given: Mapping[str, Item | None], frame: Frame) -> list[Item | None]:
         """The outputs of a subgraph, whose nodes are added to `frame` but keep their names to themselves. `given` are
         its inputs."""
         own = Frame(frame.builder, {**frame.scope, **given})
@@ -250,7 +261,7 @@ class Import:
             )
         return made
 
-    def lookup(self, name: str, frame: Frame) -> Value | None:
+    def lookup(self, name: str, frame: Frame) -> Item | None:
         """The value `name`; a weight is read when it is first used."""
         for scope in (frame.scope, self.main.scope):
             if name in scope:

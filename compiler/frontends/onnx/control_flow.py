@@ -14,12 +14,13 @@ from ...errors import UnsupportedError
 from ...graph.ir import Graph, Value
 from ...ir.nodes import Scalar
 from ...ir.sizes import Size, capacity
+from .sequences import Item
 
 if TYPE_CHECKING:
     from .build_graph import Frame, Import
 
-Values = Sequence[Value | None]
-Importer = Callable[["Import", onnx.NodeProto, str, Values, "Frame"], Values]
+Items = Sequence[Item | None]
+Importer = Callable[["Import", onnx.NodeProto, str, Items, "Frame"], Items]
 
 ENDLESS = 2**31 - 1
 """Iterations of a loop that only a condition ends."""
@@ -28,9 +29,9 @@ MOST_UNROLLED = 10_000
 """Nodes that a loop may become whose iterations are added one by one."""
 
 
-def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Values, frame: Frame) -> Values:
+def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Frame) -> Items:
     """Where the condition is known, the outputs of the branch that it takes."""
-    (condition,) = inputs
+    (condition,) = _tensors(name, inputs)
     assert condition is not None
     graphs = {a.name: a.g for a in node.attribute}
     known = frame.builder.constant_of(condition)
@@ -40,17 +41,19 @@ def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Values, frame: F
     for side in ("then_branch", "else_branch"):
         inner = build.inside(frame, f"{name}.{side}")
         outputs = build.subgraph(graphs[side], {}, inner)
-        if any(v is None for v in outputs):
+        made = _tensors(name, outputs)
+        if any(v is None for v in made):
             return [None] * len(outputs)
-        regions.append(inner.builder.build([v for v in outputs if v is not None]))
+        regions.append(inner.builder.build([v for v in made if v is not None]))
     return build.add_node("If", name, [condition], node.output, frame, tuple(regions))
 
 
-def _loop(build: Import, node: onnx.NodeProto, name: str, inputs: Values, frame: Frame) -> Values:
+def _loop(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Frame) -> Items:
     """As a node with a region, or iteration by iteration where the number of these is known and what one passes to the
     next changes its shape, or is no tensor."""
     (body,) = (a.g for a in node.attribute if a.name == "body")
-    trips, condition, *starts = [*inputs, None, None][: max(2, len(inputs))]
+    first, second, *starts = [*inputs, None, None][: max(2, len(inputs))]
+    trips, condition = _tensors(name, [first, second])
     known = np.asarray(True) if condition is None else frame.builder.constant_of(condition)
     most = _trip_count(trips, frame)
     if known is not None and not known.item():
@@ -75,9 +78,9 @@ def _as_region(
     name: str,
     node: onnx.NodeProto,
     limits: tuple[Value | None, Value | None],
-    starts: Values,
+    starts: Items,
     frame: Frame,
-) -> Values:
+) -> Items:
     """`limits` are the number of iterations and the condition, None where it is true at first."""
     trips, condition = limits
     most = _trip_count(trips, frame)
@@ -101,14 +104,16 @@ def _as_region(
             condition = build.add("And", f"{name}.condition", [condition, started], frame)
         running = inner.builder.input(build.fresh(f"{name}.condition"), condition.shape, BOOL)
     carried: list[Value] = []
-    for v, declared in zip(starts, body.input[2:], strict=True):
+    own = _tensors(name, starts)
+    for v, declared in zip(own, body.input[2:], strict=True):
         assert v is not None
         carried.append(inner.builder.input(build.fresh(declared.name), v.shape, v.dtype))
     names = [v.name for v in body.input]
     outputs = build.subgraph(body, dict(zip(names, [iteration, running, *carried], strict=True)), inner)
-    if any(v is None for v in outputs):
+    made = _tensors(name, outputs)
+    if any(v is None for v in made):
         return [None] * len(node.output)
-    following, *others = (v for v in outputs if v is not None)
+    following, *others = (v for v in made if v is not None)
     if not always and most is None and trips is not None:
         # The number of iterations, which is not known at build, is one more condition.
         after = build.add("Add", f"{name}.after", [iteration, _int64(build, 1, inner)], inner)
@@ -118,14 +123,14 @@ def _as_region(
     given = trips if most is not None and not isinstance(most, int) else None
     if isinstance(most, int):
         given = _int64(build, most, frame)
-    operands = [given, None if always else condition, *starts]
+    operands = [given, None if always else condition, *own]
     return build.add_node("Loop", name, operands, node.output, frame, (region,))
 
 
-def _unrolled(build: Import, body: onnx.GraphProto, most: int, starts: Values, frame: Frame) -> Values | None:
+def _unrolled(build: Import, body: onnx.GraphProto, most: int, starts: Items, frame: Frame) -> Items | None:
     """The iterations one by one; None where a condition is not known, or a value that is carried could not be made."""
     names = [v.name for v in body.input]
-    carried: Values = starts
+    carried: Items = starts
     rows: list[list[Value]] = [[] for _ in range(len(body.output) - 1 - len(starts))]
     for i in range(most):
         iteration = frame.builder.constant(build.fresh("iteration"), np.full(_shape(body.input[0]), i, np.int64))
@@ -136,9 +141,9 @@ def _unrolled(build: Import, body: onnx.GraphProto, most: int, starts: Values, f
             return None
         carried = others[: len(starts)]
         for row, found in zip(others[len(starts) :], rows, strict=True):
-            assert row is not None
+            assert isinstance(row, Value)
             found.append(build.add("Unsqueeze", "row", [row, _ints(build, [0], frame)], frame))
-        known = None if following is None else frame.builder.constant_of(following)
+        known = frame.builder.constant_of(following) if isinstance(following, Value) else None
         if known is None:
             return None
         if not known.item():
@@ -147,6 +152,14 @@ def _unrolled(build: Import, body: onnx.GraphProto, most: int, starts: Values, f
         return None if rows else carried
     stacked = [build.add("Concat", "rows", found, frame, {"axis": 0}) for found in rows]
     return [*carried, *stacked]
+
+
+def _tensors(name: str, items: Items) -> list[Value | None]:
+    """The items. Raises UnsupportedError for a sequence, whose length a region cannot change."""
+    found = [v for v in items if v is None or isinstance(v, Value)]
+    if len(found) < len(items):
+        raise UnsupportedError(f"node {name!r}: a sequence, or an optional, passes through it at run time")
+    return found
 
 
 def _trip_count(trips: Value | None, frame: Frame) -> Size | None:
@@ -186,13 +199,13 @@ def _shape(value: onnx.ValueInfoProto) -> tuple[int, ...]:
     return (1,) * len(value.type.tensor_type.shape.dim)
 
 
-def _scan(build: Import, node: onnx.NodeProto, name: str, inputs: Values, frame: Frame) -> Values:
+def _scan(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Frame) -> Items:
     """A loop whose body takes a slice of each scanned input. Before opset 9 each element of a batch is scanned by
     itself."""
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     if build.opset >= 9:
-        return _scan_one(build, attributes, name, [v for v in inputs if v is not None], frame)
-    lengths, *operands = inputs
+        return _scan_one(build, attributes, name, [v for v in _tensors(name, inputs) if v is not None], frame)
+    lengths, *operands = _tensors(name, inputs)
     if lengths is not None:
         raise UnsupportedError(f"Scan (node {name!r}): sequence_lens is not supported; convert the model to opset 9")
     batched = [v for v in operands if v is not None]
@@ -211,7 +224,7 @@ def _scan(build: Import, node: onnx.NodeProto, name: str, inputs: Values, frame:
 
 def _scan_one(
     build: Import, attributes: Mapping[str, object], name: str, inputs: Sequence[Value], frame: Frame
-) -> Values:
+) -> list[Value | None]:
     body = attributes["body"]
     assert isinstance(body, onnx.GraphProto)
     scanned = int(str(attributes["num_scan_inputs"]))
@@ -226,7 +239,7 @@ def _scan_one(
     inner = build.inside(frame, name)
     trips = slices[0].shape[axes[0]]
     index = _counter(build, name, trips, inner)
-    given: dict[str, Value | None] = {}
+    given: dict[str, Item | None] = {}
     for v, declared in zip(states, body.input, strict=False):
         given[declared.name] = inner.builder.input(build.fresh(declared.name), v.shape, v.dtype)
     for v, declared, axis, backward in zip(
@@ -237,7 +250,7 @@ def _scan_one(
             last = build.add("Sub", "last", [_length(build, v, axis, inner), _int64(build, 1, inner)], inner)
             at = build.add("Sub", "backward", [last, index], inner)
         given[declared.name] = build.add("Gather", declared.name, [v, at], inner, {"axis": axis})
-    outputs = build.subgraph(body, given, inner)
+    outputs = _tensors(name, build.subgraph(body, given, inner))
     made = [v for v in outputs if v is not None]
     if len(made) < len(outputs):
         return outputs

@@ -8,14 +8,19 @@ from ...errors import UnsupportedError
 from ...ops import OPERATORS
 from ...ops.call import operator_name
 from .check_model import NOT_IN_OPSET
+from .sequences import SEQUENCES
 
 _SHOWN = 3
 """So many node names, attribute values and list elements are shown of each kind."""
 
 
+OF_THE_IMPORTER = ("Constant", "If", "Loop", "Scan", *SEQUENCES)
+"""Operators that have no definition in the table: they become others, or nodes with regions."""
+
+
 def is_supported(node: onnx.NodeProto) -> bool:
     """Whether the importer supports a node of this kind."""
-    return (node.domain, node.op_type) in OPERATORS or is_onnx(node, "Constant", "If", "Loop", "Scan")
+    return (node.domain, node.op_type) in OPERATORS or is_onnx(node, *OF_THE_IMPORTER)
 
 
 def is_onnx(node: onnx.NodeProto, *op_types: str) -> bool:

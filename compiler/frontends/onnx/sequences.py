@@ -1,0 +1,200 @@
+"""Sequences and optionals, of which the importer alone knows: as lists of values, whose length is known at build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from ...errors import UnsupportedError
+from ...graph.ir import Value
+
+if TYPE_CHECKING:
+    from .build_graph import Frame, Import
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A sequence of tensors."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """An optional without a value; one with a value is that value."""
+
+
+Item = Value | Listed | Nothing
+"""What a name stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use of an operator on sequences."""
+
+    build: Import
+    node: onnx.NodeProto
+    name: str
+    inputs: tuple[Item | None, ...]
+    frame: Frame
+
+    def unsupported(self, reason: str) -> UnsupportedError:
+        return UnsupportedError(f"{self.node.op_type} (node {self.name!r}): {reason}")
+
+    def attribute(self, name: str, default: T) -> T:
+        found = [helper.get_attribute_value(a) for a in self.node.attribute if a.name == name]
+        return found[0] if found else default
+
+    def listed(self, index: int) -> tuple[Value, ...]:
+        """An input that is a sequence."""
+        item = self.inputs[index]
+        if not isinstance(item, Listed):
+            raise self.unsupported(f"input {index} is no sequence; the model is invalid")
+        return item.items
+
+    def tensor(self, index: int) -> Value | None:
+        """An input that is a tensor, if it is there."""
+        item = self.inputs[index] if index < len(self.inputs) else None
+        if item is not None and not isinstance(item, Value):
+            raise self.unsupported(f"input {index} is no tensor; the model is invalid")
+        return item
+
+    def given(self, index: int) -> Value:
+        """An input that is a tensor."""
+        found = self.tensor(index)
+        if found is None:
+            raise self.unsupported(f"input {index} is missing; the model is invalid")
+        return found
+
+    def numbers(self, index: int) -> np.ndarray | None:
+        """The elements of an input, if it is there, which have to be known at build."""
+        value = self.tensor(index)
+        known = None if value is None else self.frame.builder.constant_of(value)
+        if value is not None and known is None:
+            raise self.unsupported(f"its input {index} is computed at run time; fix it by --fix, or export without it")
+        return known
+
+    def constant(self, array: np.ndarray) -> Value:
+        return self.frame.builder.constant(self.build.fresh(f"{self.name}.number"), array)
+
+    def ints(self, *numbers: int) -> Value:
+        return self.constant(np.asarray(numbers, np.int64))
+
+    def add(self, op_type: str, *inputs: Value, **attributes: int) -> Value:
+        return self.build.add(op_type, f"{self.name}.{op_type.lower()}", list(inputs), self.frame, attributes)
+
+
+def _construct(use: Use) -> Item:
+    return Listed(tuple(use.given(i) for i in range(len(use.inputs))))
+
+
+def _empty(_: Use) -> Item:
+    return Listed(())
+
+
+def _insert(use: Use) -> Item:
+    items, place = use.listed(0), use.numbers(2)
+    at = len(items) if place is None else _place(use, int(place.item()), len(items) + 1)
+    return Listed((*items[:at], use.given(1), *items[at:]))
+
+
+def _erase(use: Use) -> Item:
+    items, place = use.listed(0), use.numbers(1)
+    at = _place(use, -1 if place is None else int(place.item()), len(items))
+    return Listed((*items[:at], *items[at + 1 :]))
+
+
+def _at(use: Use) -> Item:
+    """Where the place is known at run time only, the items must be of one shape."""
+    items, place = use.listed(0), use.given(1)
+    known = use.frame.builder.constant_of(place)
+    if known is not None:
+        return items[_place(use, int(known.item()), len(items))]
+    if len({(v.shape, v.dtype) for v in items}) != 1:
+        raise use.unsupported("the place is computed at run time, and the tensors differ in shape; fix it by --fix")
+    return use.add("Gather", use.add("Concat", *_as_rows(use, items), axis=0), place, axis=0)
+
+
+def _length(use: Use) -> Item:
+    return use.constant(np.asarray(len(use.listed(0)), np.int64))
+
+
+def _split(use: Use) -> Item:
+    t, sizes = use.given(0), use.numbers(1)
+    axis = use.attribute("axis", 0) % max(len(t.shape), 1)
+    extent = t.shape[axis]
+    if not isinstance(extent, int):
+        raise use.unsupported(f"the size of axis {axis} is known at run time only, and with it how many there are")
+    if sizes is None:
+        lengths = [1] * extent
+    elif sizes.ndim == 0:
+        whole, rest = divmod(extent, int(sizes))
+        lengths = [int(sizes)] * whole + [rest] * (rest > 0)
+    else:
+        lengths = [int(n) for n in sizes]
+    found, start = [], 0
+    for length in lengths:
+        ends = (use.ints(start), use.ints(start + length), use.ints(axis))
+        found.append(use.add("Slice", t, *ends))
+        start += length
+    if sizes is None and not use.attribute("keepdims", 1):
+        found = [use.add("Squeeze", v, use.ints(axis)) for v in found]
+    return Listed(tuple(found))
+
+
+def _concat(use: Use) -> Item:
+    items, axis = use.listed(0), use.attribute("axis", 0)
+    if not items:
+        raise use.unsupported("the sequence is empty; the model is invalid")
+    if use.attribute("new_axis", 0):
+        axis %= len(items[0].shape) + 1
+        items = tuple(use.add("Unsqueeze", v, use.ints(axis)) for v in items)
+    return use.add("Concat", *items, axis=axis)
+
+
+def _as_rows(use: Use, items: tuple[Value, ...]) -> list[Value]:
+    return [use.add("Unsqueeze", v, use.ints(0)) for v in items]
+
+
+def _place(use: Use, at: int, count: int) -> int:
+    if not -count <= at < count:
+        raise use.unsupported(f"place {at} does not exist in a sequence of {count}; the model is invalid")
+    return at % count
+
+
+def _optional(use: Use) -> Item:
+    return use.inputs[0] if use.inputs and use.inputs[0] is not None else Nothing()
+
+
+def _has_element(use: Use) -> Item:
+    has = bool(use.inputs) and use.inputs[0] is not None and not isinstance(use.inputs[0], Nothing)
+    return use.constant(np.asarray(has))
+
+
+def _get_element(use: Use) -> Item:
+    item = use.inputs[0]
+    if item is None or isinstance(item, Nothing):
+        raise use.unsupported("the optional has no element; the model is invalid")
+    return item
+
+
+SEQUENCES: Mapping[str, Callable[[Use], Item]] = {
+    "ConcatFromSequence": _concat,
+    "Optional": _optional,
+    "OptionalGetElement": _get_element,
+    "OptionalHasElement": _has_element,
+    "SequenceAt": _at,
+    "SequenceConstruct": _construct,
+    "SequenceEmpty": _empty,
+    "SequenceErase": _erase,
+    "SequenceInsert": _insert,
+    "SequenceLength": _length,
+    "SplitToSequence": _split,
+}

@@ -1,0 +1,149 @@
+"""Scaled dot-product attention (ONNX opset 23), with past keys and values, groups of heads, masks and soft caps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
+
+from ..dtypes import BOOL, DType
+from ..ir.construct import all_of, select, unary
+from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, equal, shown
+from ..tensor import Tensor, compute
+from .call import Call
+from .casting import onnx_dtype
+from .gather import to_int32
+from .joining import joined
+from .reduce_axes import reduce_over
+from .softmax import softmax
+
+Q, K, V, MASK, PAST_KEY, PAST_VALUE, NONPAD = range(7)
+
+
+def _attention(call: Call) -> tuple[Tensor, ...]:
+    """softmax(Q K' * scale + bias) V, of (batch, heads, length, size) or (batch, length, heads * size); then the keys
+    and values with those of the past before them, then the scores at a stage of the way."""
+    query = _by_heads(call, Q, "q_num_heads")
+    key, value = _by_heads(call, K, "kv_num_heads"), _by_heads(call, V, "kv_num_heads")
+    past = call.optional(PAST_KEY)
+    before: Size = 0 if past is None else past.shape[2]
+    key, value = _with_past(call, key, PAST_KEY, "keys"), _with_past(call, value, PAST_VALUE, "values")
+    heads, shared = call.fixed(query, (1,))[0], call.fixed(key, (1,))[0]
+    if not shared or heads % shared or not equal(query.shape[3], key.shape[3]):
+        raise call.unsupported(
+            f"queries {shown(query.shape)} and keys {shown(key.shape)} do not fit", "the model is invalid"
+        )
+    group = heads // shared
+    batch, _, length, size = query.shape
+    total = key.shape[2]
+    scale = call.attribute("scale", 0.0) or 1 / sqrt(call.fixed_size(size, f"of a head of {query.name!r}"))
+    # As ONNX has it: each factor by the root, which keeps products of halves in range.
+    root = sqrt(scale)
+
+    def product(b: Expr, h: Expr, i: Expr, j: Expr) -> Expr:
+        other = h // group if group > 1 else h
+        return reduce_over("sum", (size,), lambda d: (query[b, h, i, d] * root) * (key[b, other, j, d] * root))
+
+    stages = [compute(f"{call.name}.products", (batch, heads, length, total), (query, key), product)]
+    cap = call.attribute("softcap", 0.0)
+    capped = stages[0]
+    if cap > 0:
+        capped = compute(
+            f"{call.name}.capped", capped.shape, (stages[0],), lambda *i: unary("tanh", stages[0][i] / cap) * cap
+        )
+    biased = _biased(call, capped, before)
+    precise = _in_precision(call, biased)
+    weights = softmax(replace(call, inputs=(precise,), attributes={"axis": -1}, opset=13, name=f"{call.name}.softmax"))
+    weights = _cast(f"{call.name}.weights", weights, query.dtype)
+    stages += [capped, biased, weights]
+
+    def weighted(b: Expr, h: Expr, i: Expr, d: Expr) -> Expr:
+        other = h // group if group > 1 else h
+        return reduce_over("sum", (total,), lambda j: weights[b, h, i, j] * value[b, other, j, d])
+
+    result = compute(call.name, (batch, heads, length, value.shape[3]), (weights, value), weighted)
+    stage = stages[min(max(call.attribute("qk_matmul_output_mode", 0), 0), len(stages) - 1)]
+    return _like_query(call, result), key, value, _cast(f"{call.name}.scores", stage, query.dtype)
+
+
+def _by_heads(call: Call, index: int, attribute: str) -> Tensor:
+    """An operand as (batch, heads, length, size)."""
+    t = call.input(index)
+    if t.rank == 4:
+        return t
+    heads = call.attribute(attribute, 0)
+    if t.rank != 3 or heads < 1:
+        raise call.unsupported(
+            f"input {index} has shape {shown(t.shape)}, and {attribute} is {heads}", "the model is invalid"
+        )
+    batch, length, _ = t.shape
+    whole = call.fixed(t, (2,))[0]
+    size = whole // heads
+    if size * heads != whole:
+        raise call.unsupported(f"{whole} elements are not divided by {attribute}={heads}", "the model is invalid")
+    return compute(f"{t.name}.heads", (batch, heads, length, size), (t,), lambda b, h, i, d: t[b, i, h * size + d])
+
+
+def _like_query(call: Call, t: Tensor) -> Tensor:
+    """The result in the rank of the queries."""
+    if call.input(Q).rank == 4:
+        return t
+    batch, _, length, _ = t.shape
+    heads, size = call.fixed(t, (1, 3))
+    return compute(
+        f"{call.name}.joined", (batch, length, heads * size), (t,), lambda b, i, c: t[b, c // size, i, c % size]
+    )
+
+
+def _with_past(call: Call, t: Tensor, index: int, what: str) -> Tensor:
+    past = call.optional(index)
+    return t if past is None else joined(f"{call.name}.{what}", [past, t], 2)
+
+
+def _biased(call: Call, scores: Tensor, before: Size) -> Tensor:
+    """The scores, or minus infinity where a query must not see a key."""
+    mask, lengths = call.optional(MASK), call.optional(NONPAD)
+    causal = call.attribute("is_causal", 0) == 1
+    if mask is None and lengths is None and not causal:
+        return scores
+    hidden = Const(float("-inf"), scores.dtype)
+
+    def body(b: Expr, h: Expr, i: Expr, j: Expr) -> Expr:
+        result, seen = scores[b, h, i, j], []
+        if mask is not None:
+            allowed = _mask_element(mask, (b, h, i, j), j)
+            if mask.dtype == BOOL:
+                seen.append(allowed)
+            else:
+                inside = j < mask.shape[-1]
+                result = result + select(inside, allowed, hidden)
+        if causal:
+            seen.append(j <= i + before)
+        if lengths is not None:
+            seen.append(j < to_int32(lengths[b,]))
+        return select(all_of(*seen), result, hidden) if seen else result
+
+    return compute(f"{call.name}.biased", scores.shape, (scores, mask, lengths), body)
+
+
+def _mask_element(mask: Tensor, at: Sequence[Expr], j: Expr) -> Expr:
+    """The element of a mask that is broadcast, but for keys beyond its end: zero, or false."""
+    inside = j < mask.shape[-1]
+    *outer, _ = at[4 - mask.rank :] if mask.rank else (j,)
+    index = [Const(0) if n == 1 else i for i, n in zip(outer, mask.shape[:-1], strict=True)]
+    return mask.read((*index, j), inside)
+
+
+def _in_precision(call: Call, t: Tensor) -> Tensor:
+    """In the type in which the softmax is to be computed."""
+    if "softmax_precision" not in call.attributes:
+        return t
+    return _cast(f"{call.name}.precise", t, onnx_dtype(call, "softmax_precision", 0))
+
+
+def _cast(name: str, t: Tensor, dtype: DType) -> Tensor:
+    return t if t.dtype == dtype else compute(name, t.shape, (t,), lambda *i: t[i].cast(dtype))
+
+
+OPERATORS = {"Attention": _attention}
