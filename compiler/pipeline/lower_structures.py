@@ -57,8 +57,14 @@ def add_structures(
             aliases.update(region.aliases)
         steps.append(made.step(bodies))
         aliases.update(made.aliases)
-    dependent = [_dependent(inner, lambda t: owner_of(now.get(t, t), outer.aliases)) for inner in structures]
-    order = order_steps(outer.groups, outer.sources, dependent, lambda t: owner_of(now.get(t, t), outer.aliases))
+
+    def owner(t: Tensor) -> Tensor:
+        """Of what is read from memory outside of the region."""
+        return owner_of(now.get(t, t), outer.aliases)
+
+    dependent = [_dependent(inner, owner) for inner in structures]
+    measured = {made: tuple(map(owner, sources)) for made, sources in outer.sources.items()}
+    order = order_steps(outer.groups, measured, dependent, lambda t: owner_of(t, outer.aliases))
     own = len(outer.groups)
     return replace(
         outer,

@@ -128,7 +128,8 @@ class _Regions:
             found.bodies.append({t for t in own if t.body is not None})
             found.nested.append(list(dict.fromkeys(t.source.structure for t in own if t.source is not None)))
             inside = {c.inside for c in made.carried} if isinstance(made, Loop) else set()
-            found.reads |= dict.fromkeys(t for t in reached if t not in own and t not in inside and t.data is None)
+            read = (t for inner in reached if inner in own for t in self._depends_on(inner))
+            found.reads |= dict.fromkeys(t for t in read if t not in own and t not in inside and t.data is None)
         return found
 
     def _own(self, made: Structure, reached: Sequence[Tensor]) -> set[Tensor]:

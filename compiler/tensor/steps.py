@@ -124,7 +124,8 @@ def order_steps(
     owner: Callable[[Tensor], Tensor],
 ) -> list[int]:
     """An order of execution: groups by their number, then structures. Groups keep their order where they can.
-    `measured` are the tensors from which the launch of a group takes scalars, by its output."""
+    `measured` are the tensors from which the launch of a group takes scalars, by its output: like those that structures
+    read and make, they own their memory."""
     count = len(groups)
     makers: dict[Tensor, int] = {owner(g.output): i for i, g in enumerate(groups)}
     for i, s in enumerate(structures):
