@@ -12,7 +12,7 @@ from .files import STABLE_NAMES, BundleFile, hashed_file
 
 _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
 _FOLDERS = re.compile(r"""(?<=['"])(?:\.\.?/)+(?:[a-z_]+/)*(?=[a-z_]+\.(?:js|css|svg)['"])""")
-_BACKEND = re.compile(r"^export \{ \w+ as (\w+) \} from .*\n", re.MULTILINE)
+_PART = re.compile(r"^export \{ (?:\w+ as )?(\w+) \} from .*\n", re.MULTILINE)
 _COMMENT = r"/\*\*(?:(?!\*/).)*\*/"
 _TYPES = re.compile(rf"^[ \t]*{_COMMENT}[ \t]*\n|{_COMMENT} ?", re.MULTILINE | re.DOTALL)
 
@@ -38,10 +38,14 @@ def _files_below(folder: Traversable) -> Iterator[Traversable]:
             yield path
 
 
-def keep_backends(sources: Mapping[str, str], backends: Collection[str]) -> dict[str, str]:
-    """The sources, without the lines of other backends in backends.js, the only file that names them all."""
-    kept = _BACKEND.sub(lambda line: line[0] if line[1] in backends else "", sources["backends.js"])
-    return {**sources, "backends.js": kept}
+def keep_parts(sources: Mapping[str, str], backends: Collection[str], others: Collection[str]) -> dict[str, str]:
+    """The sources, without the lines of other backends in backends.js, the only file that names them all, and without
+    those of other parts than `others` in optional.js."""
+
+    def kept(file: str, names: Collection[str]) -> str:
+        return _PART.sub(lambda line: line[0] if line[1] in names else "", sources[file])
+
+    return {**sources, "backends.js": kept("backends.js", backends), "optional.js": kept("optional.js", others)}
 
 
 def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dict[str, BundleFile]:

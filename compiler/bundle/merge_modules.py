@@ -17,7 +17,7 @@ ROOTS = ("load.js", "worker.js", "thread.js", "page.js")
 
 _IMPORT = re.compile(r"^import (?:\{([^}]*)\}|\* as (\w+)) from '\./(\w+\.js)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
-_EXPORT_FROM = re.compile(r"^export \{ (\w+) as (\w+) \} from '\./(\w+\.js)';\n", re.MULTILINE)
+_EXPORT_FROM = re.compile(r"^export \{ (?:(\w+) as )?(\w+) \} from '\./(\w+\.js)';\n", re.MULTILINE)
 # Behind code only with no quote up to the end of the line: so it is in no string.
 _COMMENT = re.compile(r"""^[ \t]*//.*\n|(?<=[;,{}()\]]) // [^'"`\n]*$""", re.MULTILINE)
 _INDENTATION = re.compile(r"^\s+", re.MULTILINE)
@@ -75,7 +75,7 @@ def _parse(name: str, text: str) -> _Module:
     )
     again = _EXPORT_FROM.findall(text)
     exports = [(made, made) for made in _EXPORT.findall(text)]
-    exports += [(public, f"{_variable(target)}.{was}") for was, public, target in again]
+    exports += [(public, f"{_variable(target)}.{was or public}") for was, public, target in again]
     body = _EXPORT.sub("", _EXPORT_FROM.sub("", _IMPORT.sub("", _COMMENT.sub("", text))))
     if (other := _OTHER.search(body)) is not None and name not in STABLE_NAMES:
         raise InternalError(f"runtime-js/{name}: no way to merge {other[0]!r}")

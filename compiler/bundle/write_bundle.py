@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
 from pathlib import Path
 
-from .artifact import Artifact
+from .artifact import Artifact, DeviceArtifact
 from .files import BundleFile, foreign_files, is_bundle
 from .folder import FolderKind, WrittenFile, write_folder
 from .isolation import isolate_page, isolation_files
-from .link_runtime import keep_backends, link_runtime, read_runtime, relink
+from .link_runtime import keep_parts, link_runtime, read_runtime, relink
 from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .merge_modules import exported_names, merge_modules
 from .render_entry import render_entry
@@ -40,9 +41,20 @@ def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: i
     return render_files(artifact, make_manifest(artifact, shard_bytes), isolation=isolation)
 
 
+def _optional_parts(artifact: Artifact) -> Iterator[str]:
+    """What the runtime needs for this model, of optional.js."""
+    if artifact.dimensions:
+        yield "sizes"
+    devices = [part.program for part in artifact.backends if isinstance(part, DeviceArtifact)]
+    if not all(program.is_fixed for program in devices):
+        yield "stepping"
+    if any(program.backend == "webgpu" and any(k.scalars for k in program.kernels) for program in devices):
+        yield "uniforms"
+
+
 def render_files(artifact: Artifact, manifest: Manifest, *, isolation: bool = False) -> list[BundleFile]:
     """The same, of an artifact whose manifest is known."""
-    modules = keep_backends(read_runtime(), [part.backend for part in artifact.backends])
+    modules = keep_parts(read_runtime(), [part.backend for part in artifact.backends], list(_optional_parts(artifact)))
     sources = merge_modules(modules)
     runtime = link_runtime(sources, ("load.js", "page.js", "page.css", "page.svg"))
     classes = [name for name in exported_names(modules["errors.js"]) if name.endswith("Error")]

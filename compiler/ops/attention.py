@@ -9,7 +9,7 @@ from math import sqrt
 from ..dtypes import BOOL, DType
 from ..ir.construct import all_of, select, unary
 from ..ir.nodes import Const, Expr
-from ..ir.sizes import Size, equal, shown
+from ..ir.sizes import Size, equal, is_one, known_less, shown, text_of
 from ..tensor import Tensor, compute
 from .call import Call
 from .casting import onnx_dtype
@@ -38,6 +38,8 @@ def _attention(call: Call) -> tuple[Tensor, ...]:
     batch, _, length, size = query.shape
     total = key.shape[2]
     scale = call.attribute("scale", 0.0) or 1 / sqrt(call.fixed_size(size, f"of a head of {query.name!r}"))
+    if not 0 < scale < float("inf"):
+        raise call.unsupported(f"attribute scale={scale} is no positive number", "the model is invalid")
     # As ONNX has it: each factor by the root, which keeps products of halves in range.
     root = sqrt(scale)
 
@@ -107,6 +109,7 @@ def _biased(call: Call, scores: Tensor, before: Size) -> Tensor:
     causal = call.attribute("is_causal", 0) == 1
     if mask is None and lengths is None and not causal:
         return scores
+    _check_fit(call, scores, mask, lengths)
     hidden = Const(float("-inf"), scores.dtype)
 
     def body(b: Expr, h: Expr, i: Expr, j: Expr) -> Expr:
@@ -125,6 +128,24 @@ def _biased(call: Call, scores: Tensor, before: Size) -> Tensor:
         return select(all_of(*seen), result, hidden) if seen else result
 
     return compute(f"{call.name}.biased", scores.shape, (scores, mask, lengths), body)
+
+
+def _check_fit(call: Call, scores: Tensor, mask: Tensor | None, lengths: Tensor | None) -> None:
+    """Raises UnsupportedError for a mask that is not broadcast to the scores, but for the last dimension, and for
+    lengths that are not those of the batch."""
+    if mask is not None:
+        pairs = zip(mask.shape[-2::-1], scores.shape[-2::-1], strict=False)
+        fits = 0 < mask.rank <= scores.rank and all(is_one(a) or equal(a, b) for a, b in pairs)
+        if not fits or known_less(scores.shape[-1], mask.shape[-1]):
+            raise call.unsupported(
+                f"its mask of shape {shown(mask.shape)} does not fit scores of {shown(scores.shape)}",
+                "the model is invalid",
+            )
+    if lengths is not None and (lengths.rank != 1 or not equal(lengths.shape[0], scores.shape[0])):
+        raise call.unsupported(
+            f"its lengths have shape {shown(lengths.shape)} in a batch of {text_of(scores.shape[0])}",
+            "the model is invalid",
+        )
 
 
 def _mask_element(mask: Tensor, at: Sequence[Expr], j: Expr) -> Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.nodes import Const, Expr
-from ..ir.sizes import Size, equal, is_one, shown
+from ..ir.sizes import Size, equal, is_one, text_of
 from ..tensor import Tensor, compute
 from .call import Call
 from .reduce_axes import reduce_over
@@ -19,7 +19,7 @@ def einsum(call: Call) -> Tensor:
             have = extents.get(label, 1)
             if not is_one(have) and not is_one(extent) and not equal(have, extent):
                 raise call.unsupported(
-                    f"label {label!r} stands for dimensions of {shown((have, extent))} elements",
+                    f"label {label!r} stands for {text_of(have)} and for {text_of(extent)} elements",
                     "check the input shapes",
                 )
             extents[label] = have if is_one(extent) else extent

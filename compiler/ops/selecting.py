@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..dtypes import I32, I64
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, Scalar
-from ..ir.sizes import Size, capacity, known_less, product, shown, smaller
+from ..ir.sizes import Size, capacity, known_less, larger, product, shown, smaller
 from ..tensor import Tensor, compute, reduce
 from ..tensor.structure import loop
 from .axes import one_axis
@@ -95,16 +95,11 @@ def _how_many(call: Call, n: Size) -> Size:
     if call.opset < 10:
         k = call.attribute("k", -1)
     else:
-        given = call.input(1)
         known = call.known_sizes(1)
         if known is None:
-            bounded = compute(
-                f"{call.name}.k",
-                (1,),
-                (given,),
-                lambda i: minimum(maximum(to_int32(given.read((i,) if given.rank else ())), 0), n),
-            )
-            return Scalar(f"{call.name}.k", capacity(n) + 1, source=bounded)
+            return _bounded(call, 1, n, "k")
+        if len(known) != 1:
+            raise call.unsupported(f"k has {len(known)} elements, not one", "the model is invalid")
         k = known[0]
     if known_less(n, k) or known_less(k, 0):
         raise call.unsupported(f"k={k}, and there are {n} elements", "the model is invalid")
@@ -239,7 +234,7 @@ def _non_max_suppression(call: Call) -> Tensor:
     batches, classes, n = scores.shape
     lines = (batches, classes)
     most = _most_boxes(call, n)
-    overlap, least = call.optional(3), call.optional(4)
+    overlap, least = (None if t is None else _single(call, t) for t in (call.optional(3), call.optional(4)))
     centered = call.attribute("center_point_box", 0) == 1
 
     def number_of(t: Tensor | None) -> Expr | None:
@@ -333,16 +328,28 @@ def _most_boxes(call: Call, n: Size) -> Size:
     given = call.optional(2)
     if given is None:
         return 0
+    _single(call, given)
     known = call.known_sizes(2)
-    if known is not None:
-        return smaller(known[0], n)
+    return _bounded(call, 2, n, "most") if known is None else larger(smaller(known[0], n), 0)
+
+
+def _bounded(call: Call, index: int, n: Size, what: str) -> Scalar:
+    """The only element of an input as a size, from 0 to `n`: what a run is given, or computes."""
+    given = _single(call, call.input(index))
     bounded = compute(
-        f"{call.name}.most",
+        f"{call.name}.{what}",
         (1,),
         (given,),
-        lambda i: minimum(maximum(to_int32(given.read((i,) if given.rank else ())), 0), n),
+        lambda _: minimum(maximum(to_int32(given.read((Const(0),) * given.rank)), 0), n),
     )
-    return Scalar(f"{call.name}.most", capacity(n) + 1, source=bounded)
+    return Scalar(f"{call.name}.{what}", capacity(n) + 1, source=bounded)
+
+
+def _single(call: Call, t: Tensor) -> Tensor:
+    """An input of one element. Raises UnsupportedError for another."""
+    if product(t.shape) != 1:
+        raise call.unsupported(f"{t.name!r} has shape {shown(t.shape)}, not one element", "the model is invalid")
+    return t
 
 
 OPERATORS = {

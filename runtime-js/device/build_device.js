@@ -2,9 +2,9 @@
 
 import { DeviceLostError, RunError, UnsupportedError } from '../errors.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
+import * as optional from '../optional.js';
 import { widen } from '../values/convert.js';
 import { at, fetchWeights, uploadConstants, valueAt, wordsFor } from './device_program.js';
-import { readsOf } from './play_steps.js';
 import { orderedHost } from './start_host.js';
 
 /** @typedef {import('./device_program.js').Device} Device */
@@ -94,8 +94,8 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
     const reads = program.steps ? [] : program.calls.map((call) => call.reads.map(({ value }) => value));
     const segments = program.steps ? [] : [...reads, onDevice].map((values, i) => segment(`run_${i}`, values));
     const downloads = reads.map((values) => device.segment(() => {}, values));
-    const stepping = program.steps ? createFlush(device, [...readsOf(program, program.steps), onDevice, []]) : noSteps;
-    return { plan, program, device, host, give, segments, downloads, ...stepping };
+    const steps = program.steps ? optional.stepping.prepare(device, program) : noSteps;
+    return { plan, program, device, host, give, segments, downloads, ...steps };
   } catch (error) {
     device.dispose();
     throw error;
@@ -105,31 +105,6 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
 }
 
 const noSteps = { pending: [], flush: async () => [] };
-
-/**
- * What carries out pending launches and reads values, of which each set is known ahead.
- * @param {Device} device
- * @param {number[][]} reads
- * @returns {Pick<Built, 'pending' | 'flush'>}
- */
-function createFlush(device, reads) {
-  /** @type {Built['pending']} */
-  const pending = [];
-  /** @type {import('./device_program.js').Play} */
-  const play = (launch) => {
-    for (const { number, scalars } of pending) launch(number, scalars);
-  };
-  /** @type {Map<string, Segment>} */
-  const segments = new Map();
-  for (const values of reads) {
-    const key = values.join();
-    if (!segments.has(key)) segments.set(key, device.segment(play, values));
-  }
-  return {
-    pending,
-    flush: (values, lengths) => /** @type {Segment} */ (segments.get(values.join()))(values.length > 0, lengths),
-  };
-}
 
 /**
  * @param {Device} device

@@ -1,13 +1,19 @@
 // Runs of programs whose steps are not the same in every run: loops, branches, sizes that the inputs decide. The steps are
 // data; what they launch is collected until a value of the device decides how the run goes on.
-import { narrow } from '../values/convert.js';
-import { evaluate } from '../values/sizes.js';
-import { at, valueAt } from './device_program.js';
+import { narrow, words } from '../values/convert.js';
+import { lengthOf, typedArray } from '../values/dtypes.js';
+import { evaluate, extentsOf, shapeOf, varies } from '../values/sizes.js';
+import { reachOf, runsOf } from '../values/strided.js';
+import { at, storageOf, valueAt } from './device_program.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
+/** @typedef {import('../model.js').KernelTime} KernelTime */
 /** @typedef {import('../start_first.js').Input} Input */
+/** @typedef {import('../start_first.js').Output} Output */
 /** @typedef {import('./build_device.js').Built} Built */
 /** @typedef {import('./device_program.js').Started} Started */
+/** @typedef {import('./device_program.js').Program} Program */
+/** @typedef {import('./device_program.js').Segment} Segment */
 /** @typedef {import('./device_program.js').Step} Step */
 /** @typedef {import('./device_program.js').ElementPlace} ElementPlace */
 /**
@@ -26,7 +32,7 @@ import { at, valueAt } from './device_program.js';
  * @param {Run} run
  * @returns {Generator<number[], void, Words[]>}
  */
-export function* playSteps(built, steps, run) {
+function* playSteps(built, steps, run) {
   const { host, program, give } = built;
   const { scalars, pending } = run;
   for (const step of steps) {
@@ -83,11 +89,11 @@ function* elementAt({ host }, { value, offset, input }, { inputs }, dtype) {
 
 /**
  * What steps read from the device at once, each set of values.
- * @param {import('./device_program.js').Program} program
+ * @param {Program} program
  * @param {readonly Step[]} steps
  * @returns {number[][]}
  */
-export function readsOf(program, steps) {
+function readsOf(program, steps) {
   return steps.flatMap((step) => {
     if (typeof step === 'number') return [];
     if ('call' in step) return [at(program.calls, step.call).reads.map(({ value }) => value)];
@@ -99,12 +105,42 @@ export function readsOf(program, steps) {
 }
 
 /**
- * Carries out the steps of a run; `flush` carries out what is pending, and reads values.
+ * What carries out pending launches and reads values, of which each set is known ahead.
+ * @param {import('./device_program.js').Device} device
+ * @param {Program} program
+ * @returns {Pick<Built, 'pending' | 'flush'>}
+ */
+function prepare(device, program) {
+  /** @type {Started[]} */
+  const pending = [];
+  /** @type {import('./device_program.js').Play} */
+  const play = (launch) => {
+    for (const { number, scalars } of pending) launch(number, scalars);
+  };
+  /** @type {Map<string, Segment>} */
+  const segments = new Map();
+  for (const values of [...readsOf(program, program.steps ?? []), heldBy(program), []]) {
+    const key = values.join();
+    if (!segments.has(key)) segments.set(key, device.segment(play, values));
+  }
+  return {
+    pending,
+    flush: (values, lengths) => /** @type {Segment} */ (segments.get(values.join()))(values.length > 0, lengths),
+  };
+}
+
+/**
+ * The outputs that are on the device.
+ * @param {Program} program
+ */
+const heldBy = ({ outputs }) => outputs.filter((value) => value >= 0);
+
+/**
  * @param {Built} built
  * @param {Run} run
- * @param {(reads: number[]) => Promise<Words[]>} flush
+ * @param {(reads: number[]) => Promise<Words[]>} flush carries out what is pending, and reads values
  */
-export async function carryOutSteps(built, run, flush) {
+async function carryOutSteps(built, run, flush) {
   const { pending } = run;
   pending.length = 0; // what a run that failed has left
   const going = playSteps(built, built.program.steps ?? [], run);
@@ -114,3 +150,93 @@ export async function carryOutSteps(built, run, flush) {
     next = going.next(arrays);
   }
 }
+
+/**
+ * @param {Built} now
+ * @param {readonly Input[]} inputs
+ * @param {readonly number[]} sizes the scalars of dimensions
+ * @param {boolean} download else outputs stay on the device
+ * @returns {Promise<Output[]>}
+ */
+async function carryOut(now, inputs, sizes, download) {
+  const { program, plan, device, pending, flush } = now;
+  const scalars = [...sizes];
+  await carryOutSteps(now, { scalars, inputs, pending }, flush);
+  const layouts = plan.outputs.map(({ dtype, shape: whole }) => {
+    const shape = shapeOf(whole, scalars);
+    return {
+      dtype,
+      shape: varies(whole) ? shape : undefined,
+      length: lengthOf(shape),
+      runs: runsOf(extentsOf(whole), shape),
+    };
+  });
+  const lengths = layouts.map(({ runs }) => reachOf(runs)).filter((_, i) => at(program.outputs, i) >= 0);
+  const left = (await flush(download ? heldBy(program) : [], download ? lengths : [])).values();
+  pending.length = 0;
+  return layouts.map(({ dtype, shape, length, runs }, i) => {
+    const value = at(program.outputs, i);
+    if (!download) return Object.assign(device.take(value, runs), shape && { shape });
+    const array = value >= 0 ? held(now, value, left.next().value, length, runs) : computed(now, i, length, runs);
+    return Object.assign(value >= 0 ? narrow(dtype, /** @type {Words} */ (array)) : array, shape && { shape });
+  });
+}
+
+/** @typedef {import('./device_program.js').Runs} Runs */
+
+/** @type {(now: Built, value: number, whole: any, length: number, runs: Runs) => Words} */
+function held({ program }, value, whole, length, runs) {
+  const dense = words(storageOf(program, value).dtype, length);
+  for (const { dense: to, spaced, length } of runs) dense.set(whole.subarray(spaced, spaced + length), to);
+  return dense;
+}
+
+/** @type {(now: Built, i: number, length: number, runs: Runs) => import('../model.js').TypedArray} */
+function computed({ host, plan, program }, i, length, runs) {
+  const { dtype } = /** @type {import('../values/sizes.js').Spec} */ (plan.outputs[i]);
+  const { buffer } = new Uint8Array(host.take(at(program.host?.outputs ?? [], i), dtype, reachOf(runs)));
+  const whole = /** @type {any} */ (typedArray(dtype, buffer));
+  const dense = typedArray(dtype, new ArrayBuffer(length * whole.BYTES_PER_ELEMENT));
+  for (const { dense: to, spaced, length } of runs) dense.set(whole.subarray(spaced, spaced + length), to);
+  return dense;
+}
+
+/**
+ * The time of each launch in a run, the mean of so many, and of each call of the host.
+ * @param {Built} now
+ * @param {readonly Input[]} inputs
+ * @param {readonly number[]} sizes the scalars of dimensions
+ * @param {number} repeat
+ * @returns {Promise<KernelTime[]>}
+ */
+async function profile(now, inputs, sizes, repeat) {
+  const { device, program, pending, flush } = now;
+  /** @type {(step: { name: string, nodes: string[], ops: string[] }) => KernelTime} */
+  const none = ({ name, nodes, ops }) => ({ name, nodes, ops, ms: 0, clock: 'wall', count: 0 });
+  const times = program.launches.map((launch) => {
+    const { flops, bytes } = at(program.kernels, launch.kernel);
+    return { ...none(launch), flops, bytes };
+  });
+  const calls = program.calls.map(none);
+  const measure = async () => {
+    const order = [...pending];
+    const { ms, clock } = await device.time(order, repeat);
+    order.forEach(({ number }, k) => {
+      const time = at(times, number);
+      Object.assign(time, { ms: time.ms + at(ms, k) / repeat, clock, count: time.count + 1 });
+    });
+    pending.length = 0;
+  };
+  const onCall = (/** @type {number} */ call, /** @type {number} */ ms) => {
+    const time = at(calls, call);
+    Object.assign(time, { ms: time.ms + ms, count: time.count + 1 });
+  };
+  await carryOutSteps(now, { scalars: [...sizes], inputs, pending, onCall }, async (reads) => {
+    await measure();
+    return flush(reads);
+  });
+  await measure();
+  return [...times.slice(program.prepared), ...calls];
+}
+
+export const stepping = { prepare, carryOut, profile };

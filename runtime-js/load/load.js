@@ -3,9 +3,10 @@
 import { RunError, UnsupportedError } from '../errors.js';
 import { canHash } from '../fetch/fetch_file.js';
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
+import * as optional from '../optional.js';
 import { startFirst } from '../start_first.js';
 import { checkInputs } from '../values/check_inputs.js';
-import { shapesFor, shownShape } from '../values/sizes.js';
+import { extentsOf, shownShape } from '../values/sizes.js';
 import { listVariants } from '../wasm/features.js';
 import { startThreads } from '../worker/start_threads.js';
 import { startWorker } from '../worker/start_worker.js';
@@ -92,7 +93,10 @@ export async function load(manifest, options = {}) {
     dimensions: dimensions.map(({ input, ...sizes }) =>
       Object.freeze({ ...sizes, ...(input !== undefined && { input: inputs[input]?.name }) }),
     ),
-    inputShapes: (sizes) => shapesFor(dimensions, inputs, sizes),
+    inputShapes: (sizes) =>
+      dimensions.length
+        ? optional.sizes.shapesFor(dimensions, inputs, sizes)
+        : Object.fromEntries(inputs.map(({ name, shape }) => [name, extentsOf(shape)])),
     backend: info.backend,
     get device() {
       return session?.device?.();

@@ -1,8 +1,9 @@
 // Whether what the caller hands to `run` fits the model; every message says what was expected.
 
 import { BufferUsage, TextureUsage } from '../gpu_flags.js';
+import * as optional from '../optional.js';
 import { elementOf, lengthOf, tagOf } from './dtypes.js';
-import { bindSizes, extentsOf, shapeOf, shownShape } from './sizes.js';
+import { extentsOf, shapeOf, shownShape } from './sizes.js';
 
 /** @typedef {import('../model.js').TypedArray} TypedArray */
 /** @typedef {import('./sizes.js').Spec} Spec */
@@ -116,11 +117,13 @@ export function checkInputs(specs, inputs, where, dimensions = []) {
       throw new TypeError(`input ${name}: expected ${describe(spec)}, got ${kind}`);
     return { value, kind, array, shape: givenShape(spec, kind, value, one.shape) };
   });
-  const scalars = bindSizes(
-    dimensions,
-    specs,
-    given.map(({ value, array, shape }) => ({ shape, ...(array && { length: value.length, element: value[0] }) })),
-  );
+  const scalars = dimensions.length
+    ? optional.sizes.bind(
+        dimensions,
+        specs,
+        given.map(({ value, array, shape }) => ({ shape, ...(array && { length: value.length, element: value[0] }) })),
+      )
+    : [];
   const values = given.map(({ value, kind, array, shape: own }, i) => {
     const spec = /** @type {Spec} */ (specs[i]);
     const name = JSON.stringify(spec.name);

@@ -2,9 +2,9 @@
 import { at, describe, gridOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { COMPUTE } from '../gpu_flags.js';
+import * as optional from '../optional.js';
 import { launchAll } from './webgpu_launch.js';
 import { bufferOf, checkLost, scoped } from './webgpu_state.js';
-import { createUniforms } from './webgpu_uniforms.js';
 
 /** @typedef {import('../device/device_program.js').Launch} Launch */
 /** @typedef {import('./webgpu_state.js').State} State */
@@ -16,7 +16,7 @@ import { createUniforms } from './webgpu_uniforms.js';
  */
 export async function compileKernels(state, subgroups, onKernel) {
   const { kernels, launches } = state.program;
-  createUniforms(state);
+  if (kernels.some(({ scalars }) => scalars)) optional.uniforms.create(state);
   await Promise.all(
     kernels.map(async (_, i) => {
       state.pipelines[i] = await createPipeline(state, subgroups, i);

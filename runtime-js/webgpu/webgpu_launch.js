@@ -2,10 +2,10 @@
 import { at, describe, gridOf, storageOf, valueAt } from '../device/device_program.js';
 import { RunError } from '../errors.js';
 import { BufferUsage, READ } from '../gpu_flags.js';
+import * as optional from '../optional.js';
 import { words } from '../values/convert.js';
 import { untilDone } from './webgpu_device.js';
 import { bufferOf, checkLost, createBuffer, scoped } from './webgpu_state.js';
-import { forgetScalars, placeScalars } from './webgpu_uniforms.js';
 
 /** @typedef {import('../device/device_program.js').Play} Play */
 /** @typedef {import('./webgpu_state.js').State} State */
@@ -37,11 +37,11 @@ export function launchAll(state, prepared, play, after = undefined) {
     const { pipeline, group, grid: fixed, launch } = at(prepared, number);
     const grid = fixed ?? gridOf(at(state.program.kernels, launch.kernel), scalars);
     if (grid.includes(0)) return;
-    let offset = scalars?.length ? placeScalars(state, scalars) : undefined;
+    let offset = scalars?.length ? optional.uniforms.place(state, scalars) : undefined;
     if (scalars?.length && offset === undefined) {
       end();
-      forgetScalars(state);
-      offset = placeScalars(state, scalars);
+      optional.uniforms.forget(state);
+      offset = optional.uniforms.place(state, scalars);
     }
     encoder ??= state.device.createCommandEncoder();
     pass ??= encoder.beginComputePass();

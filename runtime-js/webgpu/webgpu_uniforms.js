@@ -15,11 +15,10 @@ const SLOT = 256; // bytes, which every device takes as an offset: up to 64 scal
 const SLOTS = 64;
 
 /**
- * Those of a device, if any kernel takes scalars.
+ * Those of a device.
  * @param {State} state
  */
-export function createUniforms(state) {
-  if (!state.program.kernels.some(({ scalars }) => scalars)) return;
+function create(state) {
   const { device } = state;
   const entry = { binding: 0, visibility: COMPUTE, buffer: { type: 'uniform', hasDynamicOffset: true } };
   const layout = device.createBindGroupLayout({ entries: [/** @type {GPUBindGroupLayoutEntry} */ (entry)] });
@@ -30,11 +29,11 @@ export function createUniforms(state) {
 
 /**
  * Where these scalars are, in bytes; undefined where there is no room: carry out what takes those that are there, then
- * `forgetScalars`.
+ * `forget`.
  * @param {State} state
  * @param {readonly number[]} scalars
  */
-export function placeScalars({ device, uniforms }, scalars) {
+function place({ device, uniforms }, scalars) {
   if (!uniforms) throw new TypeError('no kernel of the program takes scalars');
   const { slots, buffer } = uniforms;
   const key = scalars.join();
@@ -47,4 +46,6 @@ export function placeScalars({ device, uniforms }, scalars) {
 }
 
 /** @param {State} state */
-export const forgetScalars = ({ uniforms }) => uniforms?.slots.clear();
+const forget = ({ uniforms }) => uniforms?.slots.clear();
+
+export const uniforms = { create, place, forget };

@@ -33,6 +33,10 @@ def constant(name: str, **value: object) -> onnx.NodeProto:
             ([node("LayerNormalization", ["x", "x"], ["y"], "n", axis=axis)], f"has the attribute axis={axis}")
             for axis in (2**31, -(2**31) - 1, 2**63 - 1)
         ),
+        *(
+            ([node("Attention", ["x", "x", "x"], ["y"], "n", **{name: 0})], f"has the attribute {name}=0")
+            for name in ("q_num_heads", "kv_num_heads")
+        ),
         ([node("OneHot", ["i", "none", "v"], ["y"], "n")], "has the depth 'none', which has no element"),
         (
             [
@@ -60,7 +64,8 @@ def test_the_message_names_node_and_fault(nodes: list[onnx.NodeProto], message: 
         "v": np.zeros(2, np.float32),
     }
     used = {name for n in nodes for name in n.input}
-    proto = model(nodes, {"x": [4, 4]}, ["y"], {n: a for n, a in weights.items() if n in used}, opset=18)
+    opset = 23 if nodes[-1].op_type == "Attention" else 18
+    proto = model(nodes, {"x": [4, 4]}, ["y"], {n: a for n, a in weights.items() if n in used}, opset=opset)
     if nodes[-1].op_type == "Scan":
         body = onnx.helper.make_graph([], "body", [], [])
         proto.graph.node[-1].attribute.append(onnx.helper.make_attribute("body", body))

@@ -34,7 +34,9 @@ SHAPES: dict[str, Shapes] = {
 
 def function_sizes(proto: onnx.ModelProto | Path, target: Target, shapes: Shapes | None = None) -> list[int]:
     """Bytes of code of each function, in the order of the module."""
-    lowered = lower_model(run_graph_passes(import_model(proto, ModelInputs(shapes))), choose=choose_tile(CPU_COSTS))
+    lowered = lower_model(
+        run_graph_passes(import_model(proto, ModelInputs(shapes or {}))), choose=choose_tile(CPU_COSTS)
+    )
     module = build_module(compile_for(lowered, target), relaxed=target.fused).module
     (code,) = [s.body for s in binary.sections(module, "module") if s.number == binary.CODE]
     reader = binary.Reader(code, "code")

@@ -233,9 +233,14 @@ def _scan_one(
 
     def per(key: str, number: int) -> list[int]:
         given = attributes.get(key)
-        return [int(n) for n in given] if isinstance(given, Sequence) and given else [0] * number
+        found = [int(n) for n in given] if isinstance(given, Sequence) and given else [0] * number
+        if len(found) != number:
+            raise _invalid(name, f"attribute {key} has {len(found)} numbers where {number} are expected")
+        return found
 
-    axes = [a % len(v.shape) for a, v in zip(per("scan_input_axes", scanned), slices, strict=True)]
+    if not 0 < scanned <= len(inputs) or len(body.input) != len(inputs) or rows < 0:
+        raise _invalid(name, f"num_scan_inputs={scanned} does not fit its inputs and its body")
+    axes = [_axis(name, a, len(v.shape)) for a, v in zip(per("scan_input_axes", scanned), slices, strict=True)]
     inner = build.inside(frame, name)
     trips = slices[0].shape[axes[0]]
     index = _counter(build, name, trips, inner)
@@ -263,13 +268,23 @@ def _scan_one(
         if backward:
             ends = [_ints(build, [n], frame) for n in (-1, -(2**31), 0, -1)]
             whole = build.add("Slice", "reversed", [whole, *ends], frame)
-        place = axis % len(whole.shape)
+        place = _axis(name, axis, len(whole.shape))
         if place:
             order = list(range(1, len(whole.shape)))
             order.insert(place, 0)
             whole = build.add("Transpose", "moved", [whole], frame, {"perm": tuple(order)})
         stacks[i] = whole
     return [*finals, *stacks]
+
+
+def _axis(name: str, axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise _invalid(name, f"axis {axis} does not exist in a tensor of rank {rank}")
+    return axis % rank
+
+
+def _invalid(name: str, reason: str) -> UnsupportedError:
+    return UnsupportedError(f"Scan (node {name!r}): {reason}; the model is invalid")
 
 
 def _stacked(

@@ -11,6 +11,8 @@ from ...errors import InputError
 from .read_model import Source
 
 RANGES = {
+    ("Attention", "q_num_heads"): range(1, 2**31),  # it divides by both
+    ("Attention", "kv_num_heads"): range(1, 2**31),
     ("DepthToSpace", "blocksize"): range(1, 2**31),  # it divides by the square
     ("GatherND", "batch_dims"): range(2**15),  # it reads so many dimensions
     ("LayerNormalization", "axis"): range(-(2**15), 2**15),  # it truncates to 32 bits, and reads that dimension

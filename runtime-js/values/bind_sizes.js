@@ -1,0 +1,134 @@
+// The sizes of one run, from what it is given.
+import { shapeOf, shownShape } from './sizes.js';
+
+/** @typedef {import('./sizes.js').Size} Size */
+/** @typedef {import('./sizes.js').Dimension} Dimension */
+/** @typedef {import('./sizes.js').Spec} Spec */
+
+/**
+ * The scalar that a size is a multiple of, and how many of it.
+ * @param {Size} size
+ * @returns {[scalar: number, factor: number] | undefined}
+ */
+function alone(size) {
+  if (typeof size === 'number' || typeof size.value === 'number') return undefined;
+  const [head, a, b] = size.value;
+  if (typeof head === 'number') return [head, 1];
+  const scalar = [a, b].find((operand) => Array.isArray(operand) && typeof operand[0] === 'number');
+  const factor = [a, b].find((operand) => typeof operand === 'number');
+  return head === '*' && scalar && factor ? [scalar[0], factor] : undefined;
+}
+
+/**
+ * The scalar of a dimension that has this size.
+ * @param {readonly Dimension[]} dimensions
+ * @param {number} scalar
+ * @param {number} size
+ * @param {string} what says so, for errors
+ * @returns {number}
+ * @throws {RangeError} where the model was not compiled for that
+ */
+function checkSize(dimensions, scalar, size, what) {
+  const { name, least, most, multiple } = /** @type {Dimension} */ (dimensions[scalar]);
+  const says = `${what} makes ${name} ${size}`;
+  if (!Number.isInteger(size)) throw new RangeError(`${says}, which is no whole number`);
+  if (size < least || size > most) throw new RangeError(`${says}, and the model was compiled for ${least} to ${most}`);
+  if (size % multiple) throw new RangeError(`${says}, and the model was compiled for multiples of ${multiple}`);
+  return size / multiple;
+}
+
+/**
+ * The shapes of inputs where dimensions have these sizes, by name.
+ * @param {readonly Dimension[]} dimensions
+ * @param {readonly Spec[]} specs
+ * @param {Readonly<Record<string, number>>} [sizes]
+ * @returns {Record<string, number[]>}
+ */
+function shapesFor(dimensions, specs, sizes = {}) {
+  const scalars = dimensions.map(({ name }, scalar) => {
+    const size = sizes[name];
+    if (typeof size !== 'number') throw new TypeError(`inputShapes: how long is ${name}? Give { ${name}: a number }`);
+    return checkSize(dimensions, scalar, size, 'the caller');
+  });
+  return Object.fromEntries(specs.map(({ name, shape }) => [name, shapeOf(shape, scalars)]));
+}
+
+/**
+ * @typedef {object} Given What is given for an input.
+ * @property {readonly number[]} [shape] where the caller says it
+ * @property {number} [length] elements, where it is an array
+ * @property {unknown} [element] the first of an array
+ */
+
+/**
+ * The scalars of `dimensions`, from what is given for the inputs: shapes, elements, and lengths that leave one choice.
+ * @param {readonly Dimension[]} dimensions
+ * @param {readonly Spec[]} specs
+ * @param {readonly Given[]} given
+ * @returns {number[]}
+ * @throws {TypeError} where a size stays unknown
+ * @throws {RangeError} where sizes contradict each other, or are out of range
+ */
+function bindSizes(dimensions, specs, given) {
+  /** @type {(number | undefined)[]} */
+  const scalars = dimensions.map(() => undefined);
+  /** @type {string[]} */
+  const by = [];
+  const known = (/** @type {Size} */ size) => {
+    if (typeof size === 'number') return size;
+    const [n] = shapeOf([size], /** @type {number[]} */ (scalars));
+    return Number.isNaN(n) ? undefined : n;
+  };
+  /** @type {(scalar: number, n: number, what: string) => void} */
+  const learn = (scalar, n, what) => {
+    const { name, multiple } = /** @type {Dimension} */ (dimensions[scalar]);
+    checkSize(dimensions, scalar, n * multiple, what);
+    const before = scalars[scalar];
+    if (before !== undefined && before !== n) {
+      throw new RangeError(`${what} makes ${name} ${n * multiple}, but ${by[scalar]} makes it ${before * multiple}`);
+    }
+    scalars[scalar] = n;
+    by[scalar] ??= what;
+  };
+  const nameOf = (/** @type {number} */ i) => `input ${JSON.stringify(specs[i]?.name)}`;
+  dimensions.forEach(({ input, multiple }, scalar) => {
+    const element = input === undefined ? undefined : given[input]?.element;
+    if (element !== undefined) learn(scalar, Number(element) / multiple, `the element of ${nameOf(Number(input))}`);
+  });
+  given.forEach(({ shape }, i) => {
+    const wanted = /** @type {Spec} */ (specs[i]).shape;
+    if (shape && shape.length !== wanted.length) {
+      throw new RangeError(`${nameOf(i)}: expected shape [${shownShape(wanted)}], got [${shape}]`);
+    }
+    shape?.forEach((n, axis) => {
+      const [scalar, factor] = alone(/** @type {Size} */ (wanted[axis])) ?? [];
+      if (scalar !== undefined && factor) learn(scalar, n / factor, `${nameOf(i)} of shape [${shape.join(', ')}]`);
+    });
+  });
+  // Lengths that leave one size open: each that is found may settle another.
+  for (let before = -1, open = scalars.length; open && open !== before; ) {
+    before = open;
+    given.forEach(({ shape, length }, i) => {
+      const sizes = /** @type {Spec} */ (specs[i]).shape;
+      const unknown = sizes.filter((size) => known(size) === undefined);
+      const [scalar, factor] = (unknown.length === 1 && alone(/** @type {Size} */ (unknown[0]))) || [];
+      if (shape || length === undefined || scalar === undefined || !factor) return;
+      const others = sizes.reduce((/** @type {number} */ product, size) => product * (known(size) ?? 1), factor);
+      if (others) learn(scalar, length / others, `${nameOf(i)} of length ${length}`);
+    });
+    open = scalars.filter((n) => n === undefined).length;
+  }
+  const missing = dimensions.filter((_, scalar) => scalars[scalar] === undefined);
+  if (missing.length) {
+    const names = missing.map(({ name }) => name).join(' and ');
+    const i = specs.findIndex(({ shape }) => shape.some((size) => known(size) === undefined));
+    const { name, shape } = /** @type {Spec} */ (specs[i] ?? specs[0]);
+    throw new TypeError(
+      `the lengths of the arrays do not say how long ${names} ${missing.length > 1 ? 'are' : 'is'}; ` +
+        `give { ${JSON.stringify(name)}: { data, shape: [${shownShape(shape).join(', ')}] } }`,
+    );
+  }
+  return /** @type {number[]} */ (scalars);
+}
+
+export const sizes = { bind: bindSizes, shapesFor };
