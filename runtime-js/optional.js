@@ -2,4 +2,4 @@
 
 export { stepping } from './device/play_steps.js';
 export { sizes } from './values/bind_sizes.js';
-export { uniforms } from './webgpu/webgpu_uniforms.js';
+export { createUniforms } from './webgpu/webgpu_uniforms.js';

@@ -1,6 +1,7 @@
 // The first backend of the bundle that can run here.
 import * as backends from './backends.js';
 import { DeviceLostError, UnsupportedError } from './errors.js';
+import * as optional from './optional.js';
 
 /** @typedef {import('./model.js').Progress} Progress */
 /** @typedef {import('./load/load.js').Part} Part */
@@ -22,6 +23,7 @@ import { DeviceLostError, UnsupportedError } from './errors.js';
  * @property {GPUDevice} [device] the caller's own
  * @property {() => void} [heard] called whenever something arrives
  * @property {boolean} [hardware] software adapters do not do
+ * @property {typeof import('./optional.js')} [optional] parts that this model may do without
  */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
 /** @typedef {(import('./model.js').TypedArray | GPUBuffer) & { shape?: readonly number[] }} Output */
@@ -55,7 +57,7 @@ export async function startFirst(plan, onProgress) {
     ];
     try {
       const session = await /** @type {NonNullable<typeof start>} */ (start)(
-        { ...plan, ...part, hardware },
+        { ...plan, ...part, hardware, optional },
         onProgress,
       );
       reasons.delete(part.backend);

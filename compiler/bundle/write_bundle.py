@@ -49,7 +49,7 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     if not all(program.is_fixed for program in devices):
         yield "stepping"
     if any(program.backend == "webgpu" and any(k.scalars for k in program.kernels) for program in devices):
-        yield "uniforms"
+        yield "createUniforms"
 
 
 def render_files(artifact: Artifact, manifest: Manifest, *, isolation: bool = False) -> list[BundleFile]:

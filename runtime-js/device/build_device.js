@@ -2,7 +2,6 @@
 
 import { DeviceLostError, RunError, UnsupportedError } from '../errors.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
-import * as optional from '../optional.js';
 import { widen } from '../values/convert.js';
 import { at, fetchWeights, uploadConstants, valueAt, wordsFor } from './device_program.js';
 import { orderedHost } from './start_host.js';
@@ -94,7 +93,7 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
     const reads = program.steps ? [] : program.calls.map((call) => call.reads.map(({ value }) => value));
     const segments = program.steps ? [] : [...reads, onDevice].map((values, i) => segment(`run_${i}`, values));
     const downloads = reads.map((values) => device.segment(() => {}, values));
-    const steps = program.steps ? optional.stepping.prepare(device, program) : noSteps;
+    const steps = (program.steps && plan.optional?.stepping.prepare(device, program)) ?? noSteps;
     return { plan, program, device, host, give, segments, downloads, ...steps };
   } catch (error) {
     device.dispose();

@@ -1,6 +1,5 @@
 // A run on a device that has its inputs: segments of launches, calls of the host in between, outputs; or the time of each.
 import { UnsupportedError } from '../errors.js';
-import * as optional from '../optional.js';
 import { narrow } from '../values/convert.js';
 import { lengthOf, typedArray } from '../values/dtypes.js';
 import { extentsOf } from '../values/sizes.js';
@@ -23,8 +22,8 @@ import { at, valueAt } from './device_program.js';
  */
 export async function carryOut(now, inputs, sizes, download) {
   checkHeld(now, download);
-  if (now.program.steps) return optional.stepping.carryOut(now, inputs, sizes, download);
-  const { segments } = now;
+  const { segments, program, plan } = now;
+  if (program.steps && plan.optional) return plan.optional.stepping.carryOut(now, inputs, sizes, download);
   const last = segments.length - 1;
   for (let i = 0; i < last; i++) await cross(now, i, at(segments, i));
   const arrays = await at(segments, last)(download);
@@ -89,8 +88,8 @@ function checkHeld({ plan, program }, download) {
  * @returns {Promise<KernelTime[]>}
  */
 export async function profile(now, inputs, sizes, repeat) {
-  const { device, host, program, give, downloads } = now;
-  if (program.steps) return optional.stepping.profile(now, inputs, sizes, repeat);
+  const { device, host, plan, program, give, downloads } = now;
+  if (program.steps && plan.optional) return plan.optional.stepping.profile(now, inputs, sizes, repeat);
   /** @type {KernelTime[]} */
   const times = [];
   for (let i = 0; i <= downloads.length; i++) {

@@ -86,7 +86,7 @@ export async function load(manifest, options = {}) {
   const life = new AbortController();
   const enqueue = queueRuns(life.signal);
   const names = outputs.map((spec) => spec.name);
-  const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info, dimensions);
+  const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info, dimensions, optional.sizes);
   return {
     inputs: inputs.map(publish),
     outputs: outputs.map(publish),

@@ -1,7 +1,6 @@
 // Whether what the caller hands to `run` fits the model; every message says what was expected.
 
 import { BufferUsage, TextureUsage } from '../gpu_flags.js';
-import * as optional from '../optional.js';
 import { elementOf, lengthOf, tagOf } from './dtypes.js';
 import { extentsOf, shapeOf, shownShape } from './sizes.js';
 
@@ -90,12 +89,13 @@ function givenShape({ name, shape: wanted }, kind, value, shape) {
  * @param {readonly Spec[]} specs
  * @param {unknown} inputs
  * @param {Where} where
- * @param {readonly import('./sizes.js').Dimension[]} [dimensions]
+ * @param {readonly import('./sizes.js').Dimension[]} [dimensions] that inputs decide
+ * @param {typeof import('./bind_sizes.js').sizes} [sizes] what finds them
  * @returns {{ values: (TypedArray | import('../model.js').OnDevice)[], scalars: number[] }}
  * @throws {TypeError} a missing or unknown name, another kind of array, a size that nothing says
  * @throws {RangeError} another length
  */
-export function checkInputs(specs, inputs, where, dimensions = []) {
+export function checkInputs(specs, inputs, where, dimensions = [], sizes = undefined) {
   const list = specs.map((spec) => `${JSON.stringify(spec.name)}: ${describe(spec)}`).join('; ') || 'none';
   if (typeof inputs !== 'object' || inputs === null || ArrayBuffer.isView(inputs)) {
     throw new TypeError(
@@ -117,13 +117,11 @@ export function checkInputs(specs, inputs, where, dimensions = []) {
       throw new TypeError(`input ${name}: expected ${describe(spec)}, got ${kind}`);
     return { value, kind, array, shape: givenShape(spec, kind, value, one.shape) };
   });
-  const scalars = dimensions.length
-    ? optional.sizes.bind(
-        dimensions,
-        specs,
-        given.map(({ value, array, shape }) => ({ shape, ...(array && { length: value.length, element: value[0] }) })),
-      )
-    : [];
+  const told = given.map(({ value, array, shape }) => ({
+    shape,
+    ...(array && { length: value.length, element: value[0] }),
+  }));
+  const scalars = (dimensions.length && sizes?.bind(dimensions, specs, told)) || [];
   const values = given.map(({ value, kind, array, shape: own }, i) => {
     const spec = /** @type {Spec} */ (specs[i]);
     const name = JSON.stringify(spec.name);

@@ -38,7 +38,8 @@ const fills = ([width, height, layers], data) => data.length === width * height 
 export function wholeRows(dtype, size, data, kept) {
   const length = wordsOf(data.length);
   if (length === data.length || fills(size, data)) return data;
-  const whole = kept ? /** @type {Words} */ (kept.subarray(0, length)) : words(dtype, length);
+  const room = kept ?? words(dtype, length);
+  const whole = room.length === length ? room : /** @type {Words} */ (room.subarray(0, length));
   whole.set(/** @type {any} */ (data));
   return whole;
 }

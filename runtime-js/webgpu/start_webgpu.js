@@ -21,7 +21,7 @@ export async function startWebgpu(plan, onProgress) {
 }
 
 /** @type {import('../device/device_program.js').Open} */
-async function open(arriving, { device: given }) {
+async function open(arriving, { device: given, optional }) {
   const [found, program] = await Promise.all([given ?? requestAdapter(), arriving]);
   const { device, ...facts } = await getDevice(program, found);
   const state = createState(device, program);
@@ -31,6 +31,7 @@ async function open(arriving, { device: given }) {
   };
   try {
     await createStorages(state);
+    if (program.kernels.some(({ scalars }) => scalars)) state.uniforms = optional?.createUniforms(state);
   } catch (error) {
     dispose();
     throw error;

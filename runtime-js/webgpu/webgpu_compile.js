@@ -2,7 +2,6 @@
 import { at, describe, gridOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { COMPUTE } from '../gpu_flags.js';
-import * as optional from '../optional.js';
 import { launchAll } from './webgpu_launch.js';
 import { bufferOf, checkLost, scoped } from './webgpu_state.js';
 
@@ -16,7 +15,6 @@ import { bufferOf, checkLost, scoped } from './webgpu_state.js';
  */
 export async function compileKernels(state, subgroups, onKernel) {
   const { kernels, launches } = state.program;
-  if (kernels.some(({ scalars }) => scalars)) optional.uniforms.create(state);
   await Promise.all(
     kernels.map(async (_, i) => {
       state.pipelines[i] = await createPipeline(state, subgroups, i);

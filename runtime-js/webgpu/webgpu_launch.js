@@ -2,7 +2,6 @@
 import { at, describe, gridOf, storageOf, valueAt } from '../device/device_program.js';
 import { RunError } from '../errors.js';
 import { BufferUsage, READ } from '../gpu_flags.js';
-import * as optional from '../optional.js';
 import { words } from '../values/convert.js';
 import { untilDone } from './webgpu_device.js';
 import { bufferOf, checkLost, createBuffer, scoped } from './webgpu_state.js';
@@ -37,11 +36,11 @@ export function launchAll(state, prepared, play, after = undefined) {
     const { pipeline, group, grid: fixed, launch } = at(prepared, number);
     const grid = fixed ?? gridOf(at(state.program.kernels, launch.kernel), scalars);
     if (grid.includes(0)) return;
-    let offset = scalars?.length ? optional.uniforms.place(state, scalars) : undefined;
+    let offset = scalars?.length ? state.uniforms?.place(scalars) : undefined;
     if (scalars?.length && offset === undefined) {
       end();
-      optional.uniforms.forget(state);
-      offset = optional.uniforms.place(state, scalars);
+      state.uniforms?.forget();
+      offset = state.uniforms?.place(scalars);
     }
     encoder ??= state.device.createCommandEncoder();
     pass ??= encoder.beginComputePass();

@@ -19,7 +19,7 @@ import { BufferUsage } from '../gpu_flags.js';
  * @property {Map<string, GPUBindGroupLayout>} layouts by access
  * @property {GPUComputePipeline[]} pipelines by kernel
  * @property {Prepared[]} prepared by number of the launch
- * @property {import('./webgpu_uniforms.js').Uniforms} [uniforms] where kernels take scalars
+ * @property {import('./webgpu_uniforms.js').Uniforms | undefined} [uniforms] where kernels take scalars
  */
 
 const { COPY_DST, COPY_SRC, STORAGE } = BufferUsage;

@@ -2,7 +2,6 @@
 
 import { at, gridOf } from '../device/device_program.js';
 import { BufferUsage } from '../gpu_flags.js';
-import * as optional from '../optional.js';
 
 /** @typedef {import('./webgpu_state.js').State} State */
 /** @typedef {(pass: GPUComputePassEncoder) => void} Timed records a launch, and ends the pass */
@@ -24,7 +23,7 @@ export async function timeLaunches(state, launches, repeat, map) {
   for (let start = 0; start < launches.length; ) {
     const part = [];
     // As many as have their scalars in the buffer at a time.
-    if (state.uniforms) optional.uniforms.forget(state);
+    state.uniforms?.forget();
     while (part.length < MOST && start < launches.length) {
       const next = launchOf(state, at(launches, start), repeat);
       if (!next) break;
@@ -46,7 +45,7 @@ export async function timeLaunches(state, launches, repeat, map) {
 function launchOf(state, { number, scalars }, repeat) {
   const { pipeline, group, grid: fixed, launch } = at(state.prepared, number);
   const grid = fixed ?? gridOf(at(state.program.kernels, launch.kernel), scalars);
-  const offset = scalars.length ? optional.uniforms.place(state, scalars) : undefined;
+  const offset = scalars.length ? state.uniforms?.place(scalars) : undefined;
   if (scalars.length && offset === undefined) return undefined;
   return (pass) => {
     pass.setPipeline(pipeline);

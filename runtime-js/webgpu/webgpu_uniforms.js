@@ -2,13 +2,13 @@
 import { BufferUsage, COMPUTE } from '../gpu_flags.js';
 import { createBuffer } from './webgpu_state.js';
 
-/** @typedef {import('./webgpu_state.js').State} State */
 /**
  * @typedef {object} Uniforms
  * @property {GPUBindGroupLayout} layout
  * @property {GPUBindGroup} group
- * @property {GPUBuffer} buffer
- * @property {Map<string, number>} slots where each set of values begins, in bytes
+ * @property {(scalars: readonly number[]) => number | undefined} place where these scalars are, in bytes; undefined where
+ *   there is no room: carry out what takes those that are there, then `forget`
+ * @property {() => void} forget
  */
 
 const SLOT = 256; // bytes, which every device takes as an offset: up to 64 scalars
@@ -16,36 +16,29 @@ const SLOTS = 64;
 
 /**
  * Those of a device.
- * @param {State} state
+ * @param {import('./webgpu_state.js').State} state
+ * @returns {Uniforms}
  */
-function create(state) {
+export function createUniforms(state) {
   const { device } = state;
   const entry = { binding: 0, visibility: COMPUTE, buffer: { type: 'uniform', hasDynamicOffset: true } };
   const layout = device.createBindGroupLayout({ entries: [/** @type {GPUBindGroupLayoutEntry} */ (entry)] });
   const buffer = createBuffer(state, SLOT * SLOTS, BufferUsage.UNIFORM | BufferUsage.COPY_DST);
   const group = device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer, size: SLOT } }] });
-  state.uniforms = { layout, buffer, group, slots: new Map() };
+  /** @type {Map<string, number>} by their values */
+  const slots = new Map();
+  return {
+    layout,
+    group,
+    place(scalars) {
+      const key = scalars.join();
+      const known = slots.get(key);
+      if (known !== undefined || slots.size === SLOTS) return known;
+      const offset = slots.size * SLOT;
+      slots.set(key, offset);
+      device.queue.writeBuffer(buffer, offset, Int32Array.from(scalars));
+      return offset;
+    },
+    forget: () => slots.clear(),
+  };
 }
-
-/**
- * Where these scalars are, in bytes; undefined where there is no room: carry out what takes those that are there, then
- * `forget`.
- * @param {State} state
- * @param {readonly number[]} scalars
- */
-function place({ device, uniforms }, scalars) {
-  if (!uniforms) throw new TypeError('no kernel of the program takes scalars');
-  const { slots, buffer } = uniforms;
-  const key = scalars.join();
-  const known = slots.get(key);
-  if (known !== undefined || slots.size === SLOTS) return known;
-  const offset = slots.size * SLOT;
-  slots.set(key, offset);
-  device.queue.writeBuffer(buffer, offset, Int32Array.from(scalars));
-  return offset;
-}
-
-/** @param {State} state */
-const forget = ({ uniforms }) => uniforms?.slots.clear();
-
-export const uniforms = { create, place, forget };

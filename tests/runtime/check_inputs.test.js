@@ -11,13 +11,13 @@ const image = new Uint8ClampedArray(4);
 const scale = Float32Array.of(1);
 
 test('arrays come in the order of the model, not of the caller', () => {
-  assert.deepEqual(checkInputs(specs, { scale, image }), [image, scale]);
+  assert.deepEqual(checkInputs(specs, { scale, image }).values, [image, scale]);
 });
 
 test('an array of another window is as good', () => {
   const other = vm.runInNewContext('Float32Array.of(1)');
   assert.ok(!(other instanceof Float32Array));
-  assert.equal(checkInputs(specs, { image, scale: other })[1], other);
+  assert.equal(checkInputs(specs, { image, scale: other }).values[1], other);
 });
 
 test('an inherited property is no input', () => {
@@ -49,7 +49,7 @@ test('a DataView and an ArrayBuffer are refused', () => {
 });
 
 test('a model without inputs takes an empty object', () => {
-  assert.deepEqual(checkInputs([], {}), []);
+  assert.deepEqual(checkInputs([], {}), { values: [], scalars: [] });
   assert.throws(() => checkInputs([], { x: 1 }), /the model has no input "x"; inputs: none$/);
 });
 

@@ -19,9 +19,10 @@ ALLOWED: dict[str, set[str]] = {
     "webgl": {"errors.js", "values", "device"},
     "webgpu": {"errors.js", "gpu_flags.js", "values", "device"},
     "backends.js": {"wasm", "webgl", "webgpu"},
-    "start_first.js": {"errors.js", "backends.js"},
+    "optional.js": {"values", "device", "webgpu"},
+    "start_first.js": {"errors.js", "backends.js", "optional.js"},
     "worker": {"errors.js", "values", "fetch", "wasm", "start_first.js"},
-    "load": {"errors.js", "values", "fetch", "wasm", "start_first.js", "worker"},
+    "load": {"errors.js", "values", "fetch", "wasm", "optional.js", "start_first.js", "worker"},
     "page": {"values", "model.js"},
 }
 """What each folder, and each file outside one, may import besides itself; model.js is the bundle's."""
