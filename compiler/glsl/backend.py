@@ -82,8 +82,8 @@ class WebGl:
             for b, value in zip(kernel.params, values, strict=True):
                 if value >= 0 and value not in places:
                     flat = value in fixed or (b is kernel.params[-1] and _is_row(kernel))
-                    # Bands lie side by side, where no draw covers the part that is live alone.
-                    image = None if flat else place_image(b.shape, drawn=not kernel.scalars, step=_step(kernel, b))
+                    partly = bool(kernel.scalars)
+                    image = None if flat else place_image(b.shape, drawn=True, partly=partly, step=_step(kernel, b))
                     places[value] = image or place_flat(b.size)
         return places
 

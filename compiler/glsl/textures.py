@@ -30,15 +30,23 @@ def place_flat(elements: int) -> Placement:
     return Placement(min(texels, SIZE), min(rows, SIZE), -(-rows // SIZE))
 
 
-def place_image(shape: tuple[int, ...], *, drawn: bool = False, step: int = 1) -> Placement | None:
+def place_image(
+    shape: tuple[int, ...], *, drawn: bool = False, partly: bool = False, step: int = 1
+) -> Placement | None:
     """An image of the two last axes of a physical shape, channels side by side or one below the other; None where it
-    does not fit, or has so few channels that texels would be mostly empty. A `drawn` one may be in bands. Tiles are
+    does not fit, or has so few channels that texels would be mostly empty. A `drawn` one may be in bands, but not one
+    that is drawn `partly`: with its channels below each other, the columns that are live stand together. Tiles are
     multiples of `step`."""
     if not shape or shape[-1] < TEXEL - 1 or not prod(shape):
         return None
     *outer, width, channels = (1, *shape) if len(shape) == 1 else shape
     tile = best_tile(width, step)
     columns, groups, rows = -(-width // tile), -(-channels // TEXEL), prod(outer)
+    tall = Placement(columns, rows * groups, tile, tile, tall=True)
+    if partly:
+        drawn = False
+        if columns <= SIZE and rows * groups <= SIZE:
+            return tall
     height = best_height(columns, groups) if drawn and rows == 1 else 0
     if height and columns * groups // height <= SIZE:
         bands = groups // height
@@ -48,9 +56,7 @@ def place_image(shape: tuple[int, ...], *, drawn: bool = False, step: int = 1) -
         return Placement(columns * groups * bands, -(-rows // bands), tile, tile, bands=bands)
     if drawn and (bands := least_bands(columns * groups, rows)):
         return Placement(columns * groups * bands, rows // bands, tile, tile, bands=bands)
-    if columns <= SIZE and rows * groups <= SIZE:
-        return Placement(columns, rows * groups, tile, tile, tall=True)
-    return None
+    return tall if columns <= SIZE and rows * groups <= SIZE else None
 
 
 def best_bands(width: int, rows: int) -> int:
