@@ -15,7 +15,6 @@ from onnx_models import model, node, random
 from webnn_compile.build.verify import TOLERANCE, Reference, Runnable, largest_error, random_input
 from webnn_compile.dtypes import BOOL, F16, F32, I64
 from webnn_compile.errors import InputError
-from webnn_compile.program.program import TensorSpec
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -39,6 +38,34 @@ def setting(proto: onnx.ModelProto, folder: Path) -> tuple[Reference, Runnable]:
     onnx.save(proto, path)
     compiled = webnn_compile.compile(path)
     return Reference(path, compiled.program.inputs), compiled
+
+
+def test_sizes_that_vary_and_constants(tmp_path: Path) -> None:
+    """Compared at the largest sizes and at others; an error that only these show is found."""
+    path = tmp_path / "model.onnx"
+    nodes = [node("Add", ["x", "bias"], ["s"]), node("Softmax", ["s"], ["y"])]
+    onnx.save(model(nodes, {"x": ["batch", "length"], "bias": [1]}, ["y"]), path)
+    constants = {"bias": np.asarray(3)}
+    compiled = webnn_compile.compile(path, dims={"batch": 2, "length": (4, 64, 4)}, constants=constants)
+    dimensions = compiled.program.dimensions
+    reference = Reference(path, compiled.program.inputs, dimensions=dimensions, constants=constants)
+    lengths = [run.inputs["x"].shape[1] for run in reference.runs]
+    assert lengths[0] == 64 > lengths[1]
+    assert lengths[1] % 4 == 0
+    assert reference.compare(compiled).ok
+    assert not reference.compare(Fake(compiled, lambda a: a if a.shape[1] == 64 else a + np.float32(0.1))).ok
+
+
+def test_an_input_that_is_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    count = onnx.helper.make_tensor_value_info("n", TensorProto.INT64, [])
+    proto = model([node("Range", ["zero", "n", "one"], ["y"])], {}, ["y"], {"zero": np.int64(0), "one": np.int64(1)})
+    proto.graph.input.append(count)
+    onnx.save(proto, path)
+    compiled = webnn_compile.compile(path, dims={"n": (1, 9)})
+    reference = Reference(path, compiled.program.inputs, dimensions=compiled.program.dimensions)
+    assert reference.runs[0].inputs["n"] == 9
+    assert reference.compare(compiled).ok
 
 
 def test_right_and_wrong_results(tmp_path: Path) -> None:
@@ -106,8 +133,7 @@ def test_largest_error_where_the_reference_is_not_finite() -> None:
 
 def test_random_inputs_are_of_their_dtype_and_repeatable() -> None:
     for dtype in (F32, F16, I64, BOOL):
-        spec = TensorSpec("x", dtype, (3, 50), 0)
-        first, second = (random_input(spec, np.random.default_rng(0)) for _ in range(2))
+        first, second = (random_input(dtype, (3, 50), np.random.default_rng(0)) for _ in range(2))
         assert (first.dtype, first.shape) == (dtype.numpy, (3, 50))
         np.testing.assert_array_equal(first, second)
         assert len(np.unique(first)) > 1

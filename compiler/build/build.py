@@ -197,7 +197,14 @@ def _verify(model: Path, lowered: Lowered, report: Report, work: Work, weights: 
     machine can run them. InternalError above the tolerance, InputError with halves: no such bundle is written."""
     halves = work.options.precision == "f16"
     tolerance = HALF_TOLERANCE if halves else FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE
-    reference = Reference(model, report.inputs, tolerance, halves=halves)
+    reference = Reference(
+        model,
+        report.inputs,
+        tolerance,
+        halves=halves,
+        dimensions=lowered.tensors.dimensions,
+        constants=work.options.inputs.constants,
+    )
     models: list[Runnable] = [run_native(lowered, work), *(report.wasm.models if report.wasm else ())]
     for device in report.devices:
         if device.halves:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from ..dtypes import DType
 from ..errors import InputError
+from ..ir.nodes import Scalar
+from ..ir.sizes import value_of
+from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 
 Array = np.ndarray
@@ -48,51 +51,113 @@ class Comparison:
         return self.error <= self.tolerance
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Arrays of one run, by name."""
+
+    inputs: dict[str, Array]
+    outputs: dict[str, Array]
+
+
 class Reference:
-    """The same model in onnxruntime, with the inputs of all backends.
+    """The same model in onnxruntime, with the inputs of all backends: one run, and where sizes vary one of the largest
+    and one of sizes in between.
 
     Its sensitivity is the change of its outputs with optimisations on and every float input replaced by the next larger
     one, or by the nearest float16.
     """
 
     def __init__(
-        self, model: Path, inputs: tuple[TensorSpec, ...], tolerance: float = TOLERANCE, *, halves: bool = False
+        self,
+        model: Path,
+        inputs: Sequence[TensorSpec],
+        tolerance: float = TOLERANCE,
+        *,
+        halves: bool = False,
+        dimensions: Sequence[Dimension] = (),
+        constants: Mapping[str, Array] | None = None,
     ) -> None:
-        """`tolerance` without sensitivity. Raises InputError where onnxruntime is missing or rejects the model."""
+        """`tolerance` without sensitivity; `constants` are inputs of the model that the compiled one lacks. Raises
+        InputError where onnxruntime is missing or rejects the model."""
         try:
             import onnxruntime
         except ImportError:
             raise InputError("--verify needs onnxruntime: pip install webnn-compile[verify]") from None
-        generator = np.random.default_rng(0)
-        self.inputs = {s.name: random_input(s, generator) for s in inputs}
-        nearby = {name: _half(a) if halves else _next(a) for name, a in self.inputs.items()}
         levels = onnxruntime.GraphOptimizationLevel
-        runs = ((levels.ORT_DISABLE_ALL, self.inputs), (levels.ORT_ENABLE_ALL, nearby))
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        generator = np.random.default_rng(0)
+        self.runs: list[_Run] = []
+        sensitivity = 0.0
         try:
-            exact, perturbed = (_run(onnxruntime, model, level, feeds) for level, feeds in runs)
+            exact, optimised = (
+                _session(onnxruntime, options, model, level)
+                for level in (levels.ORT_DISABLE_ALL, levels.ORT_ENABLE_ALL)
+            )
+            fixed = _fixed(exact, constants or {})
+            for scalars in _draw_sizes(dimensions, generator):
+                feeds = _draw_inputs(inputs, dimensions, scalars, generator)
+                nearby = {name: _half(a) if halves else _next(a) for name, a in feeds.items()}
+                outputs = _run(exact, feeds | fixed)
+                perturbed = _run(optimised, nearby | fixed)
+                sensitivity = max(sensitivity, *(largest_error(perturbed[n], a) for n, a in outputs.items()))
+                self.runs.append(_Run(feeds, outputs))
         except Exception as error:  # onnxruntime's exceptions share no base class
             raise InputError(f"--verify: onnxruntime cannot run {model.name}: {error}") from None
-        self.outputs = exact
-        sensitivity = max(largest_error(perturbed[name], value) for name, value in exact.items())
         self._tolerance = min(max(tolerance, CONDITION * sensitivity), 1.0)
 
     def compare(self, model: Runnable) -> Comparison:
         """Runs `model` on the same inputs."""
-        worst = Comparison(model.backend, 0.0, next(iter(self.outputs)), self._tolerance)
-        for name, value in model.run(self.inputs).items():
-            error = largest_error(value, self.outputs[name])
-            if not error <= worst.error:
-                worst = Comparison(model.backend, error, name, self._tolerance)
+        worst = Comparison(model.backend, 0.0, next(iter(self.runs[0].outputs)), self._tolerance)
+        for run in self.runs:
+            for name, value in model.run(run.inputs).items():
+                error = largest_error(value, run.outputs[name])
+                if not error <= worst.error:
+                    worst = Comparison(model.backend, error, name, self._tolerance)
         return worst
 
 
-def _run(onnxruntime: ModuleType, model: Path, level: object, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
+def _session(onnxruntime: Any, options: Any, model: Path, level: object) -> Any:
     options.graph_optimization_level = level
-    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+def _run(session: Any, inputs: dict[str, Array]) -> dict[str, Array]:
     names = [o.name for o in session.get_outputs()]
-    return {name: np.asarray(v) for name, v in zip(names, session.run(names, dict(inputs)), strict=True)}
+    return {name: np.asarray(v) for name, v in zip(names, session.run(names, inputs), strict=True)}
+
+
+def _fixed(session: Any, constants: Mapping[str, Array]) -> dict[str, Array]:
+    """`constants` in the types and ranks of the session's inputs."""
+    numpy_names = {"float": "float32", "double": "float64"}
+    found = {}
+    for port in session.get_inputs():
+        if port.name in constants:
+            name = port.type.removeprefix("tensor(").removesuffix(")")
+            value = constants[port.name].astype(numpy_names.get(name, name))
+            found[port.name] = value.reshape((1,) * len(port.shape)) if value.size == 1 else value
+    return found
+
+
+def _draw_sizes(dimensions: Sequence[Dimension], generator: np.random.Generator) -> Iterator[dict[Scalar, int]]:
+    yield {d.scalar: d.scalar.extent - 1 for d in dimensions}
+    if dimensions:
+        yield {d.scalar: int(generator.integers(max(d.scalar.low, 1), d.scalar.extent)) for d in dimensions}
+
+
+def _draw_inputs(
+    specs: Sequence[TensorSpec],
+    dimensions: Sequence[Dimension],
+    scalars: Mapping[Scalar, int],
+    generator: np.random.Generator,
+) -> dict[str, Array]:
+    values = {d.value_of: scalars[d.scalar] * d.multiple for d in dimensions if d.value_of is not None}
+    found = {}
+    for spec in specs:
+        shape = tuple(value_of(n, scalars) for n in spec.shape)
+        drawn = random_input(spec.dtype, shape, generator)
+        found[spec.name] = np.full_like(drawn, values[spec.name]) if spec.name in values else drawn
+    return found
 
 
 def _next(a: Array) -> Array:
@@ -105,11 +170,10 @@ def _half(a: Array) -> Array:
     return a.astype(np.float16).astype(a.dtype) if a.dtype.kind == "f" else a
 
 
-def random_input(spec: TensorSpec, generator: np.random.Generator) -> Array:
+def random_input(dtype: DType, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
     """Standard normal floats; integers and bools 0 or 1, which are valid as indices almost everywhere."""
-    if spec.dtype.is_float:
-        return generator.standard_normal(spec.extents).astype(spec.dtype.numpy)
-    return generator.integers(0, 2, spec.extents).astype(spec.dtype.numpy)
+    drawn = generator.standard_normal(shape) if dtype.is_float else generator.integers(0, 2, shape)
+    return np.asarray(drawn, dtype.numpy)
 
 
 def largest_error(value: Array, reference: Array) -> float:

@@ -45,7 +45,7 @@ def bind_sizes(
         if wanted != array.shape:
             raise InputError(
                 f"input {spec.name!r}: expected {spec.dtype}{shown(spec.shape)}, here {list(wanted)} "
-                f"({_told(spec.shape, found, by)}), got {array.dtype}{list(array.shape)}"
+                f"({_told(spec.shape, named, found, by)}), got {array.dtype}{list(array.shape)}"
             )
     return found
 
@@ -72,6 +72,8 @@ def _set(found: dict[Scalar, int], by: dict[Scalar, str], d: Dimension, n: int, 
     by.setdefault(d.scalar, what)
 
 
-def _told(shape: Sequence[Size], found: Mapping[Scalar, int], by: Mapping[Scalar, str]) -> str:
-    scalars = scalars_of(*(n for n in shape if isinstance(n, Expr)))
-    return "; ".join(f"{s.name} is {found[s]} by {by[s]}" for s in scalars)
+def _told(
+    shape: Sequence[Size], named: Mapping[Scalar, Dimension], found: Mapping[Scalar, int], by: Mapping[Scalar, str]
+) -> str:
+    dimensions = [named[s] for s in scalars_of(*(n for n in shape if isinstance(n, Expr)))]
+    return "; ".join(f"{d.name} is {found[d.scalar] * d.multiple} by {by[d.scalar]}" for d in dimensions)

@@ -178,8 +178,8 @@ class _Symbols:
         if d.least == d.most:
             return d.least
         if name not in self._scalars:
-            extent = d.most // d.multiple + 1
-            self._scalars[name] = Scalar(name, extent, low=d.least // d.multiple)
+            shown = name if d.multiple == 1 else f"{name}/{d.multiple}"
+            self._scalars[name] = Scalar(shown, d.most // d.multiple + 1, low=d.least // d.multiple)
         return size(self._scalars[name] * d.multiple)
 
     def dimensions(self, values: Collection[str]) -> tuple[Dimension, ...]:
