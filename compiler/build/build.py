@@ -156,13 +156,14 @@ def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
         report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
         report.damaged = work.records.damaged
     report.inputs, report.outputs = _ports(lowered)
+    report.dimensions = lowered.tensors.dimensions
     if options.verify:
         with work.timed("verify"):
             report.comparisons = _verify(model, lowered, report, work, weights)
             report.layers = _measure(rewritten, report.cache)
     blob = weights.blob()
-    parts, dimensions = _by_preference(report), lowered.tensors.dimensions
-    artifact = Artifact(work.name, report.inputs, report.outputs, blob, parts, weights.halves, dimensions)
+    parts = _by_preference(report)
+    artifact = Artifact(work.name, report.inputs, report.outputs, blob, parts, weights.halves, report.dimensions)
     report.weights = len(artifact.weights)
     if report.wasm is not None:
         report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
@@ -202,7 +203,7 @@ def _verify(model: Path, lowered: Lowered, report: Report, work: Work, weights: 
         report.inputs,
         tolerance,
         halves=halves,
-        dimensions=lowered.tensors.dimensions,
+        dimensions=report.dimensions,
         constants=work.options.inputs.constants,
     )
     models: list[Runnable] = [run_native(lowered, work), *(report.wasm.models if report.wasm else ())]

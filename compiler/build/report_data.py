@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..bundle import WrittenFile
+from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
 from ..records.recorded_choices import RecordedChoices
 from ..system.cache import Cache
@@ -35,6 +36,7 @@ class Report:
     graph_nodes: int = 0
     inputs: tuple[TensorSpec, ...] = ()
     outputs: tuple[TensorSpec, ...] = ()
+    dimensions: tuple[Dimension, ...] = ()
     weights: int = 0
     memory: int = 0
     parts: list[BundlePart] = field(default_factory=list)

@@ -71,7 +71,7 @@ def write_alone(row: CpuTarget, writer: Writer, model: Path, out: Path, work: Wo
         report.recorded = {t: r for t, r in work.recorded.items() if t == tuned_as}
         report.unused = sorted({r.target for r in work.records.records} - {tuned_as})
         report.damaged = work.records.damaged
-    report.inputs, report.outputs = program.inputs, program.outputs
+    report.inputs, report.outputs, report.dimensions = program.inputs, program.outputs, program.dimensions
     report.weights, report.alone = len(program.weights), (row.name, program)
     report.manual = next(f.name for f in files if f.name.endswith(writer.manual))
     with work.timed("write"):

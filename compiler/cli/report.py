@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError
+from ..ir.sizes import text_of
 from ..program.device_program import HostCall, Launch
 from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
@@ -57,6 +58,8 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
 def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "input", _tensors(report.inputs)
     yield "output", _tensors(report.outputs)
+    if report.dimensions:
+        yield "sizes", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
     halves = "; large ones float16" if report.precision == "f16" else ""
     stored = [device.program.backend for device in report.devices if device.halves]
@@ -189,7 +192,7 @@ def _files(report: Report) -> Iterable[tuple[str, str]]:
 
 
 def _tensors(specs: tuple[TensorSpec, ...]) -> str:
-    shown = [f"{t.name}: {t.dtype}[{'x'.join(map(str, t.shape))}]" for t in specs[:_SHOWN]]
+    shown = [f"{t.name}: {t.dtype}[{'x'.join(map(text_of, t.shape))}]" for t in specs[:_SHOWN]]
     return ", ".join(shown + ([f"{len(specs) - _SHOWN} more"] if len(specs) > _SHOWN else [])) or "none"
 
 
@@ -206,8 +209,11 @@ def write_report(report: Report, path: Path) -> None:
     data = {
         "model": report.model,
         "operators": {"model": dict(report.operators), "optimised": report.graph_nodes},
-        "inputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in report.inputs],
-        "outputs": [{"name": t.name, "dtype": str(t.dtype), "shape": t.shape} for t in report.outputs],
+        "inputs": [_tensor(t) for t in report.inputs],
+        "outputs": [_tensor(t) for t in report.outputs],
+        "dimensions": [
+            {"name": d.name, "least": d.least, "most": d.most, "multiple": d.multiple} for d in report.dimensions
+        ],
         "precision": report.precision,
         "bytes": {"weights": report.weights},
         "targets": {
@@ -244,6 +250,12 @@ def write_report(report: Report, path: Path) -> None:
         path.write_text(json.dumps(data, indent=1) + "\n")
     except OSError as error:
         raise InputError(f"--report {path}: cannot be written: {error.strerror or error}") from None
+
+
+def _tensor(spec: TensorSpec) -> dict[str, Any]:
+    """Of a size that varies, the text."""
+    shape = [n if isinstance(n, int) else text_of(n) for n in spec.shape]
+    return {"name": spec.name, "dtype": str(spec.dtype), "shape": shape}
 
 
 def _device_data(made: DeviceBuild) -> dict[str, Any]:

@@ -121,7 +121,10 @@ def shown(shape: Iterable[Size]) -> str:
 
 def text_of(n: Size) -> str:
     """A size as messages show it."""
-    return str(n) if isinstance(n, int) else print_node(n)
+    if isinstance(n, int):
+        return str(n)
+    text = print_node(n)
+    return text[1:-1] if text.startswith("(") else text
 
 
 def value_of(n: Size, scalars: Mapping[Scalar, int]) -> int:

@@ -24,3 +24,8 @@ class Dimension:
     @property
     def most(self) -> int:
         return (self.scalar.extent - 1) * self.multiple
+
+    @property
+    def span(self) -> str:
+        """As the command line takes it."""
+        return f"{self.least}..{self.most}" + (f",multiple={self.multiple}" if self.multiple > 1 else "")

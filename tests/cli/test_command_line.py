@@ -127,6 +127,17 @@ def test_report(path: Path, tmp_path: Path) -> None:
     assert sizes == {p.name: p.stat().st_size for p in (tmp_path / "out").iterdir()}
 
 
+def test_report_of_sizes_that_vary(path: Path, tmp_path: Path) -> None:
+    arguments = ("--dim", "batch=2..8,multiple=2", "--targets", "wasm", "--verify")
+    result = run(path, "--out", tmp_path / "out", *arguments, "--report", tmp_path / "report.json")
+    assert result.exit_code == 0, result.output
+    assert "sizes      batch: 2..8,multiple=2\n" in result.output
+    data = json.loads((tmp_path / "report.json").read_text())
+    assert data["dimensions"] == [{"name": "batch", "least": 2, "most": 8, "multiple": 2}]
+    assert data["inputs"] == [{"name": "x", "dtype": "float32", "shape": ["batch/2 * 2", 3, 8, 8]}]
+    assert all(v["error"] <= v["tolerance"] for v in data["verified"])
+
+
 @pytest.mark.parametrize("level", ["0", "1", "2"])
 def test_every_level_computes_the_same(level: str, path: Path, tmp_path: Path) -> None:
     result = run(path, "--out", tmp_path / "out", *SHAPE, "--opt-level", level, "--verify")
