@@ -219,10 +219,10 @@ def test_inference_of_a_function_with_default_attributes() -> None:
 
 
 def test_function_that_onnx_cannot_inline() -> None:
-    attention = node("Attention", ["q", "k", "v", "", "", "", "n"], ["y"])
-    inputs = {name: [1, 2, 3, 4] for name in "qkv"}
-    with pytest.raises(UnsupportedError, match="Attention: 1 node 'y'"):
-        import_model(model([attention], inputs, ["y"], {"n": np.array([2])}, opset=24))
+    convolution = node("CausalConvWithState", ["x", "w", "", "past"], ["y", "next"])
+    inputs = {"x": [1, 2, 5], "w": [2, 1, 3], "past": [1, 2, 2]}
+    with pytest.raises(UnsupportedError, match="CausalConvWithState: 1 node 'y'"):
+        import_model(model([convolution], inputs, ["y"], opset=27))
 
 
 def test_a_definition_that_fails_on_an_invalid_node_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,10 +108,8 @@ def test_sequence_input() -> None:
     proto = model([node("SequenceAt", ["s", "i"], ["y"], "at")], {}, ["y"])
     proto.graph.input.append(helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None))
     proto.graph.input.append(helper.make_tensor_value_info("i", TensorProto.INT64, []))
-    with pytest.raises(UnsupportedError) as caught:
+    with pytest.raises(UnsupportedError, match="input 's' is a sequence"):
         import_model(proto)
-    assert "input 's' is a sequence" in str(caught.value)
-    assert "SequenceAt: 1 node 'at'" in str(caught.value)
 
 
 def test_an_attribute_that_is_a_graph() -> None:
