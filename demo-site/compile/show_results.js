@@ -9,7 +9,8 @@ import { saveFile } from './save_file.js';
 import { numbersOf } from './tensor_values.js';
 
 /** @typedef {import('./tensor_values.js').TensorInfo} TensorInfo */
-/** @typedef {import('./tensor_values.js').TypedArray} TypedArray */
+/** @typedef {import('../../runtime-js/model.js').OutputInfo} OutputInfo */
+/** @typedef {import('../../runtime-js/model.js').Outputs} Outputs */
 
 const FIRST = 8;
 /** @type {Record<string, string>} */
@@ -42,18 +43,17 @@ export function createResults(fail) {
   return {
     giveLabels,
     /**
-     * @param {readonly TensorInfo[]} tensors
+     * @param {OutputInfo} tensors
      * @param {string} model
      */
     prepare(tensors, model) {
       views = tensors.map((tensor) => createOutput(tensor, model));
       element('outputs', HTMLElement).replaceChildren(...views.map(({ block }) => block));
-      chooser.closest('p')?.toggleAttribute('hidden', !tensors.some(isScores));
       section.dataset.runs = '0';
       section.hidden = true;
     },
     /**
-     * @param {Readonly<Record<string, TypedArray>>} outputs
+     * @param {Outputs} outputs
      * @param {{ ms: number, what: string }} of
      */
     show(outputs, { ms, what }) {
@@ -61,6 +61,7 @@ export function createResults(fail) {
       // The camera says its time itself, many times a second.
       say(time, what === 'camera' ? '' : `On ${names[what] ?? what}: ${milliseconds(ms)}`);
       for (const view of views) view.update(labels, outputs);
+      chooser.closest('p')?.toggleAttribute('hidden', !views.some(({ hasClasses }) => hasClasses()));
       section.dataset.runs = String(Number(section.dataset.runs) + 1);
     },
     hide() {
@@ -76,51 +77,48 @@ export function createResults(fail) {
 }
 
 /**
- * @param {TensorInfo} tensor
+ * @param {OutputInfo[number]} output
  * @param {string} model
  */
-function createOutput(tensor, model) {
-  const top = make('ol', { className: 'top', hidden: !isScores(tensor), ariaLabel: `Best classes of ${tensor.name}` });
-  const canvas = make('canvas', { width: 1, height: 1, ariaLabel: `${tensor.name} as a picture` });
+function createOutput({ name, dtype, shape }, model) {
+  const top = make('ol', { className: 'top', ariaLabel: `Best classes of ${name}` });
+  const canvas = make('canvas', { width: 1, height: 1, ariaLabel: `${name} as a picture` });
   canvas.setAttribute('role', 'img');
   const caption = make('figcaption', { className: 'soft' });
-  const figure = make('figure', { hidden: !isPicture(tensor) }, [canvas, caption]);
+  const figure = make('figure', {}, [canvas, caption]);
   const facts = make('dl', { className: 'facts' });
-  const save = make('button', {
-    type: 'button',
-    textContent: 'Save as .npy',
-    ariaLabel: `Save ${tensor.name} as .npy`,
-  });
-  const block = make('article', {}, [
-    make('h3', {}, [tensor.name, ' ', make('span', { className: 'soft', textContent: describe(tensor) })]),
-    top,
-    figure,
-    facts,
-    save,
-  ]);
-  block.dataset.output = tensor.name;
-  /** @type {TypedArray | undefined} */
+  const save = make('button', { type: 'button', textContent: 'Save as .npy', ariaLabel: `Save ${name} as .npy` });
+  const what = make('span', { className: 'soft' });
+  const block = make('article', {}, [make('h3', {}, [name, ' ', what]), top, figure, facts, save]);
+  block.dataset.output = name;
+  /** @type {Outputs[string] | undefined} */
   let array;
+  const tensor = () => ({ name, dtype, shape: array?.shape ?? shape.map(Number) });
   save.addEventListener('click', () => {
-    const name = `${model}-${tensor.name}`.replace(/[^\w.-]+/g, '_');
-    if (array) saveFile(`${name}.npy`, writeNpy(tensor, array));
+    const file = `${model}-${name}`.replace(/[^\w.-]+/g, '_');
+    if (array) saveFile(`${file}.npy`, writeNpy(tensor(), array));
   });
 
   return {
     block,
+    hasClasses: () => !top.hidden,
     /**
      * @param {readonly string[]} labels
-     * @param {Readonly<Record<string, TypedArray>>} [outputs] those before by default
+     * @param {Outputs} [outputs] those before by default
      */
     update(labels, outputs) {
-      array = outputs?.[tensor.name] ?? array;
+      array = outputs?.[name] ?? array;
       if (!array) return;
-      const values = numbersOf(tensor.dtype, array);
+      const here = tensor();
+      what.textContent = `${dtype} ${shapeText(here.shape)}`;
+      top.hidden = !isScores(here);
+      figure.hidden = !isPicture(here);
+      const values = numbersOf(dtype, array);
       const { least, largest, mean, strange } = summarise(values);
       if (!top.hidden) top.replaceChildren(...bestRows(values, labels));
       if (!figure.hidden) {
         const range = rangeOf(least, largest);
-        drawOutput(canvas, tensor.shape, values, range);
+        drawOutput(canvas, here.shape, values, range);
         caption.textContent = `black ${number(range[0] ?? 0)}, white ${number(range[1] ?? 1)}`;
       }
       const first = Array.from({ length: Math.min(FIRST, values.length) }, (_, i) => number(values[i] ?? 0));
@@ -134,9 +132,6 @@ function createOutput(tensor, model) {
     },
   };
 }
-
-/** @param {TensorInfo} tensor */
-const describe = ({ dtype, shape }) => `${dtype} ${shapeText(shape)}`;
 
 /**
  * Of the values that are finite.

@@ -1,7 +1,7 @@
 // Tensors as arrays: by element type, made up, and as plain numbers.
 
 /** @typedef {import('../../runtime-js/model.js').TypedArray} TypedArray */
-/** @typedef {import('../../runtime-js/model.js').TensorInfo} TensorInfo */
+/** @typedef {import('../../runtime-js/model.js').TensorInfo<string, string, readonly number[]>} TensorInfo as one run has it */
 
 /** float16 is there as bits: not every browser has a Float16Array. */
 const constructors = {
