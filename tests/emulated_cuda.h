@@ -72,9 +72,12 @@ static void **arguments;
 template <int... I> struct Numbers {};
 template <int N, int... I> struct Count : Count<N - 1, N - 1, I...> {};
 template <int... I> struct Count<0, I...> { using type = Numbers<I...>; };
-template <class... A, int... I> static void call(void (*f)(A...), Numbers<I...>) { f((A)*(void **)arguments[I]...); }
+template <class... A, int... I> static void call(void (*f)(A...), Numbers<I...>) { f(*(A *)arguments[I]...); }
 template <class... A> static void call(void (*f)(A...)) { call(f, typename Count<sizeof...(A)>::type()); }
 template <class... A> static int count(void (*)(A...)) { return sizeof...(A); }
+template <class T> constexpr int is_pointer = 0;
+template <class T> constexpr int is_pointer<T *> = 1;
+template <class... A> static int count_pointers(void (*)(A...)) { return (is_pointer<A> + ... + 0); }
 static void call_run();
 
 extern "C" void launch(void **a, int gx, int gy, int gz, int bx, int by, int bz) {

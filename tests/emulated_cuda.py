@@ -67,6 +67,7 @@ static inline void store(float *p, int stride, const TileC &c) {
 """Tiles of matrices: each invocation of a warp has its own, and computes all of it."""
 ENDING = """static void call_run() { call(run); }
 extern "C" int parameters() { return count(run); }
+extern "C" int pointers() { return count_pointers(run); }
 """
 STREAM = 7
 DONE = driver.CUresult.CUDA_SUCCESS
@@ -172,7 +173,7 @@ class EmulatedDriver:
         assert all(0 < n < 65536 for n in sizes)
         places = (ctypes.c_uint64 * library.parameters()).from_address(pointers)
         arguments = [ctypes.c_uint64.from_address(p).value for p in places]  # read now: the caller may free them
-        assert set(arguments) <= self.memory.keys()
+        assert set(arguments[: library.pointers()]) <= self.memory.keys()  # then scalars
         if self._recorded is None:
             launch(library, arguments, sizes)
         else:

@@ -20,9 +20,9 @@ from webnn_compile.errors import InputError, InternalError
 X = random((3, 40))
 
 
-def product() -> onnx.ModelProto:
+def product(rows: int | str = 3) -> onnx.ModelProto:
     nodes = [node("MatMul", ["x", "w"], ["m"]), node("Relu", ["m"], ["y"])]
-    return model(nodes, {"x": [3, 40]}, ["y"], {"w": random((40, 7), 1)})
+    return model(nodes, {"x": [rows, 40]}, ["y"], {"w": random((40, 7), 1)})
 
 
 def compiled() -> DeviceModel:
@@ -52,6 +52,13 @@ def test_launches_of_a_run_are_one_graph() -> None:
     for _ in range(3):
         np.testing.assert_allclose(made.run({"x": X})["y"], EXPECTED, rtol=1e-5, atol=1e-5)
     assert device.driver.graphs_launched - before == 3
+
+
+def test_sizes_of_a_run_are_arguments() -> None:
+    need_driver("cuda")
+    made = webnn_compile.compile(product("rows"), "cuda", dims={"rows": (1, 3)}, cache=False)
+    for rows in (3, 1):
+        np.testing.assert_allclose(made.run({"x": X[:rows]})["y"], EXPECTED[:rows], rtol=1e-5, atol=1e-5)
 
 
 def test_memory_is_given_back() -> None:
