@@ -34,9 +34,12 @@ def bind_sizes(
     named = {d.scalar: d for d in dimensions}
     for spec, array in zip(specs, inputs, strict=True):
         for size, extent in zip(spec.shape, array.shape, strict=True):
-            alone = _alone(size)
-            if alone is not None and alone in named:
-                _set(found, by, named[alone], extent, f"input {spec.name!r} of shape {list(array.shape)}")
+            scalar, factor = _alone(size)
+            if scalar is not None and scalar in named:
+                d = named[scalar]
+                # An extent that no size gives is rounded up, and does not fit the shape that follows.
+                n = -(-extent * d.multiple // factor)
+                _set(found, by, d, n, f"input {spec.name!r} of shape {list(array.shape)}")
     for d in dimensions:
         if d.scalar not in found:
             raise InputError(f"nothing says how long {d.name} is in this run; give it one value when compiling")
@@ -50,15 +53,13 @@ def bind_sizes(
     return found
 
 
-def _alone(size: Size) -> Scalar | None:
-    """The only scalar of a size that is a multiple of it."""
-    if not isinstance(size, Expr):
-        return None
-    form = affine(size)
-    if len(form.terms) != 1 or form.constant:
-        return None
-    atom = form.terms[0][0]
-    return atom if isinstance(atom, Scalar) else None
+def _alone(size: Size) -> tuple[Scalar | None, int]:
+    """The only scalar of a size that is a multiple of it, and how many of it."""
+    form = affine(size) if isinstance(size, Expr) else None
+    if form is None or len(form.terms) != 1 or form.constant:
+        return None, 0
+    ((atom, factor),) = form.terms
+    return (atom, factor) if isinstance(atom, Scalar) else (None, 0)
 
 
 def _set(found: dict[Scalar, int], by: dict[Scalar, str], d: Dimension, n: int, what: str) -> None:
