@@ -58,6 +58,15 @@ def trials_of(records: Path) -> list[TuningRecord]:
     return [r for r in read_records([records]).records if r.kind == "trial" and r.failure != "illegal"]
 
 
+def test_kernels_of_sizes_that_vary(tmp_path: Path) -> None:
+    path, records = tmp_path / "net.onnx", tmp_path / "r.jsonl"
+    onnx.save(model([node("MatMul", ["x", "w"], ["y"])], {"x": ["batch", 24]}, ["y"], {"w": random((24, 40))}), path)
+    command = [TUNE, path, "--dim", "batch=1..48", "--target", "wasm", "--device", "browser:chromium", "--trials", "4"]
+    ran = subprocess.run([*command, "--records", records], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert [r.failure for r in trials_of(records)] == [None] * 4
+
+
 @pytest.mark.parametrize(("browser", "target"), DEVICES)
 def test_a_search_is_interrupted_resumed_and_used(path: Path, tmp_path: Path, browser: str, target: str) -> None:
     records = tmp_path / "r.jsonl"

@@ -113,7 +113,8 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> Art
     weights = Weights()
     part = target.bundle(lowered, weights, work)
     inputs, outputs = _ports(lowered)
-    return Artifact(work.name, inputs, outputs, weights.blob(), (part.artifact,), weights.halves)
+    blob, dimensions = weights.blob(), lowered.tensors.dimensions
+    return Artifact(work.name, inputs, outputs, blob, (part.artifact,), weights.halves, dimensions)
 
 
 def _begin(

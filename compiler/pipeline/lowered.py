@@ -39,10 +39,11 @@ class Lowered:
     @property
     def sources(self) -> Mapping[Tensor, tuple[Tensor, ...]]:
         """The tensors from which the launches of groups take scalars, by the groups' outputs."""
-        found = {}
-        for g, k in zip(self.groups, self.kernels, strict=True):
-            found[g.output] = tuple(s.source for s in k.scalars if isinstance(s.source, Tensor))
-        return found
+        measured = self.measured
+        return {
+            g.output: tuple(measured[s] for s in k.scalars if s in measured)
+            for g, k in zip(self.groups, self.kernels, strict=True)
+        }
 
     @property
     def measured(self) -> Mapping[Scalar, Tensor]:
@@ -50,7 +51,8 @@ class Lowered:
         used = (s for k in self.kernels for s in k.scalars)
         shapes = (n for _, t in self.tensors.outputs for n in t.shape if isinstance(n, Expr))
         found = dict.fromkeys((*used, *scalars_of(*shapes), *scalars_of(*trip_counts(self.steps))))
-        return {s: s.source for s in found if isinstance(s.source, Tensor)}
+        given = {d.scalar for d in self.tensors.dimensions}
+        return {s: s.source for s in found if isinstance(s.source, Tensor) and s not in given}
 
     @property
     def observed(self) -> tuple[Tensor, ...]:

@@ -19,6 +19,7 @@ from ..bundle import make_manifest
 from ..choices import DEFAULT, Choices, Decision
 from ..errors import InputError
 from ..ir.nodes import Kernel
+from ..ir.sizes import text_of
 from ..pipeline.compile_for import KernelChoices
 from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
@@ -147,7 +148,7 @@ class Problem:
             known = found.get(key)
             if known is None:
                 piece = self.piece(lowered, (group,))
-                name = f"{lowered.kernels[group].name} {'x'.join(map(str, lowered.groups[group].output.shape))}"
+                name = f"{lowered.kernels[group].name} {'x'.join(map(text_of, lowered.groups[group].output.shape))}"
                 found[key] = KernelTask(key, name, naive, placements, (group,), piece)
             else:
                 found[key] = replace(known, groups=(*known.groups, group))

@@ -166,9 +166,13 @@ def failure_of(error: DeviceError) -> tuple[Failure, str]:
 
 
 def inputs_of(model: Lowered, key: str) -> dict[str, Array]:
-    """Random, never zeros alone; the same for equal keys."""
+    """Random, never zeros alone; the same for equal keys. Sizes that a run decides are the largest."""
     generator = np.random.default_rng(crc32(key.encode()))
-    return {name: _random(t.buffer, generator) for name, t in model.tensors.inputs}
+    sizes = {d.value_of: d.most for d in model.tensors.dimensions}
+    return {
+        name: np.full(t.extents, sizes[name], t.dtype.numpy) if name in sizes else _random(t.buffer, generator)
+        for name, t in model.tensors.inputs
+    }
 
 
 def _random(b: Buffer, generator: np.random.Generator) -> Array:

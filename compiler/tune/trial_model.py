@@ -7,6 +7,7 @@
     output0 = copy(c0)   row-major again
 
 So candidates are measured in turns, in memory of their own, and nothing but rows and columns crosses to the outside.
+Sizes that a run decides are inputs.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from ..dtypes import I64
 from ..ir.layout import Layout
 from ..ir.nodes import Buffer, Kernel, Origin
 from ..pipeline.lowered import Lowered
+from ..program.dimensions import Dimension
 from ..program.live_ranges import owner_of
 from ..program.plan_memory import aligned
 from ..tensor import Tensor, compute
@@ -123,6 +126,12 @@ class _Trial:
     def model(self) -> Lowered:
         steps = [*self._before, *self._pieces, *self._after]
         groups, kernels = tuple(g for g, _ in steps), tuple(k for _, k in steps)
+        dimensions = tuple(
+            Dimension(s.name, s, 1, f"size {s.name}") for s in dict.fromkeys(s for k in kernels for s in k.scalars)
+        )
+        for d in dimensions:
+            given = self._inputs[str(d.value_of)] = Tensor(Buffer(str(d.value_of), (), I64))
+            self._layouts[given] = Layout.row_major(())
         inputs = tuple(self._inputs.items())
         stored = [*self._inputs.values(), *(g.output for g in groups), *(t for g in groups for t in g.scratch)]
         offset: dict[Tensor, int] = {}
@@ -132,7 +141,7 @@ class _Trial:
             end += aligned(prod(self._layouts[t].physical_shape) * t.dtype.bytes)
         owner = {t: owner_of(t, self._aliases) for t in (*stored, *self._aliases)}
         offset |= {t: offset[root] for t, root in owner.items()}
-        tensors = TensorProgram(inputs, tuple(self._outputs), (), {})
+        tensors = TensorProgram(inputs, tuple(self._outputs), (), {}, dimensions=dimensions)
         return Lowered(
             name="trial",
             tensors=tensors,

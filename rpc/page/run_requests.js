@@ -123,7 +123,7 @@ function describe(error) {
 }
 
 /**
- * The tensors of a message, by name, as typed arrays.
+ * The tensors of a message, by name, as typed arrays with their shapes.
  * @param {Message} message
  */
 function unpack({ header, payload }) {
@@ -139,7 +139,7 @@ function unpack({ header, payload }) {
         ? new Constructor(payload.buffer, at, bytes / element.bytes)
         : new Constructor(payload.buffer.slice(at, at + bytes));
     at += bytes;
-    return [spec.name, array];
+    return [spec.name, { data: array, shape: spec.shape }];
   });
   return Object.fromEntries(arrays);
 }
@@ -150,7 +150,11 @@ function unpack({ header, payload }) {
  * @returns {Answer}
  */
 function pack(model, outputs) {
-  const arrays = model.outputs.map(({ name, dtype, shape }) => ({ name, dtype, shape }));
+  const arrays = model.outputs.map(({ name, dtype, shape }) => ({
+    name,
+    dtype,
+    shape: /** @type {any} */ (outputs[name]).shape ?? shape,
+  }));
   return { header: { arrays }, parts: model.outputs.map(({ name }) => copyOf(/** @type {any} */ (outputs[name]))) };
 }
 

@@ -92,7 +92,6 @@ export async function startWasm(given, onProgress) {
     if (exports.prepare) play(exports.prepare);
     const { run, runInto } = runner(plan, memory, () => play(exports.run));
     if (plan.warmup) run(...emptyInputs(plan));
-    const fixed = ![...plan.inputs, ...plan.outputs].some(({ shape }) => varies(shape));
     /** @type {Session['profile']} */
     const profile = async (inputs, scalars, repeat) => {
       times.length = 0;
@@ -113,7 +112,7 @@ export async function startWasm(given, onProgress) {
       }
       return found;
     };
-    return { facts, run, ...(fixed && { runInto }), profile, dispose: () => pool?.dispose() };
+    return { facts, run, ...(!plan.scalars && { runInto }), profile, dispose: () => pool?.dispose() };
   } catch (error) {
     pool?.dispose();
     throw error;

@@ -15,6 +15,7 @@ import pytest
 from onnx_models import model, node, random
 from webnn_compile.build.options import Options
 from webnn_compile.errors import InputError
+from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.records.record_file import RecordWriter, read_records
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune import tuner
@@ -126,6 +127,28 @@ def test_gpus_of_this_machine_are_tuned(path: Path, tmp_path: Path, target: str)
     assert found.trials == len(trials) == 6
     assert {(r.target, r.device, r.failure) for r in trials} == {(target, device.name, None)}
     device.close()
+
+
+@pytest.mark.parametrize("target", ["native", "opencl"])
+def test_kernels_of_sizes_that_vary(tmp_path: Path, target: str) -> None:
+    """They are measured at the largest sizes, their results compared; a build for the same sizes finds the records."""
+    path = tmp_path / "net.onnx"
+    nodes = [node("MatMul", ["x", "w"], ["m"], "dense"), node("Softmax", ["m"], ["y"], "softmax")]
+    onnx.save(model(nodes, {"x": ["batch", "length", 24]}, ["y"], {"w": random((24, 40))}), path)
+    inputs = model_inputs(dims={"batch": (1, 3), "length": (2, 32, 2)})
+    problem = Problem(path, target, Options(inputs))
+    device = local_device(problem)
+    made: list[TuningRecord] = []
+    tune(problem, device, SerialExecutor(), Settings(trials=6, batch=2), made.append)
+    device.close()
+    trials = [r for r in made if r.kind == "trial" and r.failure != "illegal"]
+    assert len(trials) == 6
+    assert {r.failure for r in trials} == {None}
+    assert {r.kernel for r in trials} <= {
+        f"{op} batchxlength/2 * 2{more}" for op, more in (("matmul", "x40"), ("softmax", ""), ("softmax", "x40"))
+    }
+    keys = {task.key for task in problem.kernel_tasks(problem.lower()[0])}
+    assert {r.key for r in trials} <= keys
 
 
 def test_an_interrupted_search_goes_on(path: Path, tmp_path: Path) -> None:
