@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..bundle import make_manifest
+from ..bundle import Manifest, make_manifest
 from ..errors import InputError
 from ..program.arrays import read_inputs
-from ..program.program import TensorSpec
+from ..program.bind_sizes import bind_sizes
 from .build import make_artifact_of
 from .targets import TARGETS, bundled_targets
 
@@ -47,19 +47,18 @@ def parse_remote(target: str) -> tuple[str, str]:
 class RemoteModel:
     """`run` takes and gives arrays by name. The device is free again after `close`, or when this is garbage."""
 
-    def __init__(
-        self, backend: str, inputs: tuple[TensorSpec, ...], loaded: LoadedModel, opened: contextlib.ExitStack
-    ) -> None:
+    def __init__(self, backend: str, manifest: Manifest, loaded: LoadedModel, opened: contextlib.ExitStack) -> None:
         self.backend = backend
-        self._inputs, self._loaded = inputs, loaded
+        self._manifest, self._loaded = manifest, loaded
         self._close = weakref.finalize(self, opened.close)
 
     def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name. Raises InputError for a missing, unexpected or misshapen input, and what the device says."""
-        names = (t.name for t in self._inputs)
-        given = dict(zip(names, read_inputs(self._inputs, inputs), strict=True))
+        specs = self._manifest.inputs
+        arrays = read_inputs(specs, inputs)
+        bind_sizes(self._manifest.dimensions, specs, arrays)
         with _explained():
-            return dict(self._loaded.run(given))
+            return dict(self._loaded.run({s.name: a for s, a in zip(specs, arrays, strict=True)}))
 
     def close(self) -> None:
         """Frees the model, and the device for others."""
@@ -74,14 +73,14 @@ def compile_remote(target: str, model: Optimised, work: Work) -> RemoteModel:
     except ImportError:
         raise InputError(f"target {target!r} needs websockets: pip install 'webnn-compile[tune]'") from None
     row = TARGETS[backend]
-    artifact = make_artifact_of(row, row.lower(model, work), work)
+    manifest = make_manifest(make_artifact_of(row, row.lower(model, work), work))
     with _explained(), contextlib.ExitStack() as opening:
         session = opening.enter_context(connect(os.environ.get(BROKER_VARIABLE, BROKER)))
         device = opening.enter_context(session.lease(name, backend, timeout=WAIT))
         options = {"backend": backend, **({"threads": work.options.threads} if row.webassembly else {})}
-        loaded = opening.enter_context(device.load(make_manifest(artifact), options))
+        loaded = opening.enter_context(device.load(manifest, options))
         found = f"{PREFIX}{device.info.name}/{loaded.info['backend']}"
-        return RemoteModel(found, artifact.inputs, loaded, opening.pop_all())
+        return RemoteModel(found, manifest, loaded, opening.pop_all())
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..dtypes import DTYPES
+from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
 from .files import BundleFile, hashed_file
@@ -29,12 +29,8 @@ class Manifest:
 
     fields: Fields
     files: tuple[BundleFile, ...]
-
-    @property
-    def inputs(self) -> tuple[TensorSpec, ...]:
-        return tuple(
-            TensorSpec(t["name"], DTYPES[t["dtype"]], tuple(t["shape"]), t["offset"]) for t in self.fields["inputs"]
-        )
+    inputs: tuple[TensorSpec, ...]
+    dimensions: tuple[Dimension, ...]
 
     @property
     def contents(self) -> dict[str, bytes]:
@@ -63,7 +59,8 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
     }
     if artifact.dimensions:
         fields["dimensions"] = [dimension_data(d, artifact.inputs) for d in artifact.dimensions]
-    return Manifest(fields, (*(file for _, own in backends for file in own), *shards))
+    files = (*(file for _, own in backends for file in own), *shards)
+    return Manifest(fields, files, artifact.inputs, artifact.dimensions)
 
 
 def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFile]]:

@@ -26,6 +26,7 @@ from ..bundle import VARIANTS, Manifest
 from ..errors import InputError, WebnnCompileError
 from ..frontends.model_inputs import ModelInputs
 from ..program.arrays import read_inputs
+from ..program.bind_sizes import bind_sizes
 from ..tune.tab_facts import adapter_of_tab
 from .command import FILE
 from .explained import DEBUG, explained, require
@@ -275,7 +276,7 @@ def run(
         with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:
             chosen = backend or next(b for b in bundled_targets() if b in leased.info.backends)
             compiled = build_manifest(model, Options(replace(inputs, shapes=shapes), targets=(chosen,)), lambda _: None)
-            read_inputs(compiled.inputs, arrays)
+            bind_sizes(compiled.dimensions, compiled.inputs, read_inputs(compiled.inputs, arrays))
             with leased.load(compiled, {"backend": chosen}) as loaded:
                 results = loaded.run(arrays)
                 click.echo(f"{loaded.info['backend']} on {leased.info.name} ({loaded.info.get('adapter', 'CPU')})")

@@ -188,6 +188,9 @@ def test_models_run_and_results_are_written(address: Address, tmp_path: Path) ->
             assert refused.exit_code == 2, refused.output
             assert "got []" in refused.output or "expected float32[2, 3], got float64[2, 3]" in refused.output
         inputs = ("--input", f"x={tmp_path / 'x.npy'}", "--out", str(tmp_path / "y.npz"), "--time", "3")
+        refused = invoke("run", str(path), "--broker", address.page, "--dim", "n=3..9", *inputs)
+        assert refused.exit_code == 2, refused.output
+        assert "makes n 2, and the model was compiled for 3 to 9" in refused.output
         result = invoke("run", str(path), "--broker", address.page, *inputs)
     assert result.exit_code == 0, result.output
     assert "wasm on python (CPU)" in result.output
