@@ -38,8 +38,9 @@ IR_VERSION = 10  # the newest that every supported onnxruntime loads
 @dataclass(frozen=True, eq=False)
 class Case:
     """One use of an operator. `inputs` in order, None where an optional one is absent; `constants` are the indices of
-    those that become initialisers. `outputs` is how many the node has. `tolerance` is relative to
-    max(1, max |reference|) and holds for floats only. `expected` replaces the reference where that one is wrong."""
+    those that become initialisers. `outputs` is how many the node has, with the `absent` ones, which it does not name.
+    `tolerance` is relative to max(1, max |reference|) and holds for floats only. `expected` replaces the reference
+    where that one is wrong, or has no such operator."""
 
     id: str
     op: str
@@ -48,6 +49,7 @@ class Case:
     opset: int = 21
     constants: frozenset[int] = frozenset()
     outputs: int = 1
+    absent: frozenset[int] = frozenset()
     tolerance: float = 1e-5
     expected: tuple[Array, ...] | None = None
 
@@ -61,10 +63,11 @@ def feeds(case: Case) -> dict[str, Array]:
 def make_model(case: Case) -> onnx.ModelProto:
     """A model of one node, with the dtypes and shapes of its outputs."""
     model = untyped_model(case)
+    names = [o.name for o in model.graph.output]
     del model.graph.output[:]
     model.graph.output.extend(
-        helper.make_tensor_value_info(f"y{i}", helper.np_dtype_to_tensor_dtype(r.dtype), r.shape)
-        for i, r in enumerate(reference(case))
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(r.dtype), r.shape)
+        for name, r in zip(names, reference(case), strict=True)
     )
     return model
 
@@ -95,7 +98,8 @@ def reference(case: Case) -> list[Array]:
 
 def untyped_model(case: Case) -> onnx.ModelProto:
     names = ["" if a is None else f"x{i}" for i, a in enumerate(case.inputs)]
-    node = helper.make_node(case.op, names, [f"y{i}" for i in range(case.outputs)], name="node", **case.attributes)
+    outputs = ["" if i in case.absent else f"y{i}" for i in range(case.outputs)]
+    node = helper.make_node(case.op, names, outputs, name="node", **case.attributes)
     graph = helper.make_graph(
         [node],
         "case",
@@ -103,7 +107,7 @@ def untyped_model(case: Case) -> onnx.ModelProto:
             helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
             for n, a in feeds(case).items()
         ],
-        [helper.make_empty_tensor_value_info(o) for o in node.output],
+        [helper.make_empty_tensor_value_info(o) for o in outputs if o],
         [
             numpy_helper.from_array(np.asarray(a), f"x{i}")
             for i, a in enumerate(case.inputs)

@@ -68,7 +68,7 @@ def _measure(expressions: Iterable[Expr], values: dict[Buffer, Array], scalars: 
     """Computes the scalars that expressions take from tensors."""
     for s in scalars_of(*expressions):
         if s not in scalars and isinstance(s.source, Tensor):
-            scalars[s] = np.asarray(_evaluate(s.source, values, scalars), np.int32)
+            scalars[s] = np.asarray(_evaluate(s.source, values, scalars), np.int32).reshape(())
 
 
 def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> Array:
@@ -81,9 +81,13 @@ def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: En
     carried, rows = _run_loop(made, values, scalars)
     if index < len(carried):
         return values.setdefault(tensor.buffer, carried[index])
-    found = rows[index - len(carried)]
-    shape = tuple(max(int(_eval(number(n), scalars, {})), 0) for n in tensor.shape[1:]) if not found else ()
-    return values.setdefault(tensor.buffer, np.stack(found) if found else np.empty((0, *shape), tensor.dtype.numpy))
+    sizes = [number(n) for n in tensor.shape]
+    _measure(sizes, values, scalars)
+    shape = tuple(max(int(_eval(n, scalars, {})), 0) for n in sizes)
+    result = np.zeros(shape, tensor.dtype.numpy)
+    for i, row in enumerate(rows[index - len(carried)]):
+        result[i] = row
+    return values.setdefault(tensor.buffer, result)
 
 
 def _run_loop(made: Loop, values: dict[Buffer, Array], scalars: Env) -> tuple[list[Array], list[list[Array]]]:
