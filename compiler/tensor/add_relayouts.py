@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..dtypes import F32
 from ..ir.nodes import Origin
@@ -56,7 +57,7 @@ def _replace_reads(tensors: tuple[Tensor, ...], copies: Mapping[Tensor, Tensor])
         if any(a is not b for a, b in moved.items()):
             assert t.body is not None
             body = replace_buffers(t.body, {a.buffer: b.buffer for a, b in moved.items()})
-            done[t] = Tensor(t.buffer, t.axes, body, tuple(moved.values()))
+            done[t] = replace(t, body=body, reads=tuple(moved.values()))
     return done
 
 

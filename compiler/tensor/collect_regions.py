@@ -133,7 +133,8 @@ class _Regions:
         return found
 
     def _own(self, made: Structure, reached: Sequence[Tensor]) -> set[Tensor]:
-        """Of a branch all that is not outside of it; of a loop what changes from one iteration to the next."""
+        """Of a branch all that is not outside of it; of a loop what changes from one iteration to the next, and the
+        starts of loops in it, which these write over."""
         if isinstance(made, Branch):
             return {t for t in reached if t not in made.outside and t.data is None}
         changing = {c.inside for c in made.carried}
@@ -142,7 +143,9 @@ class _Regions:
             if made.counter in self._scalars(t) or not changing.isdisjoint(self._depends_on(t)):
                 own.add(t)
                 changing.add(t)
-        return own | set(made.results).intersection(reached)
+        inner = {t.source.structure for t in own if t.source is not None}
+        starts = {c.start for n in inner if isinstance(n, Loop) for c in n.carried}
+        return own | starts | set(made.results).intersection(reached)
 
     def _reach(self, results: Iterable[Tensor], made: Structure) -> set[Tensor]:
         outside = made.outside if isinstance(made, Branch) else frozenset()
