@@ -6,7 +6,11 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
+import numpy as np
 import pytest
+import webnn_compile
+from onnx_models import model, node
+from onnx_models import random as random_array
 from webnn_compile.errors import InternalError
 from webnn_compile.program.live_ranges import Access, LiveRange, live_ranges, owner_of
 from webnn_compile.program.plan_memory import Request, plan_memory
@@ -114,6 +118,20 @@ def test_aliases_of_aliases_keep_their_owner() -> None:
     steps: list[Access[str]] = [Access((), ("a",)), Access((), ("x",)), Access(("view of view",), ("y",))]
     aliases = {"view": "a", "view of view": "view"}
     assert live_ranges(steps, aliases)["a"] == LiveRange(0, 2)
+
+
+@pytest.mark.parametrize(("found", "width"), [(9, 64), (40, 16)])
+def test_how_long_a_result_is_stays_known(found: int, width: int) -> None:
+    """To the end of the run, whatever is computed after it."""
+    weights = {f"w{i}": random_array((width, width)) for i in range(8)}
+    nodes = [node("NonZero", ["x"], ["n"]), node("Exp", ["a"], ["e"])]
+    nodes += [node("MatMul", ["e", w], [f"m{w}"]) for w in weights]
+    nodes += [node("MatMul", [f"m{w}", w], [f"k{w}"]) for w in weights]
+    nodes += [node("Concat", [f"k{w}" for w in weights], ["y"], axis=1)]
+    compiled = webnn_compile.compile(model(nodes, {"x": [found], "a": [1, width]}, ["n", "y"], weights))
+    x = (np.arange(found) % 2).astype(np.float32)
+    result = compiled.run({"x": x, "a": np.ones((1, width), np.float32)})["n"]
+    np.testing.assert_array_equal(result, np.nonzero(x))
 
 
 def test_a_value_that_was_never_written_is_a_fault() -> None:
