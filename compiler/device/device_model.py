@@ -273,7 +273,11 @@ class DeviceModel:
 
     def _element(self, place: Place, dtype: DType) -> Any:
         if place.input >= 0:
-            return self._given[place.input]
+            given = self._given[place.input]
+            if given is None:
+                name = self.program.inputs[place.input].spec.name
+                raise InputError(f"input {name!r} decides how a run goes on: copy it to the processor first")
+            return given
         if place.value >= 0:
             return self._read(place.value)[0]
         assert self._host is not None

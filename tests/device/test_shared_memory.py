@@ -11,6 +11,7 @@ import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
+from onnx import helper
 from onnx_models import model, node, random
 from webnn_compile.device.device_model import DeviceModel
 from webnn_compile.dtypes import F32, I64
@@ -116,6 +117,23 @@ def test_what_cannot_stay_on_the_device(target: str) -> None:
         wrong.run({"x": X}, output="gpu")  # type: ignore[call-overload]
     with pytest.raises(InputError, match="input 'x' is in the memory of another device"):
         webnn_compile.compile(sums()).run({"x": there, "y": Y})
+
+
+@pytest.mark.parametrize("target", KINDS)
+def test_what_decides_a_run_is_needed_here(target: str) -> None:
+    branches = {
+        f"{side}_branch": helper.make_graph(
+            [node(op, ["x"], [side])], side, [], [helper.make_empty_tensor_value_info(side)]
+        )
+        for side, op in (("then", "Relu"), ("else", "Neg"))
+    }
+    made = model([node("If", ["c"], ["y"], **branches)], {"x": [5, 7]}, ["y"])
+    made.graph.input.append(helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, [1]))
+    there = compiled(target, sums()).run({"x": X, "y": Y}, output="device")["sum"]
+    chosen = compiled(target, made)
+    with pytest.raises(InputError, match="input 'c' decides how a run goes on: copy it to the processor first"):
+        chosen.run({"x": there, "c": there})
+    np.testing.assert_array_equal(chosen.run({"x": there, "c": np.array([False])})["y"], -(X + Y))
 
 
 @pytest.mark.parametrize("target", KINDS)
