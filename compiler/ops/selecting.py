@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..dtypes import I32, I64
+from ..dtypes import BOOL, I32, I64
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, Scalar
 from ..ir.sizes import Size, capacity, known_less, larger, product, shown, smaller
@@ -27,7 +27,7 @@ def _nonzero(call: Call) -> Tensor:
 
     def is_there(i: Expr) -> Expr:
         at = unravel(i, shape)
-        return t.read(at if whole else ()).ne(0)
+        return t.read(at if whole else ()).cast(BOOL)
 
     mask = compute(f"{call.name}.mask", (product(shape),), (t,), is_there)
     count, found = chosen(call.name, mask)
