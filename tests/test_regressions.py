@@ -113,3 +113,14 @@ def test_a_sum_over_rows_backwards(target: str) -> None:
     made = webnn_compile.compile(proto, target=target)
     assert made.backend == target
     assert_close(made.run(feeds), onnxruntime_results(proto, feeds))
+
+
+def test_a_convolution_over_images_of_any_size_gives_an_output() -> None:
+    """The copy into row-major order took the size, which is an expression, for a number."""
+    weights = {"w": random((4, 3, 3, 3))}
+    nodes = [node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
+    proto = model(nodes, {"x": [1, 3, "height", "width"]}, ["y"], weights)
+    made = webnn_compile.compile(proto, dims={"height": (8, 32), "width": (8, 32)})
+    for shape in ((1, 3, 8, 32), (1, 3, 17, 9)):
+        feeds = {"x": random(shape)}
+        assert_close(made.run(feeds), onnxruntime_results(proto, feeds))

@@ -9,6 +9,7 @@ from ..dtypes import F32
 from ..ir.nodes import Origin
 from ..ir.reduction import Reduce
 from ..ir.rewrite import replace_buffers
+from ..ir.sizes import capacities, capacity
 from .choose_layout import reads_spatially
 from .program import TensorProgram
 from .tensor import Tensor, compute
@@ -36,7 +37,7 @@ def add_relayouts(program: TensorProgram) -> TensorProgram:
     outputs, extra = [], []
     for name, t in program.outputs:
         t = swapped.get(t, t)
-        if t in channels_last and t.shape[1] > 1 and any(n > 1 for n in t.shape[2:]):
+        if t in channels_last and capacity(t.shape[1]) > 1 and any(n > 1 for n in capacities(t.shape[2:])):
             extra.append(_copy(name, t))
             origins[extra[-1]] = Origin((name,), ("Layout",))
             t = extra[-1]
