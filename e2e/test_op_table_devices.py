@@ -14,6 +14,7 @@ import pytest
 from compiled import PAGES, ROOT
 from device_artifacts import tiny_device_artifact
 from devices import DEVICES
+from effort import effort_of, row_runs
 from harness import open_page
 from op_table import Case, check, feeds, make_model, reference
 from playwright.sync_api import Browser, Page
@@ -98,8 +99,8 @@ def disagreement(case: Case, answer: dict[str, Any], backend: str) -> str | None
         return f"it ran on {answer['backend']}"
     expected = reference(case)
     found = [
-        np.frombuffer(base64.b64decode(data), want.dtype).reshape(want.shape)
-        for data, want in zip(answer["outputs"], expected, strict=True)
+        np.frombuffer(base64.b64decode(output["data"]), want.dtype).reshape(output["shape"])
+        for output, want in zip(answer["outputs"], expected, strict=True)
     ]
     try:
         check(found, expected, max(case.tolerance, TOLERANCE))
@@ -109,8 +110,10 @@ def disagreement(case: Case, answer: dict[str, Any], backend: str) -> str | None
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_rows(rows_page: Page, folder: Path, backend: str, family: str) -> None:
-    cases: list[Case] = importlib.import_module(f"op_cases.{family}").CASES
+def test_rows(rows_page: Page, folder: Path, backend: str, family: str, pytestconfig: pytest.Config) -> None:
+    effort = effort_of(pytestconfig)
+    family_cases: list[Case] = importlib.import_module(f"op_cases.{family}").CASES
+    cases = [case for case in family_cases if row_runs(case.id, backend, effort)]
     rows = []
     for i, case in enumerate(cases):
         entry = f"{backend}_{family}_{i}.js"

@@ -23,6 +23,12 @@ ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
 }
 """By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`."""
 
+MANY_KERNELS = ("attention", "compress", "gru", "lstm", "nonmaxsuppression", "nonzero", "rnn", "topk", "unique")
+"""How rows begin that are programs of many kernels: loops, sorting."""
+
+ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 5, "webgl": 5}}
+"""By backend, which may be a browser's: of those rows every so many, where its driver takes long to compile them."""
+
 TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 300, "all": 2000}
 """Of kernel, choices and target, drawn by `schedule/test_choices`."""
 
@@ -61,7 +67,8 @@ def every_nth_row(name: str, n: int) -> bool:
 
 def row_runs(row: str, backend: str, effort: Effort) -> bool:
     """Whether the row of the operator table runs on the backend."""
-    return every_nth_row(row, ROWS_OF_BACKENDS[effort].get(backend, 1))
+    fewer = ROWS_OF_MANY_KERNELS.get(effort, {}) if row.startswith(MANY_KERNELS) else {}
+    return every_nth_row(row, max(fewer.get(backend, 1), ROWS_OF_BACKENDS[effort].get(backend, 1)))
 
 
 def effort_of(config: pytest.Config) -> Effort:

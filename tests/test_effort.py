@@ -7,7 +7,7 @@ from pathlib import Path
 
 import effort
 import pytest
-from effort import LEFT_TO_CI, ROWS_OF_BACKENDS, every_nth_row, leave_to_ci, row_runs
+from effort import LEFT_TO_CI, MANY_KERNELS, ROWS_OF_BACKENDS, every_nth_row, leave_to_ci, row_runs
 from op_table import BACKENDS, all_cases
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,6 +38,16 @@ def test_ci_runs_every_row_on_every_backend_that_there_is() -> None:
     """But for those whose driver compiles each kernel for half a second."""
     assert {**ROWS_OF_BACKENDS["ci"], **ROWS_OF_BACKENDS["all"]}.keys() & BACKENDS.keys() == {"opencl", "cuda", "c"}
     assert ROWS_OF_BACKENDS["check"].keys() == BACKENDS.keys()
+
+
+def test_ci_runs_rows_of_each_operator_of_many_kernels_on_every_gpu() -> None:
+    operators = {case.op for case in all_cases() if case.id.startswith(MANY_KERNELS)}
+    assert sorted(op.lower() for op in operators) == sorted(MANY_KERNELS)
+    for backend in ("webgpu", "webgl"):
+        taken = [case for case in all_cases() if case.op in operators and row_runs(case.id, backend, "ci")]
+        assert {case.op for case in taken} == operators
+        assert len(taken) < 40
+    assert all(row_runs(name, "webgpu", "all") for name in NAMES)
 
 
 def test_what_check_leaves_out_exists() -> None:
