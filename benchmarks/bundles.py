@@ -103,7 +103,7 @@ def compare_bundles(settings: Settings, say: Callable[[str], None]) -> list[Comp
 def _compile(case: Case, tree: Path, out: Path, targets: str, cache: Path | None) -> Compilation:
     command = [sys.executable, "-P", str(HERE / "launch_tree.py"), str(tree), str(case.model)]
     command += ["--out", str(out), "--force", "--targets", targets]
-    command += [f"--shape={name}={'x'.join(map(str, shape))}" for name, shape in case.shapes.items()]
+    command += [f"--shape={name}={'x'.join(map(str, shape))}" for name, shape in case.given.shapes.items()]
     out.parent.mkdir(parents=True, exist_ok=True)
     environment = dict(os.environ)
     if cache is None:

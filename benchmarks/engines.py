@@ -16,7 +16,8 @@ from typing import Any, Literal
 class Engine:
     """`label` is for tables; `page` the adapter of an engine that runs in browsers, with its `options`.
 
-    `needs` is what has to be made before: a bundle with Winograd's algorithm or without, or a plan for TensorFlow.js.
+    `needs` is what has to be made before: a bundle with Winograd's algorithm or without, or of one for the sizes of the
+    case alone, or a plan for TensorFlow.js.
     """
 
     name: str
@@ -24,7 +25,7 @@ class Engine:
     threads: int = 1
     page: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    needs: Literal["bundle", "bundle-direct", "plan"] | None = None
+    needs: Literal["bundle", "bundle-direct", "bundle-fixed", "plan"] | None = None
 
     @property
     def ours(self) -> bool:
@@ -43,8 +44,10 @@ def _listed() -> list[Engine]:
     engines = [Engine("onnxruntime", "onnxruntime"), Engine("onnxruntime-2", "onnxruntime, 2 threads", 2)]
     engines += [Engine("native", "ours, native"), Engine("native-2", "ours, native, 2 threads", 2)]
     engines.append(Engine("native-direct", "ours, native, without Winograd"))
+    engines.append(Engine("native-fixed", "ours, native, for one size"))
     engines += [_ours("ours-wasm", "ours"), _ours("ours-wasm-2", "ours, 2 threads", 2)]
     engines.append(_ours("ours-wasm-direct", "ours, without Winograd", bundle="bundle-direct"))
+    engines.append(_ours("ours-wasm-fixed", "ours, for one size", bundle="bundle-fixed"))
     engines += [
         _ours(f"ours-{b}", f"ours, {name}", backend=b) for b, name in (("webgpu", "WebGPU"), ("webgl", "WebGL 2"))
     ]
@@ -74,6 +77,9 @@ DEFAULT = (
 
 BASELINES: Mapping[str, tuple[str, ...]] = {
     e.name: (("onnxruntime-web", "tfjs-wasm") if e.page else ("onnxruntime",)) for e in ENGINES.values() if e.ours
+} | {
+    "ours-wasm": ("onnxruntime-web", "tfjs-wasm", "ours-wasm-fixed"),
+    "native": ("onnxruntime", "native-fixed"),
 }
 """By engine of ours: what its ratios are to, with as many threads."""
 

@@ -44,7 +44,7 @@ class Builder:
         return self.node("Add", [product, self.normal((rows,), 0.05)])
 
     def model(
-        self, name: str, inputs: Sequence[tuple[str, int, Sequence[int]]], output: str, shape: Sequence[int]
+        self, name: str, inputs: Sequence[tuple[str, int, Sequence[int | str]]], output: str, shape: Sequence[int | str]
     ) -> onnx.ModelProto:
         graph = helper.make_graph(
             self._nodes,
@@ -89,8 +89,22 @@ def mobilenetv2() -> onnx.ModelProto:
     return b.model("mobilenetv2", [("input", TensorProto.FLOAT, [1, 3, 224, 224])], x, [1, 1000])
 
 
-def bert(layers: int = 4, hidden: int = 256, heads: int = 4, tokens: int = 128, words: int = 8000) -> onnx.ModelProto:
-    """Devlin et al. 2018, at the size that is known as "mini": an encoder with a mask, feed-forward 4 x hidden."""
+def lstm(steps: int = 100, size: int = 256, layers: int = 2) -> onnx.ModelProto:
+    """Layers of Hochreiter and Schmidhuber 1997, with a forget gate, on a sequence of one batch."""
+    b = Builder(5)
+    directions, x = b.constant(np.array([1], np.int64)), "input"
+    for _ in range(layers):
+        weights = [b.normal((1, 4 * size, size), 1 / sqrt(size)) for _ in range(2)]
+        y = b.node("LSTM", [x, *weights, b.normal((1, 8 * size), 0.05)], hidden_size=size)
+        x = b.node("Squeeze", [y, directions])
+    return b.model("lstm", [("input", TensorProto.FLOAT, [steps, 1, size])], x, [steps, 1, size])
+
+
+def bert(
+    layers: int = 4, hidden: int = 256, heads: int = 4, tokens: int | None = 128, words: int = 8000, longest: int = 128
+) -> onnx.ModelProto:
+    """Devlin et al. 2018, at the size that is known as "mini": an encoder with a mask, feed-forward 4 x hidden. Without
+    a number of `tokens` of any length up to the `longest`."""
     b = Builder(4)
     part = hidden // heads
 
@@ -100,12 +114,17 @@ def bert(layers: int = 4, hidden: int = 256, heads: int = 4, tokens: int = 128, 
     def normalised(x: str) -> str:
         return b.node("LayerNormalization", [x, b.normal((hidden,), 0.1, 1), b.normal((hidden,), 0.05)], epsilon=1e-12)
 
-    split, joined = integers(1, tokens, heads, part), integers(1, tokens, hidden)
+    length = -1 if tokens is None else tokens
+    split, joined = integers(1, length, heads, part), integers(1, length, hidden)
     scale, one, half, root = b.scalar(1 / sqrt(part)), b.scalar(1), b.scalar(0.5), b.scalar(sqrt(2))
     mask = b.node("Cast", [b.node("Unsqueeze", ["attention_mask", integers(1, 2)])], to=TensorProto.FLOAT)
     mask = b.node("Mul", [b.node("Sub", [one, mask]), b.scalar(-10000)])
     x = b.node("Gather", [b.normal((words, hidden), 0.5), "input_ids"])
-    x = normalised(b.node("Add", [x, b.normal((1, tokens, hidden), 0.5)]))
+    positions = b.normal((1, longest if tokens is None else tokens, hidden), 0.5)
+    if tokens is None:
+        end = b.node("Gather", [b.node("Shape", ["input_ids"]), integers(1)])
+        positions = b.node("Slice", [positions, integers(0), end, integers(1)])
+    x = normalised(b.node("Add", [x, positions]))
 
     def in_heads(x: str, order: Sequence[int]) -> str:
         return b.node("Transpose", [b.node("Reshape", [b.linear(x, hidden, hidden), split])], perm=order)
@@ -119,5 +138,5 @@ def bert(layers: int = 4, hidden: int = 256, heads: int = 4, tokens: int = 128, 
         y = b.linear(x, hidden, 4 * hidden)
         y = b.node("Mul", [b.node("Mul", [y, b.node("Add", [b.node("Erf", [b.node("Div", [y, root])]), one])]), half])
         x = normalised(b.node("Add", [b.linear(y, 4 * hidden, hidden), x]))
-    inputs = [(name, TensorProto.INT64, [1, tokens]) for name in ("input_ids", "attention_mask")]
-    return b.model("bert", inputs, x, [1, tokens, hidden])
+    inputs = [(name, TensorProto.INT64, [1, tokens or "tokens"]) for name in ("input_ids", "attention_mask")]
+    return b.model("bert", inputs, x, [1, tokens or "tokens", hidden])

@@ -124,14 +124,16 @@ def _native(engine: Engine, case: Case) -> Callable[[], tuple[Callable[[], Mappi
         options.log_severity_level = 3
         session = ort.InferenceSession(str(case.model), options, providers=["CPUExecutionProvider"])
         names = [o.name for o in session.get_outputs()]
-        return lambda: dict(zip(names, session.run(names, inputs), strict=True)), ort.__version__
+        everything = case.all_inputs()
+        return lambda: dict(zip(names, session.run(names, everything), strict=True)), ort.__version__
 
     def ours() -> tuple[Callable[[], Mapping[str, Array]], str]:
         import webnn_compile
 
         from .native import compile_natively
 
-        model = compile_natively(case, engine.threads, fast_math=not engine.name.endswith("-direct"))
+        fast_math, fixed = (not engine.name.endswith("-direct"), engine.name.endswith("-fixed"))
+        model = compile_natively(case, engine.threads, fast_math=fast_math, fixed=fixed)
         return lambda: model.run(inputs), webnn_compile.__version__
 
     return ours if engine.ours else onnxruntime

@@ -22,14 +22,14 @@ from webnn_compile.tensor.choose_tile import choose_tile
 from .cases import Case
 
 
-def lower(case: Case, *, fast_math: bool) -> Lowered:
-    """The case's naive kernels; `fast_math` allows Winograd's algorithm."""
-    return lower_model(case.graph(), choose=choose_tile(CPU_COSTS) if fast_math else None)
+def lower(case: Case, *, fast_math: bool, fixed: bool = True) -> Lowered:
+    """The case's naive kernels; `fast_math` allows Winograd's algorithm, `fixed` are those for its sizes alone."""
+    return lower_model(case.graph(fixed=fixed), choose=choose_tile(CPU_COSTS) if fast_math else None)
 
 
-def compile_natively(case: Case, threads: int, *, fast_math: bool) -> NativeModel:
+def compile_natively(case: Case, threads: int, *, fast_math: bool, fixed: bool = False) -> NativeModel:
     cache = open_cache()
-    program = compile_for(lower(case, fast_math=fast_math), host_target(), cache=cache)
+    program = compile_for(lower(case, fast_math=fast_math, fixed=fixed), host_target(), cache=cache)
     return NativeModel(program, threads, cache)
 
 

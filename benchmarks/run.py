@@ -11,7 +11,6 @@ import onnx
 from webnn_compile.build.build import build
 from webnn_compile.build.options import Options
 from webnn_compile.errors import UnsupportedError
-from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 
 from .cases import Case, find_case, write_case
@@ -77,7 +76,8 @@ def prepare(case: Case, engines: Sequence[Engine]) -> dict[str, str]:
                 write_plan(case.graph(), case.folder)
             else:
                 targets = tuple(dict.fromkeys(str(e.options["backend"]) for e in engines if e.needs == need))
-                options = Options(ModelInputs(case.shapes), targets=targets, fast_math=need == "bundle", force=True)
+                given = case.fixed if need == "bundle-fixed" else case.given
+                options = Options(given, targets=targets, fast_math=need != "bundle-direct", force=True)
                 build(case.model, case.folder / need, options, lambda _: None, lambda _: None)
         except UnsupportedError as error:
             failed[need] = str(error)
@@ -88,14 +88,16 @@ def prepare(case: Case, engines: Sequence[Engine]) -> dict[str, str]:
 
 
 def _write_fixed(case: Case) -> None:
-    """The model with the shapes of its inputs fixed, which lets every engine plan as much as ours."""
+    """The model with the shapes of its inputs fixed, which lets every engine plan as much as ours, but for sizes that
+    vary for ours, too."""
     model = onnx.load(case.model)
-    known = {v.name: v.shape for v in import_model(case.model, case.shapes).inputs}
+    known = {v.name: v.shape for v in import_model(case.model, case.given).inputs}
     for value in model.graph.input:
         if value.name in known:
             dimensions = value.type.tensor_type.shape.dim
             for dimension, extent in zip(dimensions, known[value.name], strict=True):
-                dimension.dim_value = extent
+                if isinstance(extent, int):
+                    dimension.dim_value = extent
     onnx.save(model, case.folder / "peers.onnx")
 
 

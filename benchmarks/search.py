@@ -12,7 +12,6 @@ from statistics import median
 
 from webnn_compile.build.options import Options
 from webnn_compile.cli.remote_device import browser_device
-from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune.device import Device
@@ -175,7 +174,7 @@ def _measure(place: _Place, task: KernelTask, paths: Sequence[Path]) -> dict[str
 
 @contextlib.contextmanager
 def _open(case: Case, target: str, browser: str) -> Iterator[_Place]:
-    problem = Problem(case.model, target, Options(ModelInputs(case.shapes)))
+    problem = Problem(case.model, target, Options(case.given))
     with _device(problem, browser) as device, open_executor() as executor:
         problem.use_variants(device.variants[:1])
         lowered, _ = problem.lower()

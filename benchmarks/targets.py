@@ -18,7 +18,6 @@ from webnn_compile.build.build import build
 from webnn_compile.build.options import Options
 from webnn_compile.cli.remote_device import browser_device
 from webnn_compile.errors import InputError
-from webnn_compile.frontends.model_inputs import ModelInputs
 
 from .cases import Case
 from .tables import Grid
@@ -111,7 +110,7 @@ def _prepare(case: Case, name: str, threads: int, opened: contextlib.ExitStack) 
 def _library(case: Case, threads: int) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "lib"
-        build(case.model, out, Options(ModelInputs(case.shapes), targets=("native",)), lambda _: None, lambda _: None)
+        build(case.model, out, Options(case.given, targets=("native",)), lambda _: None, lambda _: None)
         model = webnn_compile.load(out, threads=threads)
     return lambda inputs: list(model.run(inputs).values())
 
@@ -119,7 +118,7 @@ def _library(case: Case, threads: int) -> Run:
 def _browser(case: Case, name: str, opened: contextlib.ExitStack) -> Run:
     browser, _, backend = name.partition(":")
     device = opened.enter_context(browser_device(browser, backend, {}))
-    model = device.load(webnn_compile.build_bundle(case.model, backend, case.shapes), deadline=DEADLINE)
+    model = device.load(webnn_compile.build_bundle(case.model, backend, case.given.shapes), deadline=DEADLINE)
     return lambda inputs: list(model.run(inputs, deadline=DEADLINE).values())
 
 
@@ -127,7 +126,7 @@ def _ours(case: Case, name: str, threads: int) -> Run:
     target, _, compiler = name.partition(":")
     several = {"threads": threads} if target in ("native", "c") else {}
     with _environment("CC", compiler):
-        model = webnn_compile.compile(case.model, target, case.shapes, **several)  # type: ignore[arg-type]
+        model = webnn_compile.compile(case.model, target, case.given.shapes, **several)  # type: ignore[arg-type]
     return lambda inputs: list(model.run(inputs).values())
 
 

@@ -13,7 +13,6 @@ from webnn_compile.build.build import build_manifest
 from webnn_compile.build.options import Options
 from webnn_compile.build.verify import largest_error
 from webnn_compile.cli.remote_device import browser_device
-from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.records.record_file import read_records
 from webnn_compile.records.recorded_choices import is_of
 
@@ -49,7 +48,7 @@ def measure_tuned(case: Case, target: str, browser: str, records: Path, rounds: 
     """Each round runs both models, the first one first in every second round. Both are loaded twice, in ORDER: of two
     equal models the one that was loaded later takes 1 to 3% longer."""
     with browser_device(browser, target, {}) as device, contextlib.ExitStack() as opened:
-        options = Options(ModelInputs(case.shapes), targets=(target,), variants=device.variants[:1])
+        options = Options(case.given, targets=(target,), variants=device.variants[:1])
         of_device = replace(options, records=(records,), for_device=device.name)
         found = [r for r in read_records([records]).records if r.target == target and is_of(r, device.name)]
         chosen = len({r.key for r in found if r.kind == "chosen" and r.model == case.model.name})

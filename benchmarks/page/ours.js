@@ -3,7 +3,15 @@ export async function create(folder, { bundle, ...options }) {
   const { load } = await import(`${folder}/${bundle}/model.js`);
   const model = await load(options);
   return {
-    run: (inputs) => model.run(Object.fromEntries(inputs.map(({ name, data }) => [name, data]))),
+    // Without those that the compiler was told the values of.
+    run: (inputs) =>
+      model.run(
+        Object.fromEntries(
+          inputs
+            .filter(({ name }) => model.inputs.some((input) => input.name === name))
+            .map(({ name, data, shape }) => [name, { data, shape }]),
+        ),
+      ),
     facts: () => model.info(),
   };
 }

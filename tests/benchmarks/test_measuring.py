@@ -6,6 +6,7 @@ import ctypes
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import onnxruntime
 import pytest
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError, UnsupportedError
+from webnn_compile.frontends.model_inputs import ModelInputs, model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.native.emit import header, host
 from webnn_compile.native.jit import JitModule, host_target
@@ -27,7 +29,7 @@ from benchmarks.cases import Case, find_case, write_case
 from benchmarks.count_operations import count_operations
 from benchmarks.engines import BASELINES, DEFAULT, ENGINES, baselines
 from benchmarks.folders import HERE, ROOT, WORK
-from benchmarks.generate import bert, mobilenetv2
+from benchmarks.generate import bert, lstm, mobilenetv2
 from benchmarks.kernels import describe
 from benchmarks.native import compile_natively, lower, medians, time_kernels
 from benchmarks.peak import ACCUMULATORS, ITERATIONS, _module, peak_module
@@ -44,7 +46,7 @@ def tiny(folder: Path) -> Path:
 
 
 def tiny_case(folder: Path) -> Case:
-    case = Case("tiny", tiny(folder), {}, folder / "case")
+    case = Case("tiny", tiny(folder), ModelInputs(), folder / "case")
     write_case(case)
     return case
 
@@ -54,6 +56,12 @@ def tiny_case(folder: Path) -> Case:
     [
         (mobilenetv2, {"input": np.zeros((1, 3, 224, 224), np.float32)}, (1, 1000)),
         (bert, dict.fromkeys(("input_ids", "attention_mask"), np.ones((1, 128), np.int64)), (1, 128, 256)),
+        (
+            partial(bert, tokens=None, longest=50),
+            dict.fromkeys(("input_ids", "attention_mask"), np.ones((1, 31), np.int64)),
+            (1, 31, 256),
+        ),
+        (partial(lstm, 7, 16), {"input": random((7, 1, 16))}, (7, 1, 16)),
     ],
 )
 def test_generated_models_run(make: object, inputs: dict[str, np.ndarray], shape: tuple[int, ...]) -> None:
@@ -74,6 +82,21 @@ def test_a_case_keeps_its_inputs_and_outputs(tmp_path: Path) -> None:
     np.testing.assert_allclose(session.run(None, inputs)[0], outputs["y"], rtol=1e-5, atol=1e-6)
     write_case(case)
     np.testing.assert_array_equal(case.inputs()["x"], inputs["x"])
+
+
+def test_a_case_of_sizes_that_vary(tmp_path: Path) -> None:
+    """Its inputs have its own sizes and no constants; a model for these alone gives the same."""
+    path = tmp_path / "net.onnx"
+    onnx.save(model([node("Mul", ["x", "by"], ["y"])], {"x": ["n", 3], "by": [1]}, ["y"]), path)
+    given = model_inputs(dims={"n": (1, 9)}, constants={"by": np.float32([2])})
+    case = Case("varying", path, given, tmp_path / "case", {"n": 4})
+    write_case(case)
+    assert case.inputs().keys() == {"x"}
+    assert case.all_inputs().keys() == {"x", "by"}
+    for fixed in (True, False):
+        compiled = compile_natively(case, 1, fast_math=True, fixed=fixed)
+        assert compiled.program.inputs[0].is_dynamic != fixed
+        np.testing.assert_array_equal(compiled.run(case.inputs())["y"], case.outputs()["y"])
 
 
 def test_a_model_that_is_nowhere() -> None:
