@@ -206,16 +206,15 @@ def _scan(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: 
     if build.opset >= 9:
         return _scan_one(build, attributes, name, [v for v in _tensors(name, inputs) if v is not None], frame)
     lengths, *operands = _tensors(name, inputs)
-    if lengths is not None:
-        raise UnsupportedError(f"Scan (node {name!r}): sequence_lens is not supported; convert the model to opset 9")
     batched = [v for v in operands if v is not None]
     inner = build.inside(frame, name)
     index = _counter(build, name, batched[0].shape[0], inner)
     own = [build.add("Gather", "element", [v, index], inner, {"axis": 0}) for v in batched]
+    length = None if lengths is None else build.add("Gather", "length", [lengths, index], inner, {"axis": 0})
     directions = attributes.pop("directions", None)
     if directions:
         attributes["scan_input_directions"] = directions
-    results = _scan_one(build, attributes, f"{name}.scan", own, inner)
+    results = _scan_one(build, attributes, f"{name}.scan", own, inner, length)
     made = [v for v in results if v is not None]
     if len(made) < len(results):
         return results
@@ -223,8 +222,15 @@ def _scan(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: 
 
 
 def _scan_one(
-    build: Import, attributes: Mapping[str, object], name: str, inputs: Sequence[Value], frame: Frame
+    build: Import,
+    attributes: Mapping[str, object],
+    name: str,
+    inputs: Sequence[Value],
+    frame: Frame,
+    length: Value | None = None,
 ) -> list[Value | None]:
+    """The final states and the stacked rows. Of iterations from `length` on the states are those before, the rows zero;
+    a scan backwards begins with the last one before that."""
     body = attributes["body"]
     assert isinstance(body, onnx.GraphProto)
     scanned = int(str(attributes["num_scan_inputs"]))
@@ -252,13 +258,23 @@ def _scan_one(
     ):
         at = index
         if backward:
-            last = build.add("Sub", "last", [_length(build, v, axis, inner), _int64(build, 1, inner)], inner)
+            end = _length(build, v, axis, inner) if length is None else length
+            last = build.add("Sub", "last", [end, _int64(build, 1, inner)], inner)
             at = build.add("Sub", "backward", [last, index], inner)
+            if length is not None:  # where the scan is over, any element does
+                at = build.add("Max", "element", [at, _int64(build, 0, inner)], inner)
         given[declared.name] = build.add("Gather", declared.name, [v, at], inner, {"axis": axis})
     outputs = _tensors(name, build.subgraph(body, given, inner))
     made = [v for v in outputs if v is not None]
     if len(made) < len(outputs):
         return outputs
+    if length is not None:
+        goes_on = build.add("Less", "goes_on", [index, length], inner)
+        before = [given[declared.name] for declared in body.input[: len(states)]]
+        ended = [*before, *(_zero(build, v, inner) for v in made[len(states) :])]
+        made = [
+            build.add("Where", v.name, [goes_on, v, e], inner) for v, e in zip(made, _tensors(name, ended), strict=True)
+        ]
     results = _stacked(build, name, slices[0], axes[0], inner, made, frame, states)
     finals, stacks = results[: len(states)], results[len(states) :]
     for i, (backward, axis) in enumerate(
@@ -317,6 +333,10 @@ def _length(build: Import, v: Value, axis: int, frame: Frame) -> Value:
         return _int64(build, n, frame)
     shape = build.add("Shape", "shape", [v], frame)
     return build.add("Gather", "length", [shape, _int64(build, axis, frame)], frame, {"axis": 0})
+
+
+def _zero(build: Import, like: Value, frame: Frame) -> Value:
+    return frame.builder.constant(build.fresh("zero"), np.zeros((), like.dtype.numpy))
 
 
 def _int64(build: Import, number: int, frame: Frame) -> Value:
