@@ -58,7 +58,8 @@ def collect_region(inputs: Ports, made: Sequence[Tensor], outputs: Ports, origin
     owned = frozenset().union(*(body for inner in found.inner.values() for body in inner.bodies))
     tensors = [t for t in sorted(needed, key=order.__getitem__) if t.body is not None and t not in owned]
     nested = frozenset(n for inner in found.inner.values() for body in inner.nested for n in body)
-    structures = tuple(found.program(s) for s in found.inner if s not in nested)
+    used = {t.source.structure for t in needed if t.source is not None}
+    structures = tuple(found.program(s) for s in found.inner if s in used and s not in nested)
     return TensorProgram(inputs, outputs, tuple(tensors), found.computed, structures=structures)
 
 
@@ -136,7 +137,8 @@ class _Regions:
         """Of a branch all that is not outside of it; of a loop what changes from one iteration to the next, and the
         starts of loops in it, which these write over."""
         if isinstance(made, Branch):
-            return {t for t in reached if t not in made.outside and t.data is None}
+            outside = _outside(made)
+            return {t for t in reached if t not in outside and t.data is None}
         changing = {c.inside for c in made.carried}
         own: set[Tensor] = set()
         for t in reached:
@@ -148,7 +150,7 @@ class _Regions:
         return own | starts | set(made.results).intersection(reached)
 
     def _reach(self, results: Iterable[Tensor], made: Structure) -> set[Tensor]:
-        outside = made.outside if isinstance(made, Branch) else frozenset()
+        outside = _outside(made) if isinstance(made, Branch) else frozenset()
         found: set[Tensor] = set()
         stack = list(results)
         while stack:
@@ -191,6 +193,11 @@ class _Regions:
             outputs = tuple((t.name, t) for t in results)
             regions.append(TensorProgram(inputs, outputs, tensors, self.computed, structures=structures))
         return Inner(made, tuple(regions), tuple(inner.reads), self._origins.structures[made])
+
+
+def _outside(made: Branch) -> frozenset[Tensor]:
+    """What exists whichever side runs: what the sides capture, and what says how long that is."""
+    return made.outside.union(*map(measured, made.outside))
 
 
 def _needed(made: Iterable[Tensor], origins: Origins) -> set[Tensor]:
