@@ -59,7 +59,8 @@ def _loop(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: 
     if known is not None and not known.item():
         most = 0
     with build.attempt() as problems:
-        made = _as_region(build, body, name, node, (trips, None if known is not None else condition), starts, frame)
+        limits = (trips, most, None if known is not None else condition)
+        made = _as_region(build, body, name, node, limits, starts, frame)
     if not problems:
         return made
     nodes = len(body.node)
@@ -77,17 +78,18 @@ def _as_region(
     body: onnx.GraphProto,
     name: str,
     node: onnx.NodeProto,
-    limits: tuple[Value | None, Value | None],
+    limits: tuple[Value | None, Size | None, Value | None],
     starts: Items,
     frame: Frame,
 ) -> Items:
-    """`limits` are the number of iterations and the condition, None where it is true at first."""
-    trips, condition = limits
-    most = _trip_count(trips, frame)
+    """`limits` are the number of iterations, where it is known as a size, too, and the condition, None where it is true
+    at first."""
+    trips, most, condition = limits
     stacks = len(body.output) > 1 + len(starts)
     if most is None and stacks:
         raise _unbounded(build, name, trips)
     always = condition is None and _passes_on_its_condition(body) and (most is not None or trips is None)
+    always = always or most == 0
     if always and most is None:
         raise UnsupportedError(f"Loop (node {name!r}): nothing ends it; the model is invalid")
     counter = Scalar(f"{name}.iteration", ENDLESS if most is None else max(capacity(most), 1))
