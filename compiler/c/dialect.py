@@ -109,11 +109,11 @@ class C(CLike):
     def splat(self, a: Text, dtype: DType, lanes: int) -> Text:
         if lanes == 1:
             return a
-        text = f"-({a.text} != 0)" if dtype == BOOL else a.text
+        text = f"-({a.at(PRODUCT)} != 0)" if dtype == BOOL else a.text
         return Text(f"{self._prelude.all(MASK if dtype == BOOL else dtype, lanes)}({text})")
 
     def vector(self, parts: list[Text], dtype: DType) -> Text:
-        texts = (f"-({p.text} != 0)" if dtype == BOOL else p.text for p in parts)
+        texts = (f"-({p.at(PRODUCT)} != 0)" if dtype == BOOL else p.text for p in parts)
         return Text(f"({self.type_name(dtype, len(parts))}){{{', '.join(texts)}}}")
 
     def select(self, cond: Text, a: Text, b: Text, dtype: DType, lanes: int, cond_lanes: int) -> Text:

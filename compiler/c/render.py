@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..codegen.c_ports import FUNCTIONS, Ports, size_text
+from ..codegen.c_ports import Ports, functions, size_text
 from ..codegen.source import Writer
 from ..ir.nodes import Kernel, Scalar, Store, Var
 from ..ir.rewrite import walk
@@ -133,12 +133,11 @@ def render(program: Program, *, embedded: bool = False) -> CSource:
     body = _Body(program, names)
     run = [*_indented(ports.before("a", given)), *body.steps(program.steps, 1), *_indented(ports.after("a", made))]
     prepare = body.steps(program.prepare, 1)
-    functions = [
+    ends = [
         _function(f"void {prefix}_prepare(const void *weights, void *prepared)", ["weights", "prepared"], prepare),
         _function(_signature(prefix, program), ["weights", "prepared", "arena"], run),
     ]
-    helpers = [FUNCTIONS] if ports.vary or program.scalars else []
-    code = "\n".join([f'#include "{prefix}.h"', prelude.text(), *helpers, *kernels, *functions])
+    code = "\n".join([f'#include "{prefix}.h"', prelude.text(), *functions(ends), *kernels, *ends])
     return CSource(prefix, code, _header(prefix, program, embedded=embedded))
 
 
@@ -161,6 +160,7 @@ def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
     params += [f"int {n}" for n in scalars.values()]
     text = "\n".join(lines)
     unused = [f"  (void){n};" for n in names.values() if f"{n}[" not in text]  # of no elements, say
+    unused += [f"  (void){n};" for n in scalars.values() if not re.search(rf"\b{n}\b", text)]
     return "\n".join([f"static void {name}({', '.join(params)}) {{", *unused, *lines, "}", ""])
 
 

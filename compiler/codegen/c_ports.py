@@ -6,29 +6,37 @@ other size in a shape of an input or output, which the run sets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..ir.index import affine
 from ..ir.nodes import Binary, Cast, Const, Expr, Scalar, Select, Unary
 from ..ir.sizes import Size, scalars_of
+from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
 
-FUNCTIONS = """static int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t Most(int64_t a, int64_t b) { return a < b ? b : a; }
-static int64_t Quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-static int64_t ScalarAt(const unsigned char *place) {
+_FUNCTIONS = {
+    "Least": "static int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }",
+    "Most": "static int64_t Most(int64_t a, int64_t b) { return a < b ? b : a; }",
+    "Quotient": "static int64_t Quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }",
+    "ScalarAt": """static int64_t ScalarAt(const unsigned char *place) {
   int32_t n;
   memcpy(&n, place, sizeof n);
   return n;
-}
-static void SetScalar(unsigned char *place, int64_t value) {
+}""",
+    "SetScalar": """static void SetScalar(unsigned char *place, int64_t value) {
   int32_t n = (int32_t)value;
   memcpy(place, &n, sizeof n);
-}"""
-"""What the lines of this module call."""
+}""",
+}
 
 _OPERATORS = {"+": "+", "-": "-", "*": "*", "<": "<", "<=": "<=", "==": "==", "!=": "!=", "and": "&", "or": "|"}
+
+
+def functions(lines: Iterable[str]) -> list[str]:
+    """Those that lines of this module call: compilers warn of others."""
+    text = "\n".join(lines)
+    return [function for name, function in _FUNCTIONS.items() if f"{name}(" in text]
 
 
 def size_text(n: Size, scalar: Callable[[Scalar], str]) -> str:
@@ -97,7 +105,7 @@ class Ports:
 
     def known(self) -> list[str]:
         """Sets the entries that follow from those of dimensions."""
-        scalars = {d.scalar: f"(sizes[{i}] / {d.multiple})" for i, d in enumerate(self.program.dimensions)}
+        scalars = {d.scalar: _scalar(i, d) for i, d in enumerate(self.program.dimensions)}
         return [
             f"sizes[{self.number(n)}] = Most({size_text(n, scalars.__getitem__)}, 0);"
             for n in self.others
@@ -108,8 +116,7 @@ class Ports:
         """Sets the scalars of dimensions, and the inputs."""
         places = self.program.scalars
         set_scalars = [
-            f"SetScalar({arena} + {places[d.scalar]}, sizes[{i}] / {d.multiple});"
-            for i, d in enumerate(self.program.dimensions)
+            f"SetScalar({arena} + {places[d.scalar]}, {_scalar(i, d)});" for i, d in enumerate(self.program.dimensions)
         ]
         copies = [
             line for name, t in zip(inputs, self.program.inputs, strict=True) for line in self._copy(arena, name, t)
@@ -141,8 +148,8 @@ class Ports:
         loops, dense, spaced = [], "0", "0"
         for axis in range(last):
             loops.append(f"for (int64_t i{axis} = 0; i{axis} < {lengths[axis]}; i{axis}++)")
-            dense = f"({dense} * {lengths[axis]} + i{axis})"
-            spaced = f"({spaced} * {t.extents[axis]} + i{axis})"
+            dense = f"({dense} * {lengths[axis]} + i{axis})" if axis else "i0"
+            spaced = f"({spaced} * {t.extents[axis]} + i{axis})" if axis else "i0"
         inner = t.dtype.bytes
         for n in t.extents[last + 1 :]:
             inner *= n
@@ -151,3 +158,8 @@ class Ports:
         there = f"{arena} + {t.offset} + {spaced} * {t.extents[last] * inner}"
         to, source = (mine, there) if out else (there, mine.replace("(unsigned", "(const unsigned", 1))
         return [" ".join([*loops, f"memcpy({to}, {source}, (size_t)({run}));"])]
+
+
+def _scalar(number: int, d: Dimension) -> str:
+    """The value of a dimension's scalar."""
+    return f"sizes[{number}]" if d.multiple == 1 else f"(sizes[{number}] / {d.multiple})"

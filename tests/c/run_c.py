@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import onnx
 import webnn_compile
 from webnn_compile.c.model import CModel
 from webnn_compile.c.render import render
+from webnn_compile.codegen.c_ports import Ports
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -61,12 +63,16 @@ def run_program(
     begin = [f'  void *{n} = fill("{n}", {t.bytes});' for n, t in ins]
     begin += [f"  void *{n} = malloc({t.bytes} + 1);" for n, t in outs]
     end = [f'  write_out("{n}", {n}, {t.bytes});' for n, t in outs] + [f"  free({n});" for n, _ in ins]
+    ports = Ports.of(program)
+    if ports.vary:  # sizes that data decides: shapes are fixed
+        begin.append(f"  void *sizes = malloc({8 * ports.count});")
+        end.append(f'  write_out("sizes", sizes, {8 * ports.count});')
     main = MAIN.format(
         name=source.name,
         upper=source.name.upper(),
         begin="\n".join(begin),
         end="\n".join(end),
-        arguments="".join(f", {n}" for n, _ in (*ins, *outs)),
+        arguments="".join(f", {n}" for n in (*(["sizes"] if ports.vary else []), *(n for n, _ in (*ins, *outs)))),
     )
     files = {f"{source.name}.c": source.code, f"{source.name}.h": source.header, "main.c": main}
     for name, text in files.items():
@@ -84,4 +90,7 @@ def run_program(
     assert made.returncode == 0, made.stderr[:4000]
     done = subprocess.run([folder / "program"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:4000]
-    return [np.fromfile(folder / n, t.dtype.numpy).reshape(t.shape) for n, t in outs]
+    sizes = np.fromfile(folder / "sizes", np.int64) if ports.vary else np.zeros(0, np.int64)
+    shapes = [tuple(n if isinstance(n, int) else int(sizes[ports.number(n)]) for n in t.shape) for _, t in outs]
+    read = [np.fromfile(folder / n, t.dtype.numpy) for n, t in outs]
+    return [a[: prod(shape)].reshape(shape) for a, shape in zip(read, shapes, strict=True)]
