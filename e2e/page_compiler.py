@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from hashlib import sha256
 from pathlib import Path
@@ -44,7 +45,7 @@ def command_error(model: Path, out: Path, *options: str) -> str:
     """The message with which the command line refuses the model."""
     ended = CliRunner().invoke(main, [str(a) for a in (model, "--out", out, *SHADERS, *options)])
     assert ended.exit_code == 2, ended.output
-    return str(ended.output[ended.output.index("error: ") + len("error: ") :]).strip()
+    return re.split("[Ee]rror: ", ended.output, maxsplit=1)[1].strip()
 
 
 def choose(page: Page, *files: Path) -> None:

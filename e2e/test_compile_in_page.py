@@ -129,6 +129,56 @@ def small_model(path: Path, op: str = "Relu", shape: tuple[object, ...] = (1, 3)
     return path
 
 
+def test_sizes_of_each_run(opened: Page, tmp_path: Path) -> None:
+    weights = np.random.default_rng(2).standard_normal((6, 4)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["z"]), helper.make_node("Softmax", ["z"], ["y"], axis=1)],
+        "ranged",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "length", 6])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    path = tmp_path / "ranged.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    choose(opened, path)
+    generator = np.random.default_rng(3)
+    given = [generator.standard_normal((*sizes, 6)).astype(np.float32) for sizes in ((1, 1), (2, 7), (1, 16))]
+    opened.evaluate("(given) => { globalThis.given = given; }", [[a.shape, a.ravel().tolist()] for a in given])
+    backends = backends_of(opened)
+    then = f"""(async () => {{
+      const results = [];
+      for (const backend of {backends}) {{
+        const model = await made.load({{ backend, worker: false }});
+        for (const [shape, data] of given) {{
+          const {{ y }} = await model.run({{ x: {{ data: Float32Array.from(data), shape }} }});
+          results.push([...y.shape, ...y]);
+        }}
+        results.push((await outcome(model.run({{ x: {{ data: new Float32Array(102), shape: [1, 17, 6] }} }}))).message);
+        await model.dispose();
+      }}
+      const {{ inputs, dimensions }} = made;
+      return [await hashes(made.files), inputs, dimensions, made.inputShapes({{ batch: 2, length: 3 }}), results];
+    }})()"""
+    ended = compile_chosen(opened, {"dims": {"batch": [1, 2], "length": [1, 16]}}, then)
+    assert "value" in ended, ended
+    files, ports, dimensions, shapes, results = ended["value"]
+    assert files == command_line(path, tmp_path / "bundle", "--dim", "batch=1..2", "--dim", "length=1..16")
+    assert ports == [{"name": "x", "dtype": "float32", "shape": ["batch", "length", 6]}]
+    assert dimensions == [
+        {"name": "batch", "least": 1, "most": 2, "multiple": 1},
+        {"name": "length", "least": 1, "most": 16, "multiple": 1},
+    ]
+    assert shapes == {"x": [2, 3, 6]}
+    message = 'input "x" of shape [1, 17, 6] makes length 17, and the model was compiled for 1 to 16'
+    for of_backend in np.split(np.array(results, object), len(backends)):
+        *found, wrong = of_backend
+        assert wrong == message
+        for array, (batch, length, width, *values) in zip(given, found, strict=True):
+            expected = reference_of(path, {"x": array})["y"]
+            assert (batch, length, width) == expected.shape
+            np.testing.assert_allclose(values, expected.ravel(), atol=1e-5)
+
+
 def with_external_data(folder: Path) -> tuple[Path, Path]:
     """A model, and the file of its weights."""
     weights = numpy_helper.from_array(np.arange(2048, dtype=np.float32), "w")
@@ -210,10 +260,16 @@ def test_what_is_no_model_is_refused(opened: Page, source: str, message: str) ->
         ("null", "options are an object with some of signal, shapes"),
         (
             "{ shape: {} }",
-            "there is no option shape; choose from signal, shapes, precision, fastMath, ",
+            "there is no option shape; choose from signal, shapes, dims, precision, fastMath, ",
         ),
         ("{ shapes: { x: '1x3' } }", "the option shapes must be sizes by input, such as { input: [1, 3, 224, 224] }"),
         ("{ shapes: { x: [1n] } }", "the option shapes must be"),
+        ("{ shapes: { x: [''] } }", "the option shapes must be"),
+        (
+            "{ dims: { n: '1..3' } }",
+            "the option dims must be sizes by name, or ranges, such as { batch: 1, length: [1, 512]",
+        ),
+        ("{ dims: { n: [1] } }", "the option dims must be"),
         ("{ targets: 'webgpu' }", "the option targets must be some of ['webgpu', 'webgl']"),
         ("{ targets: ['native'] }", "the option targets must be"),
         ("{ precision: 'f8' }", "the option precision must be 'f32' or 'f16'"),

@@ -18,7 +18,7 @@ from digits import MODEL as DIGITS
 from digits import agrees
 from harness import browser_name
 from onnx import TensorProto, helper
-from page_compiler import CSP, command_line, reference_of
+from page_compiler import CSP, command_error, command_line, reference_of
 from playwright.sync_api import Page, expect
 from server import Site, serve
 
@@ -73,6 +73,20 @@ def dense_model(path: Path, first: object = 1) -> Path:
     return path
 
 
+def enter(page: Page, field: str, number: str) -> None:
+    """Types, since `fill` appends to a field of numbers in Firefox."""
+    page.click(field)
+    page.keyboard.press("Control+A")
+    page.keyboard.type(number)
+
+
+def numbers(shown: str, name: str) -> list[float]:
+    """Those behind a name in the text of an output."""
+    found = re.search(rf"^{name}\s+(.*)", shown, re.MULTILINE)
+    assert found, shown
+    return [float(n) for n in re.findall(r"-?[\d.]+(?:e-?\d+)?", found[1])]
+
+
 def run_on_file(page: Page, values: np.ndarray, path: Path, name: str) -> None:
     """Runs the model on a file of NumPy's as the input of that name."""
     np.save(path, values)
@@ -94,8 +108,7 @@ def test_a_dropped_model_runs_and_reads_a_digit(opened: Page, tmp_path: Path) ->
     run_on_file(opened, image, tmp_path / "seven.npy", "image")
     expected = reference_of(DIGITS, {"image": image})["logits"].ravel()
     shown = opened.inner_text("#outputs [data-output=logits]")
-    least, most = (float(re.search(rf"{name}\s+(-?[\d.]+)", shown)[1]) for name in ("min", "max"))  # type: ignore[index]
-    assert agrees([least, most], [float(expected.min()), float(expected.max())])
+    assert agrees(numbers(shown, "min") + numbers(shown, "max"), [float(expected.min()), float(expected.max())])
     assert opened.get_attribute(".top li >> nth=0", "data-index") == "7"
     assert opened.get_attribute("#model", "data-backend") in ("webgpu", "webgl")
 
@@ -128,14 +141,76 @@ def test_the_archive_that_is_downloaded_holds_the_bundle(opened: Page, tmp_path:
 def test_free_sizes_are_asked_for(opened: Page, tmp_path: Path) -> None:
     drop(opened, dense_model(tmp_path / "free.onnx", first="rows"), state="described")
     assert "rows" in opened.inner_text("#sizes")
-    opened.click("#size-0")
-    opened.keyboard.press("Control+A")
-    opened.keyboard.type("3")
+    opened.fill("#size-0", "3")
     opened.click("#compile")
     wait(opened, "running")
     opened.wait_for_selector("body[data-busy='']", timeout=START)
     assert "[3, 4]" in opened.inner_text("#outputs [data-output=y]")
-    assert "--shape x=3x6" in opened.inner_text("#command")
+    assert opened.is_hidden("#run-sizes")
+    assert opened.inner_text("#command").endswith("--dim rows=3")
+
+
+def test_a_size_that_is_left_to_each_run(opened: Page, tmp_path: Path) -> None:
+    path = dense_model(tmp_path / "ranged.onnx", first="rows")
+    drop(opened, path, state="described")
+    problem, rows, y = opened.locator("#problem"), opened.locator("[data-dimension=rows]"), "#outputs [data-output=y]"
+    opened.fill("#size-0", "8..2")
+    opened.click("#compile")
+    expect(problem).to_have_text(command_error(path, tmp_path / "out", "--dim", "rows=8..2"), timeout=START)
+    opened.fill("#size-0", "1..8")
+    opened.click("#compile")
+    wait(opened, "running")
+    opened.wait_for_selector("body[data-busy='']", timeout=START)
+    assert opened.inner_text("#command").endswith("--dim rows=1..8")
+    code = "// rows: 1 to 8\nconst outputs = await model.run({ x: { data: new Float32Array(48), shape: [8, 6] } });"
+    assert opened.inner_text("#code").endswith(code)
+    assert "[8, 4]" in opened.inner_text(y)
+
+    values = np.random.default_rng(5).standard_normal((5, 6)).astype(np.float32)
+    for length in (5, 2):
+        run_on_file(opened, values[:length], tmp_path / f"{length}.npy", "x")
+        assert rows.input_value() == str(length)
+        expected = reference_of(path, {"x": values[:length]})["y"]
+        shown = opened.inner_text(y)
+        assert f"[{length}, 4]" in shown
+        assert agrees(numbers(shown, "values"), expected.ravel()[:8].tolist())
+        assert agrees(numbers(shown, "max"), [float(expected.max())])
+
+    enter(opened, "[data-dimension=rows]", "9")
+    opened.click("#run")
+    expect(problem).to_have_text("the size given makes rows 9, and the model was compiled for 1 to 8")
+    enter(opened, "[data-dimension=rows]", "3")
+    opened.click("#run")
+    expect(problem).to_have_text("2.npy for the input x: it has the shape (2, 6), the input needs (3, 6)")
+    opened.select_option("select[data-input=x]", "random")
+    opened.click("#run")
+    expect(opened.locator(y)).to_contain_text("[3, 4]")
+    opened.click("#profile")
+    opened.wait_for_selector("#profile-table:has-text('MatMul')", timeout=START)
+
+
+def test_sizes_without_names_get_some(opened: Page, tmp_path: Path) -> None:
+    ports = {"a": ["batch", None, "past + length"], "b": ["length", "past", "its width"]}
+    graph = helper.make_graph(
+        [helper.make_node("Relu", [name], [f"{name}_out"]) for name in ports],
+        "several",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in ports.items()],
+        [helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, None) for name in ports],
+    )
+    path = tmp_path / "several.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    drop(opened, path, state="described")
+    fields = {"batch": "2", "N1": "4..8,multiple=4", "length": "1..3", "past": "2", "N2": "5"}
+    assert opened.locator("#size-fields b").all_inner_texts() == list(fields)
+    for i, size in enumerate(fields.values()):
+        opened.fill(f"#size-{i}", size)
+    opened.click("#compile")
+    wait(opened, "running")
+    opened.wait_for_selector("body[data-busy='']", timeout=START)
+    assert "[2, 8, 5]" in opened.inner_text("#outputs [data-output=a_out]")
+    assert "[3, 2, 5]" in opened.inner_text("#outputs [data-output=b_out]")
+    lines = opened.locator("#run-size-fields .line").all_inner_texts()
+    assert [" ".join(line.split()) for line in lines] == ["N1 4 to 8, multiples of 4", "length 1 to 3"]
 
 
 def test_a_shape_that_is_not_declared_is_asked_for(opened: Page, tmp_path: Path) -> None:

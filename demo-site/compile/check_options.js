@@ -7,8 +7,11 @@ const TARGETS = ['webgpu', 'webgl'];
 /** @typedef {(value: any) => boolean} Test */
 
 const isSize = (/** @type {any} */ n) => Number.isSafeInteger(n) && n >= 0;
+const isExtent = (/** @type {any} */ n) => isSize(n) || (typeof n === 'string' && n !== '');
+const isDim = (/** @type {any} */ v) =>
+  isSize(v) || (Array.isArray(v) && (v.length === 2 || v.length === 3) && v.every(isSize));
 const isShape = (/** @type {any} */ shape) =>
-  (Array.isArray(shape) || ArrayBuffer.isView(shape)) && sizes(shape).every(isSize);
+  (Array.isArray(shape) || ArrayBuffer.isView(shape)) && sizes(shape).every(isExtent);
 const isFunction = (/** @type {any} */ value) => typeof value === 'function';
 const isText = (/** @type {any} */ value) => typeof value === 'string';
 const isPositive = (/** @type {any} */ n) => typeof n === 'number' && n > 0;
@@ -20,6 +23,10 @@ const isPlain = (value) => typeof value === 'object' && value !== null && !Array
 /** @type {Record<string, [Test, string]>} what is right, and how it is said */
 const OPTIONS = {
   shapes: [(v) => isPlain(v) && Object.values(v).every(isShape), 'sizes by input, such as { input: [1, 3, 224, 224] }'],
+  dims: [
+    (v) => isPlain(v) && Object.values(v).every(isDim),
+    'sizes by name, or ranges, such as { batch: 1, length: [1, 512], width: [8, 512, 8] }',
+  ],
   targets: [
     (v) => Array.isArray(v) && v.length > 0 && v.every((t) => TARGETS.includes(t)),
     "some of ['webgpu', 'webgl']",

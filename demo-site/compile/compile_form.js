@@ -7,7 +7,8 @@ import { createSizeFields } from './free_sizes.js';
 /** @typedef {import('./types.js').Target} Target */
 /**
  * @typedef {object} Choice
- * @property {Record<string, number[]>} shapes of the inputs that leave something open
+ * @property {Record<string, (number | string)[]>} shapes of inputs with sizes that have no name
+ * @property {Record<string, import('./types.js').Dim>} dims
  * @property {Target[]} targets
  * @property {'f32' | 'f16'} precision
  * @property {boolean} fastMath
@@ -36,7 +37,7 @@ export function createCompileForm(compile, cancel) {
 
   /** @returns {Choice} */
   const choice = () => ({
-    shapes: sizes.shapes(),
+    ...sizes.given(),
     targets: boxes.filter(({ box }) => box.checked).map(({ target }) => target),
     precision: element('precision', HTMLSelectElement).value === 'f16' ? 'f16' : 'f32',
     fastMath: element('fast-math', HTMLInputElement).checked,

@@ -1,10 +1,13 @@
 // A compiled model in the page: its files, and what can be done with them.
 
 import { withUrls } from '../../rpc/page/with_urls.js';
+import { sizes } from '../../runtime-js/values/bind_sizes.js';
+import { shownShape } from '../../runtime-js/values/sizes.js';
 
 /** @typedef {import('./types.js').Report} Report */
 /** @typedef {import('../../runtime-js/model.js').LoadOptions} LoadOptions */
 /** @typedef {import('../../runtime-js/model.js').Model} Model */
+/** @typedef {import('../../runtime-js/values/sizes.js').Dimension} Dimension */
 /** @typedef {Map<string, Uint8Array<ArrayBuffer>>} Files */
 
 export class CompiledModel {
@@ -20,6 +23,16 @@ export class CompiledModel {
     this.name = name;
     this.files = files;
     this.report = report;
+    // As the runtime's `load` has them, which is not there yet.
+    const { inputs, outputs, dimensions = [] } = manifest;
+    this.inputs = inputs.map(shown);
+    this.outputs = outputs.map(shown);
+    this.dimensions = dimensions.map((/** @type {Dimension} */ { input, ...range }) => ({
+      ...range,
+      ...(input !== undefined && { input: inputs[input].name }),
+    }));
+    /** @type {Model['inputShapes']} */
+    this.inputShapes = (given) => sizes.shapesFor(dimensions, inputs, given);
     this.#manifest = manifest;
     this.#pack = pack;
   }
@@ -53,6 +66,9 @@ export class CompiledModel {
     return this.#pack(this.name, this.files);
   }
 }
+
+/** @param {import('../../runtime-js/values/sizes.js').Spec} port */
+const shown = ({ name, dtype, shape }) => ({ name, dtype, shape: shownShape(shape) });
 
 /**
  * Addresses of files, for this page alone.

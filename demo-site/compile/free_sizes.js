@@ -3,47 +3,62 @@
 import { element, make } from './elements.js';
 
 /** @typedef {import('./types.js').Port} Port */
+/** @typedef {import('./types.js').Dim} Dim */
+/** @typedef {Record<string, (number | string)[]>} Shapes */
 /**
  * @typedef {object} FreeSize
- * @property {string} key
- * @property {string} label
+ * @property {string} name the model's, or one made up, which only a shape can give
+ * @property {boolean} declared whether it is the model's
  * @property {string} where the inputs that have it
  * @property {number | undefined} usual
  */
 
-/**
- * A name stands for one size, in however many inputs; a size without a name for itself.
- * @param {Port} port
- * @param {number} axis
- */
-const keyOf = ({ name, shape }, axis) => (shape?.[axis] ? `= ${shape[axis]}` : `${name} ${axis}`);
+/** What --dim and --shape take for a name. */
+const NAME = /[A-Za-z_]\w*/g;
+const EXPRESSION = /^[\w\s()*+/-]+$/;
 
-/** @param {Port} port @param {number} axis */
-const isFree = ({ shape }, axis) => typeof shape?.[axis] !== 'number';
+/** @param {string | null} extent */
+const isName = (extent) => extent?.match(NAME)?.[0] === extent;
 
 /**
+ * A name stands for one size, in however many inputs; a size without a name for itself. Expressions of names that are
+ * sizes themselves, such as 'past + length', follow from these.
  * @param {readonly Port[]} inputs
- * @returns {FreeSize[]}
+ * @returns {{ sizes: FreeSize[], shapes: Shapes }} `shapes` of the inputs with names that are made up
  */
-function freeSizes(inputs) {
-  /** @type {Map<string, FreeSize>} */
+function findOpen(inputs) {
+  const extents = inputs.flatMap(({ shape }) => shape ?? []);
+  const names = new Set(extents.filter((extent) => typeof extent === 'string' && isName(extent)));
+  /** @type {(text: string) => boolean} */
+  const follows = (text) => EXPRESSION.test(text) && (text.match(NAME) ?? ['']).every((name) => names.has(name));
+  const makeName = () => {
+    let i = 1;
+    while (names.has(`N${i}`)) i++; // without an x, which stands between the sizes of --shape
+    names.add(`N${i}`);
+    return `N${i}`;
+  };
+  /** By name, or input and axis. @type {Map<string, FreeSize>} */
   const sizes = new Map();
-  for (const port of inputs) {
-    port.shape?.forEach((extent, axis) => {
-      if (!isFree(port, axis)) return;
-      const key = keyOf(port, axis);
+  /** @type {Shapes} */
+  const shapes = {};
+  for (const { name: input, shape } of inputs) {
+    const named = shape?.map((extent, axis) => {
+      if (typeof extent === 'number') return extent;
+      if (extent && !isName(extent) && follows(extent)) return extent;
+      const where = `${input}, dimension ${axis + 1}`;
+      const usual = axis === 0 || /batch|^n$/i.test(extent ?? '') ? 1 : undefined;
+      const key = extent ? `= ${extent}` : where;
       const before = sizes.get(key);
-      const where = `${port.name}, dimension ${axis + 1}`;
-      const usual = axis === 0 || /batch|^n$/i.test(String(extent ?? '')) ? 1 : undefined;
-      sizes.set(key, {
-        key,
-        label: extent ? String(extent) : 'size',
-        where: before ? `${before.where}; ${where}` : where,
-        usual: before?.usual ?? usual,
-      });
+      const declared = isName(extent);
+      const name = before?.name ?? (extent && declared ? extent : makeName());
+      const text = before ? `${before.where}; ${where}` : extent && !declared ? `${extent}: ${where}` : where;
+      sizes.set(key, { name, declared, where: text, usual: before?.usual ?? usual });
+      return name;
     });
+    const made = [...sizes.values()].filter(({ declared }) => !declared);
+    if (named && made.some(({ name }) => named.includes(name))) shapes[input] = named;
   }
-  return [...sizes.values()];
+  return { sizes: [...sizes.values()], shapes };
 }
 
 /** @param {Port} port as text, with the sizes that are free in italics */
@@ -53,16 +68,30 @@ export function shapeElement({ shape }) {
   return make('span', {}, ['[', ...extents.flatMap((extent, i) => (i ? [', ', extent] : [extent])), ']']);
 }
 
+/** As --dim takes a size. */
+const SIZE = '([0-9]+)([.][.]([0-9]+))?(,multiple=([0-9]+))?';
 /** Of a field for the shape of an input of which not even the number of dimensions is known. */
 const SHAPE = '[0-9]+(x[0-9]+)*';
+
+/**
+ * @param {string} text of the pattern SIZE
+ * @returns {Dim}
+ */
+function parseSize(text) {
+  const [, least, , most = least, , multiple] = text.match(SIZE) ?? [];
+  if (multiple) return [Number(least), Number(most), Number(multiple)];
+  return text.includes('..') ? [Number(least), Number(most)] : Number(least);
+}
 
 export function createSizeFields() {
   const group = element('sizes', HTMLFieldSetElement);
   const list = element('size-fields', HTMLElement);
-  /** @type {readonly Port[]} */
-  let inputs = [];
-  /** @type {Map<string, HTMLInputElement>} */
-  let fields = new Map();
+  /** @type {ReturnType<typeof findOpen>} */
+  let open = { sizes: [], shapes: {} };
+  /** @type {HTMLInputElement[]} */
+  let sizeFields = [];
+  /** By input. @type {Map<string, HTMLInputElement>} */
+  let shapeFields = new Map();
 
   return {
     /**
@@ -70,42 +99,54 @@ export function createSizeFields() {
      * @returns {number} how many there are to fill in
      */
     show(ports) {
-      inputs = ports;
-      fields = new Map();
-      const lines = freeSizes(ports).map(({ key, label, where, usual }, i) => {
-        const field = make('input', { id: `size-${i}`, type: 'number', min: '1', step: '1', required: true });
-        field.value = usual === undefined ? '' : String(usual);
-        field.dataset.size = label;
-        fields.set(key, field);
-        return make('label', { className: 'line' }, [
-          make('span', {}, [make('b', label), ' ', make('span', { className: 'soft', textContent: where })]),
-          field,
-        ]);
-      });
-      const shapeless = ports
-        .filter(({ shape }) => !shape)
-        .map(({ name }, i) => {
-          const field = make('input', { id: `shape-${i}`, type: 'text', required: true, pattern: SHAPE });
-          field.placeholder = '1x3x224x224';
-          fields.set(name, field);
-          return make('label', { className: 'line' }, [make('span', {}, ['shape of ', make('b', name)]), field]);
-        });
-      list.replaceChildren(...lines, ...shapeless);
-      group.hidden = lines.length + shapeless.length === 0;
-      return lines.length + shapeless.length;
-    },
-
-    /** @returns {Record<string, number[]>} the shapes of the inputs that leave something open */
-    shapes() {
-      const open = inputs.filter((port) => !port.shape || port.shape.some((_, axis) => isFree(port, axis)));
-      return Object.fromEntries(
-        open.map((port) => [
-          port.name,
-          port.shape?.map((extent, axis) =>
-            typeof extent === 'number' ? extent : (fields.get(keyOf(port, axis))?.valueAsNumber ?? Number.NaN),
-          ) ?? (fields.get(port.name)?.value ?? '').split('x').map(Number),
+      open = findOpen(ports);
+      sizeFields = open.sizes.map(({ usual = '' }, i) =>
+        make('input', {
+          ...{ id: `size-${i}`, type: 'text', required: true, pattern: SIZE, value: String(usual) },
+          ...{ placeholder: '1..512', title: 'a number, a range 1..512, or multiples 8..512,multiple=8' },
+        }),
+      );
+      const lines = open.sizes.map(({ name, where }, i) =>
+        make('label', { className: 'line' }, [
+          make('span', {}, [make('b', name), ' ', make('span', { className: 'soft', textContent: where })]),
+          /** @type {HTMLInputElement} */ (sizeFields[i]),
         ]),
       );
+      const shapeless = ports.filter(({ shape }) => !shape);
+      shapeFields = new Map(
+        shapeless.map(({ name }, i) => [
+          name,
+          make('input', {
+            ...{ id: `shape-${i}`, type: 'text', required: true, pattern: SHAPE, placeholder: '1x3x224x224' },
+          }),
+        ]),
+      );
+      const more = Array.from(shapeFields, ([name, field]) =>
+        make('label', { className: 'line' }, [make('span', {}, ['shape of ', make('b', name)]), field]),
+      );
+      list.replaceChildren(...lines, ...more);
+      element('size-note', HTMLElement).hidden = lines.length === 0;
+      group.hidden = lines.length + more.length === 0;
+      return lines.length + more.length;
+    },
+
+    /** @returns {{ shapes: Shapes, dims: Record<string, Dim> }} for `compile` */
+    given() {
+      /** @type {Map<number | string, number>} */
+      const numbers = new Map();
+      /** @type {Record<string, Dim>} */
+      const dims = {};
+      open.sizes.forEach(({ name, declared }, i) => {
+        const dim = parseSize(sizeFields[i]?.value ?? '');
+        if (typeof dim === 'number') numbers.set(name, dim);
+        if (typeof dim !== 'number' || declared) dims[name] = dim;
+      });
+      const named = Object.entries(open.shapes).map(([input, shape]) => [
+        input,
+        shape.map((extent) => numbers.get(extent) ?? extent),
+      ]);
+      const whole = Array.from(shapeFields, ([input, { value }]) => [input, value.split('x').map(Number)]);
+      return { shapes: Object.fromEntries([...named, ...whole]), dims };
     },
   };
 }

@@ -167,12 +167,7 @@ async function compile(choice) {
   if (mine !== job) return;
   mine.choice = choice;
   form.finish(compiled.report);
-  const inputs = mine.card.inputs.map(({ name, dtype, shape }) => ({
-    name,
-    dtype,
-    shape: choice.shapes[name] ?? (shape ?? []).map(Number),
-  }));
-  useIt.show(compiled, { file: nameOf(mine.files), choice, inputs, records: mine.records });
+  useIt.show(compiled, { file: nameOf(mine.files), choice, records: mine.records });
   await workbench.load(compiled, choice.targets);
 }
 

@@ -27,6 +27,14 @@ const shapeText = (shape) => `(${shape.join(', ')}${shape.length === 1 ? ',' : '
 const withoutOnes = (shape) => shape.filter((extent) => extent !== 1).join();
 
 /**
+ * Whether a shape is an input's. Dimensions of one may be missing or too many, as that of the batch.
+ * @param {readonly number[]} shape
+ * @param {readonly number[]} input
+ */
+export const fits = (shape, input) =>
+  shape.length === input.length ? shape.join() === input.join() : withoutOnes(shape) === withoutOnes(input);
+
+/**
  * @param {ArrayBuffer} buffer
  * @returns {{ dtype: string, shape: number[], array: TypedArray }}
  */
@@ -64,24 +72,39 @@ export function readNpy(buffer) {
 }
 
 /**
- * The values of a file for an input of a model. Dimensions of one may be missing or too many, as that of the batch.
- * @param {TensorInfo} tensor
- * @param {File} file
+ * @typedef {object} Contents Of a file.
+ * @property {string} file its name
+ * @property {string} dtype
+ * @property {readonly number[]} shape
+ * @property {TypedArray} array
  */
-export async function readTensor(tensor, file) {
+
+/**
+ * @param {File} file
+ * @returns {Promise<Contents>}
+ */
+export async function readFile(file) {
   try {
-    const { dtype, shape, array } = readNpy(await file.arrayBuffer());
-    if (dtype !== tensor.dtype) {
-      throw new Error(`it has ${dtype}, the input needs ${tensor.dtype}: save x.astype('${tensor.dtype}')`);
-    }
-    if (withoutOnes(shape) !== withoutOnes(tensor.shape)) {
-      throw new Error(`it has the shape ${shapeText(shape)}, the input needs ${shapeText(tensor.shape)}`);
-    }
-    return array;
+    return { file: file.name, ...readNpy(await file.arrayBuffer()) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new Error(`${file.name} for the input ${tensor.name}: ${message}`);
+    throw new Error(`${file.name}: ${error instanceof Error ? error.message : error}`);
   }
+}
+
+/**
+ * The values of a file for an input of a model.
+ * @param {TensorInfo} tensor
+ * @param {Contents} contents
+ */
+export function valuesFor(tensor, { file, dtype, shape, array }) {
+  const problem =
+    dtype !== tensor.dtype
+      ? `it has ${dtype}, the input needs ${tensor.dtype}: save x.astype('${tensor.dtype}')`
+      : !fits(shape, tensor.shape)
+        ? `it has the shape ${shapeText(shape)}, the input needs ${shapeText(tensor.shape)}`
+        : '';
+  if (problem) throw new Error(`${file} for the input ${tensor.name}: ${problem}`);
+  return array;
 }
 
 /**

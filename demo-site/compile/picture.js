@@ -1,7 +1,7 @@
 // From a picture to an input of a model.
 
 /** @typedef {import('./tensor_values.js').TensorInfo} TensorInfo */
-/** @typedef {{ name: string, height: number, width: number, channels: 1 | 3, planar: boolean }} PictureInput */
+/** @typedef {{ name: string, shape: readonly number[], height: number, width: number, channels: 1 | 3, planar: boolean }} PictureInput */
 /**
  * @typedef {object} PixelOptions
  * @property {readonly number[]} mean of red, green and blue, or of grey alone
@@ -26,11 +26,13 @@ export function pictureInput(inputs) {
  * @param {TensorInfo} tensor
  * @returns {PictureInput | undefined}
  */
-function asPicture({ name, dtype, shape: [n, a = 0, b = 0, c = 0, ...more] }) {
+function asPicture({ name, dtype, shape }) {
+  const [n, a = 0, b = 0, c = 0, ...more] = shape;
   if (dtype !== 'float32' || n !== 1 || more.length) return undefined;
-  if ((a === 1 || a === 3) && b >= LEAST && c >= LEAST) return { name, height: b, width: c, channels: a, planar: true };
+  if ((a === 1 || a === 3) && b >= LEAST && c >= LEAST)
+    return { name, shape, height: b, width: c, channels: a, planar: true };
   if ((c === 1 || c === 3) && a >= LEAST && b >= LEAST)
-    return { name, height: a, width: b, channels: c, planar: false };
+    return { name, shape, height: a, width: b, channels: c, planar: false };
   return undefined;
 }
 

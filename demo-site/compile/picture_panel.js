@@ -65,6 +65,8 @@ export function createPicturePanel({ run, runFile, fail }) {
       element('camera-choice', HTMLElement).hidden = how !== 'camera';
       figure.hidden = !source;
     },
+    /** Runs with the picture that is there, if one is. */
+    again: () => source && runFile(),
     /** @returns {Float32Array | undefined} undefined where there is no picture yet */
     tensor() {
       if (!source || !input) return undefined;

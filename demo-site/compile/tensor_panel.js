@@ -2,25 +2,28 @@
 
 import { element, make } from './elements.js';
 import { shapeText } from './format.js';
-import { readTensor } from './npy.js';
+import { fits, readFile, valuesFor } from './npy.js';
 import { randomValues, zeros } from './tensor_values.js';
 
 /** @typedef {import('./tensor_values.js').TensorInfo} TensorInfo */
-/** @typedef {import('./tensor_values.js').TypedArray} TypedArray */
+/** @typedef {import('./try_it.js').Inputs} Inputs */
+/** @typedef {import('./npy.js').Contents} Contents */
 /**
  * @typedef {object} Row An input of the model.
  * @property {TensorInfo} tensor
  * @property {HTMLElement} line
+ * @property {HTMLElement} what its type and shape
  * @property {HTMLSelectElement} fill
  * @property {HTMLElement} name of the file
- * @property {TypedArray} [array] of the file
+ * @property {Contents} [contents] of the file
  */
 
 /**
  * @param {() => void} run
  * @param {(error: unknown) => void} fail with '' where there is no problem any more
+ * @param {(input: string, contents: Contents) => void} resize chooses sizes with which these fit, or throws
  */
-export function createTensorPanel(run, fail) {
+export function createTensorPanel(run, fail, resize) {
   const panel = element('tensors-panel', HTMLFormElement);
   const list = element('tensor-rows', HTMLElement);
   const seed = element('seed', HTMLInputElement);
@@ -34,12 +37,15 @@ export function createTensorPanel(run, fail) {
 
   /**
    * @param {Row} row
-   * @param {File} file
+   * @param {Contents} contents
    */
-  async function read(row, file) {
-    row.array = await readTensor(row.tensor, file);
+  function take(row, contents) {
+    const { name, dtype, shape } = row.tensor;
+    if (contents.dtype === dtype && !fits(contents.shape, shape)) resize(name, contents);
+    valuesFor(row.tensor, contents);
+    row.contents = contents;
     row.fill.value = 'file';
-    row.name.textContent = file.name;
+    row.name.textContent = contents.file;
   }
 
   /**
@@ -57,29 +63,41 @@ export function createTensorPanel(run, fail) {
     chooser.dataset.input = tensor.name;
     const name = make('span', { className: 'soft' });
     const file = make('label', { className: 'file', hidden: true }, ['Choose ', chooser]);
-    const what = make('span', { className: 'soft', textContent: `${tensor.dtype} ${shapeText(tensor.shape)}` });
+    const what = make('span', { className: 'soft' });
     const line = make('div', { className: 'tensor' }, [
       make('span', {}, [make('b', tensor.name), ' ', what]),
       make('span', {}, [fill, ' ', file, ' ', name]),
     ]);
-    const row = { tensor, line, fill, name };
+    /** @type {Row} */
+    const row = { tensor, line, what, fill, name };
     fill.addEventListener('change', () => {
       file.hidden = fill.value !== 'file';
     });
     chooser.addEventListener('change', () => {
       const chosen = chooser.files?.[0];
       chooser.value = '';
-      if (chosen) read(row, chosen).then(() => fail(''), fail);
+      if (chosen)
+        readFile(chosen)
+          .then((contents) => take(row, contents))
+          .then(() => fail(''), fail);
     });
     return row;
   }
 
   return {
-    /** @param {readonly TensorInfo[]} inputs */
-    show(inputs) {
-      const same = JSON.stringify(inputs) === JSON.stringify(rows.map(({ tensor }) => tensor));
-      if (!same) rows = inputs.map(makeRow);
-      list.replaceChildren(...rows.map(({ line }) => line));
+    /**
+     * @param {readonly TensorInfo[]} inputs of the model before with other sizes where it is not `another`
+     * @param {boolean} another
+     */
+    show(inputs, another) {
+      if (another) {
+        rows = inputs.map(makeRow);
+        list.replaceChildren(...rows.map(({ line }) => line));
+      }
+      rows.forEach((row, i) => {
+        row.tensor = inputs[i] ?? row.tensor;
+        row.what.textContent = `${row.tensor.dtype} ${shapeText(row.tensor.shape)}`;
+      });
     },
     /** @param {string | undefined} name of the input that a picture fills, whose line is not shown */
     leaveOut(name) {
@@ -91,11 +109,12 @@ export function createTensorPanel(run, fail) {
      * @param {File} file
      */
     async give(file) {
+      const contents = await readFile(file);
       /** @type {unknown} */
       let problem;
-      for (const row of [...rows].sort((a, b) => Number(!!a.array) - Number(!!b.array))) {
+      for (const row of [...rows].sort((a, b) => Number(!!a.contents) - Number(!!b.contents))) {
         try {
-          await read(row, file);
+          take(row, contents);
           row.fill.dispatchEvent(new Event('change'));
           return;
         } catch (error) {
@@ -104,16 +123,21 @@ export function createTensorPanel(run, fail) {
       }
       throw problem ?? new Error(`${file.name}: the model has no inputs`);
     },
-    /** @param {string} [leftOut] */
+    /**
+     * @param {string} [leftOut]
+     * @returns {Inputs}
+     */
     values(leftOut) {
       const used = rows.filter(({ tensor }) => tensor.name !== leftOut);
+      /** @type {(row: Row, i: number) => import('./tensor_values.js').TypedArray} */
+      const valuesOf = ({ tensor, fill, contents }, i) => {
+        if (fill.value === 'zeros') return zeros(tensor);
+        if (fill.value === 'random') return randomValues(tensor, Number(seed.value) + 1000 * i);
+        if (!contents) throw new Error(`choose a .npy file for the input ${tensor.name}`);
+        return valuesFor(tensor, contents);
+      };
       return Object.fromEntries(
-        used.map(({ tensor, fill, array }, i) => {
-          if (fill.value === 'zeros') return [tensor.name, zeros(tensor)];
-          if (fill.value === 'random') return [tensor.name, randomValues(tensor, Number(seed.value) + 1000 * i)];
-          if (!array) throw new Error(`choose a .npy file for the input ${tensor.name}`);
-          return [tensor.name, array];
-        }),
+        used.map((row, i) => [row.tensor.name, { data: valuesOf(row, i), shape: row.tensor.shape }]),
       );
     },
     clear() {

@@ -18,7 +18,7 @@ const SECONDS = 60;
  * @returns {Promise<{ records: string } | undefined>} undefined where nothing is faster, or after a failure, both said
  */
 export async function tuneModel({ files, choice, records, life, stop, compiler, workbench, view }) {
-  const { shapes, precision, fastMath } = choice;
+  const { targets: _, ...build } = choice;
   /** @type {{ records: string } | undefined} */
   let found;
   let ended = ''; // how, in words; nothing where the model was given up
@@ -30,7 +30,7 @@ export async function tuneModel({ files, choice, records, life, stop, compiler, 
       view.say('Run nothing else on this device meanwhile, and keep this tab in view.');
       tell(`Tuning for ${backendName(target)}`, 'some');
       const tuned = await compiler.tune(files, {
-        ...{ target, seconds: SECONDS, shapes, precision, fastMath, signal },
+        ...{ target, seconds: SECONDS, ...build, signal },
         ...(records ? { records } : {}),
         onStatus: (status) => !use.life.signal.aborted && view.show(status),
       });

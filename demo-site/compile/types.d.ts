@@ -23,14 +23,19 @@ export interface Progress {
   total?: number;
 }
 
+/** A size: a number, or the least and the most one that a run may have, and perhaps what it is a multiple of. */
+export type Dim = number | readonly [number, number] | readonly [number, number, number];
+
 interface Common {
   /** Rejects with the signal's reason. What is being computed ends with the compiler's worker, which the next call starts again. */
   signal?: AbortSignal;
 }
 
 export interface CompileOptions extends Common {
-  /** Sizes of inputs whose shapes are free, by name. */
-  shapes?: Readonly<Record<string, readonly number[]>>;
+  /** Shapes of inputs that are free, by name; a name in place of a number is for `dims`. */
+  shapes?: Readonly<Record<string, readonly (number | string)[]>>;
+  /** How long the dimensions of a name are. What is left to each run then comes with the inputs of `run`. */
+  dims?: Readonly<Record<string, Dim>>;
   /** Default: both. */
   targets?: readonly Target[];
   /** 'f16' stores weights as float16, and on WebGPU what lies between kernels. */
@@ -76,7 +81,8 @@ export interface Report {
   heapBytes: number;
 }
 
-export interface CompiledModel {
+/** Its inputs, outputs and dimensions are those of the model that it loads. */
+export interface CompiledModel extends Pick<Model, 'inputs' | 'outputs' | 'dimensions' | 'inputShapes'> {
   readonly name: string;
   /**
    * The files of the bundle by name: those that the command line writes with the same options and the same version of onnx

@@ -2,13 +2,13 @@
 
 import { element, onPress } from './elements.js';
 import { size, some } from './format.js';
+import { inputsAt, largest, rangeText } from './run_sizes.js';
 import { saveFile } from './save_file.js';
 import { constructorOf, lengthOf } from './tensor_values.js';
 
 /** @typedef {import('./run_model.js').Loaded} Loaded */
 /** @typedef {import('./types.js').CompiledModel} CompiledModel */
 /** @typedef {import('./compile_form.js').Choice} Choice */
-/** @typedef {import('./tensor_values.js').TensorInfo} TensorInfo */
 
 /** @param {(error: unknown) => void} fail */
 export function createUseIt(fail) {
@@ -42,14 +42,14 @@ export function createUseIt(fail) {
   return {
     /**
      * @param {CompiledModel} of
-     * @param {{ file: string, choice: Choice, inputs: readonly TensorInfo[], records: string }} facts
+     * @param {{ file: string, choice: Choice, records: string }} facts
      */
-    show(of, { file, choice, inputs, records }) {
+    show(of, { file, choice, records }) {
       compiled = of;
       section.hidden = false;
       element('bundle-size', HTMLElement).textContent =
         `${some(of.files.size, 'file')}, ${size(of.report.bundleBytes)}`;
-      element('code', HTMLElement).textContent = codeFor(of.name, inputs);
+      element('code', HTMLElement).textContent = codeFor(of);
       element('command', HTMLElement).textContent = commandFor(file, choice, records);
     },
     hide() {
@@ -59,21 +59,22 @@ export function createUseIt(fail) {
   };
 }
 
-/**
- * @param {string} name
- * @param {readonly TensorInfo[]} inputs
- */
-function codeFor(name, inputs) {
-  const arrays = inputs.map(({ name, dtype, shape }) => {
+/** @param {CompiledModel} compiled */
+function codeFor(compiled) {
+  const { name, dimensions } = compiled;
+  const arrays = inputsAt(compiled, largest(dimensions)).map(({ name, dtype, shape }, i) => {
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name.replace(/[\\']/g, '\\$&')}'`;
     const array = dtype === 'float16' ? 'Float16Array' : constructorOf(dtype).name;
-    return `${key}: new ${array}(${lengthOf(shape)})`;
+    const data = `new ${array}(${lengthOf(shape)})`;
+    const fixed = compiled.inputs[i]?.shape.every((extent) => typeof extent === 'number');
+    return `${key}: ${fixed ? data : `{ data: ${data}, shape: [${shape.join(', ')}] }`}`;
   });
   const one = `{ ${arrays.join(', ')} }`;
   const values = one.length <= 60 ? one : `{\n${arrays.map((array) => `  ${array},\n`).join('')}}`;
   return [
     `import { load } from './${encodeURIComponent(name).replaceAll("'", '%27')}/model.js';`,
     'const model = await load();',
+    ...dimensions.map((dimension) => `// ${dimension.name}: ${rangeText(dimension)}`),
     `const outputs = await model.run(${arrays.length ? values : '{}'});`,
   ].join('\n');
 }
@@ -83,17 +84,28 @@ function codeFor(name, inputs) {
  * @param {Choice} choice
  * @param {string} records
  */
-function commandFor(file, { shapes, targets, precision, fastMath }, records) {
+function commandFor(file, { shapes, dims, targets, precision, fastMath }, records) {
   const parts = [
     'webnn-compile',
     file,
     ...['--out', 'bundle/', '--host', 'js', '--targets', targets.join(',')],
-    ...Object.entries(shapes).flatMap(([name, shape]) => ['--shape', `${name}=${shape.join('x')}`]),
+    ...Object.entries(shapes).flatMap(([name, shape]) => ['--shape', `${name}=${shapeText(shape)}`]),
+    ...Object.entries(dims).flatMap(([name, dim]) => ['--dim', `${name}=${dimText(dim)}`]),
     ...(precision === 'f16' ? ['--precision', 'f16'] : []),
     ...(fastMath ? [] : ['--fast-math', 'off']),
     ...(records ? ['--records', 'records.jsonl'] : []),
   ];
   return parts.map(quoted).join(' ');
+}
+
+/** @param {readonly (number | string)[]} shape */
+const shapeText = (shape) => shape.join(shape.some((extent) => /x/.test(String(extent))) ? ',' : 'x');
+
+/** @param {import('./types.js').Dim} dim */
+function dimText(dim) {
+  if (typeof dim === 'number') return String(dim);
+  const [least, most, multiple] = dim;
+  return `${least}..${most}${multiple === undefined ? '' : `,multiple=${multiple}`}`;
 }
 
 /** @param {string} word as a shell takes it for one word */

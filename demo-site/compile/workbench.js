@@ -70,7 +70,7 @@ export function createWorkbench() {
       if (signal.aborted) return void model.dispose();
       loaded = { model, compiled, targets, life: mine };
       view.show(model, performance.now() - began);
-      tryIt.show(largestInputs(model));
+      tryIt.show(model);
       results.prepare(model.outputs, compiled.name);
       clearProfile(); // it was of another backend
       measure.hidden = false;
@@ -172,12 +172,6 @@ export function createWorkbench() {
       results.forgetLabels();
     },
   };
-}
-
-/** @param {import('../../runtime-js/model.js').Model} model */
-function largestInputs({ inputs, dimensions, inputShapes }) {
-  const shapes = inputShapes(Object.fromEntries(dimensions.map(({ name, most }) => [name, most])));
-  return inputs.map(({ name, dtype }) => ({ name, dtype, shape: shapes[name] ?? [] }));
 }
 
 /**

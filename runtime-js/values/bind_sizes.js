@@ -48,7 +48,7 @@ function shapesFor(dimensions, specs, sizes = {}) {
   const scalars = dimensions.map(({ name }, scalar) => {
     const size = sizes[name];
     if (typeof size !== 'number') throw new TypeError(`inputShapes: how long is ${name}? Give { ${name}: a number }`);
-    return checkSize(dimensions, scalar, size, 'the caller');
+    return checkSize(dimensions, scalar, size, 'the size given');
   });
   return Object.fromEntries(specs.map(({ name, shape }) => [name, shapeOf(shape, scalars)]));
 }

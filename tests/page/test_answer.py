@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -50,7 +51,7 @@ def message_of(*arguments: str | Path) -> str:
     """The command line's."""
     result = run(*arguments)
     assert result.exit_code == 2, result.output
-    return str(result.output[result.output.index("error: ") + len("error: ") :]).strip()
+    return re.split("[Ee]rror: ", result.output, maxsplit=1)[1].strip()
 
 
 def test_describe(path: Path) -> None:
@@ -86,6 +87,23 @@ def test_compile_gives_the_files_of_the_command_line(
     assert set(report["kernels"]) == set(request_.get("targets", TARGETS))
     assert all(count > 0 for count in report["kernels"].values())
     assert {"import", "optimise", "write"} <= set(report["seconds"])
+
+
+@pytest.mark.parametrize(
+    ("request_", "options"),
+    [
+        ({"dims": {"batch": [1, 4]}}, ("--dim", "batch=1..4")),
+        ({"shapes": {"x": ["n", 3, 8, 8]}, "dims": {"n": [2, 4, 2]}}, ("--shape=x=nx3x8x8", "--dim=n=2..4,multiple=2")),
+    ],
+)
+def test_sizes_of_each_run_give_the_files_of_the_command_line(
+    path: Path, tmp_path: Path, request_: dict[str, Any], options: tuple[str, ...]
+) -> None:
+    found, files = compiled(path, **{"shapes": None, **request_})
+    ended = run(path, "--out", tmp_path / "out", *SHADERS, *options)
+    assert ended.exit_code == 0, ended.output
+    assert files == contents(tmp_path / "out")
+    assert len(found["manifest"]["dimensions"]) == 1
 
 
 def test_the_manifest_names_files_that_are_there(path: Path) -> None:
@@ -159,6 +177,9 @@ def test_an_archive_is_the_same_each_time(tmp_path: Path, monkeypatch: pytest.Mo
         ({}, ()),
         ({"shapes": {"x": [1, 4, 8, 8]}}, ("--shape", "x=1x4x8x8")),
         ({"shapes": {"y": [1]}}, ("--shape", "y=1")),
+        ({"dims": {"batch": [8, 2]}}, ("--dim", "batch=8..2")),
+        ({"dims": {"batch": [5, 7, 4]}}, ("--dim", "batch=5..7,multiple=4")),
+        ({"dims": {"channels": 3}}, ("--dim", "channels=3")),
         ({"shapes": SHAPES, "targets": ["wasm"]}, (*SHAPE, "--targets", "wasm")),
         ({"shapes": SHAPES, "targets": ["native,webgl"]}, (*SHAPE, "--targets", "native,webgl")),
     ],
