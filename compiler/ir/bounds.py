@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import gcd
 
 from ..dtypes import I32
-from .index import Affine, affine
+from .index import Affine, affine, is_size, narrow_quotient, range_of
 from .intervals import Range, atom_range
 from .lanes import Ramp, Splat, lanes_of
 from .nodes import Binary, Const, Expr, Load, Scalar, Store, Unary, Var
@@ -97,8 +97,8 @@ class ConditionalRanges:
         quotients = (a for a in atoms if isinstance(a, Binary) and a.op == "//" and isinstance(a.b, Const))
         divisors = {int(a.b.value) for a in quotients if isinstance(a.b, Const) and a.b.value > 0}
         for f in [g for known in self._forms for g in (known, *(_divided(known, c) for c in divisors))]:
-            # Atoms of the condition alone would stay, and their intervals lead back to it.
-            if atoms.issuperset(a for a, _ in f.terms):
+            # Other atoms of the condition alone would stay, and their intervals lead back to it.
+            if all(a in atoms or is_size(a) for a, _ in f.terms):
                 factor = max((abs(form.coefficient(a) // c) for a, c in f.terms), default=1)
                 for g in (f, f.scale(factor)):
                     low = max(low, self._of_form(form + g.scale(-1))[0])
@@ -111,7 +111,9 @@ class ConditionalRanges:
         return found
 
     def _of_atom(self, e: Expr) -> Range:
-        return atom_range(e, self.of) or self._ranges.of(e)
+        if is_size(e):
+            return range_of(e) or self._ranges.of(e)
+        return narrow_quotient(e, atom_range(e, self.of) or self._ranges.of(e))
 
 
 def _tightened(form: Affine) -> Affine:

@@ -61,30 +61,34 @@ class Affine:
         lo = hi = self.constant
         dynamic = False
         for atom, c in self.terms:
-            r = atom_range(atom, range_of) if of_atom is None else of_atom(atom)
+            r = _range_of_atom(atom) if of_atom is None else of_atom(atom)
             if r is None:
                 return None
             lo += c * (r[0] if c > 0 else r[1])
             hi += c * (r[1] if c > 0 else r[0])
-            dynamic = dynamic or (isinstance(atom, Var) and atom.length is not None)
+            dynamic = dynamic or _is_dynamic(atom)
         return self._range_by_lengths(lo, hi, of_atom) if dynamic else (lo, hi)
 
     def _range_by_lengths(self, lo: int, hi: int, of_atom: Callable[[Expr], Range | None] | None) -> Range:
         """The interval, of at most `lo` to `hi`, where a dynamic loop's variable is at most its length - 1: scalars of
         the length may cancel others."""
-        ends = {
-            v: affine(v.length) + Affine((), -1) for v, _ in self.terms if isinstance(v, Var) and v.length is not None
-        }
-        least = most = Affine((), self.constant)
-        for atom, c in self.terms:
-            term = Affine(((atom, c),), 0)
-            end = ends[atom].scale(c) if isinstance(atom, Var) and atom in ends else None
-            least += term if end is None else end if c < 0 else Affine((), 0)
-            most += term if end is None else end if c > 0 else Affine((), 0)
+        least, most = self.ends()
         low, high = least.range(of_atom), most.range(of_atom)
         if high is not None:
             hi = min(hi, high[1], _most_by_quotients(most, of_atom))
         return lo if low is None else max(lo, low[0]), hi
+
+    def ends(self) -> tuple[Affine, Affine]:
+        """The least and the greatest value, by the lengths of dynamic loops, whose variables are not in these."""
+        least = most = Affine((), self.constant)
+        for atom, c in self.terms:
+            if isinstance(atom, Var) and atom.length is not None:
+                end = (affine(atom.length) + Affine((), -1)).scale(c)
+                least, most = (least, most + end) if c > 0 else (least + end, most)
+            else:
+                term = Affine(((atom, c),), 0)
+                least, most = least + term, most + term
+        return least, most
 
     def to_expr(self) -> Expr:
         result: Expr | None = None
@@ -183,20 +187,28 @@ def _affine_of_binary(e: Expr, op: str, a: Expr, b: Expr) -> Affine:
     return Affine(((e, 1),), 0)
 
 
-def factors(atom: Expr) -> tuple[Var, ...] | None:
-    """The variables whose product an atom is, None for another one."""
+def factors(atom: Expr) -> tuple[Expr, ...] | None:
+    """The variables, and other expressions of scalars, whose product an atom is; None for another one."""
     match atom:
-        case Var():
-            return (atom,)
-        case Binary("*", a, Var() as b):
-            rest = factors(a)
-            return None if rest is None else (*rest, b)
-    return None
+        case Binary("*", a, b):
+            first, last = factors(a), factors(b)
+            return None if first is None or last is None else (*first, *last)
+    return (atom,) if isinstance(atom, Var) or is_size(atom) else None
+
+
+def is_size(e: Expr) -> bool:
+    """Whether an expression is made of scalars and constants alone."""
+    match e:
+        case Binary(_, a, b):
+            return is_size(a) and is_size(b)
+        case Unary(_, a):
+            return is_size(a)
+    return isinstance(e, Scalar | Const)
 
 
 def has_scalars(form: Affine) -> bool:
-    """Whether a term is a scalar or a product of one."""
-    return any(isinstance(v, Scalar) for a, _ in form.terms for v in factors(a) or ())
+    """Whether a term is a product of which a factor is made of scalars."""
+    return any(is_size(v) for a, _ in form.terms for v in factors(a) or ())
 
 
 def multiply(x: Affine, y: Affine) -> Affine | None:
@@ -215,13 +227,13 @@ def multiply(x: Affine, y: Affine) -> Affine | None:
     return _make(terms, x.constant * y.constant)
 
 
-def _polynomial(form: Affine) -> list[tuple[tuple[Var, ...] | None, int]]:
+def _polynomial(form: Affine) -> list[tuple[tuple[Expr, ...] | None, int]]:
     """Factors and coefficient of each term, the constant last."""
     return [*((factors(a), c) for a, c in form.terms), ((), form.constant)]
 
 
-def _product(variables: tuple[Var, ...]) -> Expr:
-    ordered = sorted(variables, key=lambda v: (isinstance(v, Scalar), v.name))
+def _product(several: tuple[Expr, ...]) -> Expr:
+    ordered = sorted(several, key=lambda e: (is_size(e), e.name if isinstance(e, Var) else repr(e)))
     result: Expr = ordered[0]
     for v in ordered[1:]:
         result = Binary("*", result, v)
@@ -271,6 +283,27 @@ def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:
         total = total + affine(i).scale(stride)
         stride *= extent
     return total
+
+
+def _range_of_atom(atom: Expr) -> Range | None:
+    r = atom_range(atom, range_of)
+    return r if r is None else narrow_quotient(atom, r)
+
+
+def narrow_quotient(atom: Expr, r: Range) -> Range:
+    """The interval of an atom, of at most `r`, where that is a dynamic loop's variable divided by a size, which may be
+    a factor of the loop's length: n // b is less than a for each n < a * b."""
+    match atom:
+        case Binary("//", a, b) if not isinstance(b, Const):
+            form = affine(a)
+            if any(_is_dynamic(v) for v, _ in form.terms):
+                low, high = (divide_by_size("//", end, affine(b)).range() for end in form.ends())
+                return r if low is None or high is None else (max(r[0], low[0]), min(r[1], high[1]))
+    return r
+
+
+def _is_dynamic(atom: Expr) -> bool:
+    return isinstance(atom, Var) and atom.length is not None
 
 
 def range_of(e: Expr) -> Range | None:

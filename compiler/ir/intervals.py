@@ -54,7 +54,7 @@ def atom_range(e: Expr, of: Callable[[Expr], Range | None]) -> Range | None:
 
 def _size_quotient(op: str, a: Range | None, b: Range | None) -> Range | None:
     """Of a division by a size that is known at run time, and positive."""
-    if b is None or b[0] < 1:
+    if b is None or min(b) < 1:  # no number is at least b[0] and at most b[1] where conditions contradict each other
         return None
     if op == "%":
         return a if a is not None and a[0] >= 0 and a[1] < b[0] else (0, b[1] - 1)

@@ -7,7 +7,7 @@
            | Call(body, params, pointers, numbers) | InOrder(iterations, sums, advances)
            | Held(constants, body)                           (calls.py: these three after lowering, for LLVM)
            | Tensorized(intrinsic, body)                     (intrinsic.py: one instruction of the target)
-    Expr   = Const(value, dtype) | Var(name, extent, length) | Scalar(name, extent, low)
+    Expr   = Const(value, dtype) | Var(name, extent, length) | Scalar(name, extent, length, low)
            | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
@@ -18,8 +18,8 @@
 Semantics worth knowing:
 - A `Var` is a loop variable: int32, 0 <= var < extent. Variables and buffers compare by identity and print by name.
 - A `Scalar` is an int32 of at least `low` and less than `extent` that is the same for a whole launch: a size that is
-  known at run time only, the iteration of a loop around launches. No loop binds it; a launch passes the kernel's
-  `scalars` as arguments.
+  known at run time only, or the iteration of a loop around launches, which has a `length` where the loop is dynamic.
+  No loop of the kernel binds it; a launch passes the kernel's `scalars` as arguments.
 - A dynamic loop has a trip count that is known at run time: the `length` of its variable, an expression of scalars;
   `extent` is the capacity, its largest value, by which memory is laid out. A length that is negative counts as zero.
   Loops of the kinds SERIAL, CORE and BLOCK may be dynamic. An access is proved to stay in bounds for all values of the

@@ -75,6 +75,11 @@ class Source:
     index: int
 
 
+def counter_of(name: str, trips: Size) -> Scalar:
+    """A scalar that counts `trips` iterations from 0 on."""
+    return Scalar(name, max(capacity(trips), 1), None if isinstance(trips, int) else trips)
+
+
 Body = Callable[[Scalar, Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]]
 """From the counter and the carried values to the next ones, and the rows to stack."""
 
@@ -90,7 +95,7 @@ def loop(
 ) -> tuple[list[Tensor], list[Tensor]]:
     """The carried values after a loop, and its stacked rows. The counter is a new scalar where none is given."""
     if counter is None:
-        counter = Scalar(f"{name}.t", max(capacity(trips), 1))
+        counter = counter_of(f"{name}.t", trips)
     inside = [placeholder(f"{name}.carried{i}", t.shape, t.dtype) for i, t in enumerate(starts)]
     nexts, rows = body(counter, inside)
     starts = [_copy(f"{name}.start{i}", t) for i, t in enumerate(starts)]

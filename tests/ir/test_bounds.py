@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from webnn_compile.dtypes import F32, I32
 from webnn_compile.ir.bounds import unproved_index
-from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Select, Unary, Var
+from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Scalar, Select, Unary, Var
 
 Array = np.ndarray
 
@@ -19,38 +19,55 @@ TABLE = Buffer("table", (5,), I32, constant=True, values=(-2, 4))
 TABLE_DATA = np.asarray([4, -2, 0, 3, -1])
 I, J, K = VARIABLES
 
-LEAVES = st.one_of(
-    st.sampled_from(VARIABLES),
-    st.integers(-8, 8).map(Const),
-    st.sampled_from(VARIABLES[:1]).map(lambda v: Load(TABLE, (v,))),
-)
+A, B = Scalar("a", 4, low=1), Scalar("b", 3, low=1)
+STEP, FLATTENED = Scalar("step", 3, A), Var("flattened", 6, A * B)
+SIZES = (A, B, STEP, FLATTENED)
+"""Of a run, and what counts up to them."""
+
+LOADED = st.sampled_from(VARIABLES[:1]).map(lambda v: Load(TABLE, (v,)))
 
 
-def _grow(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
-    def made(op: str, a: Expr, b: Expr) -> Expr:
-        return Binary(op, a, b)
+def _indices(variables: Sequence[Var], *leaves: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+    divisors = st.one_of(
+        st.integers(1, 8).map(Const), st.sampled_from([v for v in variables if v in (A, B)] or [Const(2)])
+    )
 
-    divisors = st.integers(1, 8).map(Const)
-    return st.one_of(
-        st.builds(made, st.sampled_from(["+", "-", "*", "min", "max"]), inner, inner),
-        st.builds(made, st.sampled_from(["//", "%"]), inner, divisors),
-        st.builds(lambda a: Unary("neg", a), inner),
-        st.builds(lambda a, b, c: Select(a < b, b, c), inner, inner, inner),
+    def grow(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+        return st.one_of(
+            st.builds(Binary, st.sampled_from(["+", "-", "*", "min", "max"]), inner, inner),
+            st.builds(Binary, st.sampled_from(["//", "%"]), inner, divisors),
+            st.builds(lambda a: Unary("neg", a), inner),
+            st.builds(lambda a, b, c: Select(a < b, b, c), inner, inner, inner),
+        )
+
+    return st.recursive(
+        st.one_of(st.sampled_from(variables), st.integers(-8, 8).map(Const), *leaves), grow, max_leaves=7
     )
 
 
-INDICES = st.recursive(LEAVES, _grow, max_leaves=7)
+INDICES, INDICES_OF_SIZES = _indices(VARIABLES, LOADED), _indices(SIZES)
 
 
 @st.composite
-def _conditions(draw: st.DrawFn) -> Expr:
+def _conditions(draw: st.DrawFn, indices: st.SearchStrategy[Expr]) -> Expr:
     made: Expr | None = None
     for _ in range(draw(st.integers(1, 3))):
-        left, right = draw(INDICES), draw(st.integers(-10, 20).map(Const))
+        left, right = draw(indices), draw(st.one_of(st.integers(-10, 20).map(Const), indices))
         one = draw(st.sampled_from([left < right, left <= right, left >= right, ~(left < right), ~(left <= right)]))
         made = one if made is None else made & one
     assert made is not None
     return made
+
+
+def _iterations(variables: Sequence[Var], at: dict[Expr, int]) -> Iterator[dict[Expr, int]]:
+    """All values of variables, each of which may have those before it in its length."""
+    if not variables:
+        yield at
+        return
+    v, *rest = variables
+    low = v.low if isinstance(v, Scalar) else 0
+    for n in range(low, v.extent if v.length is None else _value(v.length, at)):
+        yield from _iterations(rest, at | {v: n})
 
 
 def _value(e: Expr, at: dict[Expr, int]) -> int:
@@ -76,12 +93,21 @@ def _value(e: Expr, at: dict[Expr, int]) -> int:
 
 
 @settings(max_examples=400)
-@given(INDICES, st.integers(1, 12), st.one_of(st.none(), _conditions()))
+@given(INDICES, st.integers(1, 12), st.one_of(st.none(), _conditions(INDICES)))
 def test_a_proof_holds_for_every_iteration(index: Expr, extent: int, guard: Expr | None) -> None:
+    _check_proof(VARIABLES, index, extent, guard)
+
+
+@settings(max_examples=200)
+@given(INDICES_OF_SIZES, st.integers(1, 12), st.one_of(st.none(), _conditions(INDICES_OF_SIZES)))
+def test_a_proof_holds_for_every_size(index: Expr, extent: int, guard: Expr | None) -> None:
+    _check_proof(SIZES, index, extent, guard)
+
+
+def _check_proof(variables: Sequence[Var], index: Expr, extent: int, guard: Expr | None) -> None:
     if unproved_index(Load(Buffer("x", (extent,), F32), (index,), guard)) is not None:
         return
-    for values in product(*(range(v.extent) for v in VARIABLES)):
-        at: dict[Expr, int] = dict(zip(VARIABLES, values, strict=True))
+    for at in _iterations(variables, {}):
         if guard is None or _value(guard, at):
             assert 0 <= _value(index, at) < extent
 
@@ -111,6 +137,12 @@ FLAT = I * 64 + T  # invocations of workgroups
         ((I * 8 + T // 8) // 6, 2, FLAT < 96),
         (I * 4 + J, 7, I * 4 < 6),  # a multiple of 4 below 6 is 4 at most
         (RUN_TIME, 5, (Const(0) <= RUN_TIME) & (RUN_TIME < 5)),
+        (A - 1 - STEP, 3, None),  # a sequence from its end
+        (FLATTENED // B, 3, None),
+        (I, 3, I < A),
+        (I + J - 1, 3, (Const(0) <= I + J - 1) & (I + J - 1 < A)),
+        (I + 2 * J, 4, I + 2 * J < A * B - 2),
+        (K, 2, K < (A + 1) // 2),
     ],
 )
 def test_what_can_be_proved(index: Expr, extent: int, guard: Expr | None) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from webnn_compile.dtypes import BOOL, I32
 from webnn_compile.ir.index import Affine, affine, decide, flat_offset, range_of
-from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Select, Unary, Var
+from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Scalar, Select, Unary, Var
 from webnn_compile.ir.rewrite import free_vars
 from webnn_compile.ir.simplify import simplify_expr
 
@@ -162,3 +162,13 @@ def test_the_offset_in_a_row_major_array() -> None:
 def test_constants(e: Const, text: int) -> None:
     assert affine(e) == Affine((), text)
     assert affine(e).to_expr() == e
+
+
+def test_products_of_sizes_are_divided_by_their_factors() -> None:
+    batch, frames = Scalar("batch", 5, low=1), Scalar("frames", 65, low=1)
+    half, i = (frames + 1) // 2, Var("i", 20)
+    whole = batch * half * 20
+    assert affine(whole) == affine(half * (batch * 20))
+    assert affine(whole // (batch * half)) == affine(Const(20))
+    assert affine((i + half * batch * 20) // (half * batch)) == affine(i // (half * batch) + 20)
+    assert affine(whole % half) == affine(Const(0))

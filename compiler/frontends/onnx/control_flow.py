@@ -12,8 +12,8 @@ from onnx import helper
 from ...dtypes import BOOL, I64
 from ...errors import UnsupportedError
 from ...graph.ir import Graph, Value
-from ...ir.nodes import Scalar
-from ...ir.sizes import Size, capacity
+from ...ir.sizes import Size
+from ...tensor.structure import counter_of
 from .sequences import Item
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _as_region(
     always = always or most == 0
     if always and most is None:
         raise UnsupportedError(f"Loop (node {name!r}): nothing ends it; the model is invalid")
-    counter = Scalar(f"{name}.iteration", ENDLESS if most is None else max(capacity(most), 1))
+    counter = counter_of(f"{name}.iteration", ENDLESS if most is None else most)
     inner = build.inside(frame, name)
     iteration = inner.builder.input(build.fresh(f"{name}.iteration"), _shape(body.input[0]), I64, (counter,))
     true = np.ones(_shape(body.input[1]), np.bool_)
@@ -324,7 +324,7 @@ def _stacked(
 
 def _counter(build: Import, name: str, trips: Size, inner: Frame) -> Value:
     """The iteration of a loop, as an input of its body."""
-    counter = Scalar(f"{name}.iteration", max(capacity(trips), 1))
+    counter = counter_of(f"{name}.iteration", trips)
     return inner.builder.input(build.fresh(f"{name}.iteration"), (), I64, (counter,))
 
 
