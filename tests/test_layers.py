@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "schedule": BASE | {"ir"},
     "passes": BASE | {"ir"},
     "codegen": CORE | {"passes"},
-    "library": {"errors", "dtypes", "program"},
+    "library": {"errors", "dtypes", "ir", "program", "codegen"},
     "wasm": CORE | {"codegen"},
     "native": CORE | {"codegen", "library"},
     "glsl": CORE | {"schedule", "passes", "codegen"},

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..bundle import BundleFile, FolderKind, write_folder
 from ..c.lower import PASSES
 from ..c.render import COMPILED, identifier, render, render_weights
+from ..codegen.c_ports import Ports
 from ..library.render import Library, render_library
 from ..pipeline.compile_for import KernelPass, compile_for
 from ..program.program import Program
@@ -81,15 +82,15 @@ def write_alone(row: CpuTarget, writer: Writer, model: Path, out: Path, work: Wo
 def _c_files(program: Program, _: str, work: Work) -> list[BundleFile]:
     embedded = work.options.embed_weights
     source = render(program, embedded=embedded)
-    ports = [f"inputs[{i}]" for i in range(len(program.inputs))] + [
-        f"outputs[{i}]" for i in range(len(program.outputs))
-    ]
+    arguments = ["weights", "prepared", "arena", *(["sizes"] if Ports.of(program).vary else [])]
+    arguments += [f"inputs[{i}]" for i in range(len(program.inputs))]
+    arguments += [f"outputs[{i}]" for i in range(len(program.outputs))]
     library = render_library(
         program,
         source.name,
         [f'#include "{source.name}.h"', "#define PROCESSOR_SUITS 1"],
         f"{source.name}_prepare(weights, prepared);",
-        [f"{source.name}_run({', '.join(['weights', 'prepared', 'arena', *ports])});"],
+        [f"{source.name}_run({', '.join(arguments)});"],
         "openmp.c",
     )
     return [

@@ -14,6 +14,9 @@ struct name_context {
   const name_model *model;
   unsigned char *arena;
   Team *threads;
+/* if VARIES */
+  int64_t sizes[SIZES]; /* of the last run: of dimensions, then others that follow from these or from data */
+/* end */
 };
 
 /* Memory that is aligned; what is large lies in huge pages where the system has them. Null where there is none. */
@@ -53,12 +56,20 @@ static uint64_t Checksum(const unsigned char *data, size_t bytes) {
 const char *name_message(int status) {
   static const char *const texts[] = {
       "no error",
+/* unless VARIES */
       "a null pointer, or fewer than one thread",
+/* end */
+/* if VARIES */
+      "a null pointer, fewer than one thread, or a number beyond the last",
+/* end */
       "these are not the weights of NAME_STRING: they are the file NAME_PREFIX.weights, which was written with the library",
       "the file of weights cannot be read",
       "there is not enough memory",
       "so many threads cannot be started; source compiled without -fopenmp has one, with -DMODEL_THREADS=N these",
       "this processor lacks instructions that the library was built for: build it with another --cpu",
+/* if SIZED */
+      "sizes that the model was not compiled for: it takes " SIZES_TAKEN,
+/* end */
   };
   return status >= 0 && status < (int)(sizeof texts / sizeof *texts) ? texts[status] : "an unknown status";
 }
@@ -70,6 +81,60 @@ const name_tensor *name_output(int number) {
   return number >= 0 && number < OUTPUTS ? &OutputsOfModel[number] : NULL;
 }
 
+/* if VARIES */
+int name_dimension_count(void) { return DIMENSIONS; }
+const name_range *name_dimension(int number) {
+  return number >= 0 && number < DIMENSIONS ? &DimensionsOfModel[number] : NULL;
+}
+
+static void SetShape(const name_tensor *t, const int64_t *sizes, int64_t *shape) {
+  for (int i = 0; i < t->rank; i++) shape[i] = t->dimensions[i] < 0 ? t->shape[i] : sizes[t->dimensions[i]];
+}
+/* end */
+/* if SIZED */
+
+static int TakesSizes(const int64_t *sizes) {
+  for (int i = 0; i < DIMENSIONS; i++) {
+    const name_range *d = &DimensionsOfModel[i];
+    if (sizes[i] < d->least || sizes[i] > d->most || sizes[i] % d->multiple) return 0;
+  }
+  return 1;
+}
+
+/* The element of an input that has one, an int32 or int64. */
+static int64_t Element(const void *input, size_t bytes) {
+  int64_t element;
+  int32_t narrow;
+  if (bytes == sizeof element) {
+    memcpy(&element, input, sizeof element);
+    return element;
+  }
+  memcpy(&narrow, input, sizeof narrow);
+  return narrow;
+}
+
+static int AreElements(const int64_t *sizes, const void *const *inputs) {
+  for (int i = 0; i < DIMENSIONS; i++) {
+    const int input = DimensionsOfModel[i].input;
+    if (input >= 0 && Element(inputs[input], InputsOfModel[input].bytes) != sizes[i]) return 0;
+  }
+  return 1;
+}
+
+int name_input_shape(int number, const int64_t *sizes, int64_t *shape) {
+  const name_tensor *t = name_input(number);
+  if (!t || !sizes || (t->rank && !shape)) return NAME_WRONG_ARGUMENT;
+  if (!TakesSizes(sizes)) return NAME_WRONG_SIZES;
+  int64_t all[SIZES] = {0};
+  memcpy(all, sizes, DIMENSIONS * sizeof *sizes);
+  SetKnownSizes(all);
+  SetShape(t, all, shape);
+  return NAME_OK;
+}
+/* end */
+/* if VARIES */
+
+/* end */
 static int Create(const unsigned char *weights, void *own, name_model **model) {
   if (Checksum(weights, WEIGHTS_BYTES) != WEIGHTS_CHECKSUM) return NAME_WRONG_WEIGHTS;
   name_model *made = malloc(sizeof *made);
@@ -145,14 +210,39 @@ void name_context_destroy(name_context *context) {
   free(context);
 }
 
+/* unless SIZED */
 int name_context_run(name_context *context, const void *const *inputs, void *const *outputs) {
   if (!context || (INPUTS && !inputs) || (OUTPUTS && !outputs)) return NAME_WRONG_ARGUMENT;
+/* end */
+/* if SIZED */
+int name_context_run_sized(name_context *context, const int64_t *sizes, const void *const *inputs,
+                           void *const *outputs) {
+  if (!context || !sizes || (INPUTS && !inputs) || (OUTPUTS && !outputs)) return NAME_WRONG_ARGUMENT;
+/* end */
   for (int i = 0; i < INPUTS; i++)
     if (!inputs[i]) return NAME_WRONG_ARGUMENT;
   for (int i = 0; i < OUTPUTS; i++)
     if (!outputs[i]) return NAME_WRONG_ARGUMENT;
+/* if SIZED */
+  if (!TakesSizes(sizes) || !AreElements(sizes, inputs)) return NAME_WRONG_SIZES;
+  memcpy(context->sizes, sizes, DIMENSIONS * sizeof *sizes);
+/* end */
   TeamBegin(context->threads);
+/* unless VARIES */
   RunModel(context->model->weights, context->model->prepared, context->arena, inputs, outputs);
+/* end */
+/* if VARIES */
+  RunModel(context->model->weights, context->model->prepared, context->arena, context->sizes, inputs, outputs);
+/* end */
   TeamEnd(context->threads);
   return NAME_OK;
 }
+/* if VARIES */
+
+int name_context_output_shape(const name_context *context, int number, int64_t *shape) {
+  const name_tensor *t = name_output(number);
+  if (!context || !t || (t->rank && !shape)) return NAME_WRONG_ARGUMENT;
+  SetShape(t, context->sizes, shape);
+  return NAME_OK;
+}
+/* end */

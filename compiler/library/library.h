@@ -19,12 +19,23 @@ extern "C" {
 
 enum {
   NAME_OK,
+/* unless VARIES */
   NAME_WRONG_ARGUMENT, /* a null pointer, or fewer threads than one */
+/* end */
+/* if VARIES */
+  NAME_WRONG_ARGUMENT, /* a null pointer, fewer threads than one, or a number beyond the last */
+/* end */
   NAME_WRONG_WEIGHTS,  /* these bytes are not the weights of this model */
   NAME_NO_FILE,        /* the file cannot be opened or read: errno says why */
   NAME_NO_MEMORY,
   NAME_NO_THREADS,     /* so many cannot be started, or the library was built without threads */
+/* unless SIZED */
   NAME_WRONG_PROCESSOR /* the library was built for one with more instructions */
+/* end */
+/* if SIZED */
+  NAME_WRONG_PROCESSOR, /* the library was built for one with more instructions */
+  NAME_WRONG_SIZES      /* out of the ranges of name_dimension, or other than the elements of inputs: nothing was run */
+/* end */
 };
 
 typedef struct name_model name_model;
@@ -32,12 +43,30 @@ typedef struct name_context name_context;
 
 /* An input or output: `type` as NumPy calls it, such as "float32"; elements in row-major order, of the machine's byte
    order; `rank` numbers of elements at `shape`, none of which for a scalar; `bytes` of all elements. */
+/* if VARIES */
+/* Sizes vary: `shape` and `bytes` are the largest. Of each axis `dimensions` has the number of the dimension that is its
+   size, -1 where that is always the same, and name_dimension_count() or more where it follows from others or from data.
+   Elements lie without gaps in the shape of a run. */
+/* end */
 typedef struct {
   const char *name, *type;
   int rank;
   const int64_t *shape;
   size_t bytes;
+/* if VARIES */
+  const int *dimensions;
+/* end */
 } name_tensor;
+/* if VARIES */
+
+/* A size that each run chooses: from `least` to `most`, and a multiple of `multiple`. It is the element of the input of
+   number `input`, where that is not -1. */
+typedef struct {
+  const char *name;
+  int64_t least, most, multiple;
+  int input;
+} name_range;
+/* end */
 
 /* What a returned number means, as a text that stays. */
 NAME_API const char *name_message(int status);
@@ -47,6 +76,17 @@ NAME_API int name_input_count(void);
 NAME_API int name_output_count(void);
 NAME_API const name_tensor *name_input(int number);
 NAME_API const name_tensor *name_output(int number);
+/* if VARIES */
+
+/* The sizes that a run chooses: how many there are, and each of them. */
+NAME_API int name_dimension_count(void);
+NAME_API const name_range *name_dimension(int number);
+/* end */
+/* if SIZED */
+
+/* The shape of an input in a run of these sizes, one for each dimension, written to `shape`, which has its rank. */
+NAME_API int name_input_shape(int number, const int64_t *sizes, int64_t *shape);
+/* end */
 
 /* Makes a model of the contents of the file of weights, which must stay until it is destroyed, best aligned to
    NAME_ALIGNMENT bytes; or of the file. Destroy the model's contexts first. */
@@ -58,9 +98,22 @@ NAME_API void name_destroy(name_model *model);
 NAME_API int name_context_create(const name_model *model, int threads, name_context **context);
 NAME_API void name_context_destroy(name_context *context);
 
+/* unless SIZED */
 /* Computes the outputs, each written to the memory that the caller has for it, from the inputs, in the order of
    name_input and name_output. Allocates nothing. */
 NAME_API int name_context_run(name_context *context, const void *const *inputs, void *const *outputs);
+/* end */
+/* if SIZED */
+/* Computes the outputs, each written to the memory that the caller has for it, from the inputs, in the order of
+   name_input and name_output, for these sizes, one for each dimension. Allocates nothing. */
+NAME_API int name_context_run_sized(name_context *context, const int64_t *sizes, const void *const *inputs,
+                                    void *const *outputs);
+/* end */
+/* if VARIES */
+
+/* The shape of an output of the last run, written to `shape`, which has its rank. */
+NAME_API int name_context_output_shape(const name_context *context, int number, int64_t *shape);
+/* end */
 
 #define NAME_ALIGNMENT 64
 #ifdef __cplusplus

@@ -27,10 +27,19 @@ struct Tensor {
   std::string name, type; // as NumPy calls it: "float32"
   std::vector<std::int64_t> shape;
   std::size_t bytes;
+/* if VARIES */
+  std::vector<int> dimensions; // of each axis
+/* end */
 };
 
 inline Tensor tensor(const name_tensor &t) {
+/* unless VARIES */
   return {t.name, t.type, std::vector<std::int64_t>(t.shape, t.shape + t.rank), t.bytes};
+/* end */
+/* if VARIES */
+  return {t.name, t.type, std::vector<std::int64_t>(t.shape, t.shape + t.rank), t.bytes,
+          std::vector<int>(t.dimensions, t.dimensions + t.rank)};
+/* end */
 }
 
 inline std::vector<Tensor> inputs() {
@@ -45,6 +54,37 @@ inline std::vector<Tensor> outputs() {
   return found;
 }
 
+/* if SIZED */
+// A size that each run chooses; the header says more.
+struct Dimension {
+  std::string name;
+  std::int64_t least, most, multiple;
+  int input;
+};
+
+inline std::vector<Dimension> dimensions() {
+  std::vector<Dimension> found;
+  for (int i = 0; i < name_dimension_count(); i++) {
+    const name_range &d = *name_dimension(i);
+    found.push_back({d.name, d.least, d.most, d.multiple, d.input});
+  }
+  return found;
+}
+
+inline const std::int64_t *checked(const std::vector<std::int64_t> &sizes) {
+  if (sizes.size() != std::size_t(name_dimension_count())) throw Error(NAME_WRONG_ARGUMENT);
+  return sizes.data();
+}
+
+// The shape of an input in a run of these sizes, in the order of dimensions().
+inline std::vector<std::int64_t> input_shape(int number, const std::vector<std::int64_t> &sizes) {
+  const name_tensor *t = name_input(number);
+  std::vector<std::int64_t> shape(t ? t->rank : 0);
+  check(name_input_shape(number, checked(sizes), shape.data()));
+  return shape;
+}
+
+/* end */
 // The weights; threads share it.
 class Model {
 public:
@@ -73,12 +113,33 @@ public:
     check(name_context_create(model.get(), threads, &made));
     context.reset(made);
   }
+/* unless SIZED */
   // Memory of each input and each output, in the order of inputs() and outputs().
   void run(const std::vector<const void *> &in, const std::vector<void *> &out) {
+/* end */
+/* if SIZED */
+  // Sizes, in the order of dimensions(); memory of each input and each output, in the order of inputs() and outputs().
+  void run(const std::vector<std::int64_t> &sizes, const std::vector<const void *> &in,
+           const std::vector<void *> &out) {
+/* end */
     if (in.size() != std::size_t(name_input_count()) || out.size() != std::size_t(name_output_count()))
       throw Error(NAME_WRONG_ARGUMENT);
+/* unless SIZED */
     check(name_context_run(context.get(), in.data(), out.data()));
+/* end */
+/* if SIZED */
+    check(name_context_run_sized(context.get(), checked(sizes), in.data(), out.data()));
+/* end */
   }
+/* if VARIES */
+  // The shape of an output of the last run.
+  std::vector<std::int64_t> output_shape(int number) const {
+    const name_tensor *t = name_output(number);
+    std::vector<std::int64_t> shape(t ? t->rank : 0);
+    check(name_context_output_shape(context.get(), number, shape.data()));
+    return shape;
+  }
+/* end */
 
 private:
   std::shared_ptr<name_model> model;

@@ -8,9 +8,11 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,11 @@ import numpy as np
 
 from ..dtypes import DTYPES
 from ..errors import InputError
+from ..ir.nodes import Scalar
+from ..ir.sizes import Size, size
 from ..program.arrays import read_inputs
+from ..program.bind_sizes import bind_sizes
+from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 
 Array = np.ndarray
@@ -39,6 +45,24 @@ class _Tensor(ctypes.Structure):
     )
 
 
+class _VaryingTensor(ctypes.Structure):
+    """The same where sizes vary."""
+
+    _fields_ = (*_Tensor._fields_, ("dimensions", POINTER(c_int)))
+
+
+class _Range(ctypes.Structure):
+    """`name_range` of library.h."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("least", c_int64),
+        ("most", c_int64),
+        ("multiple", c_int64),
+        ("input", c_int),
+    )
+
+
 class LoadedModel:
     """A library with its weights, on so many `threads`. Runs of several threads wait for each other; for runs at once
     load a model for each."""
@@ -46,9 +70,12 @@ class LoadedModel:
     backend = "library"
 
     def __init__(self, library: Path, prefix: str, weights: Path, threads: int = 1) -> None:
-        self._code, self._prefix = _open(library), prefix
-        self.inputs = self._tensors("input")
-        self.outputs = self._tensors("output")
+        self._code, self._prefix, self._library = _open(library), prefix, library
+        self._varies = hasattr(self._code, f"{prefix}_dimension_count")
+        inputs, outputs = (self._listed(k, _VaryingTensor if self._varies else _Tensor) for k in ("input", "output"))
+        self.dimensions = self._dimensions(inputs)
+        sizes = {i: size(d.scalar * d.multiple) for i, d in enumerate(self.dimensions)}
+        self.inputs, self.outputs = (tuple(_spec(t, sizes) for t in tensors) for tensors in (inputs, outputs))
         self._lock = threading.Lock()
         model, context = c_void_p(), c_void_p()
         create = self._function("create_from_file", c_int, c_char_p, c_void_p)
@@ -60,24 +87,78 @@ class LoadedModel:
             owned.callback(self._function("context_destroy", None, c_void_p), context)
             weakref.finalize(self, owned.pop_all().close)
         self._context = context
-        self._run = self._function("context_run", c_int, c_void_p, POINTER(c_void_p), POINTER(c_void_p))
-        self._library = library
+        tensors = (POINTER(c_void_p), POINTER(c_void_p))
+        if self.dimensions:
+            self._run = self._function("context_run_sized", c_int, c_void_p, POINTER(c_int64), *tensors)
+        else:
+            self._run = self._function("context_run", c_int, c_void_p, *tensors)
 
     def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
         """Outputs by name, of arrays of NumPy or others that exchange data by DLPack. Raises InputError for a missing,
         unexpected or misshapen input."""
-        given = [np.ascontiguousarray(a) for a in read_inputs(self.inputs, inputs)]
-        results = {t.name: np.empty(t.extents, t.dtype.numpy) for t in self.outputs}
+        arrays = read_inputs(self.inputs, inputs)
+        sizes = self._bind(arrays)
+        given = [np.ascontiguousarray(a) for a in arrays]
+        made = [np.empty(t.length, t.dtype.numpy) for t in self.outputs]
         with self._lock:
-            status = self._run(self._context, _addresses(given), _addresses(list(results.values())))
-        self._check(status, self._library)
-        return results
+            status = self._run(self._context, *sizes, _addresses(given), _addresses(made))
+            self._check(status, self._library)
+            shapes = [self._output_shape(i) for i in range(len(made))]
+        results = zip(self.outputs, made, shapes, strict=True)
+        return {t.name: _live(a, shape) for t, a, shape in results}
 
-    def _tensors(self, kind: str) -> tuple[TensorSpec, ...]:
-        count = self._function(f"{kind}_count", c_int)()
-        get = self._function(kind, POINTER(_Tensor), c_int)
-        found = [get(i).contents for i in range(count)]
-        return tuple(TensorSpec(t.name.decode(), DTYPES[t.type.decode()], tuple(t.shape[: t.rank]), 0) for t in found)
+    def _bind(self, arrays: Sequence[Array]) -> list[ctypes.Array[c_int64]]:
+        """The sizes of a run, where it chooses any, as an argument."""
+        if not self.dimensions:
+            return []
+        known = {d.scalar for d in self.dimensions}
+        # Only the library knows sizes that follow from others: they are compared below.
+        specs = [_as_given(t, a, known) for t, a in zip(self.inputs, arrays, strict=True)]
+        found = bind_sizes(self.dimensions, specs, arrays)
+        sizes = (c_int64 * len(found))(*(found[d.scalar] * d.multiple for d in self.dimensions))
+        get = self._function("input_shape", c_int, c_int, POINTER(c_int64), POINTER(c_int64))
+        for i, (t, a) in enumerate(zip(self.inputs, arrays, strict=True)):
+            shape = self._shape(t, get, i, sizes)
+            if shape != a.shape:
+                told = ", ".join(f"{d.name} is {n}" for d, n in zip(self.dimensions, sizes, strict=True))
+                raise InputError(
+                    f"input {t.name!r}: expected {t.dtype}{list(shape)}, since {told}, got {a.dtype}{list(a.shape)}"
+                )
+        return [sizes]
+
+    def _output_shape(self, number: int) -> tuple[int, ...]:
+        """Of the last run."""
+        t = self.outputs[number]
+        if not self._varies:
+            return t.extents
+        get = self._function("context_output_shape", c_int, c_void_p, c_int, POINTER(c_int64))
+        return self._shape(t, get, self._context, number)
+
+    def _shape(self, t: TensorSpec, get: Any, *arguments: object) -> tuple[int, ...]:
+        shape = (c_int64 * len(t.shape))()
+        self._check(get(*arguments, shape), self._library)
+        return tuple(shape)
+
+    def _dimensions(self, inputs: Sequence[Any]) -> tuple[Dimension, ...]:
+        found = self._listed("dimension", _Range) if self._varies else []
+        return tuple(
+            Dimension(
+                name := d.name.decode(),
+                Scalar(
+                    name if d.multiple == 1 else f"{name}/{d.multiple}",
+                    d.most // d.multiple + 1,
+                    low=d.least // d.multiple,
+                ),
+                d.multiple,
+                inputs[d.input].name.decode() if d.input >= 0 else None,
+            )
+            for d in found
+        )
+
+    def _listed(self, kind: str, entry: type[ctypes.Structure]) -> list[Any]:
+        """The inputs, outputs or dimensions."""
+        get = self._function(kind, POINTER(entry), c_int)
+        return [get(i).contents for i in range(self._function(f"{kind}_count", c_int)())]
 
     def _function(self, name: str, result: object, *arguments: object) -> Any:
         function = getattr(self._code, f"{self._prefix}_{name}")
@@ -109,6 +190,27 @@ def load(path: str | Path, threads: int = 1) -> LoadedModel:
     if not weights.is_file():
         raise InputError(f"{found[0]}: there is no {weights.name} beside it")
     return LoadedModel(library, prefix, weights, threads)
+
+
+def _spec(t: Any, sizes: dict[int, Size]) -> TensorSpec:
+    """Of a `name_tensor`. `sizes` are those of dimensions by number, to which others are added."""
+    shape: list[Size] = t.shape[: t.rank]
+    for axis, number in enumerate(t.dimensions[: t.rank] if isinstance(t, _VaryingTensor) else ()):
+        if number >= 0:
+            shape[axis] = sizes.setdefault(number, Scalar("?", t.shape[axis] + 1))
+    return TensorSpec(t.name.decode(), DTYPES[t.type.decode()], tuple(shape), 0)
+
+
+def _as_given(t: TensorSpec, a: Array, known: Collection[Scalar]) -> TensorSpec:
+    """The input with the array's extents in place of scalars that are not known."""
+    sizes = zip(t.shape, a.shape, strict=True)
+    return replace(t, shape=tuple(e if isinstance(n, Scalar) and n not in known else n for n, e in sizes))
+
+
+def _live(a: Array, shape: tuple[int, ...]) -> Array:
+    """The elements of a run, without the room for others."""
+    n = prod(shape)
+    return (a if n == a.size else a[:n].copy()).reshape(shape)
 
 
 def _missing(folder: Path) -> str:

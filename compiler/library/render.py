@@ -1,17 +1,22 @@
 """The C source around a program's functions that makes them a library. The texts stand beside this file: `name_` and
-`NAME_` in them stand for the library's prefix. Names that callers do not see begin with capitals, as no prefix does."""
+`NAME_` in them stand for the library's prefix. Names that callers do not see begin with capitals, as no prefix does.
+
+Lines between `/* if VARIES */`, or `unless`, and `/* end */` are for models with sizes that vary alone, or for others;
+SIZED are those of which a run chooses sizes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
 
+from ..codegen.c_ports import Ports, functions
 from ..program.program import Program, TensorSpec
 
+CONDITIONAL = re.compile(r"^/\* (if|unless) (\w+) \*/\n(.*?)^/\* end \*/\n", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"NAME_STRING|NAME_PREFIX|\b(name|NAME)(?=_)")
 
 
@@ -28,31 +33,36 @@ def render_library(
     program: Program, prefix: str, declarations: Sequence[str], prepare: str, run: Sequence[str], threads: str
 ) -> Library:
     """`prefix` begins the names of what the library exports. `declarations` are of what `prepare` and `run` call:
-    statements over `weights`, `prepared`, `arena`, `inputs` and `outputs`. `threads` is the file that has them."""
+    statements over `weights`, `prepared`, `arena`, `inputs`, `outputs` and, where sizes vary, the `sizes` of `Ports`.
+    `threads` is the file that has them."""
+    ports = Ports.of(program)
+    sizes = "int64_t *sizes, " if ports.vary else ""
     parts = [
         f'#include "{prefix}_library.h"',
         "#include <stdio.h>",
         "#include <stdlib.h>",
         "#include <string.h>",
+        *functions((*ports.known(), *run)),
         *declarations,
         "",
         *_sizes(program),
-        *_tensors(prefix, "Inputs", program.inputs),
-        *_tensors(prefix, "Outputs", program.outputs),
+        *_tensors(prefix, "Inputs", program.inputs, ports),
+        *_tensors(prefix, "Outputs", program.outputs, ports),
+        *_dimensions(prefix, ports),
         "",
         "static void PrepareModel(const unsigned char *weights, unsigned char *prepared) {",
         f"  {prepare}",
         "}",
         "",
         "static void RunModel(const unsigned char *weights, unsigned char *prepared, unsigned char *arena,",
-        "                      const void *const *inputs, void *const *outputs) {",
+        f"                      {sizes}const void *const *inputs, void *const *outputs) {{",
         *(f"  {line}" for line in ["(void)inputs, (void)outputs;", *run]),
         "}",
         "",
-        _text(threads, program.name, prefix),
-        _text("library.c", program.name, prefix),
+        _text(threads, prefix, ports),
+        _text("library.c", prefix, ports),
     ]
-    header, cpp = (_text(name, program.name, prefix) for name in ("library.h", "library.hpp"))
+    header, cpp = (_text(name, prefix, ports) for name in ("library.h", "library.hpp"))
     return Library("\n".join(parts), header, cpp)
 
 
@@ -64,10 +74,13 @@ def checksum(weights: bytes) -> int:
     return total ^ (totals << 32 | totals >> 32) & 2**64 - 1
 
 
-def _text(file: str, model: str, prefix: str) -> str:
-    plain = re.sub(r"[^\w .,()+-]", "_", model, flags=re.ASCII)
+def _text(file: str, prefix: str, ports: Ports) -> str:
+    plain = re.sub(r"[^\w .,()+-]", "_", ports.program.name, flags=re.ASCII)
     found = {"NAME_STRING": plain, "NAME_PREFIX": prefix, "name": prefix, "NAME": prefix.upper()}
-    return PLACE.sub(lambda m: found[m[0]], files(__package__).joinpath(file).read_text())
+    holds = {"VARIES": ports.vary, "SIZED": bool(ports.program.dimensions)}
+    text = files(__package__).joinpath(file).read_text()
+    text = CONDITIONAL.sub(lambda m: m[3] if holds[m[2]] == (m[1] == "if") else "", text)
+    return PLACE.sub(lambda m: found[m[0]], text)
 
 
 def _sizes(program: Program) -> list[str]:
@@ -82,17 +95,51 @@ def _sizes(program: Program) -> list[str]:
     return [f"#define {name} {value}" for name, value in sizes.items()]
 
 
-def _tensors(prefix: str, name: str, tensors: Sequence[TensorSpec]) -> list[str]:
-    """The tables of their shapes, and of themselves; a table has at least one entry."""
-    shapes = [
-        f"static const int64_t ShapeOf{name}{i}[] = {{{', '.join(map(str, t.shape)) or '0'}}};"
-        for i, t in enumerate(tensors)
+def _tensors(prefix: str, name: str, tensors: Sequence[TensorSpec], ports: Ports) -> list[str]:
+    """The tables of their shapes and dimensions, and of themselves; a table has at least one entry."""
+    shapes = [_table("int64_t", f"ShapeOf{name}{i}", t.extents) for i, t in enumerate(tensors)]
+    axes = [
+        _table("int", f"DimensionsOf{name}{i}", map(ports.number, t.shape)) for i, t in enumerate(tensors) if ports.vary
     ]
     entries = [
-        f'    {{{_quoted(t.name)}, "{t.dtype}", {len(t.shape)}, ShapeOf{name}{i}, {t.bytes}}},'
+        f'    {{{_quoted(t.name)}, "{t.dtype}", {len(t.shape)}, ShapeOf{name}{i}, {t.bytes}'
+        + (f", DimensionsOf{name}{i}}}," if ports.vary else "},")
         for i, t in enumerate(tensors)
     ]
-    return [*shapes, f"static const {prefix}_tensor {name}OfModel[] = {{", *(entries or ["    {0}"]), "};"]
+    return [*shapes, *axes, f"static const {prefix}_tensor {name}OfModel[] = {{", *(entries or ["    {0}"]), "};"]
+
+
+def _dimensions(prefix: str, ports: Ports) -> list[str]:
+    """The table of them, where sizes vary; sizes that follow from them, and a text of what a run takes."""
+    if not ports.vary:
+        return []
+    dimensions = ports.program.dimensions
+    inputs = {t.name: i for i, t in enumerate(ports.program.inputs)}
+    entries = [
+        f"    {{{_quoted(d.name)}, {d.least}, {d.most}, {d.multiple}, {inputs.get(d.value_of or '', -1)}}},"
+        for d in dimensions
+    ]
+    lines = [
+        f"#define DIMENSIONS {len(dimensions)}",
+        f"#define SIZES {ports.count}",
+        f"static const {prefix}_range DimensionsOfModel[] = {{",
+        *(entries or ["    {0}"]),
+        "};",
+    ]
+    if dimensions:
+        taken = "; ".join(f"{d.name}: {d.span}" + (", as that input has it" if d.value_of else "") for d in dimensions)
+        lines += [
+            f"#define SIZES_TAKEN {_quoted(taken)}",
+            "",
+            "static void SetKnownSizes(int64_t *sizes) {",
+            *(f"  {line}" for line in ports.known() or ["(void)sizes;"]),
+            "}",
+        ]
+    return lines
+
+
+def _table(kind: str, name: str, numbers: Iterable[int]) -> str:
+    return f"static const {kind} {name}[] = {{{', '.join(map(str, numbers)) or '0'}}};"
 
 
 def _quoted(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 
+from ..codegen.c_ports import Ports
 from ..codegen.llvm import llvm
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, render_host
@@ -77,9 +78,10 @@ def _interface(program: Program, prefix: str, features: tuple[str, ...]) -> Libr
         f"#define PROCESSOR_SUITS ({suits or '1'})",
     ]
     prepare = f"{PREPARE}(weights, prepared, NULL);" if program.prepare else "(void)weights, (void)prepared;"
+    ports = Ports.of(program)
     run = [
-        *(f"memcpy(arena + {t.offset}, inputs[{i}], {t.bytes});" for i, t in enumerate(program.inputs)),
+        *ports.before("arena", [f"inputs[{i}]" for i in range(len(program.inputs))]),
         f"{ENTRY}(weights, prepared, arena);",
-        *(f"memcpy(outputs[{i}], arena + {t.offset}, {t.bytes});" for i, t in enumerate(program.outputs)),
+        *ports.after("arena", [f"outputs[{i}]" for i in range(len(program.outputs))]),
     ]
     return render_library(program, prefix, declarations, prepare, run, "threads.c")
