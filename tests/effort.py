@@ -29,6 +29,9 @@ MANY_KERNELS = ("attention", "compress", "gru", "lstm", "nonmaxsuppression", "no
 ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 5, "webgl": 5}}
 """By backend, which may be a browser's: of those rows every so many, where its driver takes long to compile them."""
 
+NODE_TESTS_ON_WASM: Mapping[Effort, int] = {"check": 64, "ci": 4, "all": 1}
+"""Of ONNX's node tests every so many: what they show of operators, rows of the table show on wasm, too."""
+
 TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 300, "all": 2000}
 """Of kernel, choices and target, drawn by `schedule/test_choices`."""
 
