@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError
-from ..ir.sizes import text_of
 from ..program.device_program import HostCall, Launch
 from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
@@ -192,7 +191,7 @@ def _files(report: Report) -> Iterable[tuple[str, str]]:
 
 
 def _tensors(specs: tuple[TensorSpec, ...]) -> str:
-    shown = [f"{t.name}: {t.dtype}[{'x'.join(map(text_of, t.shape))}]" for t in specs[:_SHOWN]]
+    shown = [f"{t.name}: {t.dtype}[{'x'.join(map(str, t.shown))}]" for t in specs[:_SHOWN]]
     return ", ".join(shown + ([f"{len(specs) - _SHOWN} more"] if len(specs) > _SHOWN else [])) or "none"
 
 
@@ -253,9 +252,7 @@ def write_report(report: Report, path: Path) -> None:
 
 
 def _tensor(spec: TensorSpec) -> dict[str, Any]:
-    """Of a size that varies, the text."""
-    shape = [n if isinstance(n, int) else text_of(n) for n in spec.shape]
-    return {"name": spec.name, "dtype": str(spec.dtype), "shape": shape}
+    return {"name": spec.name, "dtype": str(spec.dtype), "shape": spec.shown}
 
 
 def _device_data(made: DeviceBuild) -> dict[str, Any]:

@@ -119,6 +119,11 @@ def shown(shape: Iterable[Size]) -> str:
     return f"[{', '.join(map(text_of, shape))}]"
 
 
+def counter_of(name: str, trips: Size) -> Scalar:
+    """A scalar that counts `trips` iterations from 0 on."""
+    return Scalar(name, max(capacity(trips), 1), None if isinstance(trips, int) else trips)
+
+
 def text_of(n: Size) -> str:
     """A size as messages show it."""
     if isinstance(n, int):

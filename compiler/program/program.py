@@ -23,7 +23,7 @@ import numpy as np
 from ..dtypes import DType
 from ..errors import InputError
 from ..ir.nodes import Expr, Kernel, Scalar
-from ..ir.sizes import Size, capacities, value_of
+from ..ir.sizes import Size, capacities, text_of, value_of
 from .dimensions import Dimension
 from .steps import Step as AnyStep
 from .steps import leaves
@@ -44,6 +44,11 @@ class TensorSpec:
     def extents(self) -> tuple[int, ...]:
         """The shape that memory is laid out for, row-major: of each size its capacity."""
         return capacities(self.shape)
+
+    @property
+    def shown(self) -> tuple[int | str, ...]:
+        """The shape, with the text of each size that varies."""
+        return tuple(n if isinstance(n, int) else text_of(n) for n in self.shape)
 
     @property
     def is_dynamic(self) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..ir.nodes import Scalar
-from ..ir.sizes import Size, capacity, size
+from ..ir.sizes import Size, counter_of, size
 from .tensor import Tensor, compute, placeholder
 
 
@@ -73,11 +73,6 @@ class Source:
 
     structure: Structure
     index: int
-
-
-def counter_of(name: str, trips: Size) -> Scalar:
-    """A scalar that counts `trips` iterations from 0 on."""
-    return Scalar(name, max(capacity(trips), 1), None if isinstance(trips, int) else trips)
 
 
 Body = Callable[[Scalar, Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]]

@@ -12,8 +12,7 @@ from onnx import helper
 from ...dtypes import BOOL, I64
 from ...errors import UnsupportedError
 from ...graph.ir import Graph, Value
-from ...ir.sizes import Size
-from ...tensor.structure import counter_of
+from ...ir.sizes import Size, counter_of
 from .sequences import Item
 
 if TYPE_CHECKING:
