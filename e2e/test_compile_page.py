@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -211,6 +212,10 @@ def test_sizes_without_names_get_some(opened: Page, tmp_path: Path) -> None:
     assert "[3, 2, 5]" in opened.inner_text("#outputs [data-output=b_out]")
     lines = opened.locator("#run-size-fields .line").all_inner_texts()
     assert [" ".join(line.split()) for line in lines] == ["N1 4 to 8, multiples of 4", "length 1 to 3"]
+    command = shlex.split(opened.inner_text("#command"))
+    sizes = command[command.index("webgpu,webgl") + 1 :]
+    assert sizes[:4] == ["--shape", "a=2xN1xpast + length", "--shape", "b=lengthx2x5"]
+    command_line(path, tmp_path / "bundle", *sizes)
 
 
 def test_a_shape_that_is_not_declared_is_asked_for(opened: Page, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,20 +16,23 @@ from ..frontends.model_inputs import Dim, Extent, ModelInputs, parse_dim
 
 WORDS = {"true": True, "false": False}
 
+_EXPRESSION = re.compile(r"[A-Za-z_]\w*( ?[-+*/]+ ?\w+)+", re.ASCII)
+"""As exporters write sizes that follow from others."""
+
 Shape = tuple[Extent, ...]
 T = TypeVar("T")
 
 
 class ShapeOption(click.ParamType[tuple[str, Shape]]):
-    """NAME=1x3x224x224, or with names of dimensions, NAME=1xNx64; NAME= is a scalar. A name with an x in it needs
-    commas: NAME=1,max_length,64."""
+    """NAME=1x3x224x224, or with names of dimensions and sums of them, NAME=1xNxN+1; NAME= is a scalar. A name with an x
+    in it needs commas: NAME=1,max_length,64."""
 
     name = "shape"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Shape]:
         name, _, dims = str(value).rpartition("=")
         parts = dims.split(",") if "," in dims else _between_x(dims) if dims else []
-        if not name or not all(_is_number(p) or p.isidentifier() for p in parts):
+        if not name or not all(_is_number(p) or p.isidentifier() or _EXPRESSION.fullmatch(p) for p in parts):
             self.fail(f"{value!r} is not of the form input=1x3x224x224", param, ctx)
         return name, tuple(int(p) if _is_number(p) else p for p in parts)
 
