@@ -23,6 +23,7 @@ from ..tensor.fuse import fuse
 from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.place_tensors import NOTHING_STORED, place_tensors
 from ..tensor.program import TensorProgram
+from ..tensor.replace_tensors import replace_tensors
 from ..tensor.split_contractions import split_contractions
 from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
@@ -108,7 +109,7 @@ class _Lowering:
         policy, opt_level = self._policy, self._opt_level
         rewritten: tuple[Rewritten, ...] = ()
         if opt_level >= 2:
-            tensors = add_relayouts(tensors)
+            tensors = _kept_apart(add_relayouts(tensors), tensors)
             if self._choose is not None:
                 flat = policy.windows is not None
                 tensors, rewritten = use_winograd(tensors, self._choose, self._choices, flat_tiles=flat)
@@ -156,6 +157,13 @@ class _Lowering:
             return row_major
         stacked = t.source.index >= len(t.source.structure.carried)
         return replace(row_major, align=(*row_major.align[:-1], VECTOR)) if stacked else row_major
+
+
+def _kept_apart(now: TensorProgram, before: TensorProgram) -> TensorProgram:
+    """`now`, in which the outputs of `before` that got a copy are others: a loop or a branch that reads one of them
+    reads the copy."""
+    copied = {a for (_, a), (_, b) in zip(before.outputs, now.outputs, strict=True) if a is not b}
+    return replace_tensors(now, lambda t: (replace(t),) if t in copied else (t,))
 
 
 def _ports(given: TensorProgram) -> tuple[list[Tensor], list[Tensor]]:
