@@ -15,7 +15,10 @@ backwards (float[n, 3] x, float[3] start) => (float[3] final, float[n, 3] rows)
 {
   final, rows = Scan<
     num_scan_inputs = 1, scan_input_directions = [1], scan_output_directions = [1],
-    body = step (float[3] sum, float[3] row) => (float[3] next, float[3] out) { next = Add(sum, row) out = Mul(sum, row) }
+    body = step (float[3] sum, float[3] row) => (float[3] next, float[3] out) {
+      next = Add(sum, row)
+      out = Mul(sum, row)
+    }
   >(start, x)
 }
 """
