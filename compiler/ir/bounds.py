@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import gcd
 
 from ..dtypes import I32
-from .index import Affine, affine, is_size, narrow_quotient, range_of
+from .index import Affine, affine, divide_terms, is_size, narrow_quotient, range_of
 from .intervals import Range, atom_range
 from .lanes import Ramp, Splat, lanes_of
 from .nodes import Binary, Const, Expr, Load, Scalar, Store, Unary, Var
@@ -72,14 +72,21 @@ class ConditionalRanges:
     def __init__(self, conditions: Iterable[Expr] = ()) -> None:
         self._forms: list[Affine] = []
         self._ranges = Ranges({})
+        self._found: dict[Expr, Range] = {}
         for c in conditions:
             # Terms cancel as those of whole numbers do, which sums that wrap around are not.
             exact = (x for x in conjuncts(c) if not _wraps(x, self._ranges))
-            self._forms += (_tightened(form) for x in exact for form in nonnegative(x))
+            self._forms += (f for x in exact for form in nonnegative(x) for f in _consequences(_tightened(form)))
             self._ranges = self._ranges.where(c, True)
 
     def of(self, e: Expr) -> Range:
         """The interval of an int32 expression, of all its lanes."""
+        found = self._found.get(e)
+        if found is None:
+            found = self._found[e] = self._find(e)
+        return found
+
+    def _find(self, e: Expr) -> Range:
         match e:
             case Splat(a, _):
                 return self.of(a)
@@ -94,9 +101,7 @@ class ConditionalRanges:
         form = affine(e)
         low, high = self._of_form(form)
         atoms = {a for a, _ in form.terms}
-        quotients = (a for a in atoms if isinstance(a, Binary) and a.op == "//" and isinstance(a.b, Const))
-        divisors = {int(a.b.value) for a in quotients if isinstance(a.b, Const) and a.b.value > 0}
-        for f in [g for known in self._forms for g in (known, *(_divided(known, c) for c in divisors))]:
+        for f in self._forms_over(atoms):
             # Other atoms of the condition alone would stay, and their intervals lead back to it.
             if all(a in atoms or is_size(a) for a, _ in f.terms):
                 factor = max((abs(form.coefficient(a) // c) for a, c in f.terms), default=1)
@@ -104,6 +109,14 @@ class ConditionalRanges:
                     low = max(low, self._of_form(form + g.scale(-1))[0])
                     high = min(high, self._of_form(form + g)[1])
         return max(low, least), min(high, most)
+
+    def _forms_over(self, atoms: Iterable[Expr]) -> Iterator[Affine]:
+        """What is >= 0, also as it is after the divisions that occur among the atoms."""
+        quotients = (a for a in atoms if isinstance(a, Binary) and a.op == "//" and isinstance(a.b, Const))
+        divisors = {int(a.b.value) for a in quotients if isinstance(a.b, Const) and a.b.value > 0}
+        for form in self._forms:
+            yield form
+            yield from (_divided(form, c) for c in divisors)
 
     def _of_form(self, form: Affine) -> Range:
         found = form.range(self._of_atom)
@@ -113,7 +126,23 @@ class ConditionalRanges:
     def _of_atom(self, e: Expr) -> Range:
         if is_size(e):
             return range_of(e) or self._ranges.of(e)
-        return narrow_quotient(e, atom_range(e, self.of) or self._ranges.of(e))
+        r = narrow_quotient(e, atom_range(e, self.of) or self._ranges.of(e))
+        match e:
+            case Binary("//", a, b) if not isinstance(b, Const) and is_size(b):
+                return self._of_quotient(affine(a), b, r)
+        return r
+
+    def _of_quotient(self, a: Affine, b: Expr, r: Range) -> Range:
+        """The interval, of at most `r`, of a // b: where 0 <= a < k * b it is at most k - 1."""
+        size = range_of(b)
+        if size is None or size[0] < 0 or self._of_form(a)[0] < 0:
+            return r
+        for f in self._forms_over([atom for atom, _ in a.terms]):
+            times, rest = divide_terms(f + a + Affine((), 1), affine(b))
+            most = None if rest.terms or rest.constant else times.range()
+            if most is not None:
+                r = max(r[0], 0), min(r[1], most[1] - 1)
+        return r
 
 
 def _tightened(form: Affine) -> Affine:
@@ -126,6 +155,17 @@ def _divided(form: Affine, divisor: int) -> Affine:
     """e <= k means e // divisor <= k // divisor, for a form k - e that is >= 0."""
     e = Affine(form.terms, 0).scale(-1).to_expr()
     return Affine((), form.constant // divisor) + affine(Binary("//", e, Const(divisor))).scale(-1)
+
+
+def _consequences(form: Affine) -> Iterator[Affine]:
+    """What is >= 0 where `form` is: e // d >= k means e >= k * d, and e % d is e - e // d * d."""
+    yield form
+    match form.terms:
+        case ((Binary("//", e, Const(d, _)), 1),) if d > 0:
+            yield from _consequences(affine(e) + Affine((), form.constant * int(d)))
+        case ((Binary("%", e, Const(d, _) as divisor), c),) if d > 0:
+            quotient = affine(Binary("//", e, divisor))
+            yield (affine(e) + quotient.scale(-int(d))).scale(c) + Affine((), form.constant)
 
 
 def conjuncts(e: Expr) -> list[Expr]:

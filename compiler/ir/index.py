@@ -248,16 +248,22 @@ def divide_by_size(op: str, x: Affine, y: Affine) -> Affine:
     span = y.range()
     if span is None or span[0] < 1:
         return _division(op, x, y)
+    quotient, rest = divide_terms(x, y)
+    low, room = rest.range(), (y + Affine((), -1) + rest.scale(-1)).range()
+    if low is not None and room is not None and low[0] >= 0 and room[0] >= 0:
+        return quotient if op == "//" else rest
+    return quotient + _division(op, rest, y) if op == "//" else _division(op, rest, y)
+
+
+def divide_terms(x: Affine, y: Affine) -> tuple[Affine, Affine]:
+    """(q, r) where x = q * y + r, and r has no term that is a multiple of y's leading one."""
     quotient, rest = Affine((), 0), x
     while (q := _leading_quotient(rest, y)) is not None:
         taken = multiply(q, y) if q.terms else y.scale(q.constant)
         if taken is None:
             break
         quotient, rest = quotient + q, rest + taken.scale(-1)
-    low, room = rest.range(), (y + Affine((), -1) + rest.scale(-1)).range()
-    if low is not None and room is not None and low[0] >= 0 and room[0] >= 0:
-        return quotient if op == "//" else rest
-    return quotient + _division(op, rest, y) if op == "//" else _division(op, rest, y)
+    return quotient, rest
 
 
 def _division(op: str, x: Affine, y: Affine) -> Affine:

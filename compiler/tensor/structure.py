@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ..ir.nodes import Scalar
+from ..ir.nodes import Const, Scalar
 from ..ir.sizes import Size, counter_of, size
 from .tensor import Tensor, compute, placeholder
 
@@ -93,6 +93,11 @@ def loop(
         counter = counter_of(f"{name}.t", trips)
     inside = [placeholder(f"{name}.carried{i}", t.shape, t.dtype) for i, t in enumerate(starts)]
     nexts, rows = body(counter, inside)
+    if trips == 0:
+        return [_copy(f"{name}.final{i}", t) for i, t in enumerate(starts)], [
+            compute(f"{name}.rows{i}", (0, *t.shape), (), lambda *_, t=t: Const(0).cast(t.dtype))
+            for i, t in enumerate(rows)
+        ]
     starts = [_copy(f"{name}.start{i}", t) for i, t in enumerate(starts)]
     # The memory of a carried value is that of its start, and of the next one: each is a tensor of its own.
     own = [_copy(f"{name}.next{i}", t) for i, t in enumerate(nexts)]

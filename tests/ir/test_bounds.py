@@ -21,6 +21,7 @@ I, J, K = VARIABLES
 
 A, B = Scalar("a", 4, low=1), Scalar("b", 3, low=1)
 STEP, FLATTENED = Scalar("step", 3, A), Var("flattened", 6, A * B)
+COUNT = Scalar("count", 43)
 SIZES = (A, B, STEP, FLATTENED)
 """Of a run, and what counts up to them."""
 
@@ -143,6 +144,10 @@ FLAT = I * 64 + T  # invocations of workgroups
         (I + J - 1, 3, (Const(0) <= I + J - 1) & (I + J - 1 < A)),
         (I + 2 * J, 4, I + 2 * J < A * B - 2),
         (K, 2, K < (A + 1) // 2),
+        (T // COUNT, 2, T < COUNT * 2),
+        ((T // 5) // COUNT, 3, T < COUNT * 15),
+        (COUNT // 8 * 8 + I, 43, Const(0) < COUNT % 8 // 4),  # an iteration of a loop that does one or none
+        (COUNT // 2 * 8 + I, 165, Const(0) < COUNT % 2),
     ],
 )
 def test_what_can_be_proved(index: Expr, extent: int, guard: Expr | None) -> None:

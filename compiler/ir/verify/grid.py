@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...dtypes import F32
 from ..all_reduce import AllReduce, Among
 from ..calls import InOrder
-from ..nodes import Barrier, For, If, LoopKind, Node, Scope, Seq, Stmt, Store
+from ..nodes import Barrier, Const, For, If, LoopKind, Node, Scope, Seq, Stmt, Store
 from .place import Place, shown, unique
 
 GRID = frozenset({LoopKind.BLOCK, LoopKind.THREAD})
@@ -34,9 +34,12 @@ def check_loop(s: For, at: Place) -> Iterator[str]:
 
 
 def inside_loop(s: For, at: Place) -> Place:
-    """What holds in the body of the loop."""
+    """What holds in the body of the loop. Of one that does one iteration or none nothing else tells its length, as its
+    variable is 0."""
+    once = s.var.length if s.var.extent == 1 else None
     return replace(
         at,
+        conditions=at.conditions if once is None else (*at.conditions, Const(0) < once),
         variables=at.variables | {s.var},
         reached=at.reached and s.var.extent > 0,
         top=at.top and s.kind in GRID,
