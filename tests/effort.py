@@ -32,6 +32,10 @@ ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 5, 
 NODE_TESTS_ON_WASM: Mapping[Effort, int] = {"check": 64, "ci": 4, "all": 1}
 """Of ONNX's node tests every so many: what they show of operators, rows of the table show on wasm, too."""
 
+NETWORKS_ON_BACKENDS = {"wasm-relaxed": 8, "webgpu": 8, "webgl": 3, "c": 16, "opencl": 24, "cuda": 16}
+"""The same of the exported networks, unless all run: they take seconds each, and browsers run every one
+(`e2e/test_exported_models`)."""
+
 TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 300, "all": 2000}
 """Of kernel, choices and target, drawn by `schedule/test_choices`."""
 
@@ -72,6 +76,11 @@ def row_runs(row: str, backend: str, effort: Effort) -> bool:
     """Whether the row of the operator table runs on the backend."""
     fewer = ROWS_OF_MANY_KERNELS.get(effort, {}) if row.startswith(MANY_KERNELS) else {}
     return every_nth_row(row, max(fewer.get(backend, 1), ROWS_OF_BACKENDS[effort].get(backend, 1)))
+
+
+def network_runs(network: str, backend: str, effort: Effort) -> bool:
+    """Whether the exported network runs on the backend."""
+    return effort == "all" or every_nth_row(f"{network}-{backend}", NETWORKS_ON_BACKENDS.get(backend, 1))
 
 
 def effort_of(config: pytest.Config) -> Effort:

@@ -49,7 +49,7 @@ def networks_to_export() -> dict[str, Export]:
         "cached_decoder": Export(
             networks.CachedDecoder(),
             {"tokens": tokens, "states": states, **past},
-            {"tokens": text, "states": decoded, **dict.fromkeys(past, {0: "batch", 2: "past"})},
+            {"tokens": text, "states": decoded, **{key: {0: "batch", 2: "past"} for key in past}},
             ["logits", *(name.replace("past", "present") for name in past)],
         ),
         "text_encoder": Export(
