@@ -3,6 +3,7 @@ only. The capacity of a size is the largest value that it can have: memory is la
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from ..dtypes import I32, DType
@@ -129,6 +130,9 @@ def text_of(n: Size) -> str:
     if isinstance(n, int):
         return str(n)
     text = print_node(n)
+    for s in scalars_of(n):  # the scalar rows/8 of a dimension that comes in multiples of 8
+        name, _, multiple = s.name.rpartition("/")
+        text = re.sub(rf"\(?{re.escape(s.name)} \* {multiple}\b\)?", name, text) if multiple.isdigit() else text
     return text[1:-1] if text.startswith("(") else text
 
 

@@ -145,7 +145,7 @@ def test_kernels_of_sizes_that_vary(tmp_path: Path, target: str) -> None:
     assert len(trials) == 6
     assert {r.failure for r in trials} == {None}
     assert {r.kernel for r in trials} <= {
-        f"{op} batchxlength/2 * 2{more}" for op, more in (("matmul", "x40"), ("softmax", ""), ("softmax", "x40"))
+        f"{op} batchxlength{more}" for op, more in (("matmul", "x40"), ("softmax", ""), ("softmax", "x40"))
     }
     keys = {task.key for task in problem.kernel_tasks(problem.lower()[0])}
     assert {r.key for r in trials} <= keys
