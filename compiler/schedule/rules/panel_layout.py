@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...ir.index import affine
 from ...ir.layout import Block, Layout
 from ...ir.nodes import Expr, Load, Var
@@ -20,7 +22,7 @@ def panels_of(b: Load, column: Var, over: list[Var], width: int, block: Var | No
         inside = [position[v] for v in free_vars(logical[axis]) if v in position]
         return (1, max(inside)) if inside else (0, axis)
 
-    blocked = next(d for d, i in enumerate(logical) if column in free_vars(i))
+    blocked = _axis_of(column, logical)
     order = tuple(sorted(range(len(logical)), key=rank))
     none = ((0, 0),) * len(logical)
     ones = (1,) * len(logical)
@@ -34,6 +36,17 @@ def panels_of(b: Load, column: Var, over: list[Var], width: int, block: Var | No
     # Several groups share the dimension and panels would straddle them: columns last, unblocked, as long as before.
     rest = tuple(a for a in order if a != blocked)
     return Layout(old.shape, (*rest, blocked), none, old.align)
+
+
+def begins_panel(b: Load, column: Var, width: int) -> bool:
+    """Whether the column loop starts where a panel does: beyond its last column there are those of the panel alone."""
+    assert b.buffer.layout is not None
+    logical = b.buffer.layout.logical(b.indices)
+    return _aligned(logical[_axis_of(column, logical)], column, width)
+
+
+def _axis_of(column: Var, logical: Sequence[Expr]) -> int:
+    return next(d for d, i in enumerate(logical) if column in free_vars(i))
 
 
 def _aligned(index: Expr, column: Var, width: int) -> bool:

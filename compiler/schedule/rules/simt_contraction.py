@@ -22,7 +22,7 @@ from ...target import GpuTarget
 from ..access import accesses
 from ..nest import Reduction
 from ..steps import extend, overlap, pack, reorder, rounded, sink, split, spread, tag, tiles_of, vectorise
-from .panel_layout import panels_of
+from .panel_layout import begins_panel, panels_of
 from .roles import Roles, merge_rows, order_reduction
 from .simt_pointwise import LANES, fuse_outer
 
@@ -84,12 +84,15 @@ def plan_simt(nest: Reduction, roles: Roles, target: GpuTarget, choices: Choices
 def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: SimtPlan) -> tuple[Stmt, dict[Buffer, Buffer]]:
     """Applies `plan`."""
     packed: dict[Buffer, Buffer] = {}
+    padded: list[Buffer] = []
     if roles.b.buffer.constant:
-        layout = panels_of(roles.b, roles.column, list(plan.over), LANES * plan.groups * plan.width)
-        stmt, packed[roles.b.buffer] = pack(stmt, roles.b.buffer, layout)
+        width = LANES * plan.groups * plan.width
+        layout = panels_of(roles.b, roles.column, list(plan.over), width)
+        stmt, made = pack(stmt, roles.b.buffer, layout)
         stmt = simplify_stmt(stmt)
+        packed[roles.b.buffer] = made
+        padded += [made] if layout.blocks and begins_panel(roles.b, roles.column, width) else []
     stmt = _order(stmt, nest, roles, list(plan.over))
-    padded = [b for old, b in packed.items() if b.layout is not None and b.layout.blocks]
     stmt, column = _tile_columns(stmt, roles.column, plan.groups, padded)
     if roles.row is not None and plan.rows > 1:
         stmt, inner = _tile_rows(stmt, roles.row, plan.rows)
