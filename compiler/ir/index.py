@@ -83,7 +83,7 @@ class Affine:
         least = most = Affine((), self.constant)
         for atom, c in self.terms:
             if isinstance(atom, Var) and atom.length is not None:
-                end = (affine(atom.length) + Affine((), -1)).scale(c)
+                end = (affine(_where_it_runs(atom.length)) + Affine((), -1)).scale(c)
                 least, most = (least, most + end) if c > 0 else (least + end, most)
             else:
                 term = Affine(((atom, c),), 0)
@@ -103,6 +103,14 @@ class Affine:
             sign, size = ("-", -self.constant) if self.constant < 0 else ("+", self.constant)
             result = Binary(sign, result, Const(size))
         return result
+
+
+def _where_it_runs(length: Expr) -> Expr:
+    """max(n, 0)   ->   n: a loop of such a length that does an iteration does n."""
+    match length:
+        case Binary("max", n, Const(0, _)) | Binary("max", Const(0, _), n):
+            return n
+    return length
 
 
 def _most_by_quotients(form: Affine, of_atom: Callable[[Expr], Range | None] | None) -> int:

@@ -21,8 +21,9 @@ I, J, K = VARIABLES
 
 A, B = Scalar("a", 4, low=1), Scalar("b", 3, low=1)
 STEP, FLATTENED = Scalar("step", 3, A), Var("flattened", 6, A * B)
+LEFT = Var("left", 2, Binary("max", A - 2, Const(0)))
 COUNT = Scalar("count", 43)
-SIZES = (A, B, STEP, FLATTENED)
+SIZES = (A, B, STEP, FLATTENED, LEFT)
 """Of a run, and what counts up to them."""
 
 LOADED = st.sampled_from(VARIABLES[:1]).map(lambda v: Load(TABLE, (v,)))
@@ -140,6 +141,7 @@ FLAT = I * 64 + T  # invocations of workgroups
         (RUN_TIME, 5, (Const(0) <= RUN_TIME) & (RUN_TIME < 5)),
         (A - 1 - STEP, 3, None),  # a sequence from its end
         (FLATTENED // B, 3, None),
+        (LEFT + 3 - A, 1, None),
         (I, 3, I < A),
         (I + J - 1, 3, (Const(0) <= I + J - 1) & (I + J - 1 < A)),
         (I + 2 * J, 4, I + 2 * J < A * B - 2),
