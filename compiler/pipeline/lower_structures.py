@@ -57,6 +57,8 @@ def add_structures(
             aliases.update(region.aliases)
         steps.append(made.step(bodies))
         aliases.update(made.aliases)
+    # A tensor that a rewrite put another one in place of has its layout.
+    layouts.update({t: layouts[owner_of(t, aliases)] for t in aliases if t not in layouts})
 
     def owner(t: Tensor) -> Tensor:
         """Of what is read from memory outside of the region."""

@@ -57,8 +57,7 @@ def place_tensors(
     owner = {t: owner_of(t, shared) for t in (*stored, *shared)}
     size: dict[Tensor, int] = {}
     for t, root in owner.items():  # an alias may have its channels rounded up where its owner has not
-        if t in layouts:  # else a rewrite has put another one in its place
-            size[root] = max(size.get(root, 0), _bytes(t, layouts))
+        size[root] = max(size.get(root, 0), _bytes(t, layouts))
     # The page writes all inputs before the first step; an unused one keeps its memory during that step.
     plan = plan_memory([Request(n, max(ranges[t].first, 0), max(ranges[t].last, 0)) for t, n in size.items()])
     offset = dict(zip(size, plan.offsets, strict=True))
