@@ -66,7 +66,7 @@ class Affine:
                 return None
             lo += c * (r[0] if c > 0 else r[1])
             hi += c * (r[1] if c > 0 else r[0])
-            dynamic = dynamic or _is_dynamic(atom)
+            dynamic = dynamic or _end_of(atom) is not None
         return self._range_by_lengths(lo, hi, of_atom) if dynamic else (lo, hi)
 
     def _range_by_lengths(self, lo: int, hi: int, of_atom: Callable[[Expr], Range | None] | None) -> Range:
@@ -82,12 +82,14 @@ class Affine:
         """The least and the greatest value, by the lengths of dynamic loops, whose variables are not in these."""
         least = most = Affine((), self.constant)
         for atom, c in self.terms:
-            if isinstance(atom, Var) and atom.length is not None:
-                end = (affine(_where_it_runs(atom.length)) + Affine((), -1)).scale(c)
-                least, most = (least, most + end) if c > 0 else (least + end, most)
-            else:
+            end = _end_of(atom)
+            if end is None:
                 term = Affine(((atom, c),), 0)
                 least, most = least + term, most + term
+            elif c > 0:
+                most += end.scale(c)
+            else:
+                least += end.scale(c)
         return least, most
 
     def to_expr(self) -> Expr:
@@ -105,12 +107,35 @@ class Affine:
         return result
 
 
-def _where_it_runs(length: Expr) -> Expr:
-    """max(n, 0)   ->   n: a loop of such a length that does an iteration does n."""
-    match length:
+def _end_of(atom: Expr) -> Affine | None:
+    """The greatest value of a product of a dynamic loop's variable, or of a loop's variable and a size, by the lengths
+    of the loops; the least is 0. None for any other atom."""
+    if isinstance(atom, Var):
+        return _last(atom) if atom.length is not None else None
+    if not isinstance(atom, Binary) or atom.op != "*":
+        return None
+    parts = factors(atom) or ()
+    loops = [p for p in parts if isinstance(p, Var) and (p.length is not None or not isinstance(p, Scalar))]
+    sizes = [p for p in parts if p not in loops]
+    if not loops or not (sizes or any(v.length is not None for v in loops)):
+        return None
+    if any((range_of(n) or (-1, 0))[0] < 0 for n in sizes):
+        return None
+    product: Expr = Const(1)
+    for factor in (*sizes, *(_last(v).to_expr() for v in loops)):
+        product = Binary("*", product, factor)
+    return affine(product)
+
+
+def _last(v: Var) -> Affine:
+    """The last value of a loop's variable where the loop does an iteration: then a length of max(n, 0) is n."""
+    match v.length:
+        case None:
+            return Affine((), v.extent - 1)
         case Binary("max", n, Const(0, _)) | Binary("max", Const(0, _), n):
-            return n
-    return length
+            return affine(n) + Affine((), -1)
+        case n:
+            return affine(n) + Affine((), -1)
 
 
 def _most_by_quotients(form: Affine, of_atom: Callable[[Expr], Range | None] | None) -> int:
@@ -140,6 +165,8 @@ def _join(terms: dict[Expr, int], constant: int) -> Affine:
         if not (isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const)):
             continue
         divisor = int(atom.b.value)
+        if is_size(atom) and (rounded := _without_remainder(terms, atom, k, divisor)) is not None:
+            return rounded + Affine((), constant)
         quotient = affine(Binary("//", atom.a, atom.b))
         if quotient.constant or len(quotient.terms) != 1 or quotient.terms[0][1] != 1:
             continue
@@ -154,6 +181,15 @@ def _join(terms: dict[Expr, int], constant: int) -> Affine:
                 joined = joined.scale(k)
                 return _make([*rest, *joined.terms], constant + joined.constant)
     return Affine(tuple(terms.items()), constant)
+
+
+def _without_remainder(terms: dict[Expr, int], atom: Binary, k: int, divisor: int) -> Affine | None:
+    """r - k * x + k * (x % c)   ->   r - k * c * (x // c), for a size x: n + -n % 4 is 4 * ((n + 3) // 4)."""
+    x = affine(atom.a)
+    if any(terms.get(a) != -k * c for a, c in x.terms):
+        return None
+    rest = Affine(tuple((a, m) for a, m in terms.items() if a != atom and not x.coefficient(a)), 0)
+    return rest + Affine((), k * x.constant) + divide("//", x, divisor).scale(-k * divisor)
 
 
 def affine(e: Expr) -> Affine:
@@ -305,19 +341,15 @@ def _range_of_atom(atom: Expr) -> Range | None:
 
 
 def narrow_quotient(atom: Expr, r: Range) -> Range:
-    """The interval of an atom, of at most `r`, where that is a dynamic loop's variable divided by a size, which may be
-    a factor of the loop's length: n // b is less than a for each n < a * b."""
+    """The interval of an atom, of at most `r`, where that is a quotient by a size, which may be a factor of the lengths
+    of loops: n // b is less than a for each n < a * b."""
     match atom:
         case Binary("//", a, b) if not isinstance(b, Const):
             form = affine(a)
-            if any(_is_dynamic(v) for v, _ in form.terms):
+            if any(_end_of(v) is not None for v, _ in form.terms):
                 low, high = (divide_by_size("//", end, affine(b)).range() for end in form.ends())
                 return r if low is None or high is None else (max(r[0], low[0]), min(r[1], high[1]))
     return r
-
-
-def _is_dynamic(atom: Expr) -> bool:
-    return isinstance(atom, Var) and atom.length is not None
 
 
 def range_of(e: Expr) -> Range | None:
@@ -430,7 +462,31 @@ def merge_quotients(op: str, x: Affine, divisor: int) -> Affine | None:
     return None
 
 
-DIVISIONS = (divide_by_one, take_out_multiples, stay_in_one_period, cancel_common_factor, merge_quotients)
+def negate_sizes(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(-x) // d   ->   -((x + d - 1) // d), for a sum of sizes x"""
+    if op != "//" or not x.terms or not all(c < 0 and is_size(a) for a, c in x.terms):
+        return None
+    return divide("//", x.scale(-1) + Affine((), divisor - 1), divisor).scale(-1)
+
+
+def drop_inner_remainder(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(k * (y % c) + r) % d   ->   (k * y + r) % d, for a size y, where k * c is a multiple of d"""
+    for atom, k in x.terms if op == "%" else ():
+        match atom:
+            case Binary("%", y, Const(c, _)) if k * int(c) % divisor == 0 and is_size(y):
+                return divide("%", x.without(atom) + affine(y).scale(k), divisor)
+    return None
+
+
+DIVISIONS = (
+    divide_by_one,
+    take_out_multiples,
+    stay_in_one_period,
+    cancel_common_factor,
+    merge_quotients,
+    negate_sizes,
+    drop_inner_remainder,
+)
 """Of x // d and x % d."""
 
 

@@ -6,16 +6,17 @@ from ..ir.index import affine
 from ..ir.nodes import Binary, Const, Stmt, Var
 from ..ir.rewrite import walk
 from ..ir.simplify import simplify_stmt
+from ..ir.sizes import divides
 from .nest import Reduction
-from .steps import split
+from .steps import rounded, split
 
 
 def split_groups(stmt: Stmt, nest: Reduction) -> Stmt:
     """A channel loop of which the value uses `channel // size` (a grouped convolution) becomes groups x channels."""
     for v in nest.loops:
         size = _divisor(nest, v)
-        if size is not None and v.extent % size == 0 and v.extent > size:
-            stmt, _ = split(stmt, v, [(v.extent // size, size)])
+        if size is not None and divides(size, v.extent if v.length is None else v.length) and v.extent > size:
+            stmt, _ = split(stmt, v, [rounded(v, size)])
             return simplify_stmt(stmt)
     return stmt
 

@@ -22,6 +22,7 @@ I, J, K = VARIABLES
 A, B = Scalar("a", 4, low=1), Scalar("b", 3, low=1)
 STEP, FLATTENED = Scalar("step", 3, A), Var("flattened", 6, A * B)
 LEFT = Var("left", 2, Binary("max", A - 2, Const(0)))
+ROW = Var("row", 2, B)
 COUNT = Scalar("count", 43)
 SIZES = (A, B, STEP, FLATTENED, LEFT)
 """Of a run, and what counts up to them."""
@@ -142,6 +143,8 @@ FLAT = I * 64 + T  # invocations of workgroups
         (A - 1 - STEP, 3, None),  # a sequence from its end
         (FLATTENED // B, 3, None),
         (LEFT + 3 - A, 1, None),
+        ((J * A * B + FLATTENED) // (A * B), 3, None),
+        ((I * A * B + STEP * B + ROW) // (A * B), 5, None),
         (I, 3, I < A),
         (I + J - 1, 3, (Const(0) <= I + J - 1) & (I + J - 1 < A)),
         (I + 2 * J, 4, I + 2 * J < A * B - 2),

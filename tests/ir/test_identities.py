@@ -8,10 +8,10 @@ from itertools import product
 
 import pytest
 from webnn_compile.ir.index import DIVISIONS, EXTREMES, JOINS, Affine, affine
-from webnn_compile.ir.nodes import Binary, Const, Expr, Var
+from webnn_compile.ir.nodes import Binary, Const, Expr, Scalar, Var
 from webnn_compile.ir.rewrite import free_vars
 
-U, V = Var("u", 5), Var("v", 3)
+U, V, SIZE = Var("u", 5), Var("v", 3), Scalar("size", 5)
 COEFFICIENTS = range(-6, 7)
 OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
@@ -40,20 +40,23 @@ def total(form: Affine, at: dict[Var, int]) -> int:
 
 
 def check(before: Callable[[dict[Var, int]], int], after: Affine, text: str) -> None:
-    """Equal for every u and v."""
-    assert free_vars(after.to_expr()) <= {U, V}
-    for u, v in product(range(U.extent), range(V.extent)):
-        at = {U: u, V: v}
+    """Equal for every u, v and size."""
+    assert free_vars(after.to_expr()) <= {U, V, SIZE}
+    for values in product(*(range(v.extent) for v in (U, V, SIZE))):
+        at: dict[Var, int] = dict(zip((U, V, SIZE), values, strict=True))
         assert before(at) == total(after, at), f"{text} at {at}"
 
 
 def operands() -> Iterator[Affine]:
-    """a * u + b * v + k, and a quotient in place of u."""
+    """a * u + b * v + k, a quotient in place of u, and multiples of a size and of its remainder."""
     quotient = Affine(((Binary("//", U + 3 * V, Const(2)), 1),), 0)
     for a, b, k in product(COEFFICIENTS, (0, 1, 4), (-7, -1, 0, 2, 6, 9)):
         yield Affine(((U, 1),), 0).scale(a) + Affine(((V, 1),), 0).scale(b) + Affine((), k)
     for k in range(-3, 4):
         yield quotient + Affine((), k)
+    for a, k in product(COEFFICIENTS, (-1, 0, 2)):
+        yield affine(SIZE * a + k)
+        yield affine((SIZE % 4) * a + V + k)
 
 
 @pytest.mark.parametrize("identity", DIVISIONS, ids=lambda f: f.__name__)

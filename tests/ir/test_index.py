@@ -16,7 +16,9 @@ from webnn_compile.ir.simplify import simplify_expr
 
 Assignment = dict[Var, int]
 
-VARIABLES = st.builds(Var, st.just("v"), st.integers(1, 4))
+VARIABLES = st.builds(Var, st.just("v"), st.integers(1, 4)) | st.builds(
+    Scalar, st.just("s"), st.integers(2, 4), low=st.integers(0, 1)
+)
 
 
 @st.composite
@@ -43,7 +45,7 @@ def expressions(draw: st.DrawFn, comparisons: bool = False) -> Expr:
 
 def assignments(e: Expr) -> Iterator[Assignment]:
     variables = sorted(free_vars(e), key=id)
-    for values in product(*(range(v.extent) for v in variables)):
+    for values in product(*(range(v.low if isinstance(v, Scalar) else 0, v.extent) for v in variables)):
         yield dict(zip(variables, values, strict=True))
 
 
@@ -172,3 +174,12 @@ def test_products_of_sizes_are_divided_by_their_factors() -> None:
     assert affine(whole // (batch * half)) == affine(Const(20))
     assert affine((i + half * batch * 20) // (half * batch)) == affine(i // (half * batch) + 20)
     assert affine(whole % half) == affine(Const(0))
+
+
+def test_a_size_is_rounded_up_to_a_multiple_in_one_way() -> None:
+    n = Scalar("n", 50, low=1)
+    wanted = affine((n + 3) // 4 * 4)
+    assert affine(n + (Const(0) - n) % 4) == wanted
+    assert affine(n + (Const(4) - n % 4) % 4) == wanted
+    assert affine((n - 1) // 4 * 4 + 4) == wanted
+    assert affine(Const(-4) * ((Const(0) - n) // 4)) == wanted
