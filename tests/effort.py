@@ -26,11 +26,16 @@ ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
 MANY_KERNELS = ("attention", "compress", "gru", "lstm", "nonmaxsuppression", "nonzero", "rnn", "topk", "unique")
 """How rows begin that are programs of many kernels: loops, sorting."""
 
-ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 5, "webgl": 5}}
+ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 5, "webgl": 5, "opencl": 16, "cuda": 16}}
 """By backend, which may be a browser's: of those rows every so many, where its driver takes long to compile them."""
 
-NODE_TESTS_ON_WASM: Mapping[Effort, int] = {"check": 64, "ci": 4, "all": 1}
-"""Of ONNX's node tests every so many: what they show of operators, rows of the table show on wasm, too."""
+NODE_TESTS: Mapping[Effort, Mapping[str, int]] = {
+    "check": {"native": 8} | dict.fromkeys(("wasm", "c", "opencl", "cuda"), 64),
+    "ci": {"wasm": 4, "c": 8, "opencl": 16, "cuda": 16},
+    "all": {},
+}
+"""By target: of ONNX's node tests every so many, where not all run. What they show of an operator, the table shows of
+other targets."""
 
 NETWORKS_ON_BACKENDS = {"wasm-relaxed": 8, "webgpu": 8, "webgl": 3, "c": 16, "opencl": 24, "cuda": 16}
 """The same of the exported networks, unless all run: they take seconds each, and browsers run every one

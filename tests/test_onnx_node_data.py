@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
-from effort import NODE_TESTS_ON_WASM, effort_of, every_nth_row, row_runs
+from effort import NODE_TESTS, effort_of, every_nth_row
 from onnx import numpy_helper
 from onnx_models import assert_close
 from webnn_compile.errors import WebnnCompileError
@@ -199,14 +199,9 @@ def run(name: str, target: str = "native") -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.function is test_node:
-        effort = effort_of(metafunc.config)
-        fewer = {"wasm": NODE_TESTS_ON_WASM[effort]}
-        named = [
-            (n, t)
-            for t in TARGETS
-            for n in NAMES
-            if n not in REASONS and row_runs(n, t, effort) and every_nth_row(n, fewer.get(t, 1))
-        ]
+        every = NODE_TESTS[effort_of(metafunc.config)]
+        passing = [n for n in NAMES if n not in REASONS]
+        named = [(n, t) for t in TARGETS for n in passing if every_nth_row(n, every.get(t, 1))]
         metafunc.parametrize(("name", "target"), named, ids=[f"{n}-{t}" for n, t in named])
 
 
