@@ -158,14 +158,22 @@ def _divided(form: Affine, divisor: int) -> Affine:
 
 
 def _consequences(form: Affine) -> Iterator[Affine]:
-    """What is >= 0 where `form` is: e // d >= k means e >= k * d, and e % d is e - e // d * d."""
+    """What is >= 0 where `form` is: e // d >= k means e >= k * d, and e % d is e - e // d * d. Of sizes that vary: for
+    others intervals are enough."""
     yield form
+    if not any(_varies(atom) for atom, _ in form.terms):
+        return
     match form.terms:
         case ((Binary("//", e, Const(d, _)), 1),) if d > 0:
             yield from _consequences(affine(e) + Affine((), form.constant * int(d)))
         case ((Binary("%", e, Const(d, _) as divisor), c),) if d > 0:
             quotient = affine(Binary("//", e, divisor))
             yield (affine(e) + quotient.scale(-int(d))).scale(c) + Affine((), form.constant)
+
+
+def _varies(e: Expr) -> bool:
+    """Whether a size that a run decides is in an expression, or the length of a loop in it."""
+    return any(isinstance(n, Scalar) or (isinstance(n, Var) and n.length is not None) for n in walk(e))
 
 
 def conjuncts(e: Expr) -> list[Expr]:
