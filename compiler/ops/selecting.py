@@ -190,7 +190,7 @@ class _Groups:
             lambda k: select(k + 1 < count, starts.read((within(k + 1, count),)), n) - starts.read((k,)),
         )
         self.count, self.firsts, self.place, self._counts = count, firsts, place, ends
-        if call.attribute("sorted", 1) == 0:
+        if not call.flag("sorted", 1):
             self._by_appearance()
 
     def _by_appearance(self) -> None:

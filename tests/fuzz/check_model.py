@@ -227,8 +227,8 @@ def _has_halves(data: bytes) -> bool:
 
 
 def _leaves_open(data: bytes) -> bool:
-    """Whether a node is of LEFT_OPEN or UNLIKE_ONNX, or rounds integers that it interpolates, for which there is no
-    rule."""
+    """Whether a node is of LEFT_OPEN or UNLIKE_ONNX, rounds integers that it interpolates, for which there is no rule,
+    or gives the largest elements in any order."""
     model = _parsed(data)
     nodes = () if model is None else model.graph.node
     attributes = [a for n in nodes for a in n.attribute]
@@ -236,6 +236,7 @@ def _leaves_open(data: bytes) -> bool:
         any(n.op_type in LEFT_OPEN for n in nodes)
         or any((a.name, a.s) in UNLIKE_ONNX for a in attributes)
         or any(a.name == "antialias" and a.i for a in attributes)
+        or any(n.op_type == "TopK" and a.name == "sorted" and a.i != 1 for n in nodes for a in n.attribute)
     )
 
 

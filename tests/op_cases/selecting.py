@@ -86,6 +86,7 @@ CASES = [
     _unique("flat", _a.integers(0, 5, 3, 4).astype(np.float32)),
     _unique("by-appearance", _a.integers(0, 5, 13).astype(np.float32), sorted=0),
     _unique("int64", _a.integers(-4, 4, 11)),
+    _unique("sorted-2", _a.integers(-4, 4, 11), sorted=2),
     _unique("values-alone", _a.integers(0, 4, 3, 3, dtype="int32"), 1),
     _unique("axis0", _a.integers(0, 2, 7, 2).astype(np.float32), axis=0),
     _unique("axis1", _a.integers(0, 2, 2, 7), axis=1),
