@@ -131,7 +131,7 @@ class _Lowering:
         if not policy.linear:
             aliases = {t: o for t, o in aliases.items() if known[t].physical_shape == known[o].physical_shape}
         groups = tuple(g for g in groups if g.output not in aliases)
-        passed = (*imported, *(p.memory for p in places.values()))
+        passed = (*(t for _, t in tensors.inputs if t.source is not None), *(p.memory for p in places.values()))
         layouts = {**known, **{t: self._passed_on(t) for t in passed}}
         kernels = tuple(
             build_kernel(kernel_name(g), g, layouts, fill_halo=policy.fill_halos, place=places.get(g.output))
