@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from ..ir.nodes import Scalar
+from ..ir.nodes import Expr, Scalar
+from ..ir.sizes import scalars_of
 from ..pipeline.compile_for import KernelChoices, default_choices
 from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
@@ -33,6 +34,7 @@ from .host_program import host_offsets, host_program
 from .narrow_model import narrow_model
 from .partition_host import HostPartition, Segment, partition_host
 from .place_constants import PlacedConstants, constant_use, place_constants
+from .place_measures import place_measures
 from .place_textures import place_textures
 from .place_values import place_values
 from .storage_types import StorageTypes
@@ -83,6 +85,8 @@ def compile_for_device(
             yield from places.measures(s.groups if isinstance(s, Segment) else (s,))
 
     steps = places.around(map_runs(partition.steps, carry_out))  # type: ignore[arg-type]
+    shapes = (n for _, t in model.tensors.outputs for n in t.shape if isinstance(n, Expr))
+    steps = place_measures(steps, scalars_of(*shapes), host.scalars.keys() if host else set(), places.carried)
     return DeviceProgram(
         backend=backend.name,
         name=model.name,
@@ -109,6 +113,8 @@ class _Places:
         self, model: Lowered, partition: HostPartition, numbers: Mapping[Tensor, int], offsets: Mapping[Tensor, int]
     ) -> None:
         self._model, self._partition, self._numbers, self._offsets = model, partition, numbers, offsets
+        self.carried: dict[Scalar, set[Scalar]] = {}
+        """By the counter of a loop, the scalars that are taken from what it carries."""
         self._scalars: dict[Tensor, list[Scalar]] = {}
         for scalar, t in model.measured.items():
             self._scalars.setdefault(owner_of(t, model.aliases), []).append(scalar)
@@ -136,6 +142,8 @@ class _Places:
         asked = condition_of(step)
         condition = None if asked is None else self.of(asked)
         if isinstance(step, LoopStep):
+            owners = {owner_of(t, self._model.aliases) for c in step.loop.carried for t in (c.start, c.inside)}
+            self.carried[step.loop.counter] = {s for owner in owners for s in self._scalars.get(owner, ())}
             return Loop(step.loop.counter, step.loop.trips, condition, self.around(step.body))
         assert condition is not None
         return Branch(condition, self.around(step.then), self.around(step.otherwise))

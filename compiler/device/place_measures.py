@@ -1,0 +1,82 @@
+"""Moves measures to where they are needed: each that reads the device makes a run wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
+
+from ..ir.nodes import Expr, Scalar
+from ..ir.sizes import Size, scalars_of
+from ..program.device_program import HostCall, Launch, Measure, Place, Step
+from ..program.steps import Branch, Loop
+
+
+def place_measures(
+    steps: Sequence[Step], used: Iterable[Scalar], host: Set[Scalar], carried: Mapping[Scalar, Set[Scalar]]
+) -> tuple[Step, ...]:
+    """The steps without measures of what nothing takes, or what is measured again before that; those of what a loop
+    carries, and its body does not take, are behind it. `used` are scalars that the caller takes after all steps, `host`
+    those that each call of the host takes; `carried` has by the counter of a loop those whose places keep the last
+    values to its end.
+
+        loop: f(); measure s        loop: f()
+                               ->   measure s
+        g(s)                        g(s)
+    """
+    return _Placing(frozenset(host), carried).sequence(steps, frozenset(used))[0]
+
+
+class _Placing:
+    def __init__(self, host: frozenset[Scalar], carried: Mapping[Scalar, Set[Scalar]]) -> None:
+        self._host, self._carried = host, carried
+
+    def sequence(self, steps: Sequence[Step], live: frozenset[Scalar]) -> tuple[tuple[Step, ...], frozenset[Scalar]]:
+        """The steps, before which the second ones are live, `live` being so after them."""
+        found: list[Step] = []
+        for step in reversed(steps):
+            made, live = self._step(step, live)
+            found += reversed(made)
+        return tuple(reversed(found)), live
+
+    def _step(self, step: Step, live: frozenset[Scalar]) -> tuple[Sequence[Step], frozenset[Scalar]]:
+        match step:
+            case Measure(scalar):
+                return ([step], live - {scalar}) if scalar in live else ([], live)
+            case Loop():
+                return self._loop(step, live)
+            case Branch(then=then, otherwise=otherwise):
+                then, before = self.sequence(then, live)
+                otherwise, others = self.sequence(otherwise, live)
+                return [replace(step, then=then, otherwise=otherwise)], before | others
+        return [step], live | self._taken([step])
+
+    def _loop(
+        self, step: Loop[Launch | HostCall | Measure, Place], live: frozenset[Scalar]
+    ) -> tuple[list[Step], frozenset[Scalar]]:
+        taken = self._taken(step.body)
+        free = self._carried.get(step.counter, frozenset()) - taken
+        behind = {s.scalar: s for s in step.body if isinstance(s, Measure) and s.scalar in free}
+        needed = [s for scalar, s in behind.items() if scalar in live]
+        rest = [s for s in step.body if not (isinstance(s, Measure) and s.scalar in behind)]
+        after = live - behind.keys()
+        # What an iteration measures the next one may take.
+        body, before = self.sequence(rest, after | taken)
+        return [replace(step, body=body), *needed], (after | before | _of(step.trips)) - {step.counter}
+
+    def _taken(self, steps: Iterable[Step]) -> frozenset[Scalar]:
+        found: frozenset[Scalar] = frozenset()
+        for step in steps:
+            match step:
+                case Launch(scalars=scalars):
+                    found |= frozenset(scalars)
+                case HostCall():
+                    found |= self._host
+                case Loop(trips=trips, body=body):
+                    found |= self._taken(body) | _of(trips)
+                case Branch(then=then, otherwise=otherwise):
+                    found |= self._taken((*then, *otherwise))
+        return found
+
+
+def _of(size: Size) -> frozenset[Scalar]:
+    return frozenset(scalars_of(size)) if isinstance(size, Expr) else frozenset()
