@@ -1,0 +1,140 @@
+"""If, Loop, Scan and results as long as the data says, in browsers, over a number of rows that each run decides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from compiled import compile_site
+from control_flow import MODELS, MOST_ROWS, SIZES, WIDTH, feeds, results
+from devices import open_bundle, value
+from harness import browser_name, measure_heap
+from onnx_models import assert_close
+from playwright.sync_api import Page
+from server import serve
+
+BACKENDS = ("wasm", "webgl", "webgpu")
+RUNS = ((MOST_ROWS, 2), (1, 1), (7, 8))
+"""Rows and seeds."""
+OFTEN = {"wasm": 1000, "webgl": 60, "webgpu": 60}
+
+TO_ARRAY = """
+  const toArray = ({ dtype, values }) =>
+    ({ float32: () => Float32Array.from(values), int64: () => BigInt64Array.from(values, BigInt),
+       bool: () => Uint8Array.from(values, Number) })[dtype]();
+  const toInputs = (run) =>
+    Object.fromEntries(Object.entries(run).map(([name, one]) => [name, { data: toArray(one), shape: one.shape }]));
+"""
+
+RUN = (
+    TO_ARRAY
+    + """
+  const model = await bundle.load({ backend: argument.backend });
+  const found = [];
+  for (const run of argument.runs) {
+    const outputs = Object.entries(await model.run(toInputs(run)));
+    found.push(Object.fromEntries(outputs.map(([name, data]) =>
+      [name, { shape: data.shape, values: Array.from(data, Number) }])));
+  }
+  const { backend } = model.info();
+  await model.dispose();
+  return { found, backend };
+"""
+)
+
+FACTS = (
+    TO_ARRAY
+    + """
+  const model = await bundle.load({ backend: argument.backend });
+  const { memoryBytes } = model.info();
+  const refused = [];
+  const tell = ({ name, message }) => `${name}: ${message}`;
+  for (const run of argument.wrong) refused.push(await model.run(toInputs(run)).catch(tell));
+  const { dimensions } = model;
+  const shapes = model.inputShapes({ rows: 3, times: 2 });
+  const inputs = model.inputs.map(({ shape }) => shape);
+  globalThis.again = async (count) => {
+    for (let i = 0; i < count; i++) {
+      const rows = 1 + (i * 7) % argument.most;
+      const x = new Float32Array(rows * argument.width).fill(0.1);
+      await model.run({ x: { data: x, shape: [rows, argument.width] }, times: BigInt64Array.of(BigInt(i % 6)) });
+    }
+    return model.info().memoryBytes;
+  };
+  return { memoryBytes, refused, dimensions, shapes, inputs };
+"""
+)
+
+
+def as_data(given: dict[str, Any]) -> dict[str, Any]:
+    return {n: {"dtype": a.dtype.name, "shape": a.shape, "values": a.ravel().tolist()} for n, a in given.items()}
+
+
+def site_of(name: str, folder: Path, backend: str) -> Path:
+    path = folder / f"{name}.onnx"
+    onnx.save(MODELS[name](), path)
+    sizes = [f"--dim={n}={least}..{most}" for n, (least, most) in SIZES[name].items()]
+    return compile_site(path, folder, "--targets", backend, "--report", str(folder / "report.json"), *sizes)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_any_size_and_any_way(page: Page, tmp_path: Path, name: str) -> None:
+    """Backends take turns: every target runs all of them in Python."""
+    backend = BACKENDS[(list(MODELS).index(name) + (browser_name(page) == "firefox")) % len(BACKENDS)]
+    given = [feeds(name, rows, seed) for rows, seed in RUNS]
+    with serve(site_of(name, tmp_path, backend)) as site:
+        open_bundle(page, site, "bundle", backend)
+        answer = value(page, RUN, {"backend": backend, "runs": [as_data(run) for run in given]})
+    assert answer["backend"] == backend
+    made = MODELS[name]()
+    for run, found in zip(given, answer["found"], strict=True):
+        expected = results(made, run)
+        arrays = {
+            n: np.asarray(one["values"], expected[n].dtype).reshape(one["shape"] or expected[n].shape)
+            for n, one in found.items()
+        }
+        assert_close(arrays, expected, 1e-4)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_sizes_are_checked_and_runs_of_any_size_take_no_memory(page: Page, tmp_path: Path, backend: str) -> None:
+    wrong = [
+        feeds("loop_times", MOST_ROWS + 1),
+        feeds("loop_times", 2) | {"times": np.array(9, np.int64)},
+        {"x": np.zeros((2, WIDTH + 1), np.float32), "times": np.array(1, np.int64)},
+    ]
+    given = {"backend": backend, "wrong": [as_data(run) for run in wrong], "most": MOST_ROWS, "width": WIDTH}
+    with serve(site_of("loop_times", tmp_path, backend)) as site:
+        open_bundle(page, site, "bundle", backend)
+        facts = value(page, FACTS, given)
+        heap = measure_heap(page)
+        value(page, "return again(20);")
+        before = heap()
+        after_runs = value(page, f"return again({OFTEN[backend]});")
+        grown = heap() - before
+    assert facts["dimensions"] == [
+        {"name": "rows", "least": 1, "most": MOST_ROWS, "multiple": 1},
+        {"name": "times", "least": 0, "most": 5, "multiple": 1, "input": "times"},
+    ]
+    assert facts["inputs"] == [["rows", WIDTH], []]
+    assert facts["shapes"] == {"x": [3, WIDTH], "times": []}
+    for message, part in zip(
+        facts["refused"],
+        (
+            f"makes rows {MOST_ROWS + 1}, and the model was compiled for 1 to {MOST_ROWS}",
+            "makes times 9, and the model was compiled for 0 to 5",
+            f'input "x": expected a Float32Array (float32, shape [rows, {WIDTH}])',
+        ),
+        strict=True,
+    ):
+        assert message.startswith("RangeError: ")
+        assert part in message
+    target = json.loads((tmp_path / "report.json").read_text())["targets"][backend]["bytes"]
+    planned = target["memory" if backend == "wasm" else "device"]
+    assert abs(facts["memoryBytes"] - planned) <= 0.05 * planned
+    assert after_runs == facts["memoryBytes"]
+    assert grown < 100_000
