@@ -47,10 +47,10 @@ def _listed() -> list[Engine]:
     engines.append(Engine("native-fixed", "ours, native, for one size"))
     engines += [_ours("ours-wasm", "ours"), _ours("ours-wasm-2", "ours, 2 threads", 2)]
     engines.append(_ours("ours-wasm-direct", "ours, without Winograd", bundle="bundle-direct"))
-    engines.append(_ours("ours-wasm-fixed", "ours, for one size", bundle="bundle-fixed"))
-    engines += [
-        _ours(f"ours-{b}", f"ours, {name}", backend=b) for b, name in (("webgpu", "WebGPU"), ("webgl", "WebGL 2"))
-    ]
+    engines += [_ours(f"ours-{b}", f"ours, {name}", backend=b) for b, name in GPUS.items()]
+    for b in ("wasm", *GPUS):
+        name = f", {GPUS[b]}" if b in GPUS else ""
+        engines.append(_ours(f"ours-{b}-fixed", f"ours{name}, for one size", bundle="bundle-fixed", backend=b))
     for threads, end, more in ((1, "", ""), (2, "-2", ", 2 threads")):
         given = {"threads": threads}
         engines.append(Engine(f"onnxruntime-web{end}", f"onnxruntime-web{more}", threads, "./onnxruntime.js", given))
@@ -78,8 +78,8 @@ DEFAULT = (
 BASELINES: Mapping[str, tuple[str, ...]] = {
     e.name: (("onnxruntime-web", "tfjs-wasm") if e.page else ("onnxruntime",)) for e in ENGINES.values() if e.ours
 } | {
-    "ours-wasm": ("onnxruntime-web", "tfjs-wasm", "ours-wasm-fixed"),
     "native": ("onnxruntime", "native-fixed"),
+    **{f"ours-{b}": ("onnxruntime-web", "tfjs-wasm", f"ours-{b}-fixed") for b in ("wasm", *GPUS)},
 }
 """By engine of ours: what its ratios are to, with as many threads."""
 
