@@ -1,0 +1,203 @@
+"""How If, Loop, Scan and sequences are imported: versions, what is known at build, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from onnx_models import assert_close, onnxruntime_results, random
+from webnn_compile.errors import UnsupportedError
+from webnn_compile.frontends.onnx import import_model
+
+X: Mapping[str, Any] = {"x": random((3, 4))}
+
+
+def parsed(text: str, opset: int = 18) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 6, opset_import: ["" : {opset}]> g {text}')
+
+
+def check(made: onnx.ModelProto, feeds: Mapping[str, Any], target: str = "native", **options: Any) -> None:
+    assert_close(webnn_compile.compile(made, target, **options).run(dict(feeds)), onnxruntime_results(made, feeds))
+
+
+def operators(made: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in import_model(made).nodes]
+
+
+STRUCTURES = """
+    (float[3, 4] x, bool choose) => (float[3, 4] y, float[3, 4] rows) <int64 three = {3}> {
+      a = If(choose) <
+        then_branch = yes () => (float[3, 4] p) { p = Exp(x) },
+        else_branch = no () => (float[3, 4] q) { q = Neg(x) }
+      >
+      y = Loop(three, "", a) <body = body (int64 i, bool c, float[3, 4] s) => (bool same, float[3, 4] next) {
+        next = Tanh(s)
+        same = Identity(c)
+      }>
+      last, rows = Scan(first, y) <num_scan_inputs = 1, body = step (float[4] t, float[4] row)
+                                                                 => (float[4] u, float[4] out) {
+        u = Add(t, row)
+        out = Mul(t, row)
+      }>
+    }"""
+
+
+@pytest.mark.parametrize("opset", [9, 10, 11, 13, 16, 19, 21])
+def test_versions(opset: int) -> None:
+    made = parsed(STRUCTURES.replace("three = {3}>", "three = {3}, float[4] first = {1, 2, 3, 4}>"), opset)
+    for choose in (True, False):
+        check(made, {**X, "choose": np.array(choose)})
+
+
+BRANCHES = """
+    If({condition}) <
+      then_branch = yes () => (float[{a}] p) {{ p = Identity(x) }},
+      else_branch = no () => (float[{b}] q) {{ q = ReduceSum <keepdims = 0> (x) }}
+    >"""
+
+
+def test_a_branch_that_is_known_may_have_another_shape() -> None:
+    """The other one need not be supported at all."""
+    taken = BRANCHES.format(condition="yes", a="3, 4", b="")
+    made = parsed(f"(float[3, 4] x) => (float[3, 4] y) <bool yes = {{1}}> {{ y = {taken} }}")
+    assert "If" not in operators(made)
+    check(made, X)
+    shapes = """
+      (float[3, 4] x) => (float[m, n] y) <int64 zero = {0}, int64 three = {3}> {
+        shape = Shape(x)
+        rows = Gather(shape, zero)
+        all = Equal(rows, three)
+        y = If(all) <
+          then_branch = yes () => (float[3, 4] p) { p = Exp(x) },
+          else_branch = no () => (float[m, n] q) { q = Unheard(x) }
+        >
+      }"""
+    assert "If" not in operators(parsed(shapes))
+
+
+def test_branches_of_other_shapes() -> None:
+    taken = BRANCHES.format(condition="c", a="3, 4", b="")
+    made = parsed(f"(float[3, 4] x, bool c) => (float[] y) {{ y = {taken} }}")
+    with pytest.raises(
+        UnsupportedError, match=r"its branches give float32\[3, 4\] and float32\[\] for one output; make"
+    ):
+        webnn_compile.compile(made)
+
+
+def test_a_loop_whose_values_grow_is_unrolled() -> None:
+    grows = """
+      (float[3, 4] x) => (float[m, 4] y, n) <int64 three = {3}> {
+        y, rows = Loop(three, "", x) <body = body (int64 i, bool c, float[k, 4] s)
+                                           => (bool same, float[l, 4] next, float sum) {
+          next = Concat <axis = 0> (s, x)
+          sum = ReduceSum <keepdims = 0> (next)
+          same = Identity(c)
+        }>
+        n = Exp(rows)
+      }"""
+    made = parsed(grows)
+    assert "Loop" not in operators(made)
+    check(made, X)
+    by_input = parsed(grows.replace("float[3, 4] x)", "float[3, 4] x, int64 three)").replace("<int64 three = {3}>", ""))
+    check(by_input, {**X, "three": np.array(2)}, dims={"three": 2})
+    with pytest.raises(UnsupportedError, match=r"a shape that changes from one iteration to the next is not supported"):
+        webnn_compile.compile(by_input, dims={"three": (0, 4)})
+
+
+def test_loops_that_end_by_what_is_known_only() -> None:
+    text = """
+      (float[3, 4] x) => (float[3, 4] y) <int64 none = {%d}> {
+        y = Loop(%s, "", x) <body = body (int64 i, bool c, float[3, 4] s) => (bool more, float[3, 4] next) {
+          next = Add(s, x)
+          more = %s
+        }>
+      }"""
+    for trips in (0, -3, 4):
+        check(parsed(text % (trips, "none", "Identity(c)")), X)
+    endless = parsed(text % (0, '""', "Identity(c)"))
+    with pytest.raises(UnsupportedError, match="nothing ends it; the model is invalid"):
+        webnn_compile.compile(endless)
+
+
+SEQUENCES = {
+    "construct, insert, erase": """
+        (float[3, 4] x) => (float[k, 4] y, n) <int64 one = {1}, int64 last = {-1}> {
+          e = Exp(x)
+          a = SequenceConstruct(x, e)
+          t = Tanh(x)
+          b = SequenceInsert(a, t, one)
+          s = Neg(x)
+          c = SequenceInsert(b, s)
+          d = SequenceErase(c, last)
+          f = SequenceErase(d)
+          y = ConcatFromSequence <axis = 0> (f)
+          n = SequenceLength(c)
+        }""",
+    "split": """
+        (float[3, 4] x) => (float[2, 4] y, float[4] z, float[3, 2] w, n) <int64 two = {2}, int64 zero = {0},
+                                                                          int64[2] sizes = {1, 3}> {
+          a = SplitToSequence <axis = 0> (x, two)
+          y = SequenceAt(a, zero)
+          b = SplitToSequence <axis = 0, keepdims = 0> (x)
+          z = SequenceAt(b, two)
+          c = SplitToSequence <axis = 1> (x, sizes)
+          n = SequenceLength(c)
+          d = SplitToSequence <axis = 1> (x, two)
+          w = SequenceAt(d, zero)
+        }""",
+    "a place of the run": """
+        (float[3, 4] x, int64 at) => (float[3, 4] y, float[2, 3, 4] z) {
+          e = Exp(x)
+          n = Neg(x)
+          a = SequenceConstruct(x, e)
+          y = SequenceAt(a, at)
+          b = SequenceEmpty <dtype = 1> ()
+          c = SequenceInsert(b, e)
+          d = SequenceInsert(c, n)
+          z = ConcatFromSequence <axis = 0, new_axis = 1> (d)
+        }""",
+    "collected in a loop": """
+        (float[3, 4] x) => (float[k, 4] y) <int64 three = {3}> {
+          empty = SequenceEmpty()
+          s, last = Loop(three, "", empty, x) <body = body (int64 i, bool c, seq(float[3, 4]) list, float[3, 4] t)
+                                               => (bool same, seq(float[3, 4]) longer, float[3, 4] next) {
+            next = Tanh(t)
+            longer = SequenceInsert(list, next)
+            same = Identity(c)
+          }>
+          y = ConcatFromSequence <axis = 0> (s)
+        }""",
+    "of a known branch": """
+        (float[3, 4] x) => (float[3, 4] y) <bool no = {0}, int64 zero = {0}> {
+          s = If(no) <
+            then_branch = yes () => (seq(float[3, 4]) a) { a = SequenceConstruct(x) },
+            else_branch = nay () => (seq(float[3, 4]) b) { e = Exp(x) b = SequenceConstruct(e, x) }
+          >
+          y = SequenceAt(s, zero)
+        }""",
+}
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl"])
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences_of_a_known_length(name: str, target: str) -> None:
+    check(parsed(SEQUENCES[name]), {**X, **({"at": np.array(1)} if name == "a place of the run" else {})}, target)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("z = SplitToSequence(x, k) y = ConcatFromSequence <axis = 0> (z)", "its input 1 is computed at run time"),
+        ("z = SequenceConstruct(x, x) y = SequenceErase(z, k)", "its input 1 is computed at run time"),
+        ("z = SequenceConstruct(x) y = SequenceAt(z, nine)", "place 9 does not exist in a sequence of 1"),
+        ("y = SequenceConstruct(x)", "output 'y' is a sequence, or an optional"),
+    ],
+)
+def test_sequences_that_are_refused(text: str, message: str) -> None:
+    made = parsed(f"(float[3, 4] x, int64 k) => (y) <int64 nine = {{9}}> {{ {text} }}")
+    with pytest.raises(UnsupportedError, match=message):
+        webnn_compile.compile(made)
