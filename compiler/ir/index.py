@@ -478,6 +478,14 @@ def drop_inner_remainder(op: str, x: Affine, divisor: int) -> Affine | None:
     return None
 
 
+def divide_remainder(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(y % c) // d   ->   (y // d) % (c // d), for a size y, where c is a multiple of d"""
+    match x.terms:
+        case ((Binary("%", y, Const(c, _)), 1),) if op == "//" and not x.constant and int(c) % divisor == 0:
+            return divide("%", divide("//", affine(y), divisor), int(c) // divisor) if is_size(y) else None
+    return None
+
+
 DIVISIONS = (
     divide_by_one,
     take_out_multiples,
@@ -486,6 +494,7 @@ DIVISIONS = (
     merge_quotients,
     negate_sizes,
     drop_inner_remainder,
+    divide_remainder,
 )
 """Of x // d and x % d."""
 

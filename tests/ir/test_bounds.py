@@ -151,7 +151,7 @@ FLAT = I * 64 + T  # invocations of workgroups
         (K, 2, K < (A + 1) // 2),
         (T // COUNT, 2, T < COUNT * 2),
         ((T // 5) // COUNT, 3, T < COUNT * 15),
-        (COUNT // 8 * 8 + I, 43, Const(0) < COUNT % 8 // 4),  # an iteration of a loop that does one or none
+        (COUNT // 8 * 8 + I, 41, Const(0) < COUNT % 8 // 4),  # an iteration of a loop that does one or none
         (COUNT // 2 * 8 + I, 165, Const(0) < COUNT % 2),
     ],
 )

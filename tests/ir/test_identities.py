@@ -48,7 +48,7 @@ def check(before: Callable[[dict[Var, int]], int], after: Affine, text: str) -> 
 
 
 def operands() -> Iterator[Affine]:
-    """a * u + b * v + k, a quotient in place of u, and multiples of a size and of its remainder."""
+    """a * u + b * v + k, a quotient in place of u, multiples of a size and of its remainder, and remainders alone."""
     quotient = Affine(((Binary("//", U + 3 * V, Const(2)), 1),), 0)
     for a, b, k in product(COEFFICIENTS, (0, 1, 4), (-7, -1, 0, 2, 6, 9)):
         yield Affine(((U, 1),), 0).scale(a) + Affine(((V, 1),), 0).scale(b) + Affine((), k)
@@ -57,6 +57,8 @@ def operands() -> Iterator[Affine]:
     for a, k in product(COEFFICIENTS, (-1, 0, 2)):
         yield affine(SIZE * a + k)
         yield affine((SIZE % 4) * a + V + k)
+    for a, c in product((1, 3, 5), (4, 12)):
+        yield Affine(((Binary("%", SIZE * a + 1, Const(c)), 1),), 0)
 
 
 @pytest.mark.parametrize("identity", DIVISIONS, ids=lambda f: f.__name__)
@@ -119,6 +121,7 @@ EXAMPLES: list[tuple[Expr, Expr]] = [
     ((V + 6) % 5, V + 1),
     ((U * 6 + 3) // 4, (U * 3 + 1) // 2),
     ((U // 2 + 3) // 2, (U + 6) // 4),
+    (SIZE % 4 // 2, SIZE // 2 % 2),
     (Binary("min", V, U + 2), V),
     (Binary("max", U + 2, V), U + 2),
 ]
