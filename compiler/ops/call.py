@@ -134,13 +134,14 @@ class Call:
             return None
         data = self.input(index).data
         if data is None:
-            raise self._not_known(what)
+            raise self._not_known(index, what)
         return data
 
-    def _not_known(self, what: str) -> UnsupportedError:
+    def _not_known(self, index: int, what: str) -> UnsupportedError:
         return self.unsupported(
             f"its input '{what}' is computed at run time, so the shape of the result is not known at compile time",
-            "export the model with fixed shapes, or fix free dimensions by --shape",
+            f"make {self.input(index).name!r} a constant, or the inputs that decide it, by --fix NAME=VALUE, or bound a "
+            "size among them by --dim NAME=LEAST..MOST",
         )
 
     def sizes(self, index: int, what: str) -> tuple[Size, ...] | None:
@@ -150,7 +151,7 @@ class Call:
             return self.ints(index, what)
         elements = self.known_sizes(index)
         if elements is None:
-            raise self._not_known(what)
+            raise self._not_known(index, what)
         return elements
 
     def known_sizes(self, index: int) -> tuple[Size, ...] | None:
