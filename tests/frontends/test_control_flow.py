@@ -188,6 +188,70 @@ def test_sequences_of_a_known_length(name: str, target: str) -> None:
     check(parsed(SEQUENCES[name]), {**X, **({"at": np.array(1)} if name == "a place of the run" else {})}, target)
 
 
+GROWING = """
+    (float[3, 4] x, int64 times) => (float[3, 4] last, a, b, c, d, n, float[3, 4] first) <int64 zero = {0}> {
+      empty = SequenceEmpty()
+      two = SequenceConstruct(x, x)
+      last, s, t = Loop(times, "", x, empty, two) <body =
+        body (int64 i, bool c, float[3, 4] v, seq(float[3, 4]) list, seq(float[3, 4]) other)
+             => (bool same, float[3, 4] next, seq(float[3, 4]) longer, seq(float[3, 4]) more) {
+          next = Tanh(v)
+          copy = Identity(list)
+          inserted = SequenceInsert(copy, next)
+          longer = Identity(inserted)
+          e = Exp(next)
+          more = SequenceInsert(other, e)
+          same = Identity(c)
+        }>
+      a = ConcatFromSequence <axis = 0> (s)
+      b = ConcatFromSequence <axis = 1> (s)
+      c = ConcatFromSequence <axis = -1, new_axis = 1> (t)
+      d = ConcatFromSequence <axis = 0, new_axis = 1> (s)
+      n = SequenceLength(t)
+      first = SequenceAt(t, zero)
+    }"""
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl"])
+def test_sequences_of_a_length_that_a_run_decides(target: str) -> None:
+    made = parsed(GROWING)
+    compiled = webnn_compile.compile(made, target, dims={"times": (0, 6)})
+    for times in (6, 1, 3):
+        feeds = {**X, "times": np.array(times, np.int64)}
+        assert_close(compiled.run(feeds), onnxruntime_results(made, feeds))
+    nothing = compiled.run({**X, "times": np.array(0, np.int64)})
+    assert [nothing[k].shape for k in "abcdn"] == [(0, 4), (3, 0), (3, 4, 2), (0, 3, 4), ()]
+    assert nothing["n"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a = SequenceErase(list) longer = SequenceInsert(a, x)", "a sequence, or an optional, passes through it"),
+        ("longer = SequenceInsert(list, x, i)", "a sequence, or an optional, passes through it"),
+        ("a = SequenceInsert(list, x) longer = SequenceInsert(a, x)", "a sequence, or an optional, passes through it"),
+    ],
+)
+def test_sequences_that_do_more_than_grow(text: str, message: str) -> None:
+    made = parsed(f"""(float[3, 4] x, int64 times) => (float[k, 4] y) {{
+      empty = SequenceEmpty()
+      s = Loop(times, "", empty) <body = body (int64 i, bool c, seq(float[3, 4]) list)
+                                            => (bool same, seq(float[3, 4]) longer) {{
+        {text}
+        same = Identity(c)
+      }}>
+      y = ConcatFromSequence <axis = 0> (s)
+    }}""")
+    with pytest.raises(UnsupportedError, match=message):
+        webnn_compile.compile(made, dims={"times": (0, 6)})
+
+
+def test_a_sequence_of_a_length_that_a_run_decides_is_read_alone() -> None:
+    made = parsed(GROWING.replace("n = SequenceLength(t)", "u = SequenceErase(t, zero) n = SequenceLength(u)"))
+    with pytest.raises(UnsupportedError, match="it can be read, counted and concatenated"):
+        webnn_compile.compile(made, dims={"times": (0, 6)})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

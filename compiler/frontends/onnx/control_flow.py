@@ -13,7 +13,8 @@ from ...dtypes import BOOL, I64
 from ...errors import UnsupportedError
 from ...graph.ir import Graph, Value
 from ...ir.sizes import Size, counter_of
-from .sequences import Item
+from .growing_sequences import stack_sequences
+from .sequences import Item, Listed, Stacked
 
 if TYPE_CHECKING:
     from .build_graph import Frame, Import
@@ -68,6 +69,10 @@ def _loop(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: 
             unrolled = _unrolled(build, body, most, starts, frame)
         if not others and unrolled is not None:
             return unrolled
+    with build.attempt() as grown:
+        stacked = _with_rows(build, body, name, node, limits, starts, frame)
+    if not grown and stacked is not None:
+        return stacked
     build.report(problems)
     return [None] * len(node.output)
 
@@ -126,6 +131,35 @@ def _as_region(
         given = _int64(build, most, frame)
     operands = [given, None if always else condition, *own]
     return build.add_node("Loop", name, operands, node.output, frame, (region,))
+
+
+def _with_rows(
+    build: Import,
+    body: onnx.GraphProto,
+    name: str,
+    node: onnx.NodeProto,
+    limits: tuple[Value | None, Size | None, Value | None],
+    starts: Items,
+    frame: Frame,
+) -> Items | None:
+    """The same where each iteration appends to sequences; None where it does something else with one, or with none."""
+    sequences = [k for k, item in enumerate(starts) if isinstance(item, Listed)]
+    rows = stack_sequences(body, sequences) if sequences else None
+    if rows is None:
+        return None
+    kept = [k for k in range(len(starts)) if k not in sequences]
+    loop = onnx.NodeProto(name=node.name, op_type=node.op_type)
+    others = [*kept, *range(len(starts), len(body.output) - 1)]
+    loop.output.extend([*(node.output[k] for k in others), *(build.fresh(f"{name}.rows") for _ in sequences)])
+    made = _as_region(build, rows, name, loop, limits, [starts[k] for k in kept], frame)
+    results: dict[int, Item | None] = dict(zip([*others, *sequences], made, strict=True))
+    for k in sequences:
+        start, stacked = starts[k], results[k]
+        if isinstance(start, Listed) and isinstance(stacked, Value):
+            first = [build.add("Unsqueeze", "row", [v, _ints(build, [0], frame)], frame) for v in start.items]
+            whole = build.add("Concat", "rows", [*first, stacked], frame, {"axis": 0}) if first else stacked
+            results[k] = Stacked(whole)
+    return [results[k] for k in range(len(node.output))]
 
 
 def _unrolled(build: Import, body: onnx.GraphProto, most: int, starts: Items, frame: Frame) -> Items | None:

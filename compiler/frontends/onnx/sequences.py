@@ -1,4 +1,5 @@
-"""Sequences and optionals, of which the importer alone knows: as lists of values, whose length is known at build."""
+"""Sequences and optionals, of which the importer alone knows: as lists of values, or where how many there are is known
+at run time only, as rows of one value."""
 
 from __future__ import annotations
 
@@ -27,11 +28,18 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Stacked:
+    """A sequence of tensors of one shape, which are the rows of a value."""
+
+    rows: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing:
     """An optional without a value; one with a value is that value."""
 
 
-Item = Value | Listed | Nothing
+Item = Value | Listed | Stacked | Nothing
 """What a name stands for."""
 
 
@@ -55,6 +63,10 @@ class Use:
     def listed(self, index: int) -> tuple[Value, ...]:
         """An input that is a sequence."""
         item = self.inputs[index]
+        if isinstance(item, Stacked):
+            raise self.unsupported(
+                "how many tensors the sequence has is known at run time only: it can be read, counted and concatenated"
+            )
         if not isinstance(item, Listed):
             raise self.unsupported(f"input {index} is no sequence; the model is invalid")
         return item.items
@@ -87,7 +99,7 @@ class Use:
     def ints(self, *numbers: int) -> Value:
         return self.constant(np.asarray(numbers, np.int64))
 
-    def add(self, op_type: str, *inputs: Value, **attributes: int) -> Value:
+    def add(self, op_type: str, *inputs: Value, **attributes: int | tuple[int, ...]) -> Value:
         return self.build.add(op_type, f"{self.name}.{op_type.lower()}", list(inputs), self.frame, attributes)
 
 
@@ -113,7 +125,10 @@ def _erase(use: Use) -> Item:
 
 def _at(use: Use) -> Item:
     """Where the place is known at run time only, the items must be of one shape."""
-    items, place = use.listed(0), use.given(1)
+    whole, place = use.inputs[0], use.given(1)
+    if isinstance(whole, Stacked):
+        return use.add("Gather", whole.rows, place, axis=0)
+    items = use.listed(0)
     known = use.frame.builder.constant_of(place)
     if known is not None:
         return items[_place(use, int(known.item()), len(items))]
@@ -123,6 +138,9 @@ def _at(use: Use) -> Item:
 
 
 def _length(use: Use) -> Item:
+    whole = use.inputs[0]
+    if isinstance(whole, Stacked):
+        return use.add("Gather", use.add("Shape", whole.rows), use.constant(np.asarray(0, np.int64)), axis=0)
     return use.constant(np.asarray(len(use.listed(0)), np.int64))
 
 
@@ -150,13 +168,31 @@ def _split(use: Use) -> Item:
 
 
 def _concat(use: Use) -> Item:
-    items, axis = use.listed(0), use.attribute("axis", 0)
+    whole, axis = use.inputs[0], use.attribute("axis", 0)
+    if isinstance(whole, Stacked):
+        return _joined(use, whole.rows, axis, new=bool(use.attribute("new_axis", 0)))
+    items = use.listed(0)
     if not items:
         raise use.unsupported("the sequence is empty; the model is invalid")
     if use.attribute("new_axis", 0):
         axis %= len(items[0].shape) + 1
         items = tuple(use.add("Unsqueeze", v, use.ints(axis)) for v in items)
     return use.add("Concat", *items, axis=axis)
+
+
+def _joined(use: Use, rows: Value, axis: int, *, new: bool) -> Value:
+    """All rows along an axis of their own, or one after the other along one that they have."""
+    rank = len(rows.shape) - 1
+    axis %= rank + new
+    moved = rows
+    if axis:
+        order = [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)]
+        moved = use.add("Transpose", rows, perm=tuple(order))
+    if new:
+        return moved
+    shape = use.add("Shape", moved)
+    before, after = (use.add("Slice", shape, use.ints(a), use.ints(b)) for a, b in ((0, axis), (axis + 2, rank + 1)))
+    return use.add("Reshape", moved, use.add("Concat", before, use.ints(-1), after, axis=0))
 
 
 def _as_rows(use: Use, items: tuple[Value, ...]) -> list[Value]:
