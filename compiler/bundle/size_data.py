@@ -15,7 +15,7 @@ from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 
 Numbers = Mapping[Scalar, int]
-"""The number by which the runtime knows a scalar."""
+"""The number of a scalar in the runtime."""
 
 
 def number_scalars(

@@ -1,5 +1,5 @@
-"""Sequences and optionals, of which the importer alone knows: as lists of values, or where how many there are is known
-at run time only, as rows of one value."""
+"""Sequences and optionals, which exist in the importer alone: as lists of values, or where their number is known at run
+time only, as rows of one value."""
 
 from __future__ import annotations
 
