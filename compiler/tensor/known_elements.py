@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from ..dtypes import I64
+from ..dtypes import BOOL, I64, DType
 from ..ir.construct import select
 from ..ir.index import decide
 from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
@@ -73,12 +73,12 @@ class _Elements:
 
     def _find(self, t: Tensor) -> tuple[Element, ...] | None:
         if t.elements is not None:
-            return t.elements
+            return _as_dtype(t.elements, t.dtype)
         if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
             return None
         if t.data is not None:
             whole = t.data.dtype.kind != "f" or bool((t.data == t.data.astype("int64")).all())
-            return tuple(int(v) for v in t.data.reshape(-1)) if whole else None
+            return _as_dtype(tuple(int(v) for v in t.data.reshape(-1)), t.dtype) if whole else None
         if t.body is None:
             return None
         operands: dict[Buffer, tuple[tuple[int, ...], tuple[Element, ...]]] = {}
@@ -94,6 +94,11 @@ class _Elements:
                 return None
             found.append(value)
         return tuple(found)
+
+
+def _as_dtype(elements: tuple[Size, ...], dtype: DType) -> tuple[Element, ...]:
+    """Numbers as bools where they are."""
+    return tuple(bool(e) if dtype == BOOL and isinstance(e, int) else e for e in elements)
 
 
 Operands = Mapping[Buffer, tuple[tuple[int, ...], tuple[Element, ...]]]
