@@ -74,3 +74,104 @@ test('a condition that stays on the device cannot be decided here', async () => 
     message: 'an input that decides which steps run must be an array',
   });
 });
+
+/** A program of one launch, a call of the host that reads value 1, and outputs of 2 x n elements in memory for 2 x 5. */
+function withHost(log) {
+  const shape = [2, { text: 'n', most: 5, value: [0] }];
+  const kernel = { flops: 6, bytes: 8 };
+  const program = {
+    kernels: [kernel],
+    launches: [{ kernel: 0, name: 'add', nodes: ['a'], ops: ['Add'], scalars: [0] }],
+    calls: [{ name: 'sort', nodes: ['b'], ops: ['TopK'], reads: [{ value: 1, offset: 16 }], writes: [] }],
+    storages: [{ dtype: 'int32' }, { dtype: 'float32' }],
+    values: [
+      { storage: 1, dtype: 'float32', length: 10 },
+      { storage: 0, dtype: 'bool', length: 3 },
+    ],
+    host: { scalars: [[0, 8]], inputs: [], outputs: [-1, 32] },
+    inputs: [],
+    outputs: [0, -1],
+    prepared: 0,
+    steps: [0, { call: 0 }, { scalar: 1, offset: 12 }, branch({ offset: 4 }, [0], [])],
+  };
+  const memory = Float32Array.from({ length: 10 }, (_, i) => i);
+  const device = {
+    segment: (carryOut, reads) => async (download, lengths) => {
+      carryOut((number, own) => log.push(['launch', number, ...own]));
+      if (download && reads[0]) log.push(['read', ...reads]);
+      return download ? reads.map((value) => (value ? Int32Array.of(1, 0, 1) : memory.slice(0, lengths?.[0]))) : [];
+    },
+    time: async (order) => ({ ms: order.map(() => 6), clock: 'wall' }),
+    take: (value, runs) => ({ value, runs }),
+  };
+  const host = {
+    put: (offset, array) => log.push(['put', offset, array.constructor.name, ...array]),
+    play: (entry) => log.push([entry]),
+    take: (offset, dtype, length) => {
+      if (dtype === 'bool') return Uint8Array.of(offset === 4 ? 1 : 0);
+      const bytes = dtype === 'int32' ? Int32Array.of(offset) : Float32Array.from({ length }, (_, i) => 100 + i);
+      return new Uint8Array(bytes.buffer);
+    },
+  };
+  const plan = { outputs: [0, 1].map((i) => ({ name: `y${i}`, dtype: 'float32', shape })) };
+  return {
+    program,
+    plan,
+    device,
+    host,
+    give: (call) => log.push(['give', call]),
+    ...stepping.prepare(device, program),
+  };
+}
+
+test('the host computes in between, and outputs are as long as the run is', async () => {
+  const log = [];
+  const outputs = await stepping.carryOut(withHost(log), [], [3], true);
+  assert.deepEqual(log, [
+    ['launch', 0, 3],
+    ['read', 1],
+    ['put', 16, 'Uint8Array', 1, 0, 1],
+    ['put', 8, 'Int32Array', 3],
+    ['segment_0'],
+    ['give', 0],
+    ['launch', 0, 3],
+  ]);
+  const found = outputs.map((output) => [[...output], output.shape]);
+  assert.deepEqual(found, [
+    [
+      [0, 1, 2, 5, 6, 7],
+      [2, 3],
+    ],
+    [
+      [100, 101, 102, 105, 106, 107],
+      [2, 3],
+    ],
+  ]);
+});
+
+test('outputs that stay on the device are taken as they lie there', async () => {
+  const built = withHost([]);
+  built.program.outputs = [0, 0];
+  const [output] = await stepping.carryOut(built, [], [2], false);
+  const runs = [
+    { dense: 0, spaced: 0, length: 2 },
+    { dense: 2, spaced: 5, length: 2 },
+  ];
+  assert.deepEqual(output, { value: 0, runs, shape: [2, 2] });
+});
+
+test('a profile has the mean time of each launch and how often it ran', async () => {
+  const times = await stepping.profile(withHost([]), [], [3], 3);
+  const [launch, call] = times;
+  const [name, nodes, ops] = ['add', ['a'], ['Add']];
+  assert.deepEqual(launch, { name, nodes, ops, ms: 4, clock: 'wall', count: 2, flops: 6, bytes: 8 });
+  assert.deepEqual([times.length, call?.name, call?.count], [2, 'sort', 1]);
+});
+
+test('a run after one that failed launches nothing of that', async () => {
+  const log = [];
+  const built = withHost(log);
+  built.pending.push({ number: 0, scalars: [9] });
+  await stepping.carryOut(built, [], [1], true);
+  assert.deepEqual(log[0], ['launch', 0, 1]);
+});
