@@ -140,8 +140,8 @@ class Call:
     def _not_known(self, index: int, what: str) -> UnsupportedError:
         return self.unsupported(
             f"its input '{what}' is computed at run time, so the shape of the result is not known at compile time",
-            f"make {self.input(index).name!r} a constant, or the inputs that decide it, by --fix NAME=VALUE, or bound a "
-            "size among them by --dim NAME=LEAST..MOST",
+            f"make {self.input(index).name!r} a constant, or the inputs that decide it, by --fix NAME=VALUE, or bound "
+            "a size among them by --dim NAME=LEAST..MOST",
         )
 
     def sizes(self, index: int, what: str) -> tuple[Size, ...] | None:
