@@ -14,11 +14,13 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_models import Array, onnxruntime_results
 
 Shape = tuple[int, ...]
-"""A size that a run decides is one of the large `PRIMES` here, so arithmetic tells 2 N + 1 from all other sizes."""
+"""A size is a number whose digits to the base `BASE` count 1, N, N N, M, M N, ..., and what only a run finds out."""
 
-PRIMES = (10007, 20011, 40009, 80021, 160001, 320009, 640007, 1280023)
-LENGTHS, TRIPS = (2, 9), (0, 5)
-"""Of the dimension N, and of the input `trips`."""
+BASE = 10_007
+N, M, TRIPS, FOUND = BASE, BASE**3, BASE**9, BASE**12
+DIMENSIONS = {"N": (2, 9), "M": (1, 3)}
+MOST_TRIPS = 5
+"""Of loops, but for those over a dimension."""
 
 NOISE, STEADY = 3e-6, 2e-5
 """So much change of inputs may change results by so much."""
@@ -26,18 +28,39 @@ NOISE, STEADY = 3e-6, 2e-5
 MOST_ELEMENTS, MOST_NESTED = 3000, 2
 
 
+def span(n: int) -> tuple[int, int]:
+    """The least and the most that a size may be."""
+
+    def unit(power: int, end: int) -> int:
+        of_n, of_m = (DIMENSIONS[name][end] for name in "NM")
+        return (0, MOST_TRIPS)[end] if power >= 9 else of_n ** (power % 3) * of_m ** (power // 3)
+
+    least = most = power = 0
+    while n:
+        digit = (n + BASE // 2) % BASE - BASE // 2
+        least += digit * unit(power, int(digit < 0))
+        most += digit * unit(power, int(digit > 0))
+        n, power = (n - digit) // BASE, power + 1
+    return least, most
+
+
 def varies(n: int) -> bool:
-    return n > PRIMES[0] // 2
+    """Whether runs decide a size."""
+    return n > BASE // 2
+
+
+def is_even(n: int) -> bool:
+    """Whatever the sizes are."""
+    return n == 0 or (n % BASE % 2 == 0 and is_even(n // BASE))
 
 
 def may_be_empty(n: int) -> bool:
-    """Every size that is no multiple of N may be 0 in some run."""
-    return n == 0 or (varies(n) and n % PRIMES[0] != 0)
+    return span(n)[0] <= 0
 
 
 def elements(shape: Shape) -> int:
-    """At most, about."""
-    return prod(-(-n // PRIMES[0]) * LENGTHS[1] if varies(n) else n for n in shape)
+    """At most."""
+    return prod(span(n)[1] for n in shape)
 
 
 @dataclass
@@ -48,7 +71,7 @@ class Program:
     inputs: dict[str, tuple[Shape, Any]] = field(default_factory=dict)
     weights: dict[str, Array] = field(default_factory=dict)
     names: int = 0
-    primes: int = 2
+    found: int = 0
 
     def __post_init__(self) -> None:
         self.arrays = np.random.default_rng(0)
@@ -73,8 +96,8 @@ class Program:
 
     def unknown(self) -> int:
         """A size that only a run finds out."""
-        self.primes += 1
-        return PRIMES[self.primes - 1]
+        self.found += 1
+        return FOUND * BASE**self.found
 
 
 def reads(node: onnx.NodeProto) -> Iterator[str]:
@@ -278,8 +301,7 @@ def cut(b: Block) -> None:
     if step == -1:
         first, last, left = -1, -(2**31), n
     elif varies(n):
-        # At least one element stays, as N is at least 2.
-        if n % PRIMES[0]:
+        if span(n)[0] < 2:  # at least one element stays
             return
         (first, last), step = p.pick([(1, 2**31), (0, -1)]), 1
         left = n - 1
@@ -307,7 +329,7 @@ def reshape(b: Block) -> None:
     shape = b.floats[x]
     if len(shape) > 1 and p.draw(st.booleans()):
         at = p.pick(range(len(shape) - 1))
-        if any(map(may_be_empty, shape)) or (varies(shape[at]) and varies(shape[at + 1])):
+        if any(map(may_be_empty, shape)):
             return
         made = (*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :])
         if p.draw(st.booleans()):
@@ -317,11 +339,11 @@ def reshape(b: Block) -> None:
             target = b.one("Concat", *parts[:at], both, *parts[at + 2 :], axis=0)
         else:
             target = p.ints(*[0] * at, -1, *(-1 if varies(n) else n for n in shape[at + 2 :]))
-            if sum(varies(n) for n in shape[at + 2 :]):
+            if any(map(varies, shape[at + 2 :])):
                 return
     else:
         at = p.pick(range(len(shape)))
-        if shape[at] % 2:
+        if not is_even(shape[at]):
             return
         made = (*shape[:at], 2, shape[at] // 2, *shape[at + 1 :])
         if any(map(varies, made[at + 2 :])) or any(map(may_be_empty, made)):
@@ -436,7 +458,7 @@ def iterate(b: Block) -> None:
         size = p.pick([3, 1, 0, 5])
         trips = p.weight(size, np.int64)
     elif kind == "input":
-        trips, size = "trips", PRIMES[1]
+        trips, size = "trips", TRIPS
         p.inputs["trips"] = ((), np.int64)
     elif kind == "size":
         x = b.value(lambda s: len(s) > 0)
@@ -585,7 +607,8 @@ def programs(draw: Callable[[st.SearchStrategy[Any]], Any], structured: bool, ru
     for i in range(p.pick([1, 2])):
         shape = [p.pick([3, 1, 4, 2, 8]) for _ in range(p.pick([2, 3, 1]))]
         if dynamic and (i == 0 or p.draw(st.booleans())):
-            shape[p.pick(range(len(shape)))] = PRIMES[0]
+            for _ in range(p.pick([1, 2])):
+                shape[p.pick(range(len(shape)))] = p.pick([N, N, M])
         p.inputs[f"x{i}"] = (tuple(shape), np.float32)
         main.floats[f"x{i}"] = tuple(shape)
     if structured:
@@ -608,10 +631,11 @@ def programs(draw: Callable[[st.SearchStrategy[Any]], Any], structured: bool, ru
         [numpy_helper.from_array(a, n) for n, a in p.weights.items()],
     )
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
-    bounds = {"N": LENGTHS} if dynamic else {}
+    used = {named(n) for shape, _ in p.inputs.values() for n in shape}
+    bounds = {n: bound for n, bound in DIMENSIONS.items() if n in used}
     if "trips" in p.inputs:
-        bounds["trips"] = TRIPS
-    lengths = tuple({n: draw(st.integers(*span)) for n, span in bounds.items()} for _ in range(runs))
+        bounds["trips"] = (0, MOST_TRIPS)
+    lengths = tuple({n: draw(st.integers(*ends)) for n, ends in bounds.items()} for _ in range(runs))
     return Made(proto, bounds, tuple(feeds(p, own) for own in lengths), lengths)
 
 
@@ -635,7 +659,7 @@ def alike(a: Array, b: Array) -> bool:
 
 
 def named(n: int) -> Any:
-    return "N" if varies(n) else n
+    return {N: "N", M: "M"}.get(n, n)
 
 
 def feeds(p: Program, lengths: dict[str, int]) -> dict[str, Array]:
@@ -647,5 +671,5 @@ def feeds(p: Program, lengths: dict[str, int]) -> dict[str, Array]:
         elif dtype is np.bool_:
             found[name] = np.asarray(p.draw(st.booleans()))
         else:
-            found[name] = p.normal(*(lengths["N"] if varies(n) else n for n in shape))
+            found[name] = p.normal(*(lengths.get(named(n), n) for n in shape))
     return found
