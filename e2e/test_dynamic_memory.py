@@ -90,7 +90,7 @@ HOLD = """
     }
     return last;
   };
-  return holds();
+  return { ...holds(), crossings: model.info().crossings };
 """
 
 
@@ -112,9 +112,10 @@ def test_runs_of_changing_sizes_hold_what_was_planned(page: Page, tmp_path: Path
         warm, before = value(page, "return holds();"), heap()
         value(page, f"return again({RUNS[backend]});")
         grown, after = heap() - before, value(page, "return holds();")
-    target = json.loads(report.read_text())["targets"][backend]["bytes"]
-    planned = target["memory" if backend == "wasm" else "device"]
+    target = json.loads(report.read_text())["targets"][backend]
+    planned = target["bytes"]["memory" if backend == "wasm" else "device"]
     assert abs(loaded["bytes"] - planned) <= 0.05 * planned
     assert after["bytes"] == loaded["bytes"]
     assert after == warm
+    assert loaded.get("crossings") == target.get("crossings") == (None if backend == "wasm" else 1)  # the condition
     assert grown < 200_000  # of a thousand runs the inputs alone come to 12 MB

@@ -143,7 +143,10 @@ export interface DeviceInfo extends CommonInfo {
   limits: Record<string, number>;
   /** Features of WebGPU that the shaders make use of: 'shader-f16' (or the model would not run), 'subgroups' where there are. */
   features: string[];
-  /** How often a run waits for the device to hand values to WebAssembly. */
+  /**
+   * In how many places a run waits for the device to hand over values: to WebAssembly, or because a condition or a size that
+   * it computed says how the run goes on.
+   */
   crossings: number;
 }
 

@@ -51,6 +51,7 @@ def render_device(program: DeviceProgram, *, ordered: bool) -> bytes:
         document["order"] = {entry.name: list(entry.launches) for entry in program.entries}
     if not program.is_fixed:
         document["prepared"] = len(program.prepare)
+        document["crossings"] = program.readbacks
         document["steps"] = _Steps(program, numbers).render(program.steps)
     if program.host is not None:
         document["host"] = {

@@ -65,6 +65,7 @@ import { arrange } from './arrange.js';
  * @property {HostCall[]} calls
  * @property {Record<string, number[]>} [order] the launches of each entry, where there is no host
  * @property {number} [prepared] how many of the launches, the first ones, are of `load`
+ * @property {number} [crossings] places where a run waits for values from the device, where these are not just calls
  * @property {Step[]} [steps] where they are not the same in every run: whoever runs it carries them out
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise

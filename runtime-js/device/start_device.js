@@ -91,12 +91,12 @@ function queueTasks(state, program) {
  * @param {import('./device_program.js').Device} device
  * @param {Program} program
  */
-const factsOf = ({ adapter, limits, features }, { storages, calls }) => ({
+const factsOf = ({ adapter, limits, features }, { storages, calls, crossings }) => ({
   adapter,
   software: isSoftware(adapter),
   limits,
   features,
   precision: storages.some(({ dtype }) => dtype === 'float16') ? 'f16' : 'f32',
   memoryBytes: storages.reduce((sum, { bytes, prepareOnly }) => sum + (prepareOnly ? 0 : bytes), 0),
-  crossings: calls.filter(({ reads }) => reads.length).length,
+  crossings: crossings ?? calls.filter(({ reads }) => reads.length).length,
 });
