@@ -425,6 +425,21 @@ def convolution(b: Block) -> None:
     b.add((batch, columns, n), "Conv", x, w, p.weight(p.normal(columns)), pads=[1, 1])
 
 
+def recurrent(b: Block) -> None:
+    """A layer over the first dimension, its states row by row."""
+    p, x = b.program, b.value(lambda s: len(s) == 3 and not may_be_empty(s[0]) and not varies(s[2]))
+    if not x:
+        return
+    length, batch, width = b.floats[x]
+    op, gates = p.pick([("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+    hidden, direction = p.pick([3, 8]), p.pick(["forward", "reverse", "bidirectional"])
+    sides = 2 if direction == "bidirectional" else 1
+    weights = [p.weight(p.normal(sides, gates * hidden, n) / np.float32(n**0.5)) for n in (width, hidden)]
+    shape = (length, sides, batch, hidden)
+    if elements(shape) <= MOST_ELEMENTS:
+        b.add(shape, op, x, *weights, hidden_size=hidden, direction=direction)
+
+
 def choice(b: Block) -> None:
     """If, with one or two results."""
     p = b.program
@@ -556,6 +571,7 @@ STATEMENTS: Sequence[Callable[[Block], None]] = (
     gather,
     filling,
     convolution,
+    recurrent,
 )
 STRUCTURES: Sequence[Callable[[Block], None]] = (choice, iterate, iterate, scan)
 

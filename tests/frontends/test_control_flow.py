@@ -123,6 +123,20 @@ def test_loops_that_end_by_what_is_known_only() -> None:
         webnn_compile.compile(endless)
 
 
+def test_a_scan_over_nothing() -> None:
+    made = parsed("""
+      (float[0, n, 4] x, float[n, 4] start) => (float[n, 4] last, float[0, n, 4] rows) {
+        last, rows = Scan(start, x) <num_scan_inputs = 1, scan_input_directions = [1],
+                                     body = step (float[n, 4] t, float[n, 4] row) => (float[n, 4] u, float[n, 4] out) {
+          u = Add(t, row)
+          out = Mul(t, row)
+        }>
+      }""")
+    x = np.zeros((0, 3, 4), np.float32)
+    found = webnn_compile.compile(made, shapes={"x": (0, "n", 4)}, dims={"n": (1, 5)}).run({"x": x, "start": X["x"]})
+    assert_close(found, {"last": X["x"], "rows": x})
+
+
 SEQUENCES = {
     "construct, insert, erase": """
         (float[3, 4] x) => (float[k, 4] y, n) <int64 one = {1}, int64 last = {-1}> {

@@ -298,7 +298,8 @@ def _scan_one(
             at = build.add("Sub", "backward", [last, index], inner)
             if length is not None:  # where the scan is over, any element does
                 at = build.add("Max", "element", [at, _int64(build, 0, inner)], inner)
-        given[declared.name] = build.add("Gather", declared.name, [v, at], inner, {"axis": axis})
+        slice_of = _none if trips == 0 else _slice
+        given[declared.name] = slice_of(build, v, at, axis, inner)
     outputs = _tensors(name, build.subgraph(body, given, inner))
     made = [v for v in outputs if v is not None]
     if len(made) < len(outputs):
@@ -326,6 +327,18 @@ def _scan_one(
             whole = build.add("Transpose", "moved", [whole], frame, {"perm": tuple(order)})
         stacks[i] = whole
     return [*finals, *stacks]
+
+
+def _slice(build: Import, v: Value, at: Value, axis: int, frame: Frame) -> Value:
+    return build.add("Gather", "slice", [v, at], frame, {"axis": axis})
+
+
+def _none(build: Import, v: Value, _: Value, axis: int, frame: Frame) -> Value:
+    """What has the shape of a slice, where there is none."""
+    rest = _ints(build, [a for a in range(len(v.shape)) if a != axis], frame)
+    shape = build.add("Gather", "shape", [build.add("Shape", "shape", [v], frame), rest], frame, {"axis": 0})
+    zero = frame.builder.constant(build.fresh("zero"), np.zeros((), v.dtype.numpy))
+    return build.add("Expand", "slice", [zero, shape], frame)
 
 
 def _axis(name: str, axis: int, rank: int) -> int:
