@@ -48,7 +48,8 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     devices = [part.program for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if not all(program.is_fixed for program in devices):
         yield "stepping"
-    if any(program.backend == "webgpu" and any(k.scalars for k in program.kernels) for program in devices):
+    # Compute kernels take scalars from a buffer; fragment shaders have them among their declarations.
+    if any(k.scalars and k.declarations is None for program in devices for k in program.kernels):
         yield "createUniforms"
 
 
