@@ -44,8 +44,15 @@ NETWORKS_ON_BACKENDS = {"wasm-relaxed": 8, "webgpu": 8, "webgl": 3, "c": 16, "op
 TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 300, "all": 2000}
 """Of kernel, choices and target, drawn by `schedule/test_choices`."""
 
-PROGRAMS: Mapping[Effort, int] = {"check": 2, "ci": 6, "all": 250}
-"""Of random programs so many by target, with control flow, and as many without it (`test_random_programs`)."""
+PROGRAMS: Mapping[Effort, Mapping[str, int]] = {
+    "check": {"native": 4},
+    "ci": {"native": 10, "c": 2, "opencl": 2},
+    "all": {},
+}
+"""By target: so many random programs with control flow, and as many without it (`test_random_programs`)."""
+
+FEW_PROGRAMS: Mapping[Effort, int] = {"check": 1, "ci": 5, "all": 250}
+"""On the other targets."""
 
 VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 8, "all": 1}
 """Of the small changes to a node (`fuzz/vary_node`), which are 98,000, every so many run."""

@@ -7,7 +7,7 @@ from zlib import crc32
 import pytest
 import webnn_compile
 from drivers import need_driver
-from effort import PROGRAMS, effort_of
+from effort import FEW_PROGRAMS, PROGRAMS, effort_of
 from hypothesis import HealthCheck, assume, given, seed, settings
 from onnx_models import assert_close
 from random_programs import Made, programs, references
@@ -20,10 +20,11 @@ TOLERANCE = 1e-4
 @pytest.mark.parametrize("target", ["native", "wasm", "c", "opencl", "webgpu", "webgl"])
 def test_random_programs(target: str, kind: str, request: pytest.FixtureRequest) -> None:
     need_driver(target)
-    flows = kind == "control flow"
+    flows, effort = kind == "control flow", effort_of(request.config)
+    most = PROGRAMS[effort].get(target, FEW_PROGRAMS[effort])
 
     @seed(crc32(f"{target} {kind}".encode()))
-    @settings(max_examples=PROGRAMS[effort_of(request.config)], suppress_health_check=list(HealthCheck))
+    @settings(max_examples=most, suppress_health_check=list(HealthCheck))
     @given(programs(structured=flows))
     def check(made: Made) -> None:
         wanted = references(made)
