@@ -112,7 +112,7 @@ class LoadedModel:
         if not self.dimensions:
             return []
         known = {d.scalar for d in self.dimensions}
-        # Only the library knows sizes that follow from others: they are compared below.
+        # Sizes that follow from others are computed by the library, and compared below.
         specs = [_as_given(t, a, known) for t, a in zip(self.inputs, arrays, strict=True)]
         found = bind_sizes(self.dimensions, specs, arrays)
         sizes = (c_int64 * len(found))(*(found[d.scalar] * d.multiple for d in self.dimensions))
@@ -120,9 +120,9 @@ class LoadedModel:
         for i, (t, a) in enumerate(zip(self.inputs, arrays, strict=True)):
             shape = self._shape(t, get, i, sizes)
             if shape != a.shape:
-                told = ", ".join(f"{d.name} is {n}" for d, n in zip(self.dimensions, sizes, strict=True))
+                given = ", ".join(f"{d.name} is {n}" for d, n in zip(self.dimensions, sizes, strict=True))
                 raise InputError(
-                    f"input {t.name!r}: expected {t.dtype}{list(shape)}, since {told}, got {a.dtype}{list(a.shape)}"
+                    f"input {t.name!r}: expected {t.dtype}{list(shape)}, since {given}, got {a.dtype}{list(a.shape)}"
                 )
         return [sizes]
 

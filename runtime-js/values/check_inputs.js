@@ -117,11 +117,11 @@ export function checkInputs(specs, inputs, where, dimensions = [], sizes = undef
       throw new TypeError(`input ${name}: expected ${describe(spec)}, got ${kind}`);
     return { value, kind, array, shape: givenShape(spec, kind, value, one.shape) };
   });
-  const told = given.map(({ value, array, shape }) => ({
+  const described = given.map(({ value, array, shape }) => ({
     shape,
     ...(array && { length: value.length, element: value[0] }),
   }));
-  const scalars = (dimensions.length && sizes?.bind(dimensions, specs, told)) || [];
+  const scalars = (dimensions.length && sizes?.bind(dimensions, specs, described)) || [];
   const values = given.map(({ value, kind, array, shape: own }, i) => {
     const spec = /** @type {Spec} */ (specs[i]);
     const name = JSON.stringify(spec.name);
