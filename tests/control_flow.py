@@ -12,7 +12,7 @@ from onnx_models import Array, model, node, onnxruntime_results, random
 
 MOST_ROWS, WIDTH = 24, 4
 LIMIT = 12.0
-"""Of the sum at which `loop_until` ends."""
+"""Of what is added up, at which `loop_until` and `loop_while` end."""
 
 
 def scalar(name: str, dtype: int = TensorProto.BOOL) -> onnx.ValueInfoProto:
@@ -66,6 +66,24 @@ def loop_until() -> onnx.ModelProto:
     )
     nodes = [node("Abs", ["x"], ["step"]), node("Loop", ["most", "", "x"], ["last", "sums"], body=body)]
     return _with_inputs(nodes, [], ["last", "sums"], most=np.int64(9), limit=np.float32(LIMIT))
+
+
+def loop_while() -> onnx.ModelProto:
+    """A loop of which nothing but the data bounds the iterations, which add the columns in turn."""
+    body = graph(
+        [
+            node("Mod", ["i", "three"], ["at"]),
+            node("Gather", ["step", "at"], ["column"], axis=1),
+            node("ReduceSum", ["column"], ["more"], keepdims=0),
+            node("Add", ["a", "more"], ["b"]),
+            node("ReduceMax", ["b"], ["largest"], keepdims=0),
+            node("Less", ["largest", "limit"], ["goes_on"]),
+        ],
+        [scalar("i", TensorProto.INT64), scalar("c"), matrix("a")],
+        ["goes_on", "b"],
+    )
+    nodes = [node("Abs", ["x"], ["step"]), node("Loop", ["", "yes", "x"], ["last"], body=body)]
+    return _with_inputs(nodes, [], ["last"], yes=np.array(True), three=np.int64(3), limit=np.float32(LIMIT))
 
 
 def loop_times() -> onnx.ModelProto:
@@ -126,11 +144,63 @@ def found() -> onnx.ModelProto:
     return _with_inputs(nodes, [keep], ["at", "kept", "sum"], zero=np.float32(0))
 
 
+def branch_of_sizes() -> onnx.ModelProto:
+    """Branches whose results differ in size: one is as long as the data says, of one both results are longer."""
+    some = graph(
+        [node("Compress", ["x", "keep"], ["kept"], axis=1), node("Concat", ["x", "x"], ["twice"], axis=0)],
+        [],
+        ["kept", "twice"],
+    )
+    all_of = graph([node("Exp", ["x"], ["e"]), node("Concat", ["first", "x"], ["more"], axis=0)], [], ["e", "more"])
+    nodes = [
+        node("If", ["choose"], ["y", "z"], then_branch=some, else_branch=all_of),
+        node("Softmax", ["y"], ["of_y"], axis=1),
+        node("ReduceMean", ["z"], ["of_z"], axes=[1], keepdims=0),
+    ]
+    keep = helper.make_tensor_value_info("keep", TensorProto.BOOL, [WIDTH])
+    return _with_inputs(nodes, [scalar("choose"), keep], ["of_y", "z", "of_z"], first=random((1, WIDTH), 2))
+
+
+def _growing(nodes: Sequence[onnx.NodeProto], goes_on: str) -> onnx.GraphProto:
+    """A body that appends a row to `a`, and two columns to `b`, which depend on all there is."""
+    steps = [
+        node("ReduceMax", ["a"], ["row"], axes=[0]),
+        node("Neg", ["row"], ["turned"]),
+        node("Concat", ["a", "turned"], ["a2"], axis=0),
+        node("ReduceMean", ["a2"], ["mean"], axes=[0, 1]),
+        node("Concat", ["b", "mean", "mean"], ["b2"], axis=1),
+    ]
+    carried = [matrix("a"), helper.make_tensor_value_info("b", TensorProto.FLOAT, [1, None])]
+    inputs = [scalar("i", TensorProto.INT64), scalar("c"), *carried]
+    return graph([*steps, *nodes], inputs, [goes_on, "a2", "b2"])
+
+
+def grow_times() -> onnx.ModelProto:
+    """Rows that an iteration reads all of, and adds to, as often as an input says."""
+    body = _growing([node("Identity", ["c"], ["same"])], "same")
+    nodes = [node("Loop", ["times", "", "x", "none"], ["last", "means"], body=body)]
+    none = np.zeros((1, 0), np.float32)
+    return _with_inputs(nodes, [scalar("times", TensorProto.INT64)], ["last", "means"], none=none)
+
+
+def grow_until() -> onnx.ModelProto:
+    """The same until the data ends it, then a product with what there is."""
+    least = [node("ReduceSum", ["a2"], ["sum"], keepdims=0), node("Less", ["sum", "limit"], ["goes_on"])]
+    nodes = [
+        node("Loop", ["most", "", "x", "none"], ["last", "means"], body=_growing(least, "goes_on")),
+        node("MatMul", ["last", "w"], ["product"]),
+    ]
+    weights = {"none": np.zeros((1, 0), np.float32), "most": np.int64(6), "limit": np.float32(-2)}
+    weights |= {"w": random((WIDTH, 3), 3)}
+    return _with_inputs(nodes, [], ["product", "means"], **weights)
+
+
 MODELS: Mapping[str, Callable[[], onnx.ModelProto]] = {
-    f.__name__: f for f in (branch, loop_until, loop_times, scan, found)
+    f.__name__: f
+    for f in (branch, loop_until, loop_while, loop_times, scan, found, branch_of_sizes, grow_times, grow_until)
 }
 SIZES: Mapping[str, Mapping[str, tuple[int, int]]] = {
-    name: {"rows": (1, MOST_ROWS)} | ({"times": (0, 5)} if name == "loop_times" else {}) for name in MODELS
+    name: {"rows": (1, MOST_ROWS)} | ({"times": (0, 5)} if name.endswith("_times") else {}) for name in MODELS
 }
 
 
@@ -140,7 +210,9 @@ def feeds(name: str, rows: int, seed: int = 0) -> dict[str, Array]:
     others: Mapping[str, dict[str, Array]] = {
         "branch": {"choose": np.array(seed % 2 == 0), "deep": np.array(seed % 4 < 2)},
         "loop_times": {"times": np.array(seed % 6, np.int64)},
+        "grow_times": {"times": np.array(seed % 6, np.int64)},
         "found": {"keep": generator.random(WIDTH) < 0.6},
+        "branch_of_sizes": {"choose": np.array(seed % 2 == 0), "keep": generator.random(WIDTH) < 0.6},
     }
     x = generator.standard_normal((rows, WIDTH)).astype(np.float32)
     return {"x": x / rows if name == "loop_until" else x} | others.get(name, {})

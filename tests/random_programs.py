@@ -441,7 +441,7 @@ def recurrent(b: Block) -> None:
 
 
 def choice(b: Block) -> None:
-    """If, with one or two results."""
+    """If, with one or two results, of which the first may be of another size where the condition does not hold."""
     p = b.program
     condition = b.condition()
     then = grow(b.inside(), 1, 3)
@@ -454,6 +454,12 @@ def choice(b: Block) -> None:
         return
     otherwise = grow(b.inside(), 0, 3)
     others = [otherwise.like(shape) for shape in shapes]
+    if shapes[0] and p.pick([False, False, True]):
+        axis = p.pick(range(len(shapes[0])))
+        longer = resized(shapes[0], axis, 2 * shapes[0][axis])
+        if elements(longer) <= MOST_ELEMENTS:
+            others[0] = otherwise.add(longer, "Concat", others[0], others[0], axis=axis)
+            shapes[0] = resized(shapes[0], axis, p.unknown())
     outputs = b.emit(
         "If",
         [condition],
@@ -464,8 +470,13 @@ def choice(b: Block) -> None:
     b.floats.update(zip(outputs, shapes, strict=True))
 
 
+def resized(shape: Shape, axis: int, size: int) -> Shape:
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
 def iterate(b: Block) -> None:
-    """Loop: so many iterations, or while a condition holds; with values that are carried and rows that are stacked."""
+    """Loop: so many iterations, or while a condition holds; with values that are carried, the first of which may grow,
+    and rows that are stacked."""
     p = b.program
     kind = p.pick(["constant", "size", "input", "while", "both"])
     trips, size = "", 0
@@ -488,20 +499,32 @@ def iterate(b: Block) -> None:
     starts = [n for n in (b.value() for _ in range(p.pick([1, 1, 2]))) if n]
     inside = [p.fresh("s") for _ in starts]
     shapes = [b.floats[n] for n in starts]
+    grown = 0
+    if shapes and shapes[0] and kind != "while" and p.pick([False, False, True]):
+        along, grown = p.pick(range(len(shapes[0]))), p.unknown()
+        shapes[0] = resized(shapes[0], along, grown)
     body.floats.update(zip(inside, shapes, strict=True))
     grow(body, 1, 4)
     following = [body.add(shape, p.pick(["Tanh", "Sin"]), body.like(shape)) for shape in shapes]
+    if grown:
+        row = body.one("Tanh", body.one("ReduceSum", inside[0], p.ints(along), keepdims=1))
+        following[0] = body.add(resized(shapes[0], along, grown + 1), "Concat", following[0], row, axis=along)
+        shapes[0] = resized(shapes[0], along, p.unknown())
     stacked = kind != "while" and p.draw(st.booleans())
     # Of no row onnxruntime knows the declared sizes alone.
     known = not until and not may_be_empty(size)
-    rows = [n for n in [body.value(lambda s: known or not any(map(varies, s)))] if n and stacked]
+
+    def is_row(shape: Shape) -> bool:
+        return not any(map(varies, shape)) if not known else not any(grown and n >= grown for n in shape)
+
+    rows = [n for n in [body.value(is_row)] if n and stacked]
     if kind == "while":  # ends for certain: the condition is false from some iteration on
         limit = body.one("Less", counter, p.weight(p.pick([4, 2]), np.int64))
         after = body.one("And", body.condition(), limit)
     else:
         after = body.condition() if until else body.one("Identity", asked)
     inputs = [declared(counter, (), np.int64), declared(asked, (), np.bool_)]
-    inputs += [declared(n, shape) for n, shape in zip(inside, shapes, strict=True)]
+    inputs += [declared(n, body.floats[n]) for n in inside]
     graph = body.graph("body", inputs, [after], [*following, *rows])
     begins = b.condition() if until else ""
     outputs = b.emit("Loop", [trips, begins, *starts], len(starts) + len(rows), body=graph)

@@ -66,7 +66,8 @@ def partition_host(model: Lowered, cannot: Mapping[int, str]) -> HostPartition:
     """`cannot` has the reasons of groups that the device cannot run, by number. The host also runs small kernels
 
     - between its own: they depend on one of them, and another on them;
-    - next to its own only: all their producers and readers are on the host, or inputs and outputs.
+    - next to its own only: all their producers and readers are on the host, or inputs and outputs;
+    - of which no kernel reads the result, and which read no tensor: sizes, of which a branch gives another one.
 
     Kernels are ordered for the fewest switches between host and device; in loops and branches they keep their order.
     """
@@ -104,7 +105,10 @@ class _Links:
 
 
 def _with_small_neighbours(model: Lowered, links: _Links, cannot: Mapping[int, str]) -> dict[int, str]:
-    reasons = dict(cannot)
+    read = {t for reads in links.reads for t in reads}
+    sizes = {t for sources in model.sources.values() for t in map(links.owner, sources)} - read
+    alone = [i for i, reads in enumerate(links.reads) if not reads and links.made[i] in sizes]
+    reasons = {**dict.fromkeys(alone, "a size, of sizes"), **cannot}
     small = [
         i
         for i, k in enumerate(model.kernels)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import BoundsError, UnsupportedError
-from ..ir.nodes import Scalar
-from ..ir.sizes import capacities, capacity, equal, shown
+from ..ir.nodes import Const, Scalar
+from ..ir.sizes import Size, capacities, capacity, equal, number, shown, size
 from ..ops import OPERATORS
 from ..ops.call import Call
 from ..system.limits import check_elements
 from ..tensor import Tensor, compute, constant, placeholder
 from ..tensor.known_elements import known_elements, with_known_elements
-from ..tensor.structure import branch, loop
+from ..tensor.structure import after, branch, loop
 from .ir import Array, Graph, Node, Value
 
 Record = Callable[[Node, tuple[Tensor, ...]], None]
@@ -91,10 +91,10 @@ def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record) -> t
     (condition,) = (tensors[v] for v in node.inputs if v is not None)
     then, otherwise = (_define_region(region, (), tensors, record) for region in node.regions)
     for a, b in zip(then, otherwise, strict=True):
-        if not _alike(a, b):
+        if (a.rank, a.dtype) != (b.rank, b.dtype):
             raise UnsupportedError(
                 f"If (node {node.name!r}): its branches give {a.dtype}{shown(a.shape)} and {b.dtype}{shown(b.shape)} "
-                "for one output; make them alike, or fix what the condition depends on"
+                "for one output; give them one rank and type, or fix what the condition depends on"
             )
     return tuple(branch(node.name, condition, then, otherwise, [tensors[v] for v in node.reads]))
 
@@ -107,31 +107,51 @@ def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record) ->
     (counter,) = body.inputs[0].elements or ()
     assert isinstance(counter, Scalar)
     most = counter.extent if trips is None else (known_elements(trips) or (counter.extent,))[0]
+    shapes = [_by_counter(t.shape, v.shape, counter) for t, v in zip(carried, body.inputs[1:], strict=True)]
+    grows = not all(_same(t.shape, shape) for t, shape in zip(carried, shapes, strict=True))
     stacks = len(body.outputs) > len(carried)
 
     def region(_: Scalar, inside: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
         found = _define_region(body, [tensor_of(body.inputs[0]), *inside[: len(carried)]], tensors, record)
         nexts, rows = found[: len(carried)], found[len(carried) :]
-        for a, b in zip(carried, nexts, strict=True):
-            if not _alike(a, b):
+        for a, shape, b in zip(carried, shapes, nexts, strict=True):
+            if most != 0 and (a.dtype != b.dtype or not _same(after(shape, counter, counter + 1), b.shape)):
                 raise UnsupportedError(
                     f"Loop (node {node.name!r}): a carried value is {a.dtype}{shown(a.shape)} at first and "
-                    f"{b.dtype}{shown(b.shape)} later, and a shape that changes from one iteration to the next is not "
-                    "supported; export the model with fixed shapes"
+                    f"{b.dtype}{shown(b.shape)} later, and a shape may only grow, as much in each iteration; export "
+                    "the model with fixed shapes"
                 )
         ran = [compute(f"{node.name}.ran", (), (t,), lambda t=t: t[()] + 1) for t in inside[len(carried) :]]
         return [*nexts, *ran], rows
 
-    # With a condition the number of rows is that of the iterations that ran, which are counted.
-    counts = [constant(f"{node.name}.none", np.zeros((), np.int32))] if conditional and stacks else []
+    # With a condition the iterations that ran are counted, by which sizes of results go.
+    counts = [constant(f"{node.name}.none", np.zeros((), np.int32))] if conditional and (stacks or grows) else []
     finals, rows = loop(
-        node.name, most, [*carried, *counts], region, condition=0 if conditional else None, counter=counter
+        node.name,
+        most,
+        [*carried, *counts],
+        region,
+        condition=0 if conditional else None,
+        counter=counter,
+        shapes=[*shapes, *(() for _ in counts)],
     )
     if counts:
         ran = Scalar(f"{node.name}.ran", capacity(most) + 1, source=finals[-1])
         rows = [replace(t, sizes=(ran, *t.shape[1:])) for t in rows]
+        finals = [_resized(t, after(shape, counter, ran)) for t, shape in zip(finals, shapes, strict=False)]
     return (*finals[int(conditional) : len(carried)], *rows)
 
 
-def _alike(a: Tensor, b: Tensor) -> bool:
-    return a.rank == b.rank and a.dtype == b.dtype and all(map(equal, a.shape, b.shape))
+def _by_counter(start: Sequence[Size], inside: Sequence[Size], counter: Scalar) -> tuple[Size, ...]:
+    """The shape of what a loop carries, which begins with `start`, and grows from iteration to iteration as `inside`
+    does: other scalars of that are those of the import."""
+    steps = [size(number(b) - a) for a, b in zip(*(after(inside, counter, Const(i)) for i in (0, 1)), strict=True)]
+    return tuple(n if step == 0 else size(n + counter * number(step)) for n, step in zip(start, steps, strict=True))
+
+
+def _resized(t: Tensor, shape: tuple[Size, ...]) -> Tensor:
+    return t if _same(t.shape, shape) else replace(t, sizes=shape)
+
+
+def _same(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    return len(a) == len(b) and all(map(equal, a, b))

@@ -11,6 +11,8 @@ A node with regions is control flow. Nodes of a region also read values of the g
 
 are ONNX's, without its types of sequences; Scan is imported as a Loop. `iteration` is a value whose element is known to
 be the loop's counter; the element of `trips` is known as a size. A loop without a condition does all its iterations.
+The shape of a `carried` value is that of its `start`, to which each iteration may add as much: it goes by the counter.
+Sizes of the outputs of the regions of an If may differ.
 """
 
 from __future__ import annotations

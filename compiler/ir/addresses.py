@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from .calls import Call, Held, InOrder, Pointer
@@ -13,6 +13,9 @@ from .rewrite import children, free_vars, loads, walk
 
 Items = frozenset[tuple[Expr, int]]
 """Atoms of an element offset with their coefficients."""
+
+FURTHEST = 1 << 27
+"""Elements that a pointer may be moved ahead of a buffer: of 8 bytes, in an address space of 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Address:
         return frozenset((a, c) for a, c in self.items if is_known(a, bound))
 
 
-def offset_bias(items: Items) -> int:
+def offset_bias(items: Iterable[tuple[Expr, int]]) -> int:
     """What is added to items that count down, so that no pointer leaves its buffer on the way: in wasm one before the
     memory would trap, since what a load adds to its address does not wrap around."""
     ranges = [Affine(((a, c),), 0).range() for a, c in items if c < 0]
@@ -44,9 +47,13 @@ def is_known(atom: Expr, bound: frozenset[Var]) -> bool:
 
 
 def address(access: Load | Store | Pointer) -> Address:
-    """The address of a flat access."""
+    """The address of a flat access. An index whose parts go too far, such as i - i / 3 * 3 for any int32, is a single
+    item."""
     (index,) = (access.offset,) if isinstance(access, Pointer) else access.indices
-    form = affine(index.base if isinstance(index, Ramp) else index)
+    whole = index.base if isinstance(index, Ramp) else index
+    form = affine(whole)
+    if offset_bias(form.terms) > FURTHEST:
+        form = Affine(((whole, 1),), 0)
     return Address(access.buffer, frozenset(form.terms), form.constant, form.terms)
 
 

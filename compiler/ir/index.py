@@ -80,17 +80,7 @@ class Affine:
 
     def ends(self) -> tuple[Affine, Affine]:
         """The least and the greatest value, by the lengths of dynamic loops, whose variables are not in these."""
-        least = most = Affine((), self.constant)
-        for atom, c in self.terms:
-            end = _end_of(atom)
-            if end is None:
-                term = Affine(((atom, c),), 0)
-                least, most = least + term, most + term
-            elif c > 0:
-                most += end.scale(c)
-            else:
-                least += end.scale(c)
-        return least, most
+        return _end_by_lengths(self, -1), _end_by_lengths(self, 1)
 
     def to_expr(self) -> Expr:
         result: Expr | None = None
@@ -105,6 +95,27 @@ class Affine:
             sign, size = ("-", -self.constant) if self.constant < 0 else ("+", self.constant)
             result = Binary(sign, result, Const(size))
         return result
+
+
+def _end_by_lengths(form: Affine, sign: int) -> Affine:
+    """The greatest value where `sign` is 1, the least where it is -1. Loops whose lengths depend on others, such as the
+    counter of one around them, come first: what is left of those may cancel."""
+    ends = {atom: end for atom, _ in form.terms if (end := _end_of(atom)) is not None}
+    if not ends:
+        return form
+    uses = {atom: {f for a, _ in end.terms for f in factors(a) or ()} for atom, end in ends.items()}
+
+    def is_used(atom: Expr) -> bool:
+        return any(not used.isdisjoint(factors(atom) or ()) for other, used in uses.items() if other is not atom)
+
+    first = [atom for atom in ends if not is_used(atom)] or list(ends)
+    result = form
+    for atom in first:
+        c = form.coefficient(atom)
+        result = result.without(atom)
+        if c * sign > 0:
+            result += ends[atom].scale(c)
+    return _end_by_lengths(result, sign)
 
 
 def _end_of(atom: Expr) -> Affine | None:

@@ -77,17 +77,26 @@ def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: En
     made, index = tensor.source.structure, tensor.source.index
     if isinstance(made, Branch):
         taken = made.then if _evaluate(made.condition, values, scalars) else made.otherwise
-        return values.setdefault(tensor.buffer, _evaluate(taken[index], dict(values), dict(scalars)))
+        whole = _evaluate(taken[index], dict(values), dict(scalars))
+        return values.setdefault(tensor.buffer, _live(whole, tensor, values, scalars))
     carried, rows = _run_loop(made, values, scalars)
     if index < len(carried):
-        return values.setdefault(tensor.buffer, carried[index])
-    sizes = [number(n) for n in tensor.shape]
-    _measure(sizes, values, scalars)
-    shape = tuple(max(int(_eval(n, scalars, {})), 0) for n in sizes)
-    result = np.zeros(shape, tensor.dtype.numpy)
+        return values.setdefault(tensor.buffer, _live(carried[index], tensor, values, scalars))
+    result = np.zeros(_shape(tensor, values, scalars), tensor.dtype.numpy)
     for i, row in enumerate(rows[index - len(carried)]):
         result[i] = row
     return values.setdefault(tensor.buffer, result)
+
+
+def _live(whole: Array, tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> Array:
+    """The elements within the tensor's shape, of memory that may be for more."""
+    return whole[tuple(map(slice, _shape(tensor, values, scalars)))]
+
+
+def _shape(tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> tuple[int, ...]:
+    sizes = [number(n) for n in tensor.shape]
+    _measure(sizes, values, scalars)
+    return tuple(max(int(_eval(n, scalars, {})), 0) for n in sizes)
 
 
 def _run_loop(made: Loop, values: dict[Buffer, Array], scalars: Env) -> tuple[list[Array], list[list[Array]]]:

@@ -123,9 +123,9 @@ class Tensor:
         raise TypeError("a Tensor is not iterable; read it by index")
 
 
-def placeholder(name: str, shape: Sequence[Size], dtype: DType) -> Tensor:
-    """A tensor without a body: its elements are given."""
-    extents = capacities(shape)
+def placeholder(name: str, shape: Sequence[Size], dtype: DType, extents: tuple[int, ...] | None = None) -> Tensor:
+    """A tensor without a body: its elements are given, in memory for the largest shape, or for `extents`."""
+    extents = capacities(shape) if extents is None else extents
     return Tensor(Buffer(name, extents, dtype), sizes=None if extents == tuple(shape) else tuple(shape))
 
 

@@ -79,11 +79,11 @@ def test_a_branch_that_is_known_may_have_another_shape() -> None:
     assert "If" not in operators(parsed(shapes))
 
 
-def test_branches_of_other_shapes() -> None:
+def test_branches_of_other_ranks() -> None:
     taken = BRANCHES.format(condition="c", a="3, 4", b="")
     made = parsed(f"(float[3, 4] x, bool c) => (float[] y) {{ y = {taken} }}")
     with pytest.raises(
-        UnsupportedError, match=r"its branches give float32\[3, 4\] and float32\[\] for one output; make"
+        UnsupportedError, match=r"its branches give float32\[3, 4\] and float32\[\] for one output; give them one rank"
     ):
         webnn_compile.compile(made)
 
@@ -104,8 +104,41 @@ def test_a_loop_whose_values_grow_is_unrolled() -> None:
     check(made, X)
     by_input = parsed(grows.replace("float[3, 4] x)", "float[3, 4] x, int64 three)").replace("<int64 three = {3}>", ""))
     check(by_input, {**X, "three": np.array(2)}, dims={"three": 2})
-    with pytest.raises(UnsupportedError, match=r"a shape that changes from one iteration to the next is not supported"):
-        webnn_compile.compile(by_input, dims={"three": (0, 4)})
+    check(by_input, {**X, "three": np.array(2)}, dims={"three": (0, 4)})
+
+
+CHANGES = """
+  (float[n, 4] x, bool going, int64 times) => (float[m, 4] y) <int64[1] one = {1}, int64[1] zero = {0}> {
+    trues = NonZero(x)
+    y = Loop(%s, going, x) <body = body (int64 i, bool c, float[k, 4] s) => (bool more, float[l, 4] next) {
+      positive = Greater(s, zero_of_s)
+      first = Gather(x, i)
+      row = Unsqueeze(first, zero)
+      found = CastLike(trues, s)
+      turned = Transpose(found)
+      both = Concat <axis = 1> (turned, turned)
+      next = %s
+      more = Identity(c)
+    }>
+  }"""
+
+
+@pytest.mark.parametrize(
+    ("trips", "following", "message"),
+    [
+        ("times", "Slice(s, one, end)", "a shape may only grow, as much in each iteration"),
+        ("times", "Concat <axis = 0> (s, s)", "a shape may only grow, as much in each iteration"),
+        ("times", "Concat <axis = 0> (s, both)", "a shape may only grow, as much in each iteration"),
+        ('""', "Concat <axis = 0> (s, row)", "the number of its iterations is computed at run time, and with it"),
+    ],
+)
+def test_what_a_loop_carries_changes_its_shape_otherwise(trips: str, following: str, message: str) -> None:
+    text = CHANGES.replace("one = {1}", "one = {1}, int64[1] end = {9}, float zero_of_s = {0}")
+    with pytest.raises(UnsupportedError, match=message):
+        webnn_compile.compile(parsed(text % (trips, following)), dims={"n": (2, 4), "times": (0, 2)})
+    grows = parsed(text % ("times", "Concat <axis = 0> (s, row)"))
+    feeds = {"x": random((3, 4)), "going": np.array(True), "times": np.array(2)}
+    check(grows, feeds, dims={"n": (2, 4), "times": (0, 2)})
 
 
 def test_loops_that_end_by_what_is_known_only() -> None:

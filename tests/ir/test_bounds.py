@@ -21,10 +21,11 @@ I, J, K = VARIABLES
 
 A, B = Scalar("a", 4, low=1), Scalar("b", 3, low=1)
 STEP, FLATTENED = Scalar("step", 3, A), Var("flattened", 6, A * B)
+GROWN = Var("grown", 6, A + STEP + 1)
 LEFT = Var("left", 2, Binary("max", A - 2, Const(0)))
 ROW = Var("row", 2, B)
 COUNT = Scalar("count", 43)
-SIZES = (A, B, STEP, FLATTENED, LEFT)
+SIZES = (A, B, STEP, FLATTENED, GROWN, LEFT)
 """Of a run, and what counts up to them."""
 
 LOADED = st.sampled_from(VARIABLES[:1]).map(lambda v: Load(TABLE, (v,)))
@@ -143,6 +144,8 @@ FLAT = I * 64 + T  # invocations of workgroups
         (A - 1 - STEP, 3, None),  # a sequence from its end
         (FLATTENED // B, 3, None),
         (LEFT + 3 - A, 1, None),
+        (GROWN - A - STEP, 1, Const(0) <= GROWN - A - STEP),  # what an iteration adds to a value that grows
+        (GROWN, 6, None),
         ((J * A * B + FLATTENED) // (A * B), 3, None),
         ((I * A * B + STEP * B + ROW) // (A * B), 5, None),
         (I, 3, I < A),

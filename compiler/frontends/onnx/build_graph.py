@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import onnx
 
 from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileError
@@ -244,6 +245,10 @@ class Import:
         (value,) = frame.builder.node(op_type, name, inputs, attributes or {}, [output], MADE_OPSET)
         assert value is not None
         return value
+
+    def integers(self, values: int | Sequence[int], frame: Frame) -> Value:
+        """An int64 constant: a scalar, or a vector."""
+        return frame.builder.constant(self.fresh("number"), np.asarray(values, np.int64))
 
     def _stand_ins(self, node: onnx.NodeProto) -> list[Value | None]:
         """Values in place of the outputs of a node that is not supported, so that others can still be checked.

@@ -20,6 +20,8 @@ def check_node(
     Where shapes depend on computed values, this finds what `check_types` cannot: it has the `known` ones.
     """
     given = {name: v for name, v in zip(node.input, inputs, strict=False) if v is not None}
+    if any(name and name not in given for name in node.input):
+        return None
     data = {
         name: numpy_helper.from_array(known[v], name)
         for name, v in given.items()

@@ -3,7 +3,7 @@ time only, as rows of one value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,6 +41,17 @@ class Nothing:
 
 Item = Value | Listed | Stacked | Nothing
 """What a name stands for."""
+
+Items = Sequence[Item | None]
+"""What several names stand for; None for one that is left out, or could not be made."""
+
+
+def tensors(name: str, items: Items) -> list[Value | None]:
+    """The items, of the node `name`. Raises UnsupportedError for a sequence, whose length a region cannot change."""
+    found = [v for v in items if v is None or isinstance(v, Value)]
+    if len(found) < len(items):
+        raise UnsupportedError(f"node {name!r}: a sequence, or an optional, passes through it at run time")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

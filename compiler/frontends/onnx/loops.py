@@ -1,0 +1,301 @@
+"""Loop: as a node with a region, or iteration by iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from ...dtypes import BOOL, I64
+from ...errors import UnsupportedError
+from ...graph.ir import Value
+from ...ir.index import range_of
+from ...ir.nodes import Scalar
+from ...ir.sizes import Size, counter_of, equal, number, scalars_of, size
+from .growing_sequences import stack_sequences
+from .sequences import Items, Listed, Stacked, tensors
+
+if TYPE_CHECKING:
+    from .build_graph import Frame, Import
+
+ENDLESS = 2**31 - 1
+"""Iterations of a loop that only a condition ends."""
+
+MOST_UNROLLED = 10_000
+"""Nodes that a loop may become whose iterations are added one by one."""
+
+MOST_TRIES = 8
+"""How often a body is imported to find how what it carries grows: once for each value that grows with another one."""
+
+Shapes = Sequence[tuple[Size, ...]]
+
+
+def import_loop(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Frame) -> Items:
+    """As a node with a region, or iteration by iteration where the number of these is known and what one passes to the
+    next changes its shape, or is no tensor."""
+    (body,) = (a.g for a in node.attribute if a.name == "body")
+    first, second, *starts = [*inputs, None, None][: max(2, len(inputs))]
+    trips, condition = tensors(name, [first, second])
+    known = np.asarray(True) if condition is None else frame.builder.constant_of(condition)
+    most = _trip_count(trips, frame)
+    if known is not None and not known.item():
+        most = 0
+    counter = counter_of(f"{name}.iteration", ENDLESS if most is None else most)
+    start = None if known is not None else condition
+    loop = _Loop(build, body, name, tuple(node.output), trips, most, counter, start, starts, frame)
+    with build.attempt() as problems:
+        made = loop.as_region()
+    if not problems:
+        return made
+    nodes = len(body.node)
+    if known is not None and isinstance(most, int) and most * max(nodes, 1) <= MOST_UNROLLED:
+        with build.attempt() as others:
+            unrolled = loop.unrolled()
+        if not others and unrolled is not None:
+            return unrolled
+    for way in (loop.with_growth, loop.with_rows):
+        with build.attempt() as others:
+            found = way()
+        if not others and found is not None:
+            return found
+        problems = others or problems
+    build.report(problems)
+    return [None] * len(node.output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """The body of a loop with a `condition` before its first iteration, if it has one: `results` are the condition
+    after an iteration, what is carried on, and the rows."""
+
+    frame: Frame
+    carried: Sequence[Value]
+    results: Sequence[Value]
+    condition: Value | None
+
+    @property
+    def following(self) -> Sequence[Value]:
+        """What is carried on."""
+        first = 0 if self.condition is None else 1
+        return self.results[first : first + len(self.carried)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """`most` is the number of iterations, where it is known as a size; `condition` is that before the first one, None
+    where it is true."""
+
+    build: Import
+    body: onnx.GraphProto
+    name: str
+    outputs: Sequence[str]
+    trips: Value | None
+    most: Size | None
+    counter: Scalar
+    condition: Value | None
+    starts: Items
+    frame: Frame
+
+    def as_region(self) -> Items:
+        own = [v for v in tensors(self.name, self.starts) if v is not None]
+        region = self._region(own, [v.shape for v in own])
+        return [None] * len(self.outputs) if region is None else self._node(own, region)
+
+    def with_growth(self) -> Items | None:
+        """The same where each iteration adds as many elements to what is carried: its shape goes by the counter, and is
+        found by importing the body with the shapes that it gave before. None where nothing grows."""
+        own = [v for v in tensors(self.name, self.starts) if v is not None]
+        shapes: Shapes = [v.shape for v in own]
+        if self.counter.extent == 1:  # nothing goes by a counter that is always 0
+            return replace(self, counter=replace(self.counter, extent=2)).with_growth()
+        for attempt in range(MOST_TRIES):
+            region = None
+            with self.build.attempt() as problems:
+                region = self._region(own, shapes)
+            if region is None or problems:
+                self.build.report(problems)
+                return None
+            grown = [_grown(*each, self.counter) for each in zip(own, region.carried, region.following, strict=True)]
+            if all(a is not None and _same(a, b) for a, b in zip(grown, shapes, strict=True)):
+                return self._node(own, region) if attempt else None
+            if any(shape is None for shape in grown):
+                return None
+            if self.most is None:
+                raise _unbounded(self.build, self.name, self.trips)
+            shapes = [shape for shape in grown if shape is not None]
+        return None
+
+    def with_rows(self) -> Items | None:
+        """The same where each iteration appends to sequences; None where it does something else with one, or with
+        none."""
+        sequences = [k for k, item in enumerate(self.starts) if isinstance(item, Listed)]
+        rows = stack_sequences(self.body, sequences) if sequences else None
+        if rows is None:
+            return None
+        build, frame = self.build, self.frame
+        kept = [k for k in range(len(self.starts)) if k not in sequences]
+        others = [*kept, *range(len(self.starts), len(self.body.output) - 1)]
+        outputs = [*(self.outputs[k] for k in others), *(build.fresh(f"{self.name}.rows") for _ in sequences)]
+        made = replace(self, body=rows, outputs=outputs, starts=[self.starts[k] for k in kept]).as_region()
+        results = dict(zip([*others, *sequences], made, strict=True))
+        for k in sequences:
+            start, stacked = self.starts[k], results[k]
+            if isinstance(start, Listed) and isinstance(stacked, Value):
+                first = [build.add("Unsqueeze", "row", [v, build.integers([0], frame)], frame) for v in start.items]
+                whole = build.add("Concat", "rows", [*first, stacked], frame, {"axis": 0}) if first else stacked
+                results[k] = Stacked(whole)
+        return [results[k] for k in range(len(self.outputs))]
+
+    def unrolled(self) -> Items | None:
+        """The iterations one by one; None where a condition is not known, or a value that is carried could not be
+        made."""
+        assert isinstance(self.most, int)
+        build, body, frame = self.build, self.body, self.frame
+        names = [v.name for v in body.input]
+        carried = self.starts
+        rows: list[list[Value]] = [[] for _ in range(len(body.output) - 1 - len(self.starts))]
+        for i in range(self.most):
+            iteration = frame.builder.constant(build.fresh("iteration"), np.full(_shape(body.input[0]), i, np.int64))
+            running = frame.builder.constant(build.fresh("condition"), np.ones(_shape(body.input[1]), np.bool_))
+            given = dict(zip(names, [iteration, running, *carried], strict=True))
+            following, *others = build.subgraph(body, given, frame)
+            if any(v is None for v in others):
+                return None
+            carried = others[: len(self.starts)]
+            for row, found in zip(others[len(self.starts) :], rows, strict=True):
+                assert isinstance(row, Value)
+                found.append(build.add("Unsqueeze", "row", [row, build.integers([0], frame)], frame))
+            known = frame.builder.constant_of(following) if isinstance(following, Value) else None
+            if known is None:
+                return None
+            if not known.item():
+                break
+        if not all(rows):
+            return None if rows else carried
+        stacked = [build.add("Concat", "rows", found, frame, {"axis": 0}) for found in rows]
+        return [*carried, *stacked]
+
+    @property
+    def _always(self) -> bool:
+        """Whether nothing but the number of iterations ends it. Raises UnsupportedError where nothing does."""
+        if self.most == 0:
+            return True
+        if self.condition is not None or not _passes_on_its_condition(self.body):
+            return False
+        if self.most is None and self.trips is None:
+            raise UnsupportedError(f"Loop (node {self.name!r}): nothing ends it; the model is invalid")
+        return self.most is not None
+
+    def _region(self, own: Sequence[Value], shapes: Shapes) -> _Region | None:
+        """The body, where what it carries has these shapes; None where a result could not be made."""
+        build, body, name = self.build, self.body, self.name
+        always = self._always
+        if self.most is None and len(body.output) > 1 + len(own):
+            raise _unbounded(build, name, self.trips)
+        inner = build.inside(self.frame, name)
+        iteration = inner.builder.input(build.fresh(f"{name}.iteration"), _shape(body.input[0]), I64, (self.counter,))
+        condition = None if always else self._first_condition()
+        if condition is None:
+            running = inner.builder.constant(build.fresh(f"{name}.condition"), np.ones(_shape(body.input[1]), np.bool_))
+        else:
+            running = inner.builder.input(build.fresh(f"{name}.condition"), condition.shape, BOOL)
+        carried = [
+            inner.builder.input(build.fresh(declared.name), shape, v.dtype)
+            for v, shape, declared in zip(own, shapes, body.input[2:], strict=True)
+        ]
+        given = dict(zip((v.name for v in body.input), [iteration, running, *carried], strict=True))
+        made = tensors(name, build.subgraph(body, given, inner))
+        if any(v is None for v in made):
+            return None
+        following, *others = (v for v in made if v is not None)
+        if not always and self.most is None and self.trips is not None:
+            # The number of iterations, which is not known at build, is one more condition.
+            after = build.add("Add", f"{name}.after", [iteration, build.integers(1, inner)], inner)
+            more = build.add("Less", f"{name}.more", [after, self.trips], inner)
+            following = build.add("And", f"{name}.condition", [following, more], inner)
+        return _Region(inner, carried, others if always else [following, *others], condition)
+
+    def _first_condition(self) -> Value:
+        """That before the first iteration."""
+        build, name, frame, condition = self.build, self.name, self.frame, self.condition
+        if condition is None:
+            true = np.ones(_shape(self.body.input[1]), np.bool_)
+            condition = frame.builder.constant(build.fresh(f"{name}.condition"), true)
+        if self.most is None and self.trips is not None:
+            started = build.add("Less", f"{name}.started", [build.integers(0, frame), self.trips], frame)
+            condition = build.add("And", f"{name}.condition", [condition, started], frame)
+        return condition
+
+    def _node(self, own: Sequence[Value], region: _Region) -> Items:
+        given = self.trips if self.most is not None and not isinstance(self.most, int) else None
+        if isinstance(self.most, int):
+            given = self.build.integers(self.most, self.frame)
+        operands = [given, region.condition, *own]
+        graph = region.frame.builder.build(region.results)
+        return self.build.add_node("Loop", self.name, operands, self.outputs, self.frame, (graph,))
+
+
+def _grown(start: Value, inside: Value, following: Value, counter: Scalar) -> tuple[Size, ...] | None:
+    """The shape before each iteration, where all add as many elements as this one does; None where they do not."""
+    if len(start.shape) != len(following.shape) or start.dtype != following.dtype:
+        return None
+    shape: list[Size] = []
+    for n, a, b in zip(start.shape, inside.shape, following.shape, strict=True):
+        step = _grows_by(a, b, counter)
+        if step is None:
+            return None
+        shape.append(n if step == 0 else size(n + counter * number(step)))
+    return tuple(shape)
+
+
+def _grows_by(a: Size, b: Size, counter: Scalar) -> Size | None:
+    """How much larger `b` is; None where it may be smaller, or it is not as much in each iteration."""
+    if equal(a, b):
+        return 0
+    step = number(b) - a
+    known = all(s.source is None and s is not counter for s in scalars_of(number(size(step))))
+    return size(step) if known and (range_of(step) or (-1,))[0] >= 0 else None
+
+
+def _same(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    return all(map(equal, a, b))
+
+
+def _trip_count(trips: Value | None, frame: Frame) -> Size | None:
+    """None where it is not known at build."""
+    if trips is None:
+        return None
+    known = frame.builder.constant_of(trips)
+    if known is not None:
+        return min(max(int(known.item()), 0), ENDLESS)
+    return None if trips.elements is None else trips.elements[0]
+
+
+def _unbounded(build: Import, name: str, trips: Value | None) -> UnsupportedError:
+    flag = f"--dim {trips.name}=0..MOST" if trips is not None and build.is_input(trips) else "--fix NAME=VALUE"
+    return UnsupportedError(
+        f"Loop (node {name!r}): the number of its iterations is computed at run time, and with it the size of its "
+        f"outputs: bound it by {flag}"
+    )
+
+
+def _passes_on_its_condition(body: onnx.GraphProto) -> bool:
+    """Whether the condition after an iteration is that before it, or always true."""
+    makers = {output: node for node in body.node for output in node.output}
+    name = body.output[0].name
+    while name in makers and makers[name].op_type == "Identity" and not makers[name].domain:
+        name = makers[name].input[0]
+    if name == body.input[1].name:
+        return True
+    tensors = [t for t in body.initializer if t.name == name]
+    if name in makers and makers[name].op_type == "Constant" and not makers[name].domain:
+        tensors += [a.t for a in makers[name].attribute if a.name == "value"]
+    return any(bool(onnx.numpy_helper.to_array(t).all()) for t in tensors)
+
+
+def _shape(value: onnx.ValueInfoProto) -> tuple[int, ...]:
+    """Of a subgraph's input that has one element."""
+    return (1,) * len(value.type.tensor_type.shape.dim)
