@@ -197,7 +197,7 @@ class KernelSearch:
         self, state: _State, job: SearchJob, paths: Sequence[Path], built: BuiltTrial, *, again: bool = True
     ) -> Mapping[int, Outcome]:
         """By piece; each with the default alone where they fail together, so that the one at fault is known."""
-        failed: tuple[Failure, str] = ("build", "")
+        failed = DIED  # unless there is an artifact, or a failure of its own
         if built.artifact is not None:
             try:
                 tolerance = self._session.tolerance

@@ -53,6 +53,7 @@ def search(
     write: Callable[[TuningRecord], None] | None = None,
     observe: Callable[[Status], None] = lambda _: None,
     executor: Executor | None = None,
+    batch: int = 3,
 ) -> Summary:
     problem = Problem(path, "native", Options())
     known = read_records([records]).records if records.exists() else ()
@@ -62,7 +63,7 @@ def search(
             problem,
             device or NativeDevice(problem.cache),
             executor or SerialExecutor(),
-            Settings(trials=trials, batch=3),
+            Settings(trials=trials, batch=batch),
             write or writer.append,
             known,
             observe,
@@ -220,9 +221,10 @@ class Dying(SerialExecutor):
         return failed
 
 
-def test_a_process_that_dies_is_one_candidates_failure(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_process_that_dies_is_one_candidates_failure(path: Path, tmp_path: Path, batch: int) -> None:
     executor = Dying(lambda p: p.get("rows") in (1, 2))
-    search(path, tmp_path / "r", 14, executor=executor)
+    search(path, tmp_path / "r", 14, executor=executor, batch=batch)
     trials = trials_of(tmp_path / "r")
     assert any(r.failure for r in trials)
     for r in trials:
