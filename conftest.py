@@ -6,7 +6,7 @@ import gc
 
 import pytest
 from drivers import need_driver
-from effort import Effort, effort_of, leave_to_ci
+from effort import Effort, effort_of, leave_to_all, leave_to_ci
 from hypothesis import settings
 from kernel_cache import use_cache_of_this_run
 from webnn_compile.build.device_target import DeviceTarget
@@ -23,8 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if effort_of(config) == "check":
-        items[:], left = leave_to_ci(items)
+    leave = {"check": leave_to_ci, "ci": leave_to_all}.get(effort_of(config))
+    if leave is not None:
+        items[:], left = leave(items)
         config.hook.pytest_deselected(items=left)
 
 

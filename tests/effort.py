@@ -18,10 +18,14 @@ Effort = Literal["check", "ci", "all"]
 ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"evaluate": 8, "native": 8}
     | dict.fromkeys(("c", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda"), 64),
-    "ci": {"opencl": 8, "cuda": 8, "c": 8},
+    "ci": {"opencl": 8, "cuda": 24, "c": 8, "wasm-relaxed": 4},
     "all": {},
 }
-"""By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`."""
+"""By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`. CUDA is
+emulated where there is no such GPU, which takes a second for a row."""
+
+ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 3, "all": 1}
+"""Every so many of those run as bundles in a browser, too."""
 
 MANY_KERNELS = ("attention", "compress", "gru", "lstm", "nonmaxsuppression", "nonzero", "rnn", "topk", "unique")
 """How rows begin that are programs of many kernels: loops, sorting."""
@@ -31,7 +35,7 @@ ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 5, 
 
 NODE_TESTS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 8} | dict.fromkeys(("wasm", "c", "opencl", "cuda"), 64),
-    "ci": {"wasm": 4, "c": 8, "opencl": 16, "cuda": 16},
+    "ci": {"wasm": 4, "c": 8, "opencl": 16, "cuda": 64},
     "all": {},
 }
 """By target: of ONNX's node tests every so many, where not all run. What they show of an operator, the table shows of
@@ -59,6 +63,37 @@ VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 8, "all": 1}
 
 FEW = 8
 """Of a function with more parameter sets than this, `check` takes every so many."""
+
+SAMPLED: Mapping[str, int] = {
+    "tests/device/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
+    "tests/tensor/test_winograd.py::test_every_target_computes_by_tiles": 3,
+    "tests/tensor/test_winograd.py::test_in_bands": 3,
+    "tests/test_light_models.py::test_agrees_with_the_reference_output": 2,
+    "tests/test_long_sums.py::test_long_sums": 3,
+}
+"""Functions of which CI takes one parameter set in so many."""
+
+IN_TURN = (
+    "e2e/test_abort.py",
+    "e2e/test_compile_in_page.py",
+    "e2e/test_compile_page.py",
+    "e2e/test_compiled_losses.py",
+    "e2e/test_device_losses.py",
+    "e2e/test_device_page.py",
+    "e2e/test_device_refusals.py",
+    "e2e/test_device_values.py",
+    "e2e/test_device_winograd.py",
+    "e2e/test_dynamic_memory.py",
+    "e2e/test_hosts.py",
+    "e2e/test_queue_and_dispose.py",
+    "e2e/test_rpc.py",
+    "e2e/test_tune.py",
+    "e2e/test_tune_faults.py",
+    "e2e/test_tune_in_page.py",
+)
+"""Files whose tests run in one of the browsers in CI, some in each. All others run in both."""
+
+BROWSERS = ("chromium", "firefox")
 
 LEFT_TO_CI = (
     "e2e/",
@@ -114,6 +149,23 @@ def leave_to_ci(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytes
         runs = not item.nodeid.startswith(LEFT_TO_CI) and (not many or every_nth_row(item.nodeid, FEW))
         (chosen if runs else left).append(item)
     return chosen, left
+
+
+def leave_to_all(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Of all collected tests those of CI, and the others."""
+    chosen: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        runs = every_nth_row(item.nodeid, SAMPLED.get(_function(item), 1)) and _has_its_turn(item.nodeid)
+        (chosen if runs else left).append(item)
+    return chosen, left
+
+
+def _has_its_turn(nodeid: str) -> bool:
+    named = [browser for browser in BROWSERS if browser in nodeid]
+    if not named or not nodeid.startswith(IN_TURN):
+        return True
+    return BROWSERS[crc32(nodeid.replace(named[0], "").encode()) % len(BROWSERS)] == named[0]
 
 
 def _function(item: pytest.Item) -> str:

@@ -7,7 +7,18 @@ from pathlib import Path
 
 import effort
 import pytest
-from effort import LEFT_TO_CI, MANY_KERNELS, ROWS_OF_BACKENDS, every_nth_row, leave_to_ci, row_runs
+from effort import (
+    BROWSERS,
+    IN_TURN,
+    LEFT_TO_CI,
+    MANY_KERNELS,
+    ROWS_OF_BACKENDS,
+    SAMPLED,
+    every_nth_row,
+    leave_to_all,
+    leave_to_ci,
+    row_runs,
+)
 from op_table import BACKENDS, all_cases
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,8 +46,9 @@ def test_a_new_backend_runs_every_eighth_row(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_ci_runs_every_row_on_every_backend_that_there_is() -> None:
-    """But for those whose driver compiles each kernel for half a second."""
-    assert {**ROWS_OF_BACKENDS["ci"], **ROWS_OF_BACKENDS["all"]}.keys() & BACKENDS.keys() == {"opencl", "cuda", "c"}
+    """But for those whose driver compiles each kernel for half a second, and the second variant of wasm."""
+    fewer = {**ROWS_OF_BACKENDS["ci"], **ROWS_OF_BACKENDS["all"]}.keys() & BACKENDS.keys()
+    assert fewer == {"opencl", "cuda", "c", "wasm-relaxed"}
     assert ROWS_OF_BACKENDS["check"].keys() == BACKENDS.keys()
 
 
@@ -50,8 +62,8 @@ def test_ci_runs_rows_of_each_operator_of_many_kernels_on_every_gpu() -> None:
     assert all(row_runs(name, "webgpu", "all") for name in NAMES)
 
 
-def test_what_check_leaves_out_exists() -> None:
-    for prefix in LEFT_TO_CI:
+def test_what_is_left_out_exists() -> None:
+    for prefix in (*LEFT_TO_CI, *SAMPLED, *IN_TURN):
         file, _, function = prefix.partition("::")
         assert (ROOT / file).exists(), prefix
         assert f"def {function}(" in (ROOT / file).read_text() if function else True, prefix
@@ -63,6 +75,17 @@ class Item:
     def __init__(self, nodeid: str, mark: str = "") -> None:
         self.nodeid = nodeid
         self.get_closest_marker = {mark: mark}.get
+
+
+def test_ci_runs_a_test_of_browsers_that_take_turns_in_one() -> None:
+    names = [f"test_{i}[{{}}-wasm]" for i in range(40)]
+    tests = {name: [Item(f"{IN_TURN[0]}::{name.format(browser)}") for browser in BROWSERS] for name in names}
+    both = [Item(f"e2e/test_photographs.py::test_photo[{browser}]") for browser in BROWSERS]
+    others = [Item(f"{IN_TURN[0]}::test_without_a_browser"), Item("tests/test_any.py::test_firefox[firefox]")]
+    chosen, left = leave_to_all([*both, *others, *(item for pair in tests.values() for item in pair)])  # type: ignore[list-item]
+    assert {*both, *others} <= {*chosen}
+    assert all(len({*pair} & {*chosen}) == 1 for pair in tests.values())
+    assert 10 <= sum("firefox" in item.nodeid for item in left) <= 30
 
 
 def test_check_takes_one_in_eight_of_many_parameter_sets() -> None:
