@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import prod
 
-from ..ir.nodes import Expr, For, Node, Origin
-from ..ir.rewrite import children
+from ..ir.nodes import Binary, Expr, For, Node, Origin
+from ..ir.rewrite import children, walk
 from ..pipeline.lowered import Lowered
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
@@ -67,7 +67,8 @@ def partition_host(model: Lowered, cannot: Mapping[int, str]) -> HostPartition:
 
     - between its own: they depend on one of them, and another on them;
     - next to its own only: all their producers and readers are on the host, or inputs and outputs;
-    - of which no kernel reads the result, and which read no tensor: sizes, of which a branch gives another one.
+    - that read no tensor: sizes, of which a branch gives another one, if no kernel reads the result; and quotients of
+      floats, which GPUs round otherwise: by those that are whole numbers nearest elements are found.
 
     Kernels are ordered for the fewest switches between host and device; in loops and branches they keep their order.
     """
@@ -107,8 +108,10 @@ class _Links:
 def _with_small_neighbours(model: Lowered, links: _Links, cannot: Mapping[int, str]) -> dict[int, str]:
     read = {t for reads in links.reads for t in reads}
     sizes = {t for sources in model.sources.values() for t in map(links.owner, sources)} - read
-    alone = [i for i, reads in enumerate(links.reads) if not reads and links.made[i] in sizes]
-    reasons = {**dict.fromkeys(alone, "a size, of sizes"), **cannot}
+    alone = [i for i, g in enumerate(model.groups) if not g.reads]
+    reasons = {i: "a size, of sizes" for i in alone if links.made[i] in sizes}
+    reasons |= {i: "GPUs round quotients otherwise" for i in alone if _divides(model.kernels[i].body)}
+    reasons |= cannot
     small = [
         i
         for i, k in enumerate(model.kernels)
@@ -129,6 +132,10 @@ def _with_small_neighbours(model: Lowered, links: _Links, cannot: Mapping[int, s
                 reasons[i] = "small, next to kernels on the host"
             changed = changed or i in reasons
     return reasons
+
+
+def _divides(body: Node) -> bool:
+    return any(isinstance(n, Binary) and n.op == "/" and n.dtype.is_float for n in walk(body))
 
 
 def _reached(start: Iterable[int], links: Sequence[frozenset[int]]) -> set[int]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..dtypes import F32, I32, U8, DType, highest, lowest
 from ..ir.construct import maximum, minimum, select, unary
 from ..ir.nodes import Expr, binary, expr
-from ..ir.sizes import Size, divided, equal, least, shown, size
+from ..ir.sizes import Size, capacity, divided, equal, least, shown, size
 from ..system.limits import FOLD_BYTES, format_size
 from ..tensor import Tensor, compute, constant
 from .axes import many_axes
@@ -29,13 +30,32 @@ from .sample import (
     linear_kernel,
     nearest,
 )
+from .varying_axes import VaryingAxis, VaryingTaps
 from .window import both, scaled, shifted, within
 
 Index = Callable[[Expr], Expr]
 """From the index of an output element to that of an input element."""
 
-REPEATING = frozenset({"asymmetric", "half_pixel"})
-"""Coordinate modes that depend on the scale alone: along a dimension of any size, nearest elements are the same."""
+MOST_PARTS = 1 << 10
+"""Of a scale along a dimension of any size the denominator: the size of the result is exact then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """How few elements along an axis make one of the result: from its index to those of the elements, and their
+    weights, which are read from `places` and `shares`."""
+
+    places: Tensor | None
+    shares: Tensor | None
+    taps: Callable[[Expr], VaryingTaps]
+
+
+REPEATING = {
+    "asymmetric": frozenset({"floor", "simple"}),
+    "half_pixel": frozenset({"floor", "round_prefer_ceil", "round_prefer_floor"}),
+}
+"""Coordinate modes that depend on the scale alone, with the nearest modes for which no nearest element of a dimension
+that is enlarged a whole number of times is beyond its end: they are the same along a dimension of any size."""
 
 _POINT = 22
 """Bits after the point of weights for bytes: with sums of weights up to 2 in size, those of products are int32."""
@@ -51,7 +71,7 @@ def upsample(call: Call) -> Tensor:
 
 
 def resize(call: Call) -> Tensor:
-    """ONNX Resize from opset 10; scales or sizes, and roi, are known at compile time."""
+    """ONNX Resize from opset 10; scales and roi are known at compile time, sizes as such."""
     x = call.input(0)
     if call.opset < 11:
         axes = _scaled(call, x, range(x.rank), call.floats(1, "scales") or ())
@@ -68,20 +88,23 @@ def resize(call: Call) -> Tensor:
         raise call.unsupported("it has neither scales nor sizes", "the model is invalid")
     mode = call.attribute("coordinate_transformation_mode", "half_pixel")
     if mode == "tf_crop_and_resize":
-        axes = _cropped(call, axes)
+        axes = [*_cropped(call, _fixed(call, axes))]
     return _resample(call, x, axes, mode, call.attribute("nearest_mode", "round_prefer_floor"))
 
 
-def _scaled(call: Call, x: Tensor, dimensions: Sequence[int], scales: Sequence[float]) -> list[Axis]:
+def _scaled(call: Call, x: Tensor, dimensions: Sequence[int], scales: Sequence[float]) -> list[Axis | VaryingAxis]:
     if len(scales) != len(dimensions):
         raise call.unsupported(f"scales {list(scales)} do not fit {len(dimensions)} axes", "the model is invalid")
     if not all(0 < s < math.inf for s in scales):
         raise call.unsupported(f"scales {list(scales)} are not all finite and above 0", "the model is invalid")
-    axes = []
+    axes: list[Axis | VaryingAxis] = []
     for d, s in zip(dimensions, scales, strict=True):
         extent = x.shape[d]
         if not isinstance(extent, int):
-            axes += _repeated(call, x, d, s if s != int(s) else int(s))
+            times, parts = float(np.float32(s)).as_integer_ratio()
+            if parts > MOST_PARTS or x.extents[d] * times > LONGEST_AXIS:
+                call.fixed(x, (d,))
+            axes.append(VaryingAxis(d, extent, divided(size(extent * times), parts), s))
             continue
         with np.errstate(over="ignore"):
             count = float(np.float32(s) * np.float32(extent))
@@ -90,32 +113,18 @@ def _scaled(call: Call, x: Tensor, dimensions: Sequence[int], scales: Sequence[f
     return axes
 
 
-def _repeated(call: Call, x: Tensor, dimension: int, factor: float | None) -> list[Axis]:
-    """The axis along a dimension whose size is known at run time only, none where nothing changes: a whole number of
-    copies of each element, for which coordinates need no size."""
-    if factor == 1:
-        return []
-    extent = x.extents[dimension]
-    if not isinstance(factor, int):
-        call.fixed(x, (dimension,))
-    assert factor is not None
-    return [Axis(dimension, extent, extent * int(factor), factor)]
-
-
-def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[Size]) -> list[Axis]:
+def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[Size]) -> list[Axis | VaryingAxis]:
     if len(sizes) != len(dimensions) or any(isinstance(n, int) and n < 0 for n in sizes):
         raise call.unsupported(f"sizes {shown(sizes)} do not fit {len(dimensions)} axes", "the model is invalid")
     policy = call.attribute("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
-        axes = []
+        axes: list[Axis | VaryingAxis] = []
         for d, n in zip(dimensions, sizes, strict=True):
             extent = x.shape[d]
             if isinstance(extent, int) and isinstance(n, int):
                 axes.append(Axis(d, extent, n, n / max(extent, 1)))
             else:
-                factor = divided(n, extent) if least(extent) > 0 else None
-                whole = isinstance(factor, int) and equal(n, size(extent * factor))
-                axes += _repeated(call, x, d, factor if whole and isinstance(factor, int) else None)
+                axes.append(VaryingAxis(d, extent, n))
         return axes
     extents = call.fixed(x, dimensions)
     wanted = [call.fixed_size(n, "of its result") for n in sizes]
@@ -127,7 +136,26 @@ def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[Siz
     ]
 
 
-def _cropped(call: Call, axes: list[Axis]) -> list[Axis]:
+def _repeated(x: Tensor, a: Axis | VaryingAxis) -> Axis | VaryingAxis:
+    """An axis of any size along which each element is copied a whole number of times: coordinates need no size then."""
+    if isinstance(a, Axis) or not least(a.size):
+        return a
+    factor = divided(a.count, a.size)
+    if not isinstance(factor, int) or not equal(a.count, size(a.size * factor)):
+        return a
+    extent = x.extents[a.dimension]
+    return Axis(a.dimension, extent, extent * factor, factor)
+
+
+def _fixed(call: Call, axes: Sequence[Axis | VaryingAxis]) -> list[Axis]:
+    """The same axes. Raises UnsupportedError where a size varies."""
+    for a in axes:
+        for n in (a.size, a.count):
+            call.fixed_size(n, f"along axis {a.dimension}")
+    return [a for a in axes if isinstance(a, Axis)]
+
+
+def _cropped(call: Call, axes: Sequence[Axis]) -> list[Axis]:
     roi = call.floats(1, "roi")
     if roi is None or len(roi) != 2 * len(axes):
         raise call.unsupported("tf_crop_and_resize needs a start and an end in roi for every axis", "give roi")
@@ -138,26 +166,32 @@ def _cropped(call: Call, axes: list[Axis]) -> list[Axis]:
     ]
 
 
-def _resample(call: Call, x: Tensor, axes: list[Axis], coordinate_mode: str, nearest_mode: str) -> Tensor:
+def _resample(
+    call: Call, x: Tensor, axes: Sequence[Axis | VaryingAxis], coordinate_mode: str, nearest_mode: str
+) -> Tensor:
     if coordinate_mode not in COORDINATES:
         raise call.unsupported(f"coordinate_transformation_mode {coordinate_mode!r} is unknown", "use half_pixel")
+    mode = call.attribute("mode", "nearest")
+    shape = list(x.shape)
     for a in axes:
-        if a.count > LONGEST_AXIS or a.size > LONGEST_AXIS:
+        shape[a.dimension] = a.count
+        if capacity(a.count) > LONGEST_AXIS or capacity(a.size) > LONGEST_AXIS:
             raise call.unsupported(
                 f"axis {a.dimension} of extent {a.size} or its result has more than {LONGEST_AXIS} elements, which is "
                 "what float32 coordinates tell apart",
                 "check its sizes or scales",
             )
-    coordinates = {a.dimension: a.coordinates(coordinate_mode) for a in axes}
+    if coordinate_mode != "tf_half_pixel_for_nn":
+        axes = [a for a in axes if isinstance(a, Axis) or not (a.scale in (None, 1) and equal(a.count, a.size))]
+    if mode == "nearest" and nearest_mode in REPEATING.get(coordinate_mode, ()):
+        axes = [_repeated(x, a) for a in axes]
+    if call.attribute("antialias", 0):
+        axes = _fixed(call, axes)
+    fixed, varying = [a for a in axes if isinstance(a, Axis)], [a for a in axes if isinstance(a, VaryingAxis)]
+    coordinates = {a.dimension: a.coordinates(coordinate_mode) for a in fixed}
+    tables = {a: a.coordinates(f"{call.name}.coordinates{a.dimension}", coordinate_mode) for a in varying}
     if not all(np.all(np.isfinite(c)) for c in coordinates.values()):
         raise call.unsupported("its scales or its roi lead to coordinates beyond float32", "the model is invalid")
-    mode = call.attribute("mode", "nearest")
-    shape = list(x.shape)
-    for a in axes:
-        extent = x.shape[a.dimension]
-        shape[a.dimension] = a.count if isinstance(extent, int) else size(extent * (a.count // a.size))
-    if mode != "nearest" or coordinate_mode not in REPEATING:
-        call.fixed(x, [a.dimension for a in axes])
     if 0 in shape:
         return compute(call.name, tuple(shape), (), lambda *_: expr(0, x.dtype))
     if 0 in x.shape:
@@ -165,23 +199,24 @@ def _resample(call: Call, x: Tensor, axes: list[Axis], coordinate_mode: str, nea
     if mode == "nearest":
         if nearest_mode not in ROUNDING:
             raise call.unsupported(f"nearest_mode {nearest_mode!r} is unknown", "use round_prefer_floor")
-        indices = {a.dimension: nearest(a, coordinates[a.dimension], nearest_mode) for a in axes}
-        result = _gather(call, x, tuple(shape), indices)
+        read: dict[int, tuple[Tensor | None, Index]] = {}
+        for a in fixed:
+            index = nearest(a, coordinates[a.dimension], nearest_mode)
+            read[a.dimension] = _index(f"{call.name}.index{a.dimension}", index, x.extents[a.dimension])
+        read |= {b.dimension: (t, b.nearest(t, nearest_mode)) for b, t in tables.items()}
+        result = _gather(call, x, tuple(shape), read)
     elif mode in ("linear", "bilinear", "cubic"):
-        result = _interpolated(call, x, tuple(shape), axes, coordinates, mode == "cubic")
+        result = _interpolated(call, x, tuple(shape), fixed, coordinates, tables, cubic=mode == "cubic")
     else:
         raise call.unsupported(f"mode {mode!r} is unknown", "use nearest, linear or cubic")
-    return _extrapolated(call, result, axes, coordinates) if coordinate_mode == "tf_crop_and_resize" else result
+    return _extrapolated(call, result, fixed, coordinates) if coordinate_mode == "tf_crop_and_resize" else result
 
 
-def _gather(call: Call, x: Tensor, shape: tuple[Size, ...], indices: dict[int, Array]) -> Tensor:
-    read = {d: _index(f"{call.name}.index{d}", table, x.extents[d]) for d, table in indices.items()}
-    tables = [t for t, _ in read.values()]
-
+def _gather(call: Call, x: Tensor, shape: tuple[Size, ...], read: Mapping[int, tuple[Tensor | None, Index]]) -> Tensor:
     def body(*i: Expr) -> Expr:
         return x.read([read[d][1](e) if d in read else e for d, e in enumerate(i)])
 
-    return compute(call.name, shape, (x, *tables), body)
+    return compute(call.name, shape, (x, *(t for t, _ in read.values())), body)
 
 
 def _index(name: str, table: Array, size: int) -> tuple[Tensor | None, Index]:
@@ -199,12 +234,20 @@ def _index(name: str, table: Array, size: int) -> tuple[Tensor | None, Index]:
 
 
 def _interpolated(
-    call: Call, x: Tensor, shape: tuple[Size, ...], axes: list[Axis], coordinates: dict[int, Array], cubic: bool
+    call: Call,
+    x: Tensor,
+    shape: tuple[Size, ...],
+    axes: Sequence[Axis],
+    coordinates: Mapping[int, Array],
+    tables: Mapping[VaryingAxis, Tensor],
+    *,
+    cubic: bool,
 ) -> Tensor:
     """Integers in float32, and then truncated, or rounded with antialias; then bytes take `_weigh_bytes`."""
     antialias = call.attribute("antialias", 0) != 0
     exclude_outside = call.attribute("exclude_outside", 0) != 0 and (cubic or antialias)
-    kernel = cubic_kernel(call.attribute("cubic_coeff_a", -0.75)) if cubic else linear_kernel
+    coefficient = call.attribute("cubic_coeff_a", -0.75)
+    kernel = cubic_kernel(coefficient) if cubic else linear_kernel
     radius = 2 if cubic else 1
     taps: dict[int, Taps] = {}
     for a in axes:
@@ -222,11 +265,17 @@ def _interpolated(
     if antialias and x.dtype == U8:
         return _weigh_bytes(call.name, x, taps)
     result = x if x.dtype.is_float else _cast(f"{call.name}.float", x, F32)
-    if all(t.index.shape[1] <= 2 for t in taps.values()):
-        result = _blend(call.name, result, shape, taps)
+    if all(t.index.shape[1] <= 2 for t in taps.values()) and not (cubic and tables):
+        ends = {d: _ends(call.name, t, result, d) for d, t in taps.items()}
+        ends |= {b.dimension: Blend(t, None, b.linear(t)) for b, t in tables.items()}
+        result = _blend(call.name, result, shape, ends)
     else:
         for d, t in taps.items():
             result = _weigh(f"{call.name}.axis{d}", result, d, t)
+        for b, table in tables.items():
+            d, taps_of = b.dimension, b.cubic(table, coefficient, exclude_outside=exclude_outside)
+            extents = (*result.shape[:d], b.count, *result.shape[d + 1 :])
+            result = _blend(f"{call.name}.axis{d}", result, extents, {d: Blend(table, None, taps_of)})
     if x.dtype.is_float:
         return result
 
@@ -258,38 +307,41 @@ def _cast(name: str, x: Tensor, dtype: DType) -> Tensor:
     return compute(name, x.shape, (x,), lambda *i: x[i].cast(dtype))
 
 
-def _blend(name: str, x: Tensor, shape: tuple[Size, ...], taps: dict[int, Taps]) -> Tensor:
-    """Linear interpolation between two elements along each axis of `taps`, as one map."""
-    ends = {d: _ends(f"{name}.ends{d}", t.index[:, (0, -1)], x.extents[d]) for d, t in taps.items()}
-    weights = {d: np.ascontiguousarray(t.weight.T, x.dtype.numpy) for d, t in taps.items()}
-    shares = {d: constant(f"{name}.shares{d}", w) for d, w in weights.items()}
+def _blend(name: str, x: Tensor, shape: tuple[Size, ...], blends: Mapping[int, Blend]) -> Tensor:
+    """Interpolation between few elements along each axis of `blends`, as one map."""
 
     def body(*o: Expr) -> Expr:
         def element(index: list[Expr]) -> Expr:
             d = len(index)
             if d == len(o):
                 return x.read(index)
-            if d not in taps:
+            if d not in blends:
                 return element([*index, o[d]])
-            _, low, high = ends[d]
-            a = element([*index, low(o[d])])
-            if taps[d].index.shape[1] == 1:
-                return a
-            b = element([*index, high(o[d])])
-            return a * shares[d][0, o[d]] + b * shares[d][1, o[d]]
+            first, *others = blends[d].taps(o[d])
+            total = element([*index, first[0]])
+            if others:
+                total = total * first[1].cast(x.dtype)
+            for at, weight in others:
+                total = total + element([*index, at]) * weight.cast(x.dtype)
+            return total
 
         return element([])
 
-    return compute(name, shape, (x, *(t for t, _, _ in ends.values()), *shares.values()), body)
+    tables = [*(b.places for b in blends.values()), *(b.shares for b in blends.values())]
+    return compute(name, shape, (x, *tables), body)
 
 
-def _ends(name: str, table: Array, size: int) -> tuple[Tensor | None, Index, Index]:
-    """Both ends of each interval of `table`, in one constant where one of them is irregular: a shader reads few."""
-    (a, low), (b, high) = (_index(name, table[:, end], size) for end in (0, 1))
-    if a is None and b is None:
-        return None, low, high
-    t = constant(name, np.ascontiguousarray(table.T))
-    return t, lambda e: t[0, e], lambda e: t[1, e]
+def _ends(name: str, taps: Taps, x: Tensor, dimension: int) -> Blend:
+    """Both ends of each interval, in one constant where one of them is irregular: a shader reads few."""
+    table = taps.index[:, (0, -1)]
+    shares = constant(f"{name}.shares{dimension}", np.ascontiguousarray(taps.weight.T, x.dtype.numpy))
+    (a, low), (b, high) = (_index("", table[:, end], x.extents[dimension]) for end in (0, 1))
+    places = None
+    if a is not None or b is not None:
+        places = t = constant(f"{name}.ends{dimension}", np.ascontiguousarray(table.T))
+        low, high = lambda e: t[0, e], lambda e: t[1, e]
+    pair = ((low, 0), (high, 1))[: taps.index.shape[1]]
+    return Blend(places, shares, lambda e: [(at(e), shares[k, e]) for at, k in pair])
 
 
 def _weigh(name: str, x: Tensor, dimension: int, taps: Taps) -> Tensor:
