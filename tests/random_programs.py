@@ -51,7 +51,8 @@ def varies(n: int) -> bool:
 
 def is_even(n: int) -> bool:
     """Whatever the sizes are."""
-    return n == 0 or (n % BASE % 2 == 0 and is_even(n // BASE))
+    digit = (n + BASE // 2) % BASE - BASE // 2
+    return n == 0 or (digit % 2 == 0 and is_even((n - digit) // BASE))
 
 
 def may_be_empty(n: int) -> bool:

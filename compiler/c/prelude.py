@@ -38,6 +38,12 @@ HEAD = """#include <math.h>
 #else
 #define ANY_TYPE
 #endif
+#if defined __GNUC__ && !defined __clang__ && __GNUC__ < 14
+/* Of a sum in order that goes backwards through memory GCC's vectoriser adds some elements twice (its bug 110381). */
+#define SUMS_BACKWARDS __attribute__((optimize("no-tree-loop-vectorize")))
+#else
+#define SUMS_BACKWARDS
+#endif
 #ifdef MODEL_THREADS
 #define SHARED_BY_THREADS _Pragma("omp parallel for schedule(static) num_threads(MODEL_THREADS)")
 #elif defined _OPENMP

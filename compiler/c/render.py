@@ -10,8 +10,9 @@ import numpy as np
 
 from ..codegen.c_ports import Ports, functions, size_text
 from ..codegen.source import Writer
-from ..ir.nodes import Kernel, Scalar, Store, Var
-from ..ir.rewrite import walk
+from ..ir.index import affine
+from ..ir.nodes import For, Kernel, Scalar, Scope, Stmt, Store, Var
+from ..ir.rewrite import loads, walk
 from ..ir.sizes import text_of
 from ..program.program import Launch, Program, Region, Slot, Step, Steps, TensorSpec
 from ..program.steps import Branch, Loop
@@ -161,7 +162,15 @@ def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
     text = "\n".join(lines)
     unused = [f"  (void){n};" for n in names.values() if f"{n}[" not in text]  # of no elements, say
     unused += [f"  (void){n};" for n in scalars.values() if not re.search(rf"\b{n}\b", text)]
-    return "\n".join([f"static void {name}({', '.join(params)}) {{", *unused, *lines, "}", ""])
+    kind = "static SUMS_BACKWARDS void" if _sums_backwards(kernel.body) else "static void"
+    return "\n".join([f"{kind} {name}({', '.join(params)}) {{", *unused, *lines, "}", ""])
+
+
+def _sums_backwards(body: Stmt) -> bool:
+    """Whether a loop that adds up in order reads elements in falling order."""
+    sums = [n for n in walk(body) if isinstance(n, For) and not n.parallel]
+    read = {x for loop in sums for x in loads(loop.body) if x.buffer.scope is Scope.GLOBAL}
+    return any(c < 0 and isinstance(atom, Var) for x in read for i in x.indices for atom, c in affine(i).terms)
 
 
 class _Body:

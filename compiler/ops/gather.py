@@ -14,7 +14,7 @@ from ..dtypes import I32, I64
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, expr
 from ..ir.simplify import simplify_expr
-from ..ir.sizes import Size, equal, known_less, number, shown
+from ..ir.sizes import Size, equal, known_less, least, number, shown
 from ..tensor import Tensor, compute, constant
 from .axes import one_axis
 from .call import Call
@@ -72,7 +72,10 @@ def _index(indices: Tensor, at: Sequence[Expr], extent: Size) -> Expr:
 
 def _within(index: Expr, extent: Size) -> Expr:
     """An index that counts from the end where it is negative; the nearest place to one that is out of range."""
-    return minimum(maximum(select(index < 0, index + extent, index), 0), extent - 1)
+    found = maximum(select(index < 0, index + extent, index), 0)
+    if not least(extent):  # of nothing, the first place in memory
+        return maximum(minimum(found, number(extent) - 1), 0)
+    return minimum(found, extent - 1)
 
 
 def _gather(call: Call) -> Tensor:

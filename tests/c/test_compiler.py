@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ RELU = model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"])
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(compiler.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    found = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "ziglang" else found(name))
     with pytest.raises(InputError, match=r"no C compiler: install gcc or clang, or name one in .* CC"):
         webnn_compile.compile(RELU, "c", cache=False)
 

@@ -32,3 +32,11 @@ def test_rows_are_taken_from_the_last_on(target: str) -> None:
     for n in (1, 4, 9):
         feeds = {"x": random((n, 3), n), "start": np.ones(3, np.float32)}
         assert_close(compiled.run(feeds), onnxruntime_results(made, feeds))
+
+
+def test_over_one_row_or_none() -> None:
+    compiled = webnn_compile.compile(onnx.parser.parse_model(MODEL), dims={"n": (0, 1)})
+    for n in (1, 0):
+        x, start = random((n, 3), n), np.ones(3, np.float32)
+        found = compiled.run({"x": x, "start": start})
+        assert_close(found, {"final": start + x.sum(axis=0), "rows": x * start})
