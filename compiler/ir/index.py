@@ -208,7 +208,8 @@ def affine(e: Expr) -> Affine:
     # Variables and sums, the most frequent, come first, and operators are told apart once.
     match e:
         case Var():
-            return Affine(((e, 1),), 0) if e.extent != 1 else Affine((), 0)
+            # A dynamic loop of one iteration at most says that there is one.
+            return Affine(((e, 1),), 0) if e.extent != 1 or e.length is not None else Affine((), 0)
         case Binary(op, a, b):
             return _affine_of_binary(e, op, a, b)
         case Const(value, _):
