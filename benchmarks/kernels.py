@@ -33,9 +33,12 @@ class KernelTime:
 
 
 def profile_here(case_name: str, shapes: Mapping[str, tuple[int, ...]], browser: str | None) -> dict[str, Any]:
-    """The kernels of a case, natively where `browser` is None, and the peaks measured in the same process."""
+    """The kernels of a case, natively where `browser` is None, and the peaks measured in the same process. Raises
+    ValueError where a run decides which kernels run, or on how much."""
     case = find_case(case_name, shapes)
     lowered = lower(case, fast_math=True)
+    if (case.sizes and browser) or not all(isinstance(s, int) for s in lowered.steps):
+        raise ValueError("kernels have rows of their own where sizes are fixed, and nothing is repeated")
     if browser is None:
         peak = measure_peak()
         times = time_kernels(case, lowered, RUNS)
