@@ -110,6 +110,8 @@ def test_a_loop_whose_values_grow_is_unrolled() -> None:
 CHANGES = """
   (float[n, 4] x, bool going, int64 times) => (float[m, 4] y) <int64[1] one = {1}, int64[1] zero = {0}> {
     trues = NonZero(x)
+    of_data = ReduceMax <keepdims = 0> (x)
+    times2 = Cast <to = 7> (of_data)
     y = Loop(%s, going, x) <body = body (int64 i, bool c, float[k, 4] s) => (bool more, float[l, 4] next) {
       positive = Greater(s, zero_of_s)
       first = Gather(x, i)
@@ -129,11 +131,15 @@ CHANGES = """
         ("times", "Slice(s, one, end)", "a shape may only grow, as much in each iteration"),
         ("times", "Concat <axis = 0> (s, s)", "a shape may only grow, as much in each iteration"),
         ("times", "Concat <axis = 0> (s, both)", "a shape may only grow, as much in each iteration"),
-        ('""', "Concat <axis = 0> (s, row)", "the number of its iterations is computed at run time, and with it"),
+        ('""', "Concat <axis = 0> (s, row)", "nothing but its condition bounds the number of its iterations"),
+        ("endless", "Concat <axis = 0> (s, row)", "nothing but its condition bounds the number of its iterations"),
+        ("times2", "Concat <axis = 0> (s, row)", "the number of its iterations is computed at run time, and with it"),
     ],
 )
 def test_what_a_loop_carries_changes_its_shape_otherwise(trips: str, following: str, message: str) -> None:
-    text = CHANGES.replace("one = {1}", "one = {1}, int64[1] end = {9}, float zero_of_s = {0}")
+    text = CHANGES.replace(
+        "one = {1}", "one = {1}, int64[1] end = {9}, float zero_of_s = {0}, int64 endless = {9223372036854775807}"
+    )
     with pytest.raises(UnsupportedError, match=message):
         webnn_compile.compile(parsed(text % (trips, following)), dims={"n": (2, 4), "times": (0, 2)})
     grows = parsed(text % ("times", "Concat <axis = 0> (s, row)"))

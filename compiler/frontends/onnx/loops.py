@@ -41,6 +41,8 @@ def import_loop(build: Import, node: onnx.NodeProto, name: str, inputs: Items, f
     trips, condition = tensors(name, [first, second])
     known = np.asarray(True) if condition is None else frame.builder.constant_of(condition)
     most = _trip_count(trips, frame)
+    if most == ENDLESS:  # as exporters write it for a loop that its condition ends
+        trips = most = None
     if known is not None and not known.item():
         most = 0
     counter = counter_of(f"{name}.iteration", ENDLESS if most is None else most)
@@ -275,7 +277,12 @@ def _trip_count(trips: Value | None, frame: Frame) -> Size | None:
 
 
 def _unbounded(build: Import, name: str, trips: Value | None) -> UnsupportedError:
-    flag = f"--dim {trips.name}=0..MOST" if trips is not None and build.is_input(trips) else "--fix NAME=VALUE"
+    if trips is None:
+        return UnsupportedError(
+            f"Loop (node {name!r}): nothing but its condition bounds the number of its iterations, and with it the "
+            "size of its outputs: in the model, give it a number of iterations (input 0) that is never exceeded"
+        )
+    flag = f"--dim {trips.name}=0..MOST" if build.is_input(trips) else "--fix NAME=VALUE"
     return UnsupportedError(
         f"Loop (node {name!r}): the number of its iterations is computed at run time, and with it the size of its "
         f"outputs: bound it by {flag}"
