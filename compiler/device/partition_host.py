@@ -67,13 +67,13 @@ def partition_host(model: Lowered, cannot: Mapping[int, str]) -> HostPartition:
 
     - between its own: they depend on one of them, and another on them;
     - next to its own only: all their producers and readers are on the host, or inputs and outputs;
-    - that read no tensor: sizes, of which a branch gives another one, if no kernel reads the result; and quotients of
-      floats, which GPUs round otherwise: by those that are whole numbers nearest elements are found.
+    - that read no tensor, and whose result is a size alone, which need not be read back then, or has quotients of
+      floats, which GPUs round otherwise: coordinates of nearest elements, say.
 
     Kernels are ordered for the fewest switches between host and device; in loops and branches they keep their order.
     """
     links = _Links(model)
-    reasons = _with_small_neighbours(model, links, cannot)
+    reasons = _with_small_neighbours(model, links, {**_of_sizes_alone(model, links), **cannot})
     candidates = [_Division(model, links, reasons, host_first).partition() for host_first in (True, False)]
     return min(candidates, key=lambda d: (d.readbacks, len(d.segments)))
 
@@ -105,18 +105,27 @@ class _Links:
         return owner_of(t, self._aliases)
 
 
-def _with_small_neighbours(model: Lowered, links: _Links, cannot: Mapping[int, str]) -> dict[int, str]:
+def _of_sizes_alone(model: Lowered, links: _Links) -> dict[int, str]:
+    """The reasons of small kernels that read no tensor."""
     read = {t for reads in links.reads for t in reads}
-    sizes = {t for sources in model.sources.values() for t in map(links.owner, sources)} - read
-    alone = [i for i, g in enumerate(model.groups) if not g.reads]
-    reasons = {i: "a size, of sizes" for i in alone if links.made[i] in sizes}
-    reasons |= {i: "GPUs round quotients otherwise" for i in alone if _divides(model.kernels[i].body)}
-    reasons |= cannot
-    small = [
-        i
-        for i, k in enumerate(model.kernels)
-        if i not in reasons and _trips(k.body) + sum(prod(t.extents) for t in links.reads[i]) <= SMALL
-    ]
+    sizes = {links.owner(t) for t in model.measured.values()} - read
+    found: dict[int, str] = {}
+    for i, group in enumerate(model.groups):
+        if not group.reads and _is_small(model, links, i):
+            if links.made[i] in sizes:
+                found[i] = "a size that is made of sizes"
+            elif _divides(model.kernels[i].body):
+                found[i] = "GPUs round quotients otherwise"
+    return found
+
+
+def _is_small(model: Lowered, links: _Links, i: int) -> bool:
+    return _trips(model.kernels[i].body) + sum(prod(t.extents) for t in links.reads[i]) <= SMALL
+
+
+def _with_small_neighbours(model: Lowered, links: _Links, cannot: Mapping[int, str]) -> dict[int, str]:
+    reasons = dict(cannot)
+    small = [i for i in range(len(model.kernels)) if i not in reasons and _is_small(model, links, i)]
     changed = bool(reasons)
     while changed:
         changed = False

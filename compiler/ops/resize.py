@@ -185,7 +185,7 @@ def _resample(
         axes = [a for a in axes if isinstance(a, Axis) or not (a.scale in (None, 1) and equal(a.count, a.size))]
     if mode == "nearest" and nearest_mode in REPEATING.get(coordinate_mode, ()):
         axes = [_repeated(x, a) for a in axes]
-    if call.attribute("antialias", 0):
+    if mode != "nearest" and call.attribute("antialias", 0):
         axes = _fixed(call, axes)
     fixed, varying = [a for a in axes if isinstance(a, Axis)], [a for a in axes if isinstance(a, VaryingAxis)]
     coordinates = {a.dimension: a.coordinates(coordinate_mode) for a in fixed}

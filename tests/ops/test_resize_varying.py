@@ -105,6 +105,34 @@ def test_coordinates_are_computed_on_the_host() -> None:
     assert compiled.program.readbacks == 0
 
 
+@pytest.mark.parametrize(("most", "calls"), [(100, 1), (40_000, 0)])
+def test_large_tables_of_quotients_stay_on_the_device(most: int, calls: int) -> None:
+    need_driver("webgl")
+    nodes = [
+        node("Shape", ["x"], ["whole"]),
+        node("Squeeze", ["whole"], ["n"]),
+        node("Range", ["zero", "n", "one"], ["i"]),
+        node("Cast", ["n"], ["length"], to=onnx.TensorProto.FLOAT),
+        node("Cast", ["i"], ["place"], to=onnx.TensorProto.FLOAT),
+        node("Div", ["place", "length"], ["share"]),
+        node("CumSum", ["share", "zero"], ["y"]),
+    ]
+    made = model(nodes, {"x": ["n"]}, ["y"], {"zero": np.int64(0), "one": np.int64(1)}, opset=18)
+    compiled = webnn_compile.compile(made, "webgl", dims={"n": (1, most)})
+    assert isinstance(compiled, DeviceModel)
+    assert len(compiled.program.calls) == calls
+    given = {"x": np.zeros(77, np.float32)}
+    assert_close(compiled.run(given), onnxruntime_results(made, given), 1e-5)
+
+
+def test_nearest_elements_need_no_antialias() -> None:
+    made = by_sizes(mode="nearest", antialias=1)
+    given = feeds(SIZES[0])
+    varying = webnn_compile.compile(made, dims={"h": (1, 20), "w": (1, 20), "p": (1, 40), "q": (1, 40)})
+    fixed = webnn_compile.compile(made, dims=dict(zip("hwpq", SIZES[0], strict=True)))
+    assert_close(varying.run(given), fixed.run(given), 0)
+
+
 @pytest.mark.parametrize(
     ("made", "message"),
     [

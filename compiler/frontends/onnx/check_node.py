@@ -20,7 +20,7 @@ def check_node(
     Where shapes depend on computed values, this finds what `check_types` cannot: it has the `known` ones.
     """
     given = {name: v for name, v in zip(node.input, inputs, strict=False) if v is not None}
-    if any(name and name not in given for name in node.input):
+    if any(name and name not in given for name in node.input):  # a node with subgraphs, which has none of them
         return None
     data = {
         name: numpy_helper.from_array(known[v], name)

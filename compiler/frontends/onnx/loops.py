@@ -28,14 +28,15 @@ MOST_UNROLLED = 10_000
 """Nodes that a loop may become whose iterations are added one by one."""
 
 MOST_TRIES = 8
-"""How often a body is imported to find how what it carries grows: once for each value that grows with another one."""
+"""How often a body is imported to find how what it carries grows: each time values may grow with those found before."""
 
 Shapes = Sequence[tuple[Size, ...]]
 
 
 def import_loop(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Frame) -> Items:
-    """As a node with a region, or iteration by iteration where the number of these is known and what one passes to the
-    next changes its shape, or is no tensor."""
+    """As a node with a region. Where what one iteration passes to the next changes its shape, or is no tensor: one
+    iteration after the other, if their number is known and small, else by shapes that grow, or by rows in place of
+    sequences."""
     (body,) = (a.g for a in node.attribute if a.name == "body")
     first, second, *starts = [*inputs, None, None][: max(2, len(inputs))]
     trips, condition = tensors(name, [first, second])
@@ -297,10 +298,10 @@ def _passes_on_its_condition(body: onnx.GraphProto) -> bool:
         name = makers[name].input[0]
     if name == body.input[1].name:
         return True
-    tensors = [t for t in body.initializer if t.name == name]
+    known = [t for t in body.initializer if t.name == name]
     if name in makers and makers[name].op_type == "Constant" and not makers[name].domain:
-        tensors += [a.t for a in makers[name].attribute if a.name == "value"]
-    return any(bool(onnx.numpy_helper.to_array(t).all()) for t in tensors)
+        known += [a.t for a in makers[name].attribute if a.name == "value"]
+    return any(bool(onnx.numpy_helper.to_array(t).all()) for t in known)
 
 
 def _shape(value: onnx.ValueInfoProto) -> tuple[int, ...]:
