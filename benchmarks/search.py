@@ -22,7 +22,7 @@ from webnn_compile.tune.probe import probe
 from webnn_compile.tune.problem import KernelTask, Problem
 from webnn_compile.tune.propose import History, enumerate_space, name_of
 from webnn_compile.tune.search_job import SearchJob, build_pieces
-from webnn_compile.tune.session import SearchSession, inputs_of, reference_of
+from webnn_compile.tune.session import SearchSession, inputs_of
 from webnn_compile.tune.status import Settings
 from webnn_compile.tune.tune_kernels import FINALISTS, KernelSearch
 from webnn_compile.tune.walk import Path, Pick, first, last
@@ -167,7 +167,8 @@ def _measure(place: _Place, task: KernelTask, paths: Sequence[Path]) -> dict[str
     if built.artifact is None:
         return {}
     inputs = inputs_of(task.piece.model, task.key)
-    measured = session.measure(built.artifact, inputs, reference_of(task.piece, inputs), session.tolerance)
+    reference = session.reference(task.key, task.piece, inputs)
+    measured = session.measure(built.artifact, inputs, reference, session.tolerance)
     outcomes = ((path, measured[i]) for i, path in enumerate(paths, 1) if i not in built.failures)
     return {name_of(path): found.ratio for path, found in outcomes if isinstance(found, Measured)}
 

@@ -97,7 +97,7 @@ class Reference:
             fixed = _fixed(exact, constants or {})
             for scalars in _draw_sizes(dimensions, generator):
                 feeds = _draw_inputs(inputs, dimensions, scalars, generator)
-                nearby = {name: _half(a) if halves else _next(a) for name, a in feeds.items()}
+                nearby = {name: nearby(a, halves=halves) for name, a in feeds.items()}
                 outputs = _run(exact, feeds | fixed)
                 perturbed = _run(optimised, nearby | fixed)
                 sensitivity = max(sensitivity, *(largest_error(perturbed[n], a) for n, a in outputs.items()))
@@ -160,14 +160,11 @@ def _draw_inputs(
     return found
 
 
-def _next(a: Array) -> Array:
-    """The next larger floats; integers and bools as they are."""
-    return np.nextafter(a, np.array(np.inf, a.dtype)) if a.dtype.kind == "f" else a
-
-
-def _half(a: Array) -> Array:
-    """The nearest float16s; integers and bools as they are."""
-    return a.astype(np.float16).astype(a.dtype) if a.dtype.kind == "f" else a
+def nearby(a: Array, *, halves: bool) -> Array:
+    """The next larger floats, or the nearest float16s; integers and bools as they are."""
+    if a.dtype.kind != "f":
+        return a
+    return a.astype(np.float16).astype(a.dtype) if halves else np.nextafter(a, np.array(np.inf, a.dtype))
 
 
 def random_input(dtype: DType, shape: tuple[int, ...], generator: np.random.Generator) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from ..records.tuning_record import TuningRecord
 from ..tune.build_trial import TrialJob, build_trial
 from ..tune.device import DeviceError
 from ..tune.problem import Problem
+from ..tune.reference import by_tensor
 from ..tune.serial_executor import SerialExecutor
 from ..tune.session import LOAD
 from ..tune.status import Settings
@@ -47,11 +48,11 @@ def tune_here(request: Mapping[str, Any], options: Options, page: Page) -> dict[
     found: list[TuningRecord] = list(known)
     settings = Settings(request.get("trials", 200), request.get("seconds", 60.0), stopped=page.stopped)
 
-    def reference(piece: Piece, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
-        return _by_default(problem, device, piece, inputs)
+    def compute(piece: Piece, runs: Sequence[Mapping[str, Array]]) -> list[dict[str, Array]]:
+        return _by_default(problem, device, piece, runs)
 
     try:
-        summary = tune(problem, device, SerialExecutor(), settings, found.append, known, device.show, reference)
+        summary = tune(problem, device, SerialExecutor(), settings, found.append, known, device.show, compute)
     except DeviceError as error:
         raise InputError(f"the page cannot run the model on {target}: {error}") from None
     return {
@@ -63,15 +64,17 @@ def tune_here(request: Mapping[str, Any], options: Options, page: Page) -> dict[
     }
 
 
-def _by_default(problem: Problem, device: PageDevice, piece: Piece, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Results by the names of tensors, as the device computes them by default schedules: no other processor is here."""
+def _by_default(
+    problem: Problem, device: PageDevice, piece: Piece, runs: Sequence[Mapping[str, Array]]
+) -> list[dict[str, Array]]:
+    """A Compute, on the device itself: no other processor is here."""
     job = TrialJob(problem.target, trial_model([piece], fill_halo=problem.fills_halos), ({},), problem.options)
     built = build_trial(job)
     if not isinstance(built.artifact, Manifest):
         raise DeviceError("device", built.failures[0][1])
     model = device.load(built.artifact, deadline=LOAD)
     try:
-        results = model.run({s.name: inputs[s.name] for s in built.artifact.inputs}, deadline=LOAD)
+        read = [s.name for s in built.artifact.inputs]
+        return [by_tensor(model.run({name: inputs[name] for name in read}, deadline=LOAD)) for inputs in runs]
     finally:
         model.unload()
-    return {name.partition("_")[2]: value for name, value in results.items()}

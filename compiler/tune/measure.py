@@ -8,7 +8,6 @@ from statistics import median
 
 import numpy as np
 
-from ..build.verify import largest_error
 from ..records.tuning_record import Failure
 from .device import DeviceError, LoadedModel
 from .trial_model import is_measured, piece_of
@@ -76,24 +75,6 @@ def measure_trial(
         ratio = median(r[piece] / r[0] for r in rounds)
         found[piece] = Measured(median(base) * ratio, median(base))
     return Trial(found, made, made - len(rounds))
-
-
-def check_results(results: Mapping[str, Array], reference: Mapping[str, Array], tolerance: float) -> dict[int, str]:
-    """The pieces whose results differ from the reference by more than `tolerance`, relative to its largest element.
-    `reference` is by the name of the tensor, `results` by that of the piece and the tensor; intermediate results of a
-    layer that not all candidates have are passed over, but one result at least must be known."""
-    messages: dict[int, list[str]] = {}
-    compared: set[int] = set()
-    for name, value in results.items():
-        piece, _, tensor = name.partition("_")
-        found = messages.setdefault(int(piece), [])
-        if tensor in reference:
-            compared.add(int(piece))
-            error = largest_error(value, reference[tensor])
-            if not error <= tolerance:
-                found.append(f"{tensor} errs by {error:.3g}")
-    wrong = {piece: found[-1] for piece, found in messages.items() if found}
-    return wrong | {piece: "none of its results has a reference" for piece in messages if piece not in compared}
 
 
 def _rounds(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> tuple[list[dict[int, float]], int]:

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from typing import Any, TypeAlias
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -17,9 +17,9 @@ from ..ir.nodes import Buffer
 from ..pipeline.lowered import Lowered
 from ..records.tuning_record import Failure, TuningRecord
 from .device import Artifact, Device, DeviceError, DeviceGone
-from .measure import Measured, Outcome, check_results, measure_trial
-from .native_program import NativeProgram
+from .measure import Measured, Outcome, measure_trial
 from .problem import Problem
+from .reference import Compute, Reference, by_this_processor, check_results, reference_of
 from .status import Settings, Status
 from .trial_model import Piece
 from .walk import Path
@@ -35,13 +35,9 @@ SEARCHING = 0.85
 """Of the time so much is for the search, the rest for the comparison in the whole model."""
 
 
-Reference: TypeAlias = Callable[[Piece, Mapping[str, Array]], Mapping[str, Array]]
-"""The results of a piece by the names of tensors."""
-
-
 class SearchSession:
     """`known` are records of earlier runs; `write` receives new ones as they come. `observe` is called with the status
-    whenever it changes. Results are compared with `reference`'s, by default `reference_of`."""
+    whenever it changes. Results are compared with those of `compute`."""
 
     def __init__(
         self,
@@ -52,12 +48,12 @@ class SearchSession:
         write: Callable[[TuningRecord], None],
         known: Iterable[TuningRecord],
         observe: Callable[[Status], None],
-        reference: Reference | None = None,
+        compute: Compute = by_this_processor,
     ) -> None:
         self.problem, self.device, self.executor, self.settings, self.write = problem, device, executor, settings, write
         self._observe = observe
-        self._reference = reference or reference_of
-        self._references: dict[str, Mapping[str, Array]] = {}
+        self._compute = compute
+        self._references: dict[str, Reference] = {}
         of_target = [r for r in known if r.target == problem.target and r.space == VERSION]
         self.device_name = device.name + _settings(problem.options)
         self.own = [r for r in of_target if r.device == self.device_name]
@@ -90,14 +86,15 @@ class SearchSession:
         self.status.failed += sum(r.failure not in (None, "illegal") for r in found)
         return found
 
-    def reference(self, key: str, piece: Piece, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+    def reference(self, key: str, piece: Piece, inputs: Mapping[str, Array]) -> Reference:
         """The results of a task's default, computed when its first candidate is there. Raises DeviceError."""
         if key not in self._references:
-            self._references[key] = self._reference(piece, inputs)
+            halves = self.problem.options.precision == "f16"
+            self._references[key] = reference_of(piece, inputs, self._compute, halves=halves)
         return self._references[key]
 
     def measure(
-        self, artifact: Artifact, inputs: Mapping[str, Array], reference: Mapping[str, Array], tolerance: float
+        self, artifact: Artifact, inputs: Mapping[str, Array], reference: Reference, tolerance: float
     ) -> Mapping[int, Outcome]:
         """Of each piece of a trial. Raises DeviceError."""
         model = self.device.load(artifact, deadline=LOAD)
@@ -183,10 +180,3 @@ def _random(b: Buffer, generator: np.random.Generator) -> Array:
     if found.size and not found.any():
         found.flat[0] = high or low
     return found
-
-
-def reference_of(piece: Piece, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Results by the names of tensors, as this machine's processor computes them by default schedules."""
-    own = {name: inputs[name] for name, _ in piece.model.tensors.inputs}
-    results = NativeProgram(piece.model).compile(None).run(own)
-    return {name.partition("_")[2]: value for name, value in results.items()}

@@ -10,7 +10,8 @@ from ..pipeline.lowered import Lowered
 from ..records.tuning_record import TuningRecord
 from .device import Device, DeviceError
 from .problem import Problem
-from .session import Reference, SearchSession
+from .reference import Compute, by_this_processor
+from .session import SearchSession
 from .status import Settings, Status, Summary
 from .tune_kernels import KernelSearch
 from .tune_layers import ROUNDS, LayerSearch
@@ -30,15 +31,15 @@ def tune(
     write: Callable[[TuningRecord], None],
     known: Iterable[TuningRecord] = (),
     observe: Callable[[Status], None] = lambda _: None,
-    reference: Reference | None = None,
+    compute: Compute = by_this_processor,
 ) -> Summary:
     """Searches schedules for a model on a device. `known` are records of earlier runs, whose trials are not made again;
-    `write` receives new ones as they come. `observe` is called with the status whenever it changes. `reference` as of
+    `write` receives new ones as they come. `observe` is called with the status whenever it changes. `compute` as of
     SearchSession.
 
     Raises DeviceError where the device is lost for good, and what `write` raises.
     """
-    session = SearchSession(problem, device, executor, settings, write, known, observe, reference)
+    session = SearchSession(problem, device, executor, settings, write, known, observe, compute)
     session.show("the model by default")
     lowered, layers = problem.lower()
     times = time_groups(session, (lowered, {}))

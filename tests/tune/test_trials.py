@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -23,12 +24,12 @@ from webnn_compile.records.keys import key_of_kernel
 from webnn_compile.tune import build_trial as build_module
 from webnn_compile.tune import probe as probe_module
 from webnn_compile.tune.build_trial import TrialChoices, TrialJob, build_trial, place_as
-from webnn_compile.tune.measure import check_results
 from webnn_compile.tune.native_program import NativeProgram
 from webnn_compile.tune.probe import probe
 from webnn_compile.tune.problem import KernelTask, Problem
 from webnn_compile.tune.propose import History, propose
-from webnn_compile.tune.session import _random, inputs_of, reference_of
+from webnn_compile.tune.reference import Reference, by_this_processor, check_results, reference_of
+from webnn_compile.tune.session import _random, inputs_of
 from webnn_compile.tune.trial_model import WARMUP, is_measured, piece_of, trial_model
 
 TARGETS_TUNED = ("native", "webgpu", "webgl")
@@ -104,9 +105,9 @@ def test_candidates_beside_each_other_are_right(path: Any, target: str) -> None:
         assert not built.failures, task.name
         inputs = inputs_of(trial, task.key)
         assert any(np.any(a) for a in inputs.values())
-        results, reference = run(problem, job, inputs), reference_of(task.piece, inputs)
-        assert reference
-        assert len(results) == len(paths) * len(reference)
+        results, reference = run(problem, job, inputs), reference_of(task.piece, inputs, by_this_processor)
+        assert reference.results
+        assert len(results) == len(paths) * len(reference.results)
         assert not check_results(results, reference, 1e-4), task.name
 
 
@@ -122,7 +123,7 @@ def test_layers_by_other_tiles_are_right(path: Any, target: str) -> None:
         trial = trial_model([default, candidate], fill_halo=problem.fills_halos)
         inputs = inputs_of(trial, "layer")
         results = NativeProgram(trial).compile(None).run(inputs)
-        reference = reference_of(default, inputs)
+        reference = reference_of(default, inputs, by_this_processor)
         assert {piece_of(f"c{name[0]}_0") for name in results} == {0, 1}
         assert not check_results(results, reference, 1e-3)
 
@@ -140,17 +141,39 @@ def test_layers_that_fuse_differently_are_compared_by_what_they_compute_together
 
 
 def test_wrong_results_are_noticed() -> None:
-    reference = {"y": np.array([1.0, -2.0, 3.0], np.float32)}
-    results = {"0_y": reference["y"], "1_y": reference["y"] * 1.01, "2_y": np.full(3, np.nan, np.float32)}
+    y = np.array([1.0, -2.0, 3.0], np.float32)
+    reference = Reference({"y": y}, {"y": 1e-6})
+    results = {"0_y": y, "1_y": y * 1.01, "2_y": np.full(3, np.nan, np.float32)}
     wrong = check_results(results | {"3_other": np.zeros(1, np.float32)}, reference, 1e-4)
     assert set(wrong) == {1, 2, 3}
     assert wrong[1].startswith("y errs by 0.01")
+    assert set(check_results(results, Reference({"y": y}, {"y": 0.003}), 1e-4)) == {2}
+    assert set(check_results(results, Reference({"y": y}, {"y": np.inf}), 1e-4)) == {2}
+
+
+def test_what_operands_at_random_amplify_is_not_wrong(tmp_path: Path) -> None:
+    """The sum of a Softmax's exponentials is never near 0, but that of operands drawn for them may be: another order of
+    the same additions changes its quotient by more than the tolerance."""
+    path = tmp_path / "net.onnx"
+    onnx.save(model([node("Softmax", ["x"], ["y"])], {"x": [3, 40]}, ["y"], {}), path)
+    problem = Problem(path, "native", Options())
+    task = next(t for t in problem.kernel_tasks(problem.lower()[0]) if "inverse" in t.piece.model.tensors.outputs[0][0])
+    ((name, _),) = task.piece.model.tensors.inputs
+    summands = random((3, 40))
+    summands[:, 0] -= summands.sum(axis=1) - np.float32(1e-4)
+    reference = reference_of(task.piece, {name: summands}, by_this_processor)
+    ((result, expected),) = reference.results.items()
+    backwards = 1 / np.cumsum(summands[:, ::-1], axis=1)[:, -1].reshape(expected.shape)
+    assert set(check_results({f"0_{result}": backwards}, Reference(reference.results, {result: 0}), 1e-4)) == {0}
+    assert not check_results({f"0_{result}": backwards}, reference, 1e-4)
+    assert set(check_results({f"0_{result}": 2 * expected}, reference, 1e-4)) == {0}
 
 
 def test_results_of_which_nothing_is_known_are_wrong() -> None:
     results = {"c0_y": np.ones(3), "c0_t": np.ones(3), "c1_t": np.ones(3)}
     named = {name.removeprefix("c"): value for name, value in results.items()}
-    assert check_results(named, {"y": np.ones(3)}, 1e-4) == {1: "none of its results has a reference"}
+    reference = Reference({"y": np.ones(3)}, {"y": 0.0})
+    assert check_results(named, reference, 1e-4) == {1: "none of its results has a reference"}
 
 
 def test_inputs_of_integers_are_never_zeros_alone() -> None:
