@@ -97,7 +97,7 @@ class Reference:
             fixed = _fixed(exact, constants or {})
             for scalars in _draw_sizes(dimensions, generator):
                 feeds = _draw_inputs(inputs, dimensions, scalars, generator)
-                nearby = {name: nearby(a, halves=halves) for name, a in feeds.items()}
+                nearby = {name: perturb(a, halves=halves) for name, a in feeds.items()}
                 outputs = _run(exact, feeds | fixed)
                 perturbed = _run(optimised, nearby | fixed)
                 sensitivity = max(sensitivity, *(largest_error(perturbed[n], a) for n, a in outputs.items()))
@@ -160,7 +160,7 @@ def _draw_inputs(
     return found
 
 
-def nearby(a: Array, *, halves: bool) -> Array:
+def perturb(a: Array, *, halves: bool) -> Array:
     """The next larger floats, or the nearest float16s; integers and bools as they are."""
     if a.dtype.kind != "f":
         return a

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..build.verify import CONDITION, largest_error, nearby
+from ..build.verify import CONDITION, largest_error, perturb
 from .native_program import NativeProgram
 from .trial_model import Piece
 
@@ -31,7 +31,7 @@ class Reference:
 def reference_of(piece: Piece, inputs: Mapping[str, Array], compute: Compute, *, halves: bool = False) -> Reference:
     """Of float16 between kernels with `halves`. Raises what `compute` raises."""
     own = {name: inputs[name] for name, _ in piece.model.tensors.inputs}
-    moved = {name: nearby(value, halves=halves) for name, value in own.items()}
+    moved = {name: perturb(value, halves=halves) for name, value in own.items()}
     results, others = compute(piece, (own, moved))
     return Reference(results, {name: largest_error(others[name], value) for name, value in results.items()})
 
