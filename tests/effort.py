@@ -66,6 +66,7 @@ FEW = 8
 
 SAMPLED: Mapping[str, int] = {
     "tests/device/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
+    "tests/ops/test_along_sizes_that_vary.py::test_every_length_elsewhere": 4,
     "tests/ops/test_resize_varying.py::test_by_scales": 4,
     "tests/ops/test_resize_varying.py::test_to_sizes_of_a_run": 4,
     "tests/tensor/test_winograd.py::test_every_target_computes_by_tiles": 3,

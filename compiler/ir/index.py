@@ -5,7 +5,7 @@ All reasoning about indices stands here: simplification, guards that are always 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import gcd
 
@@ -58,16 +58,26 @@ class Affine:
 
     def range(self, of_atom: Callable[[Expr], Range | None] | None = None) -> Range | None:
         """The interval of values, None where an atom's is not known. `of_atom` gives that of an atom."""
+        found = self._by_intervals(of_atom)
+        if found is None:
+            return None
+        lo, hi = found
+        if any(_end_of(atom) is not None for atom, _ in self.terms):
+            return self._range_by_lengths(lo, hi, of_atom)
+        if len(self.terms) > 1 and any(_may_relax(atom) for atom, _ in self.terms):
+            return max(lo, -_most_by_relaxing(self.scale(-1), of_atom)), min(hi, _most_by_relaxing(self, of_atom))
+        return lo, hi
+
+    def _by_intervals(self, of_atom: Callable[[Expr], Range | None] | None) -> Range | None:
+        """The interval by those of the atoms alone."""
         lo = hi = self.constant
-        dynamic = False
         for atom, c in self.terms:
             r = _range_of_atom(atom) if of_atom is None else of_atom(atom)
             if r is None:
                 return None
             lo += c * (r[0] if c > 0 else r[1])
             hi += c * (r[1] if c > 0 else r[0])
-            dynamic = dynamic or _end_of(atom) is not None
-        return self._range_by_lengths(lo, hi, of_atom) if dynamic else (lo, hi)
+        return lo, hi
 
     def _range_by_lengths(self, lo: int, hi: int, of_atom: Callable[[Expr], Range | None] | None) -> Range:
         """The interval, of at most `lo` to `hi`, where a dynamic loop's variable is at most its length - 1: scalars of
@@ -75,8 +85,10 @@ class Affine:
         least, most = self.ends()
         low, high = least.range(of_atom), most.range(of_atom)
         if high is not None:
-            hi = min(hi, high[1], _most_by_quotients(most, of_atom))
-        return lo if low is None else max(lo, low[0]), hi
+            hi = min(hi, high[1], _most_by_relaxing(most, of_atom))
+        if low is not None:
+            lo = max(lo, low[0], -_most_by_relaxing(least.scale(-1), of_atom))
+        return lo, hi
 
     def ends(self) -> tuple[Affine, Affine]:
         """The least and the greatest value, by the lengths of dynamic loops, whose variables are not in these."""
@@ -149,17 +161,36 @@ def _last(v: Var) -> Affine:
             return affine(n) + Affine((), -1)
 
 
-def _most_by_quotients(form: Affine, of_atom: Callable[[Expr], Range | None] | None) -> int:
-    """An upper bound of a form whose interval is known, by c * (x // c) <= x, after which x may cancel or join others:
-    8 * (n // 8) + 4 * (n % 8 // 4) is at most n."""
-    r = form.range(of_atom)
+def _may_relax(atom: Expr) -> bool:
+    """Whether an atom is made of sizes, and is a quotient, or the larger or smaller of two."""
+    return isinstance(atom, Binary) and atom.op in ("//", "max", "min") and is_size(atom)
+
+
+_RELAXED = 3
+"""Atoms of a form that are relaxed together: each may be or not, so time is exponential in their number."""
+
+
+def _most_by_relaxing(form: Affine, of_atom: Callable[[Expr], Range | None] | None, depth: int = _RELAXED) -> int:
+    """An upper bound of a form whose interval is known, by x - d < d * (x // d) <= x and min(x, y) <= x, after which x
+    may cancel or join others: 8 * (n // 8) + 4 * (n % 8 // 4) is at most n."""
+    r = form._by_intervals(of_atom)
     best = 2**63 if r is None else r[1]
-    for atom, c in form.terms:
-        match atom:
-            case Binary("//", x, Const(divisor, _)) if c > 0 and int(divisor) > 0 and c % int(divisor) == 0:
-                larger = form + Affine(((atom, -c),), 0) + affine(x).scale(c // int(divisor))
-                best = min(best, _most_by_quotients(larger, of_atom))
+    for atom, c in form.terms if depth else ():
+        for larger, divisor in _relaxations(atom, c):
+            relaxed = form.without(atom).scale(divisor) + larger
+            best = min(best, _most_by_relaxing(relaxed, of_atom, depth - 1) // divisor)
     return best
+
+
+def _relaxations(atom: Expr, c: int) -> Iterator[tuple[Affine, int]]:
+    """Forms f, and positive numbers d, for which d * c * atom <= f."""
+    match atom:
+        case Binary("//", x, Const(value, _)) if int(value) > 0:
+            d = int(value)
+            yield affine(x).scale(c) + Affine((), 0 if c > 0 else -c * (d - 1)), d
+        case Binary("min" | "max", a, b) if (atom.op == "min") == (c > 0):
+            yield affine(a).scale(c), 1
+            yield affine(b).scale(c), 1
 
 
 def _make(terms: list[tuple[Expr, int]], constant: int) -> Affine:

@@ -22,7 +22,7 @@ class Spread:
     kernel: int
     stride: int
     dilation: int
-    before: int
+    before: Size
     count: Size
 
     @property
@@ -102,20 +102,20 @@ def _spreads(call: Call, sizes: list[Size], kernel: list[int]) -> list[Spread]:
     spreads = []
     for d, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
         full = strides[d] * (size - 1) + extra[d] + (taps - 1) * dilations[d] + 1
-        before, after = pads[d], pads[rank + d]
+        before: Size = pads[d]
         count: Size
         if wanted:
             total = larger(full - wanted[d], 0)
-            before, _ = split_padding(call.fixed_size(total, "for the padding of output_shape"), auto_pad)
+            before, _ = split_padding(total, auto_pad)
             count = wanted[d]
         elif auto_pad in ("SAME_UPPER", "SAME_LOWER"):
             count = size * strides[d]
             total = larger(full - count, 0)
-            before, _ = split_padding(call.fixed_size(total, "for the padding of auto_pad"), auto_pad)
+            before, _ = split_padding(total, auto_pad)
         elif auto_pad == "VALID":
             before, count = 0, full
         else:
-            count = full - before - after
+            count = full - pads[d] - pads[rank + d]
         count = canonical(count)
         if least(count) < 1:
             raise call.unsupported(

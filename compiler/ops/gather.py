@@ -20,28 +20,23 @@ from .axes import one_axis
 from .call import Call
 
 
-def _known_in_range(call: Call, indices: Tensor, sizes: Sequence[Size]) -> Tensor:
-    """`indices`; those known at compile time are checked and counted from the front, as int32, where the extents are
-    known too.
-
-    There is one extent for all, or one for each place of the last dimension.
-    """
-    extents = [e for e in sizes if isinstance(e, int)]
-    if 0 in extents and indices.buffer.size:
+def _known_in_range(call: Call, indices: Tensor, extent: Size) -> Tensor:
+    """`indices` of a dimension; those known at compile time are checked and counted from the front, as int32, where its
+    extent is known too."""
+    if extent == 0 and indices.buffer.size:
         raise call.unsupported(
             f"nothing can be chosen from shape {shown(call.input(0).shape)}", "check the input shapes"
         )
     known = indices.data
-    if known is None or len(extents) < len(sizes):
+    if known is None or not isinstance(extent, int):
         return indices
-    limits = np.asarray(extents[0] if len(extents) == 1 else extents)
-    wrong = (known < -limits) | (known >= limits)
+    wrong = (known < -extent) | (known >= extent)
     if wrong.any():
         raise call.unsupported(
             f"index {known[wrong].flat[0]} is out of range in a tensor of shape {shown(call.input(0).shape)}",
             "the model is invalid",
         )
-    return constant(indices.name, np.asarray(np.where(known < 0, known + limits, known), np.int32))
+    return constant(indices.name, np.asarray(np.where(known < 0, known + extent, known), np.int32))
 
 
 def to_int32(index: Expr) -> Expr:
@@ -81,7 +76,7 @@ def _within(index: Expr, extent: Size) -> Expr:
 def _gather(call: Call) -> Tensor:
     data = call.input(0)
     axis = one_axis(call, call.attribute("axis", 0), data.rank)
-    indices = _known_in_range(call, call.input(1), data.shape[axis : axis + 1])
+    indices = _known_in_range(call, call.input(1), data.shape[axis])
     shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
 
     def body(*axes: Expr) -> Expr:
@@ -96,7 +91,7 @@ def _gather(call: Call) -> Tensor:
 def _gather_elements(call: Call) -> Tensor:
     data = call.input(0)
     axis = one_axis(call, call.attribute("axis", 0), data.rank)
-    indices = _known_in_range(call, call.input(1), data.shape[axis : axis + 1])
+    indices = _known_in_range(call, call.input(1), data.shape[axis])
     if indices.rank != data.rank or any(
         known_less(e, i) for d, (i, e) in enumerate(zip(indices.shape, data.shape, strict=True)) if d != axis
     ):
@@ -124,10 +119,10 @@ def _gather_nd(call: Call) -> Tensor:
             f"indices {shown(indices.shape)}, data {shown(data.shape)} and batch_dims {batch} do not fit",
             "check the input shapes",
         )
-    indices = _known_in_range(call, indices, data.shape[batch : batch + depth])
     # Known columns are tables of their own: each is in range of its own dimension.
     known = indices.data
-    columns = [] if known is None else [constant(f"{indices.name}.{k}", known[..., k]) for k in range(depth)]
+    tables = [] if known is None else [constant(f"{indices.name}.{k}", known[..., k]) for k in range(depth)]
+    columns = [_known_in_range(call, table, data.shape[batch + k]) for k, table in enumerate(tables)]
     outer = indices.rank - 1
     shape = (*indices.shape[:-1], *data.shape[batch + depth :])
 

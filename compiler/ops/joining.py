@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from ..ir.construct import select
 from ..ir.nodes import Expr, expr
-from ..ir.sizes import Size, ceiling, equal, larger, shown, size, smaller, text_of
+from ..ir.sizes import Size, ceiling, equal, shown, size, smaller, text_of
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .broadcast import MOST_OPERANDS
@@ -67,8 +67,10 @@ def _split(call: Call) -> tuple[Tensor, ...]:
     if sizes is None:
         count = call.attribute("num_outputs", call.outputs)
         chunk = ceiling(extent, count)
-        sizes = tuple(larger(0, smaller(chunk, extent - i * chunk)) for i in range(count))
-    ends = list(accumulate(sizes, lambda a, b: size(a + b)))
+        ends = [smaller(size((i + 1) * chunk), extent) for i in range(count)]
+        sizes = tuple(size(end - start) for start, end in zip([0, *ends], ends, strict=False))
+    else:
+        ends = list(accumulate(sizes, lambda a, b: size(a + b)))
     if not equal(ends[-1] if ends else 0, extent) or any(isinstance(s, int) and s < 0 for s in sizes):
         raise call.unsupported(
             f"axis {axis} of extent {text_of(extent)} cannot be cut into {shown(sizes)}",

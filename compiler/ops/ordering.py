@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import I32, highest, lowest
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, ExprLike, Scalar
-from ..ir.sizes import Size, capacity, number, product
+from ..ir.sizes import Size, capacity, number
 from ..tensor import Tensor, compute, constant, reduce
 from ..tensor.structure import loop
 
@@ -191,13 +191,3 @@ def _picked(name: str, keys: Keys, count: Size) -> Order:
 
 def _table(name: str, values: Sequence[int]) -> Tensor:
     return constant(name, np.array(values, np.int32))
-
-
-def unravel(linear: Expr, shape: Sequence[Size]) -> list[Expr]:
-    """The indices of an element by its number, in row-major order."""
-    found = []
-    for d, extent in enumerate(shape):
-        below = product(shape[d + 1 :])
-        index = linear // below
-        found.append(index % extent if d else index)
-    return found

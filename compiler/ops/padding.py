@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ir.construct import all_of, maximum, minimum
 from ..ir.nodes import Const, Expr
-from ..ir.sizes import Size, larger, least, shown, size, text_of
+from ..ir.sizes import Size, known_less, larger, shown, size
 from ..tensor import Tensor, compute
 from .axes import many_axes
 from .broadcast import scalar_element
@@ -18,7 +18,7 @@ def _pad(call: Call) -> Tensor:
     if mode not in ("constant", "reflect", "edge", "wrap"):
         raise call.unsupported(f"attribute mode={mode!r} is unknown", "use constant, reflect, edge or wrap")
     before, after = _pads(call, t)
-    offsets = [max(0, -b) for b in before]
+    offsets = [larger(0, -b) for b in before]
     extents = [size(e - o - larger(0, -a)) for e, o, a in zip(t.shape, offsets, after, strict=True)]
     shape = tuple(size(e + b + a) for e, b, a in zip(t.shape, before, after, strict=True))
     if mode != "constant" and any(e == 0 and s != 0 for e, s in zip(extents, shape, strict=True)):
@@ -28,14 +28,15 @@ def _pad(call: Call) -> Tensor:
         indices: list[Expr] = []
         conditions: list[Expr] = []
         for d, axis in enumerate(axes):
-            b, a, extent = max(0, before[d]), larger(0, after[d]), extents[d]
-            index = axis - b if b else axis
-            if mode == "constant":
-                conditions += [axis >= b] * (b > 0) + [axis < b + extent] * (a != 0)
-            else:
-                added = call.fixed_size(a, "of what is added")
-                index = _repeated(mode, index, _repeatable(call, mode, extent, b, added), b, added)
-            indices.append(index + offsets[d] if offsets[d] else index)
+            b, a, extent, offset = larger(0, before[d]), larger(0, after[d]), extents[d], offsets[d]
+            index = axis if _is_zero(b) else axis - b
+            if mode != "constant":
+                index = _repeated(mode, index, extent, b, a)
+            elif not _is_zero(b):
+                conditions.append(axis >= b)
+            if mode == "constant" and not _is_zero(a):
+                conditions.append(axis < b + extent)
+            indices.append(index if _is_zero(offset) else index + offset)
         if not conditions:
             return t.read(indices)
         value = _pad_value(call)
@@ -44,22 +45,18 @@ def _pad(call: Call) -> Tensor:
     return compute(call.name, shape, call.inputs, body)
 
 
-def _repeatable(call: Call, mode: str, extent: Size, before: int, after: int) -> Size:
-    """`extent`. Raises UnsupportedError where it may be too short at run time for the elements that are added."""
-    if not isinstance(extent, int) and mode != "edge" and (before or after) and least(extent) <= max(before, after):
-        raise call.unsupported(
-            f"mode {mode!r} adds {max(before, after)} elements to a dimension of {text_of(extent)}, which may "
-            "be shorter at run time",
-            "raise the least value of the size: --dim NAME=LEAST..MOST",
-        )
-    return extent
+def _is_zero(n: Size) -> bool:
+    return isinstance(n, int) and n == 0
 
 
-def _repeated(mode: str, index: Expr, extent: Size, before: int, after: int) -> Expr:
-    """The place in [0, extent) whose element stands at `index`, in [-before, extent + after)."""
-    if not before and not after:
+def _repeated(mode: str, index: Expr, extent: Size, before: Size, after: Size) -> Expr:
+    """The place in [0, extent) whose element stands at `index`, in [-before, extent + after). Of an extent that is
+    known at run time only it may be any where there is no element."""
+    if _is_zero(before) and _is_zero(after):
         return index
     last = size(extent - 1)
+    if not isinstance(last, int) or not isinstance(before, int) or not isinstance(after, int):
+        return maximum(minimum(_repeated_of_sizes(mode, index, extent, before, after), last), 0)
     match mode:
         case "edge":
             index = maximum(index, 0) if before else index
@@ -68,14 +65,28 @@ def _repeated(mode: str, index: Expr, extent: Size, before: int, after: int) -> 
             return index % extent
     if last == 0:
         return Const(0)
-    if isinstance(last, int) and (before > last or after > last):
+    if before > last or after > last:
         index = index % (2 * last)
         return minimum(index, 2 * last - index)
     index = maximum(index, -index) if before else index
     return minimum(index, 2 * last - index) if after else index
 
 
-def _pads(call: Call, t: Tensor) -> tuple[list[int], list[Size]]:
+def _repeated_of_sizes(mode: str, index: Expr, extent: Size, before: Size, after: Size) -> Expr:
+    """The same before it is kept in range: there is one period at least of what is repeated, and of a reflection just
+    one where no more is ever added."""
+    if mode == "edge":
+        return index
+    last = size(extent - 1)
+    if mode == "reflect" and known_less(before, extent) and known_less(after, extent):
+        index = maximum(index, -index)
+        return minimum(index, 2 * last - index)
+    period = larger(extent if mode == "wrap" else 2 * last, 1)
+    index = index % period
+    return index if mode == "wrap" else minimum(index, 2 * last - index)
+
+
+def _pads(call: Call, t: Tensor) -> tuple[list[Size], list[Size]]:
     if call.opset < 11:
         pads: tuple[Size, ...] = call.attribute("pads", ())
         axes = tuple(range(t.rank))
@@ -85,9 +96,9 @@ def _pads(call: Call, t: Tensor) -> tuple[list[int], list[Size]]:
         axes = many_axes(call, range(t.rank) if given is None else given, t.rank)
     if len(pads) != 2 * len(axes):
         raise call.unsupported(f"{len(pads)} pads are given for {len(axes)} axes", "the model is invalid")
-    before, after = [0] * t.rank, list[Size]([0] * t.rank)
+    before, after = list[Size]([0] * t.rank), list[Size]([0] * t.rank)
     for i, axis in enumerate(axes):
-        before[axis], after[axis] = call.fixed_size(pads[i], "of what is added"), pads[i + len(axes)]
+        before[axis], after[axis] = pads[i], pads[i + len(axes)]
     return before, after
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from ..dtypes import I64, lowest
 from ..ir.construct import select
 from ..ir.nodes import Const, Expr
-from ..ir.sizes import product, reciprocal
+from ..ir.sizes import Size, larger, product, reciprocal, size
 from ..tensor import Tensor, compute, constant
 from .call import Call
 from .norm import norm_order, norm_root, norm_term
 from .reduce_axes import reduce_axes, reduce_over
+from .unravel import unravel
 from .window import Window, guard_of, per_axis, scaled, windows_of
 
 
@@ -29,10 +30,10 @@ def max_pool(call: Call) -> Tensor | tuple[Tensor, ...]:
 
 def _max_index(call: Call, x: Tensor, windows: Sequence[Window], best: Tensor) -> Tensor:
     """The least row-major index in the whole input at which a window has its maximum, in the order of storage_order."""
-    channels, *sizes = call.fixed(x, range(1, x.rank))
-    area = math.prod(sizes)
+    _, channels, *sizes = x.shape
+    area = product(sizes)
     # NaN equals nothing; the last index stands for it, so that the result is always one of an element.
-    outside = max(area - 1, 0)
+    outside = larger(size(area - 1), 0)
 
     def body(n: Expr, c: Expr, *o: Expr) -> Expr:
         def place(*k: Expr) -> Expr:
@@ -50,25 +51,17 @@ def _max_index(call: Call, x: Tensor, windows: Sequence[Window], best: Tensor) -
     def whole(n: Expr, c: Expr, *o: Expr) -> Expr:
         index = found[n, c, *o]
         if column_major and len(sizes) > 1:
-            index = _flatten(_unflatten(index, sizes)[::-1], sizes[::-1])
+            index = _flatten(unravel(index, sizes)[::-1], sizes[::-1])
         return (scaled(scaled(n, channels) + c, area) + index).cast(I64)
 
     return compute(f"{call.name}.indices", best.shape, (found,), whole)
 
 
-def _flatten(index: Sequence[Expr], sizes: Sequence[int]) -> Expr:
+def _flatten(index: Sequence[Expr], sizes: Sequence[Size]) -> Expr:
     flat = index[0]
-    for i, size in zip(index[1:], sizes[1:], strict=True):
-        flat = scaled(flat, size) + i
+    for i, extent in zip(index[1:], sizes[1:], strict=True):
+        flat = scaled(flat, extent) + i
     return flat
-
-
-def _unflatten(flat: Expr, sizes: Sequence[int]) -> list[Expr]:
-    index: list[Expr] = []
-    for size in reversed(sizes[1:]):
-        index.append(flat % size)
-        flat = flat // size
-    return [flat, *reversed(index)]
 
 
 def average_pool(call: Call) -> Tensor:

@@ -9,6 +9,7 @@ from ..ir.sizes import Size, divided, divides, equal, is_one, known_less, produc
 from ..tensor import Tensor, compute
 from .axes import axes_argument, many_axes
 from .call import Call
+from .unravel import unravel
 
 
 def reshaped(name: str, t: Tensor, shape: Sequence[Size]) -> Tensor:
@@ -24,10 +25,8 @@ def reshaped(name: str, t: Tensor, shape: Sequence[Size]) -> Tensor:
         indices: list[Expr] = [Const(0)] * t.rank
         for olds, news in dimension_groups(t.shape, shape):
             linear = _linear(axes, shape, news)
-            for position, d in enumerate(olds):
-                below = product(t.shape[k] for k in olds[position + 1 :])
-                index = linear if is_one(below) else linear // below
-                indices[d] = index % t.shape[d] if position > 0 else index
+            for d, index in zip(olds, unravel(linear, [t.shape[d] for d in olds]), strict=True):
+                indices[d] = index
         return t.read(indices)
 
     return compute(name, shape, (t,), body)

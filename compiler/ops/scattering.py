@@ -14,12 +14,13 @@ import numpy as np
 from ..dtypes import highest, lowest
 from ..ir.construct import all_of, maximum, minimum, select
 from ..ir.nodes import Expr, expr
-from ..ir.sizes import Size, equal, is_one, known_less, product, shown
+from ..ir.sizes import Size, equal, known_less, product, shown
 from ..tensor import Tensor, compute, constant, reduce
 from .axes import one_axis
 from .broadcast import pointwise
 from .call import Call
 from .gather import to_int32
+from .unravel import unravel
 
 COMBINE: dict[str, tuple[str, Callable[[Expr, Expr], Expr]]] = {
     "add": ("sum", lambda a, b: a + b),
@@ -110,7 +111,7 @@ def _scatter(
         def replaced(*at: Expr) -> Expr:
             place = last.read(at[:depth])
             inner = minimum(maximum(place, 0), product(extents) - 1)
-            update = updates.read(source(at, _unravel(inner, extents)), (place >= 0) & inside(at))
+            update = updates.read(source(at, unravel(inner, extents)), (place >= 0) & inside(at))
             return select(place >= 0, update, data.read(at))
 
         return compute(call.name, data.shape, (data, updates, last), replaced)
@@ -154,14 +155,6 @@ def _linear(place: Sequence[Expr], extents: Sequence[Size]) -> Expr:
     for p, extent in zip(place, extents, strict=True):
         result = result * extent + p
     return result
-
-
-def _unravel(linear: Expr, extents: Sequence[Size]) -> list[Expr]:
-    return [
-        (linear if is_one(below) else linear // below) % extent if d else linear // below
-        for d, extent in enumerate(extents)
-        for below in [product(extents[d + 1 :])]
-    ]
 
 
 def _misfit(call: Call, *tensors: Tensor) -> Exception:

@@ -16,7 +16,8 @@ from ..tensor.structure import loop
 from .axes import one_axis
 from .call import Call
 from .gather import to_int32
-from .ordering import Keys, chosen, count_of, first_in_order, places, prefix_sums, sorted_order, unravel, within
+from .ordering import Keys, chosen, count_of, first_in_order, places, prefix_sums, sorted_order, within
+from .unravel import unravel
 
 
 def _nonzero(call: Call) -> Tensor:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr
-from ..ir.sizes import Size, ceiling, divided, known_less, larger, least, number, size, text_of
+from ..ir.simplify import simplify_expr
+from ..ir.sizes import Size, ceiling, divided, known_less, larger, number, size, text_of
 from .call import Call
 
 
@@ -22,8 +23,8 @@ class Window:
     kernel: int
     stride: int
     dilation: int
-    before: int
-    after: int
+    before: Size
+    after: Size
     count: Size
 
     def at(self, o: Expr, k: Expr) -> Expr:
@@ -41,6 +42,8 @@ class Window:
     def valid_taps(self, position: int, padded: bool) -> int:
         """The number of taps that fall on elements, and on padding too where `padded`."""
         assert isinstance(self.size, int)
+        assert isinstance(self.before, int)
+        assert isinstance(self.after, int)
         low, high = (-self.before, self.size + self.after) if padded else (0, self.size)
         start = position * self.stride - self.before
         first, behind = (-((start - end) // self.dilation) for end in (low, high))
@@ -56,9 +59,9 @@ class Window:
         return maximum(minimum(behind, self.kernel) - first, 0)
 
 
-def within(index: Expr, size: Size, least: int, most: Size) -> Expr | None:
-    """The comparisons by which 0 <= index < size, of those that least <= index <= most leaves open; None if none."""
-    return both(Const(0) <= index if least < 0 else None, None if known_less(most, size) else index < size)
+def within(index: Expr, size: Size, low: Size, most: Size) -> Expr | None:
+    """The comparisons by which 0 <= index < size, of those that low <= index <= most leaves open; None if none."""
+    return both(None if known_less(-1, low) else Const(0) <= index, None if known_less(most, size) else index < size)
 
 
 def both(a: Expr | None, b: Expr | None) -> Expr | None:
@@ -76,14 +79,18 @@ def guard_of(windows: Sequence[Window], o: Sequence[Expr], k: Sequence[Expr]) ->
     return guard
 
 
-def scaled(e: Expr, factor: int) -> Expr:
+def scaled(e: Expr, factor: Size) -> Expr:
     """An index `e` times a step of an axis: 0 where the step is beyond int32, as there is no other position then."""
+    if isinstance(factor, Expr):
+        return e * factor
     if not -(2**31) <= factor < 2**31:
         return Const(0)
     return e if factor == 1 else e * factor
 
 
-def shifted(e: Expr, offset: int) -> Expr:
+def shifted(e: Expr, offset: Size) -> Expr:
+    if isinstance(offset, Expr):
+        return simplify_expr(e + offset)
     if offset == 0:
         return e
     return e + offset if offset > 0 else e - -offset
@@ -106,14 +113,20 @@ def windows_of(
     auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.flag("ceil_mode", 0)
     windows = []
     for d, (extent, taps) in enumerate(zip(sizes, kernel, strict=True)):
-        stride, dilation, before, after = strides[d], dilations[d], pads[d], pads[rank + d]
+        stride, dilation = strides[d], dilations[d]
+        before: Size = pads[d]
+        after: Size = pads[rank + d]
         reach = (taps - 1) * dilation + 1
         if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-            total = larger((ceiling(extent, stride) - 1) * stride + reach - extent, 0)
-            before, after = split_padding(call.fixed_size(total, "for the padding of auto_pad"), auto_pad)
+            count = ceiling(extent, stride)
+            total = larger((count - 1) * stride + reach - extent, 0)
+            before, after = split_padding(total, auto_pad)
+            if not isinstance(extent, int):
+                windows.append(Window(extent, taps, stride, dilation, before, after, count))
+                continue
         elif auto_pad == "VALID":
             before = after = 0
-        if not isinstance(extent, int):
+        if not isinstance(extent, int) or not isinstance(before, int) or not isinstance(after, int):
             windows.append(_varying(call, Window(extent, taps, stride, dilation, before, after, 0), reach, ceil=ceil))
             continue
         free = extent + before + after - reach
@@ -135,7 +148,7 @@ def windows_of(
 def _varying(call: Call, window: Window, reach: int, *, ceil: bool) -> Window:
     """The window along an axis whose size is known at run time only: never shorter than its reach."""
     free = size(window.size + (window.before + window.after - reach))
-    if least(window.size) + window.before + window.after < reach:
+    if not known_less(-1, free):
         raise call.unsupported(
             f"its window spans {reach} elements, and the axis that has {text_of(window.size)} may be shorter",
             "raise the least value of the size: --dim NAME=LEAST..MOST",
@@ -148,10 +161,11 @@ def _varying(call: Call, window: Window, reach: int, *, ceil: bool) -> Window:
     return replace(window, count=size(count - select(starts >= window.size + window.before, 1, 0)))
 
 
-def split_padding(total: int, auto_pad: str) -> tuple[int, int]:
+def split_padding(total: Size, auto_pad: str) -> tuple[Size, Size]:
     """Padding before and after; an odd element goes to the end with SAME_UPPER, else to the beginning."""
-    small = total // 2
-    return (small, total - small) if auto_pad == "SAME_UPPER" else (total - small, small)
+    small = divided(total, 2)
+    rest = size(total - small)
+    return (small, rest) if auto_pad == "SAME_UPPER" else (rest, small)
 
 
 def per_axis(call: Call, name: str, default: tuple[int, ...]) -> tuple[int, ...]:

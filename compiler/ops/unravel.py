@@ -1,0 +1,28 @@
+"""From the number of an element, in row-major order, to its indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir.construct import maximum, minimum
+from ..ir.nodes import Expr
+from ..ir.sizes import Size, is_one, larger, least, number, product
+
+
+def unravel(linear: Expr, shape: Sequence[Size]) -> list[Expr]:
+    """The indices of element number `linear` of `shape`; any in range where there is no element."""
+    found = []
+    for d, extent in enumerate(shape):
+        below = product(shape[d + 1 :])
+        index = linear if is_one(below) else linear // _divisor(below)
+        if d:
+            index = index % _divisor(extent)
+        elif not least(below):  # little is known of a quotient by 1 in place of 0
+            index = maximum(minimum(index, number(extent) - 1), 0)
+        found.append(index)
+    return found
+
+
+def _divisor(n: Size) -> Size:
+    """`n`, or 1 where that may be 0."""
+    return n if least(n) else larger(n, 1)
