@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from bundle_runs import RUN, TO_ARRAY, as_arrays, as_data
 from compiled import compile_site
 from control_flow import MODELS, MOST_ROWS, SIZES, WIDTH, feeds, results
 from devices import open_bundle, value
@@ -21,30 +21,6 @@ BACKENDS = ("wasm", "webgl", "webgpu")
 RUNS = ((MOST_ROWS, 2), (1, 1), (7, 8))
 """Rows and seeds."""
 OFTEN = {"wasm": 1000, "webgl": 60, "webgpu": 60}
-
-TO_ARRAY = """
-  const toArray = ({ dtype, values }) =>
-    ({ float32: () => Float32Array.from(values), int64: () => BigInt64Array.from(values, BigInt),
-       bool: () => Uint8Array.from(values, Number) })[dtype]();
-  const toInputs = (run) =>
-    Object.fromEntries(Object.entries(run).map(([name, one]) => [name, { data: toArray(one), shape: one.shape }]));
-"""
-
-RUN = (
-    TO_ARRAY
-    + """
-  const model = await bundle.load({ backend: argument.backend });
-  const found = [];
-  for (const run of argument.runs) {
-    const outputs = Object.entries(await model.run(toInputs(run)));
-    found.push(Object.fromEntries(outputs.map(([name, data]) =>
-      [name, { shape: data.shape, values: Array.from(data, Number) }])));
-  }
-  const { backend } = model.info();
-  await model.dispose();
-  return { found, backend };
-"""
-)
 
 FACTS = (
     TO_ARRAY
@@ -70,10 +46,6 @@ FACTS = (
 )
 
 
-def as_data(given: dict[str, Any]) -> dict[str, Any]:
-    return {n: {"dtype": a.dtype.name, "shape": a.shape, "values": a.ravel().tolist()} for n, a in given.items()}
-
-
 def site_of(name: str, folder: Path, backend: str) -> Path:
     path = folder / f"{name}.onnx"
     onnx.save(MODELS[name](), path)
@@ -93,11 +65,7 @@ def test_any_size_and_any_way(page: Page, tmp_path: Path, name: str) -> None:
     made = MODELS[name]()
     for run, found in zip(given, answer["found"], strict=True):
         expected = results(made, run)
-        arrays = {
-            n: np.asarray(one["values"], expected[n].dtype).reshape(one["shape"] or expected[n].shape)
-            for n, one in found.items()
-        }
-        assert_close(arrays, expected, 1e-4)
+        assert_close(as_arrays(found, expected), expected, 1e-4)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -12,7 +12,7 @@ from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
 from ..ir.layout import LayoutPolicy, Stages
 from ..ir.nodes import Buffer, Kernel, Scalar, Store
-from ..ir.rewrite import walk
+from ..ir.rewrite import free_vars, walk
 from ..passes.count_work import count_work
 from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Placements, Subdimension
 from ..schedule.by_choices import schedule_by
@@ -110,7 +110,7 @@ class WebGl:
         lowered = lower_fragment(scheduled, self.observe)
         made = DeviceKernel(
             naive.name,
-            render(lowered),
+            render(lowered, partly=_is_row(kernel)),
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
             (*live_area(scheduled, own_texel(lowered), places[out].width, places[out].height), places[out].layers),
             count_work(naive),
@@ -137,10 +137,10 @@ def fragment_kernel(
 
 
 def _is_row(kernel: Kernel) -> bool:
-    """Whether it writes one row of a tensor, and leaves the others as they are."""
+    """Whether it writes one row of a tensor, and leaves the others as they are: the launch says which."""
     out = kernel.params[-1]
     stores = (n for n in walk(kernel.body) if isinstance(n, Store) and n.buffer is out)
-    return any(isinstance(i, Scalar) for s in stores for i in s.indices)
+    return any(isinstance(v, Scalar) for s in stores for i in s.indices for v in free_vars(i))
 
 
 def _step(kernel: Kernel, b: Buffer) -> int:
@@ -163,6 +163,8 @@ def _check(kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:
         raise CannotExpress("it writes a part of what is held as an image")
     if _is_row(kernel) and prod(kernel.params[-1].shape[1:]) % TEXEL:
         raise CannotExpress("it writes a row of a stack, which is no whole number of texels")
+    if _is_row(kernel) and places[kernel.params[-1]].layers > 1:
+        raise CannotExpress("it writes a row of a stack that takes several layers of a texture")
     if places[kernel.params[-1]].layers > TILE:
         raise CannotExpress("its result is larger than the textures that one draw can write")
     if any(p.layers > LAYERS for p in places.values()):

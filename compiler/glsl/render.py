@@ -11,6 +11,7 @@ from ..ir.index import affine
 from ..ir.nodes import Expr, If, Kernel, Scope, Store, Var
 from ..ir.rewrite import walk
 from ..program.device_program import Declarations
+from .check_stores import check_stores
 from .dialect import HELPERS, SAMPLERS, VECTORS, Glsl
 
 
@@ -21,23 +22,23 @@ def declare(kernel: Kernel) -> Declarations:
     return Declarations(tuple(SAMPLERS[b.dtype] for b in reads), VECTORS[out.dtype])
 
 
-def render(kernel: Kernel) -> str:
-    """The source after the declarations."""
+def render(kernel: Kernel, *, partly: bool = False) -> str:
+    """The source after the declarations. `partly`: the texture holds more than what the kernel stores, so a fragment
+    that stores nothing discards; otherwise it writes zeros, for outputs must not be undefined."""
     grid = find_grid(kernel)
     *reads, out = kernel.params
-    layers = out.shape[0]
     names = {b: f"p{i}" for i, b in enumerate(reads)}
     variables = {v: f"{v.name}_f" for v in grid.blocks}
     scalars: dict[Var, str] = {s: f"s{i}" for i, s in enumerate(kernel.scalars)}
     dialect = Glsl(names)
     body = Writer(dialect, variables | scalars).write(grid.body)
-    if scalars and isinstance(grid.body, If):
-        body.append("  else discard;")  # what is there is that of another launch
+    if partly:
+        check_stores(kernel)
+        body += ["  else discard;"] * isinstance(grid.body, If)
     texel = own_texel(kernel)
     head = [HELPERS[name] for name in HELPERS if name in dialect.used]
     lines = [*_decode("x", texel.column, variables), *_decode("y", texel.row, variables)]
-    # Zero for the padding of flat textures: outputs must not be undefined.
-    start = [f"  o{i} = {VECTORS[out.dtype]}(0);" for i in range(layers)]
+    start = [] if partly else [f"  o{i} = {VECTORS[out.dtype]}(0);" for i in range(out.shape[0])]
     return "\n".join([*head, "void main() {", *lines, *start, *body, "}\n"])
 
 

@@ -73,9 +73,7 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     inner = _redirect(substitute(inner, at), kernel, replacements, element)
     inner = _transform(kernel, inner, at, element.tiles) or _tiled(inner, element.tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
-    inner, grid = _only_live(inner, live), element.grid
-    if not tile:
-        inner, grid = _in_rows(inner, grid[0])
+    inner, grid = (_only_live(inner, live), element.grid) if tile else _in_rows(inner, element.grid[0], live)
     for v in grid:
         inner = For(v, inner, LoopKind.BLOCK)
     params = tuple(replaced.get(p, p) for p in kernel.params)
@@ -151,18 +149,19 @@ def _line(old: Buffer) -> Element:
     return Element((texel,), (lane,), (at,), _unfold(at, old.shape))
 
 
-def _in_rows(stmt: Stmt, texel: Var) -> tuple[Stmt, tuple[Var, ...]]:
+def _in_rows(stmt: Stmt, texel: Var, live: Sequence[Binary]) -> tuple[Stmt, tuple[Var, ...]]:
     """for texel < 3000: S(texel)   ->   for y < 2: for x < 2048: if 2048*y + x < 3000: S(2048*y + x)
 
-    The statement, and the variables of its grid. Layers of a texture beyond the first are unrolled.
+    The statement, and the variables of its grid. Layers of a texture beyond the first are unrolled. What must hold of a
+    `live` texel joins the condition: a fragment has one, and discards where it is false.
     """
     rows = -(-texel.extent // ROW)
     layers = -(-rows // ROW)
     x, y, layer = Var("x", min(texel.extent, ROW)), Var("y", min(rows, ROW)), Var("layer", layers)
     at = (layer * ROW + y) * ROW + x
+    padded = layers * y.extent * x.extent > texel.extent
+    stmt = _only_live(stmt, [Binary("<", texel, Const(texel.extent)), *live] if padded else live)
     stmt = substitute(stmt, {texel: at})
-    if layers * y.extent * x.extent > texel.extent:
-        stmt = If(at < texel.extent, stmt)
     return (For(layer, stmt, LoopKind.UNROLL) if layers > 1 else substitute(stmt, {layer: Const(0)})), (x, y)
 
 
