@@ -1,7 +1,8 @@
 """Mathematical functions become arithmetic: no target of ours needs a maths library, and all give the same results.
 
-Every function is written for float32 and for any number of lanes. Errors stated are the largest seen over the argument
-range against float64, in units in the last place (ulp), or absolute where the result is near zero.
+Every function is written for float32 and for any number of lanes, some for float64, too (`double_functions`). Errors
+stated are the largest seen over the argument range against float64, in units in the last place (ulp), or absolute where
+the result is near zero.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from ..ir.index import range_of
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Node, Select, Unary
 from ..ir.rewrite import N, rewrite, rewrite_top_down
+from . import double_functions
 from . import math_functions as functions
+from .double_functions import DOUBLE_FUNCTIONS
 
 FLOAT_FUNCTIONS: dict[str, Callable[[functions.Num], functions.Num]] = {
     "exp": functions.exp,
@@ -50,6 +53,8 @@ def lower_functions(node: N, where: str) -> N:
 
     def rule(n: object) -> Expr | None:
         match n:
+            case Unary(op, a) if a.dtype == F64 and op in DOUBLE_FUNCTIONS:
+                return DOUBLE_FUNCTIONS[op](functions.Num(a, lanes_of(a))).e
             case Unary(op, a) if op in FLOAT_FUNCTIONS:
                 _need_float32(where, op, a.dtype)
                 argument = _by_reciprocal(a) if op in LEVEL else a
@@ -59,9 +64,12 @@ def lower_functions(node: N, where: str) -> N:
             case Unary("isinf", a):
                 return Binary("==", Unary("abs", a), _like(float("inf"), a))
             case Binary("pow", a, b) if a.dtype.is_float:
-                _need_float32(where, "pow", a.dtype)
                 wide = max(lanes_of(a), lanes_of(b))
-                return functions.power(functions.Num(a, wide), functions.Num(b, wide)).e
+                x, y = functions.Num(a, wide), functions.Num(b, wide)
+                if a.dtype == F64:
+                    return double_functions.power(x, y).e
+                _need_float32(where, "pow", a.dtype)
+                return functions.power(x, y).e
             case Binary("pow", a, b):
                 return _integer_power(a, b)
             case Binary("fmod", a, b) if a.dtype.is_float:

@@ -7,9 +7,10 @@ otherwise.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..dtypes import F32, F64, I32, DType
+from ..dtypes import F32, F64, I32, I64, DType
 from ..ir.lanes import Splat
 from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Select, Unary
 
@@ -81,9 +82,11 @@ def polynomial(x: Num, *coefficients: float) -> Num:
 
 
 def copysign(size: Num, sign: Num) -> Num:
-    """`size` with the sign of `sign`; size >= 0."""
-    top = sign.bits(I32).op("and", -(1 << 31))
-    return size.bits(I32).op("or", top).bits(F32)
+    """`size` with the sign of `sign`, both float32 or float64; size >= 0."""
+    dtype = sign.e.dtype
+    integer = I32 if dtype == F32 else I64
+    top = sign.bits(integer).op("and", -(1 << (dtype.bits - 1)))
+    return size.bits(integer).op("or", top).bits(dtype)
 
 
 def power_of_two(n: Num) -> Num:
@@ -313,8 +316,9 @@ def atanh(x: Num) -> Num:
     return (a < 0.5).where(near, far, x)
 
 
-def power(x: Num, y: Num) -> Num:
-    """x**y by exp(y * log|x|), with the sign of odd integer powers; 1e-5 relative for results up to 1e30.
+def power(x: Num, y: Num, exp: Callable[[Num], Num] = exp, log: Callable[[Num], Num] = log) -> Num:
+    """x**y by exp(y * log|x|), with the sign of odd integer powers; 1e-5 relative for results up to 1e30 by the
+    functions for float32.
 
     Left open: the sign of 0**y for odd y, powers of 1 and -1 by an infinity, 0**NaN."""
     size = exp(y * log(x.abs()))

@@ -66,5 +66,9 @@ CASES = [
         Case(f"celu-alpha{alpha}", "Celu", (WIDE,), {"alpha": alpha}, expected=(np.maximum(WIDE, 0),))
         for alpha in (0.0, -0.0, 1e-45)
     ),
+    *(
+        Case(f"{op.lower()}-float64", op, (a.uniform(-5, 5, 2, 9).astype(np.float64),), tolerance=1e-14)
+        for op in ("Sigmoid", "Softplus", "Tanh")
+    ),
     Case("sigmoid-empty", "Sigmoid", (np.zeros((2, 0, 3), np.float32),), constants=frozenset({0})),
 ]

@@ -98,6 +98,12 @@ CASES = [
     Case("pow-negative-base", "Pow", (a.uniform(-3, -1, 4), np.asarray([2, 3, -1, 0], np.float32))),
     Case("pow-opset7", "Pow", (a.uniform(0.1, 3, 3, 5), a.uniform(-2, 2, 3, 1)), opset=7),
     Case("pow-int32", "Pow", (a.integers(-4, 5, 3, 5, dtype="int32"), a.integers(0, 5, 5, dtype="int32"))),
+    *(
+        Case(f"{op.lower()}-float64", op, (a.uniform(0.1, 5, 2, 9).astype(np.float64),), opset=13, tolerance=tolerance)
+        for op, tolerance in (("Exp", 1e-14), ("Log", 1e-14), ("Erf", 1e-6))  # the reference's erf is of float32
+    ),
+    Case("pow-float64", "Pow", (a.uniform(0.1, 3, 3, 5).astype(np.float64), a.uniform(-2, 2, 5).astype(np.float64))),
+    Case("pow-int64-by-float32", "Pow", (np.arange(12), np.asarray([[2], [0.5], [7]], np.float32))),
     Case("pow-int64-float-exponent", "Pow", (a.integers(1, 5, 3), a.uniform(0, 3, 3)), constants=frozenset({0, 1})),
     Case(
         "pow-int32-negative-exponent",

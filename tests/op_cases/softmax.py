@@ -29,4 +29,12 @@ def _family(op: str) -> list[Case]:
     ]
 
 
-CASES = [*_family("Softmax"), *_family("LogSoftmax"), *_family("Hardmax")]
+CASES = [
+    *_family("Softmax"),
+    *_family("LogSoftmax"),
+    *_family("Hardmax"),
+    *(
+        Case(f"{op.lower()}-float64", op, (_a.normal(3, 7).astype(np.float64),), tolerance=1e-14)
+        for op in ("Softmax", "LogSoftmax")
+    ),
+]
