@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.nodes import Expr
+from ..ir.construct import select
+from ..ir.nodes import Const, Expr
 from ..tensor import Tensor, compute, reduce
 from .axes import one_axis
 from .call import Call
+from .gather import to_int32
 
 
 def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
@@ -15,20 +17,37 @@ def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
 
     def operator(call: Call) -> Tensor:
         t = call.input(0)
-        axis = one_axis(call, (call.ints(1, "axis") or (0,))[0], t.rank)
         exclusive, reverse = call.checked_flag("exclusive"), call.checked_flag("reverse")
 
-        def body(*axes: Expr) -> Expr:
-            here = axes[axis]
+        def along(name: str, axis: int) -> Tensor:
+            def body(*axes: Expr) -> Expr:
+                here = axes[axis]
 
-            def element(other: Expr) -> Expr:
-                first, second = (here, other) if reverse else (other, here)
-                counted = first < second if exclusive else first <= second
-                return t.read([other if d == axis else a for d, a in enumerate(axes)], counted, neutral)
+                def element(other: Expr) -> Expr:
+                    first, second = (here, other) if reverse else (other, here)
+                    counted = first < second if exclusive else first <= second
+                    return t.read([other if d == axis else a for d, a in enumerate(axes)], counted, neutral)
 
-            return reduce(op, (t.shape[axis],), element)
+                return reduce(op, (t.shape[axis],), element)
 
-        return compute(call.name, t.shape, (t,), body)
+            return compute(name, t.shape, (t,), body)
+
+        given = call.input(1)
+        if given.data is not None:
+            return along(call.name, one_axis(call, (call.ints(1, "axis") or (0,))[0], t.rank))
+        # A run says which axis: all are computed, and one is taken.
+        every = [along(f"{call.name}.axis{d}", d) for d in range(t.rank)]
+
+        def chosen(*at: Expr) -> Expr:
+            axis = to_int32(given.read((Const(0),) * given.rank))
+            result = every[-1].read(at)
+            for d in reversed(range(t.rank - 1)):
+                result = select(axis.eq(d) | axis.eq(d - t.rank), every[d].read(at), result)
+            return result
+
+        if not every:
+            raise call.unsupported("it has no axis to sum along", "the model is invalid")
+        return compute(call.name, t.shape, (given, *every), chosen)
 
     return operator
 

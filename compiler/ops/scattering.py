@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import highest, lowest
 from ..ir.construct import all_of, maximum, minimum, select
 from ..ir.nodes import Expr, expr
-from ..ir.sizes import Size, equal, known_less, product, shown
+from ..ir.sizes import Size, equal, known_less, least, number, product, shown
 from ..tensor import Tensor, compute, constant, reduce
 from .axes import one_axis
 from .broadcast import pointwise
@@ -82,6 +82,37 @@ def _scatter_nd(call: Call) -> Tensor:
         places = np.arange(prod(indices.extents[:-1])).reshape(indices.extents[:-1])
         known = _last_places(call, data, data.extents[:depth], columns, places)
     return _scatter(call, depth, outer, known, meant, lambda at, place: [*place, *at[depth:]], lambda at: all_of())
+
+
+def _tensor_scatter(call: Call) -> Tensor:
+    """update[b, ..., s, ...] goes to position write_indices[b] + s along `axis` of batch b, which starts again from 0
+    at the end in mode "circular": a cache that is written on from where it ended."""
+    cache, update, starts = call.input(0), call.input(1), call.optional(2, call.input(0).shape[:1])
+    axis = one_axis(call, call.attribute("axis", -2), cache.rank)
+    mode = call.attribute("mode", "linear")
+    rest = [d for d in range(cache.rank) if d != axis]
+    if axis == 0 or mode not in ("linear", "circular") or update.rank != cache.rank:
+        raise call.unsupported(f"axis {axis}, mode {mode!r} and rank {update.rank} do not fit", "the model is invalid")
+    if not _alike([cache.shape[d] for d in rest], [update.shape[d] for d in rest]):
+        raise call.unsupported(
+            f"a cache of shape {shown(cache.shape)} and an update of {shown(update.shape)} differ in more than axis "
+            f"{axis}",
+            "check the input shapes",
+        )
+    length, count = cache.shape[axis], update.shape[axis]
+
+    def body(*at: Expr) -> Expr:
+        start = expr(0) if starts is None else to_int32(starts.read((at[0],)))
+        place = at[axis] - minimum(maximum(start, 0), length)
+        if mode == "circular":
+            place = select(place < 0, place + length, place)
+        inside = minimum(maximum(place, 0), number(count) - 1)
+        written = (place >= 0) & (place < count)
+        if not least(count):
+            inside = maximum(inside, 0)
+        return select(written, update.read([inside if d == axis else i for d, i in enumerate(at)]), cache.read(at))
+
+    return compute(call.name, cache.shape, (cache, update, starts), body)
 
 
 def _scatter(
@@ -166,4 +197,5 @@ OPERATORS = {
     "Scatter": _scatter_elements,
     "ScatterElements": _scatter_elements,
     "ScatterND": _scatter_nd,
+    "TensorScatter": _tensor_scatter,
 }

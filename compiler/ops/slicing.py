@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..ir.construct import select
-from ..ir.nodes import Expr
+from ..ir.construct import maximum, minimum, select
+from ..ir.nodes import Const, Expr, ExprLike, Scalar
 from ..ir.simplify import simplify_expr
-from ..ir.sizes import Size, ceiling, larger, size, smaller
+from ..ir.sizes import Size, capacity, ceiling, larger, size, smaller
 from ..tensor import Tensor, compute
 from .axes import diagonal_within, many_axes
 from .call import Call
+from .gather import to_int32
 from .window import scaled, shifted
 
 _TO_THE_FIRST = (2**31 - 1, 2**63 - 1)
@@ -27,16 +29,25 @@ def _slice(call: Call) -> Tensor:
         axes = call.attribute("axes", ()) or None
         steps = None
     else:
-        starts, ends = call.sizes(1, "starts") or (), call.sizes(2, "ends") or ()
         axes, steps = call.ints(3, "axes"), call.ints(4, "steps")
+        if call.known_sizes(1) is None or call.known_sizes(2) is None:
+            return _sliced(call, t, _parts_of_run(call, t, axes, steps))
+        starts, ends = call.sizes(1, "starts") or (), call.sizes(2, "ends") or ()
     axes = many_axes(call, tuple(range(len(starts))) if axes is None else axes, t.rank)
     steps = (1,) * len(starts) if steps is None else steps
-    if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
-        raise call.unsupported("starts, ends, axes and steps do not fit together", "the model is invalid")
+    _check_counts(call, len(starts), len(ends), axes, steps)
     parts = [Part(0, 1, e) for e in t.shape]
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         parts[axis] = _part(t.shape[axis], start, end, step)
+    return _sliced(call, t, parts)
 
+
+def _check_counts(call: Call, starts: int, ends: int, axes: Sequence[int], steps: Sequence[int]) -> None:
+    if not starts == ends == len(axes) == len(steps) or 0 in steps:
+        raise call.unsupported("starts, ends, axes and steps do not fit together", "the model is invalid")
+
+
+def _sliced(call: Call, t: Tensor, parts: Sequence[Part]) -> Tensor:
     def index(position: Expr, part: Part) -> Expr:
         at = scaled(position, part.step)
         return shifted(at, part.start) if isinstance(part.start, int) else simplify_expr(at + part.start)
@@ -71,8 +82,45 @@ def _part(extent: Size, start: Size, end: Size, step: int) -> Part:
         behind: Size = -1
     else:
         behind = smaller(larger(_from_front(end, extent), 0 if step > 0 else -1), extent)
+    return _between(first, behind, step)
+
+
+def _between(first: Size, behind: Size, step: int) -> Part:
     distance = behind - first if step > 0 else first - behind
     return Part(size(first), step, larger(ceiling(size(distance), abs(step)), 0))
+
+
+def _parts_of_run(call: Call, t: Tensor, axes: Sequence[int] | None, steps: Sequence[int] | None) -> list[Part]:
+    """Parts whose starts and ends a run computes: as sizes, which are at most the extents."""
+    starts, ends = call.input(1), call.input(2)
+    counts = call.fixed(starts, (0,) if starts.rank else ()), call.fixed(ends, (0,) if ends.rank else ())
+    count = counts[0][0] if starts.rank else 1
+    axes = many_axes(call, tuple(range(count)) if axes is None else axes, t.rank)
+    steps = (1,) * count if steps is None else steps
+    _check_counts(call, count, counts[1][0] if ends.rank else 1, axes, steps)
+    parts = [Part(0, 1, e) for e in t.shape]
+    for i, (axis, step) in enumerate(zip(axes, steps, strict=True)):
+        extent = t.shape[axis]
+        first = _computed(f"{call.name}.start{i}", starts, i, extent, step, is_end=False)
+        parts[axis] = _between(first, _computed(f"{call.name}.end{i}", ends, i, extent, step, is_end=True), step)
+    return parts
+
+
+def _computed(name: str, positions: Tensor, i: int, extent: Size, step: int, *, is_end: bool) -> Size:
+    """Element i of `positions`, counted from the front and kept where `_part` keeps it, as a size: from 0 on, or from
+    -1 on where steps go backwards."""
+    before = int(step < 0)
+    most = size(extent - before)
+
+    def body(_: Expr) -> Expr:
+        given = to_int32(positions.read((Const(i),) * positions.rank))
+        place = select(given < 0, given + extent, given)
+        if is_end and before:
+            place = select(given.eq(_TO_THE_FIRST[0]), -1, place)
+        return minimum(maximum(place, -before if is_end else 0), most) + before
+
+    source = compute(name, (1,), (positions,), body)
+    return size(Scalar(name, capacity(extent) + 1, source=source) - before)
 
 
 def _from_front(position: Size, extent: Size) -> Size:
@@ -87,14 +135,18 @@ def _trilu(call: Call) -> Tensor:
     t = call.input(0)
     if t.rank < 2:
         raise call.unsupported(f"its input has rank {t.rank}, less than 2", "the model is invalid")
-    k = diagonal_within((call.ints(1, "k") or (0,))[0], t.shape)
+    given = call.optional(1)
     upper = call.attribute("upper", 1)
 
     def body(*axes: Expr) -> Expr:
         distance = axes[-1] - axes[-2]
+        if given is None or given.data is not None:
+            k: ExprLike = diagonal_within((call.ints(1, "k") or (0,))[0], t.shape)
+        else:
+            k = to_int32(given.read((Const(0),) * given.rank))
         return select(distance >= k if upper else distance <= k, t.read(axes), 0)
 
-    return compute(call.name, t.shape, (t,), body)
+    return compute(call.name, t.shape, (t, given), body)
 
 
 OPERATORS = {

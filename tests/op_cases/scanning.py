@@ -38,4 +38,8 @@ CASES = [
     Case(
         "cumsum-1d", "CumSum", (a.integers(-9, 9, 9, dtype="int32"), scalar(0, "int64")), {"reverse": 1}, constants=AXIS
     ),
+    *(
+        Case(f"cumsum-axis{axis}-of-a-run", "CumSum", (a.normal(2, 3, 4), scalar(axis, "int64")), {"exclusive": 1})
+        for axis in (1, -3)
+    ),
 ]

@@ -90,4 +90,13 @@ CASES = [
         "ScatterND",
         (a.integers(0, 9, 5, dtype="uint8"), np.asarray([[4], [1]]), a.integers(0, 9, 2, dtype="uint8")),
     ),
+    Case("tensorscatter", "TensorScatter", (a.normal(2, 2, 6, 3), a.normal(2, 2, 2, 3), ints(3, 1)), opset=24),
+    Case("tensorscatter-from-0", "TensorScatter", (a.normal(2, 6, 3), a.normal(2, 4, 3)), opset=24),
+    Case(
+        "tensorscatter-circular",
+        "TensorScatter",
+        (a.normal(3, 5, 4), a.normal(3, 5, 3), ints(3, 0, 2)),
+        {"mode": "circular", "axis": 2},
+        opset=24,
+    ),
 ]

@@ -54,6 +54,15 @@ CASES = [
     Case("slice-opset7-axes", "Slice", (a.normal(5, 6, 2),), {"axes": [1], "starts": [-4], "ends": [-1]}, opset=9),
     Case("slice-bool", "Slice", (a.bools(5), ints(1), ints(4)), constants=BOUNDS),
     *(
+        Case(f"slice-{name}-of-a-run", "Slice", (a.normal(*shape), *rest), constants=frozenset({3, 4}))
+        for name, (shape, *rest) in SLICES.items()
+        if name in ("axes-any-order", "clamped", "step", "backward", "backward-clamped")
+    ),
+    *(
+        Case(f"trilu-lower-{k}-of-a-run", "Trilu", (a.normal(4, 5), np.asarray(k)), {"upper": 0})
+        for k in (-1, 2, 2**40)
+    ),
+    *(
         Case(f"trilu-upper-{k}", "Trilu", (a.normal(4, 5), np.asarray(k)), constants=frozenset({1}))
         for k in (-9, -1, 0, 2, 9)
     ),
