@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from ..ir.construct import select
 from ..ir.nodes import Const, Expr
-from ..tensor import Tensor, compute, reduce
+from ..tensor import Tensor, compute
 from .axes import one_axis
 from .call import Call
 from .gather import to_int32
+from .reduce_axes import reduce_over
 
 
 def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
@@ -28,7 +29,7 @@ def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
                     counted = first < second if exclusive else first <= second
                     return t.read([other if d == axis else a for d, a in enumerate(axes)], counted, neutral)
 
-                return reduce(op, (t.shape[axis],), element)
+                return reduce_over(op, (t.shape[axis],), element)
 
             return compute(name, t.shape, (t,), body)
 

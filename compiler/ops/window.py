@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..ir.construct import maximum, minimum, select
+from ..ir.construct import maximum, minimum
 from ..ir.nodes import Const, Expr
 from ..ir.simplify import simplify_expr
-from ..ir.sizes import Size, ceiling, divided, known_less, larger, number, size, text_of
+from ..ir.sizes import Size, ceiling, divided, known_less, larger, number, size, smaller, text_of
 from .call import Call
 
 
@@ -155,10 +155,9 @@ def _varying(call: Call, window: Window, reach: int, *, ceil: bool) -> Window:
         )
     if not ceil:
         return replace(window, count=size(divided(free, window.stride) + 1))
-    count = size(ceiling(free, window.stride) + 1)
     # A last window that would start in the padding after the input is dropped.
-    starts = number(size((count - 1) * window.stride))
-    return replace(window, count=size(count - select(starts >= window.size + window.before, 1, 0)))
+    starting = divided(size(window.size + window.before - 1), window.stride) + 1
+    return replace(window, count=smaller(size(ceiling(free, window.stride) + 1), size(starting)))
 
 
 def split_padding(total: Size, auto_pad: str) -> tuple[Size, Size]:

@@ -33,6 +33,8 @@ CASES = [
         )
         for e, r in KINDS
     ),
+    Case("cumsum-of-one", "CumSum", (a.normal(5, 1), scalar(1, "int64")), {"reverse": 1}, constants=AXIS),
+    Case("cumsum-of-one-exclusive", "CumSum", (a.normal(5, 1), scalar(1, "int64")), {"exclusive": 1}, constants=AXIS),
     Case("cumsum-axis0", "CumSum", (a.normal(4, 2, 3), scalar(0, "int32")), opset=11, constants=AXIS),
     Case("cumsum-negative-axis", "CumSum", (a.integers(-9, 9, 2, 7), scalar(-1, "int64")), constants=AXIS),
     Case(

@@ -51,6 +51,27 @@ MODELS = {
           positions = Slice(table, before, after)
           y = Add(x, positions)
         }""",
+    "pooling that rounds up": """
+        p (float[batch, 3, width] x) => (float[batch, 3, w] y, float[batch, 3, v] z, float[batch, 3, u] a) {
+          y = MaxPool<kernel_shape = [3], strides = [2], pads = [1, 1], ceil_mode = 1>(x)
+          z = MaxPool<kernel_shape = [1], strides = [3], ceil_mode = 1>(x)
+          a = AveragePool<kernel_shape = [2], strides = [3], pads = [1, 1], ceil_mode = 1>(x)
+        }""",
+    "rows chosen from the end": """
+        g (float[3, height, 3, 2] x, float[batch, 4] scores) => (float[2, 2, 3, 2] y, float[2] z)
+        <int64[2, 2, 2] at = {2, 0, -1, -1, 0, 0, -2, -1}, int64[2, 2] best = {-1, -1, 0, 3}> {
+          y = GatherND(x, at)
+          z = GatherND(scores, best)
+        }""",
+    "running sums of products of one term": """
+        c (float[batch, height, 1, 1] x, float[width, 1] v) => (float[batch, height, 1, 1] y, float[width, 1] z)
+        <int64 last = {3}, int64 one = {1}> {
+          factor = ReduceProd(x)
+          scaled = MatMul(factor, x)
+          y = CumSum<reverse = 1>(scaled, last)
+          factors = Softmax<axis = 1>(v)
+          z = CumSum(factors, one)
+        }""",
 }
 DIMS = {"batch": (1, 3), "height": (1, 5), "width": (1, 3)}
 

@@ -30,9 +30,10 @@ class Roles:
 
 
 def find_roles(nest: Reduction) -> Roles | None:
-    """The roles of a sum of products, None where the nest has no column loop that can be a vector."""
+    """The roles of a sum of products, None where the nest has no column loop that can be a vector, or no loop to sum
+    over, as where there is one term."""
     found = find_contraction(nest.loops, nest.over, nest.value)
-    if found is None or nest.op != "+" or nest.acc.dtype != F32:
+    if found is None or not nest.over or nest.op != "+" or nest.acc.dtype != F32:
         return None
     best: tuple[tuple[bool, ...], Roles] | None = None
     for c in found.orientations:
