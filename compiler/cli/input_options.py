@@ -93,11 +93,13 @@ def _number(text: str) -> bool | int | float | None:
 
 
 def read_array(file: Path) -> np.ndarray:
-    """Raises InputError for what is no file of one array."""
+    """Raises InputError for what is no file of one array, and for an array that memory does not hold."""
     try:
         array = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{error}; give a file of numpy.save") from None
+    except MemoryError as error:
+        raise InputError(f"{error or 'it needs more memory than there is'}; give a file of a smaller array") from None
+    except Exception as error:  # NumPy reads the header by Python's parser, and archives by zipfile, with their errors
+        raise InputError(f"{error or type(error).__name__}; give a file of numpy.save") from None
     if not isinstance(array, np.ndarray):
         raise InputError("it holds several arrays; give a file of numpy.save")
     return array
@@ -158,6 +160,13 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
 def _by_name(flag: str, what: str, given: tuple[tuple[str, T], ...]) -> dict[str, T]:
     found: dict[str, T] = {}
     for name, value in given:
-        if not np.array_equal(found.setdefault(name, value), value):  # type: ignore[arg-type]
+        if not _is_same(found.setdefault(name, value), value):
             raise click.UsageError(f"{flag} gives {name!r} two {what}; give it one")
     return found
+
+
+def _is_same(a: object, b: object) -> bool:
+    """Whether a flag says the same twice; NaN is the same as NaN."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
+    return a == b

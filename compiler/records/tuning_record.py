@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from math import isfinite
+from sys import float_info
 from typing import Any, Literal, get_args
 
 from ..choices import VERSION, from_json
@@ -18,6 +18,9 @@ Failure = Literal["illegal", "build", "limits", "wrong", "timeout", "lost"]
 its results are wrong, it takes too long, or the device was lost."""
 
 FORMAT = 1
+
+MOST_LAUNCHES = 2**31
+"""Of a kernel in a run of a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ def parse_line(line: str) -> TuningRecord | None:
     """None for what is no record: the last line of a file whose writer was interrupted."""
     try:
         data = json.loads(line)
+        json.dumps(data, ensure_ascii=False).encode()  # a ValueError for lone surrogates, which no text file holds
         if data.pop("record") != FORMAT:
             return None
         data["choices"] = {name: from_json(option) for name, option in data["choices"].items()}
@@ -77,8 +81,8 @@ def _is_valid(r: TuningRecord) -> bool:
     numbers = all(x is None or _is_time(x) for x in (r.ms, r.base, r.whole))
     texts = all(isinstance(x, str) for x in (r.key, r.target, r.device, r.model, r.kernel, r.message))
     words = r.kind in get_args(Kind) and (r.failure is None or r.failure in get_args(Failure))
-    return numbers and texts and words and type(r.launches) is int and r.launches > 0
+    return numbers and texts and words and type(r.launches) is int and 0 < r.launches <= MOST_LAUNCHES
 
 
 def _is_time(x: object) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool) and isfinite(x) and x >= 0
+    return isinstance(x, int | float) and not isinstance(x, bool) and 0 <= x <= float_info.max

@@ -34,6 +34,9 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     np.savez("two.npz", a=np.zeros(1), b=np.zeros(1))
     Path("two.npz").rename("two.npy")
     Path("text.npy").write_text("no array")
+    for name, shape in (("huge", f"({2**40},)"), ("torn", "(4,")):
+        header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+        Path(f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00" + header.ljust(117).encode() + b"\n" + bytes(16))
     return "net.onnx"
 
 
@@ -47,6 +50,12 @@ def test_names_ranges_and_constants(model: str) -> None:
     assert "Exp" in operators
     assert not operators & {"If", "Neg"}
     assert all(v["error"] <= v["tolerance"] for v in data["verified"])
+
+
+def test_nan_is_one_value(model: str) -> None:
+    given = ("--fix", "scale=nan,inf,-inf,1")
+    done = run(model, "--out", "out", *OPEN, *FIXED[:4], *given, *given, "--targets", "wasm")
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize(
@@ -70,6 +79,8 @@ def test_names_ranges_and_constants(model: str) -> None:
         ((*OPEN, "--fix", "scale=text.npy"), r"'scale=text\.npy': .*; give a file of numpy\.save"),
         ((*OPEN, "--fix", "scale=two.npy"), r"it holds several arrays; give a file of numpy\.save"),
         ((*OPEN, "--fix", "flip=true", "--fix", "flip=false"), r"--fix gives 'flip' two values; give it one"),
+        ((*OPEN, "--fix", "scale=huge.npy"), r"'scale=huge\.npy': .*; give a file of"),
+        ((*OPEN, "--fix", "scale=torn.npy"), r"'scale=torn\.npy': .*; give a file of numpy\.save"),
         (OPEN, r"ReduceSum \(node '[^']*'\): its input 'axes' is computed at run time.*'axes' a constant.*by --fix"),
     ],
 )
