@@ -302,3 +302,16 @@ def test_wrong_inputs_are_refused_before_anything_is_computed(target: str) -> No
         with pytest.raises(WebnnCompileError, match=message):
             compiled.run(good | change)
     assert_close(compiled.run(good), before, 0)
+
+
+@pytest.mark.parametrize("target", ["native", "c", "webgl"])
+def test_an_input_that_is_a_size_of_one_value_is_held_to_it(target: str) -> None:
+    """Its element is known at build, and no kernel reads it."""
+    need_driver(target)
+    made = parsed("(float[4] x, int64 count) => (float[4] y) { c = Cast<to = 1>(count) y = Mul(x, c) }")
+    compiled = webnn_compile.compile(made, target, dims={"count": 3})
+    feeds = {"x": random((4,)), "count": np.array(3)}
+    assert_close(compiled.run(feeds), onnxruntime_results(made, feeds))
+    for wrong in (4, -3, 2**40):
+        with pytest.raises(InputError, match=f"makes count {wrong}, and the model was compiled for 3 to 3"):
+            compiled.run(feeds | {"count": np.array(wrong)})

@@ -142,7 +142,8 @@ def _fixed(session: Any, constants: Mapping[str, Array]) -> dict[str, Array]:
 def _draw_sizes(dimensions: Sequence[Dimension], generator: np.random.Generator) -> Iterator[dict[Scalar, int]]:
     yield {d.scalar: d.scalar.extent - 1 for d in dimensions}
     if dimensions:
-        yield {d.scalar: int(generator.integers(max(d.scalar.low, 1), d.scalar.extent)) for d in dimensions}
+        scalars = [d.scalar for d in dimensions]
+        yield {s: int(generator.integers(min(max(s.low, 1), s.extent - 1), s.extent)) for s in scalars}
 
 
 def _draw_inputs(

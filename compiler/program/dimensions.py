@@ -28,4 +28,6 @@ class Dimension:
     @property
     def span(self) -> str:
         """As the command line takes it."""
+        if self.least == self.most:
+            return str(self.least)
         return f"{self.least}..{self.most}" + (f",multiple={self.multiple}" if self.multiple > 1 else "")

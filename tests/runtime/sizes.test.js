@@ -83,6 +83,9 @@ test('an element may be a size', () => {
   assert.throws(() => sizes.bind([count], [spec], [{ length: 1, element: 9n }]), {
     message: 'the element of input "n" makes count 9, and the model was compiled for 1 to 4',
   });
+  const five = { ...count, least: 5, most: 5 };
+  assert.deepEqual(sizes.bind([five], [spec], [{ length: 1, element: 5n }]), [5]);
+  assert.throws(() => sizes.bind([five], [spec], [{ length: 1, element: 7n }]), /compiled for 5 to 5$/);
   assert.throws(() => sizes.bind([count], [spec], [{ length: 1, element: 1.5 }]), /which is no whole number$/);
 });
 

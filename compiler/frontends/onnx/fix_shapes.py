@@ -175,14 +175,20 @@ class _Symbols:
     def size(self, name: str) -> Size:
         """What a symbol stands for."""
         d = self._dims[name]
-        if d.least == d.most:
-            return d.least
+        return d.least if d.least == d.most else size(self._scalar(name) * d.multiple)
+
+    def _scalar(self, name: str) -> Scalar:
         if name not in self._scalars:
+            d = self._dims[name]
             shown = name if d.multiple == 1 else f"{name}/{d.multiple}"
             self._scalars[name] = Scalar(shown, d.most // d.multiple + 1, low=d.least // d.multiple)
-        return size(self._scalars[name] * d.multiple)
+        return self._scalars[name]
 
     def dimensions(self, values: Collection[str]) -> tuple[Dimension, ...]:
+        """Those that a run decides, and the inputs of `values` that have one value: a run that gives another is
+        refused."""
+        for name in values:
+            self._scalar(name)
         return tuple(
             Dimension(name, s, self._dims[name].multiple, name if name in values else None)
             for name, s in self._scalars.items()
