@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from webnn_compile.c.prelude import Prelude
+from webnn_compile.c.render import render_kernel
 from webnn_compile.dtypes import F32, I32
 from webnn_compile.ir.construct import select
 from webnn_compile.ir.lanes import Ramp, Splat
@@ -47,6 +49,12 @@ def test_equal_expressions_are_one_whatever_objects_they_are() -> None:
         "let t0 = b0[i_0 + 3];",
         "b1[i_0] = t0 * t0;",
     ]
+
+
+def test_vectors_at_one_place_differ_by_their_lanes() -> None:
+    body = Seq(tuple(Store(Y, (Ramp(Const(n), n),), Load(X, (Ramp(Const(0), n),))) for n in (8, 16)))
+    text = render_kernel(Kernel("k", (X, Y), body), "k", Prelude())
+    assert re.findall(r"= (.*);", text) == ["*(const f32x8 *)&b0[0]", "*(const f32x16 *)&b0[0]"]
 
 
 def test_zeros_of_either_sign_differ() -> None:

@@ -10,7 +10,7 @@ from ...dtypes import BOOL, I32
 from ...ir.all_reduce import AllReduce
 from ...ir.index import affine
 from ...ir.intrinsic import Tensorized, operands
-from ...ir.lanes import Extract, Ramp, Splat
+from ...ir.lanes import Extract, Ramp, Splat, lanes_of
 from ...ir.nodes import (
     Alloc,
     Barrier,
@@ -313,12 +313,11 @@ class Numbering:
                 return ("select",)
             case AllReduce(op, _, among):
                 return "all_reduce", op, among
-            case Load(buffer, indices, _):
+            case Load(buffer, _, _):
                 local = self.locals.get(buffer)
-                wide = bool(indices) and isinstance(indices[-1], Ramp)
                 if local is not None and not local.is_array:
                     return "variable", buffer, self._part(e), local.lane(e)
-                return "load", buffer, wide
+                return "load", buffer, lanes_of(e)
         raise AssertionError(f"not lowered: {e!r}")
 
     def _count(self, v: Value, depth: int) -> None:
