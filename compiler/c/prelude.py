@@ -39,10 +39,11 @@ HEAD = """#include <math.h>
 #define ANY_TYPE
 #endif
 #if defined __GNUC__ && !defined __clang__ && __GNUC__ < 14
-/* Of a sum in order that goes backwards through memory GCC's vectoriser adds some elements twice (its bug 110381). */
-#define SUMS_BACKWARDS __attribute__((optimize("no-tree-loop-vectorize")))
+/* GCC's loop vectoriser takes the terms of these sums in the order of their addresses, not in that of the loops, and
+   may add some of them twice (its bug 110381). */
+#define SUMS_IN_ORDER __attribute__((optimize("no-tree-loop-vectorize")))
 #else
-#define SUMS_BACKWARDS
+#define SUMS_IN_ORDER
 #endif
 #ifdef MODEL_THREADS
 #define SHARED_BY_THREADS _Pragma("omp parallel for schedule(static) num_threads(MODEL_THREADS)")

@@ -10,15 +10,15 @@ import numpy as np
 
 from ..codegen.c_ports import Ports, functions, size_text
 from ..codegen.source import Writer
-from ..ir.index import affine
-from ..ir.nodes import For, Kernel, Scalar, Scope, Stmt, Store, Var
-from ..ir.rewrite import loads, walk
+from ..ir.nodes import Kernel, Scalar, Store, Var
+from ..ir.rewrite import walk
 from ..ir.sizes import text_of
 from ..program.program import Launch, Program, Region, Slot, Step, Steps, TensorSpec
 from ..program.steps import Branch, Loop
 from ..system.recursion import deep_recursion
 from .dialect import C
 from .prelude import SCALARS, Prelude
+from .reordered_sums import reorders_sums
 
 COMPILED = ", compiled by webnn-compile."
 """In the first line of a header."""
@@ -162,15 +162,8 @@ def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
     text = "\n".join(lines)
     unused = [f"  (void){n};" for n in names.values() if f"{n}[" not in text]  # of no elements, say
     unused += [f"  (void){n};" for n in scalars.values() if not re.search(rf"\b{n}\b", text)]
-    kind = "static SUMS_BACKWARDS void" if _sums_backwards(kernel.body) else "static void"
+    kind = "static SUMS_IN_ORDER void" if reorders_sums(kernel.body) else "static void"
     return "\n".join([f"{kind} {name}({', '.join(params)}) {{", *unused, *lines, "}", ""])
-
-
-def _sums_backwards(body: Stmt) -> bool:
-    """Whether a loop that adds up in order reads elements in falling order."""
-    sums = [n for n in walk(body) if isinstance(n, For) and not n.parallel]
-    read = {x for loop in sums for x in loads(loop.body) if x.buffer.scope is Scope.GLOBAL}
-    return any(c < 0 and isinstance(atom, Var) for x in read for i in x.indices for atom, c in affine(i).terms)
 
 
 class _Body:
