@@ -15,6 +15,7 @@ from ...graph.ir import Attribute, Graph, Value
 from ...graph.names import Names
 from ...ops.call import operator_name
 from ...system.limits import is_too_large
+from .check_model import names_read
 from .check_node import check_node
 from .control_flow import CONTROL_FLOW
 from .fix_shapes import InputShapes
@@ -79,6 +80,8 @@ class Import:
         self._problems = problems
         self._opsets = {i.domain: i.version for i in model.opset_import}
         self._made = {o for node in model.graph.node for o in node.output}
+        # What nothing reads is not asked for: training outputs of inference models, say.
+        self._read = {*(o.name for o in model.graph.output), *names_read(model.graph.node)} - {""}
         self._node_names = Names()
         self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._made))
         self._count = 0
@@ -146,7 +149,7 @@ class Import:
                     return given
                 op = operator_name(node.domain, node.op_type)
                 raise UnsupportedError(f"{op} (node {name!r}): it takes a sequence, or an optional")
-            outputs = [self.value_name(o, frame) if o else "" for o in node.output]
+            outputs = [self.value_name(o, frame) if o in self._read else "" for o in node.output]
             if is_onnx(node, "Constant"):
                 return [frame.builder.constant(outputs[0], read_constant(node, name, self._source))]
             attributes = read_attributes(node, name, self._source)

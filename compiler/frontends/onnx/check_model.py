@@ -11,6 +11,8 @@ from ...errors import InputError, UnsupportedError
 from .read_model import Source
 
 OLDEST_OPSET = 7
+_INITIALISERS_ALONE = 4
+"""The version of ONNX's format from which on initialisers need not be inputs."""
 NOT_IN_OPSET = "not in this opset"
 """The domain that `check_model` gives to nodes of the default domain which its opset does not define."""
 
@@ -30,7 +32,7 @@ def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
         _mark_unknown(nodes, imports)
         _check_imports(imports, source)
     try:
-        onnx.checker.check_model(_with_shapes(skeleton))
+        onnx.checker.check_model(_as_required(skeleton))
     except onnx.checker.ValidationError as error:
         reason = _cycle(skeleton.graph.node) or " ".join(str(error).split()).rstrip(".")
         raise InputError(f"{source.name} is not a valid ONNX model: {reason}; export it again") from None
@@ -74,6 +76,14 @@ def all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
                 yield from all_nodes(attribute.g.node)
 
 
+def names_read(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:
+    """The values that the nodes read, and that their subgraphs read and give."""
+    for node in all_nodes(nodes):
+        yield from node.input
+        for attribute in node.attribute:
+            yield from (o.name for o in attribute.g.output)
+
+
 def _opset(skeleton: onnx.ModelProto, source: Source) -> int:
     versions = [i.version for i in skeleton.opset_import if i.domain in ("", "ai.onnx")]
     newest = int(onnx.defs.onnx_opset_version())
@@ -84,10 +94,7 @@ def _opset(skeleton: onnx.ModelProto, source: Source) -> int:
         skeleton.opset_import.append(helper.make_opsetid("", newest))
         return newest
     if versions[0] < OLDEST_OPSET:
-        raise UnsupportedError(
-            f"{source.name} uses ONNX opset {versions[0]}, and {OLDEST_OPSET} is the oldest supported; "
-            "convert it with onnx.version_converter.convert_version(model, 13)"
-        )
+        raise InputError(f"{source.name} uses ONNX opset {versions[0]}, which does not exist; export it again")
     if versions[0] > newest:
         raise UnsupportedError(
             f"{source.name} uses ONNX opset {versions[0]}, and onnx {onnx.__version__} knows {newest} at most; "
@@ -96,10 +103,12 @@ def _opset(skeleton: onnx.ModelProto, source: Source) -> int:
     return int(versions[0])
 
 
-def _with_shapes(skeleton: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy with an empty shape wherever the checker requires one that is missing: importing needs none of them."""
+def _as_required(skeleton: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy with an empty shape wherever the checker requires one that is missing, and initialisers as inputs, which
+    the first versions of ONNX required: importing needs neither."""
     copy = onnx.ModelProto()
     copy.CopyFrom(skeleton)
+    copy.ir_version = max(copy.ir_version, _INITIALISERS_ALONE)
     for value in (*copy.graph.input, *copy.graph.output):
         if value.type.WhichOneof("value") is None:
             value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT

@@ -14,6 +14,7 @@ from .build_graph import build_graph
 from .check_model import check_model
 from .check_names import check_names
 from .check_types import check_types
+from .convert_old import convert_old
 from .embed_external import embed_external
 from .fix_inputs import fix_inputs
 from .fix_shapes import fix_shapes
@@ -21,6 +22,7 @@ from .inline_functions import inline_functions
 from .problems import Problems
 from .read_model import Source, read_model
 from .separate_weights import separate_weights
+from .sort_nodes import sort_nodes
 
 
 def import_model(
@@ -28,7 +30,7 @@ def import_model(
     inputs: ModelInputs | None = None,
     memory: CompileMemory | None = None,
 ) -> Graph:
-    """The graph of an ONNX model of opset 7 or later, every size known at build or an expression of scalars, and
+    """The graph of an ONNX model of any opset, every size known at build or an expression of scalars, and
     everything constant folded.
 
     `inputs` say how long dimensions are, and which inputs are constants; `memory` counts the bytes of constants, by
@@ -41,9 +43,10 @@ def import_model(
 
 
 def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Graph:
-    skeleton, weights = separate_weights(proto, source)
+    skeleton, weights = convert_old(*separate_weights(proto, source), source)
     weights = fix_inputs(skeleton, weights, inputs.constants, source)
     embed_external(skeleton, source)
+    sort_nodes(skeleton)
     problems = Problems(source.name, check_model(skeleton, source))
     skeleton = inline_functions(skeleton, source)
     try:

@@ -1,0 +1,169 @@
+"""Models of opset 1 to 6 become models of a later one, by ONNX's own converter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper, version_converter
+
+from ...errors import UnsupportedError
+from .check_model import OLDEST_OPSET
+from .read_model import Source
+from .separate_weights import Weights
+
+_CONVERTED_OPSET = 9
+"""The first one in which a Constant may be of any type, as the converter makes them."""
+
+_ASIDE = "converted here"
+"""The domain of nodes that the converter has no rule for, while it works."""
+
+_ODD_EXTENT = 10_007
+"""From here on numbers stand for extents that are not known: the converter takes numbers alone."""
+
+
+def convert_old(skeleton: onnx.ModelProto, weights: Weights, source: Source) -> tuple[onnx.ModelProto, Weights]:
+    """The model, and its weights with those that conversion adds.
+
+    Raises UnsupportedError where onnx.version_converter does not convert it.
+    """
+    versions = [i.version for i in skeleton.opset_import if i.domain in ("", "ai.onnx")]
+    if not versions or not 0 < versions[0] < OLDEST_OPSET:
+        return skeleton, weights
+    model = onnx.ModelProto()
+    model.CopyFrom(skeleton)
+    _with_numbers(model.graph)
+    try:
+        _rewrite(model)
+        converted = version_converter.convert_version(model, _CONVERTED_OPSET)
+    except Exception as error:  # ONNX's have no common class
+        raise UnsupportedError(
+            f"{source.name} uses ONNX opset {versions[0]}, and {OLDEST_OPSET} is the oldest supported; "
+            f"onnx.version_converter does not convert it ({' '.join(str(error).split())}): export it again, with a "
+            "newer opset"
+        ) from None
+    for node in converted.graph.node:
+        node.domain = "" if node.domain == _ASIDE else node.domain
+    imports = [i for i in converted.opset_import if i.domain != _ASIDE]
+    del converted.opset_import[:]
+    converted.opset_import.extend(imports)
+    del converted.graph.value_info[:]
+    for declared, original in (
+        (converted.graph.input, skeleton.graph.input),
+        (converted.graph.output, skeleton.graph.output),
+    ):
+        shapes = {v.name: v for v in original}
+        for value in declared:
+            if value.name in shapes:
+                value.CopyFrom(shapes[value.name])
+    return converted, {**{t.name: t for t in converted.graph.initializer}, **weights}
+
+
+def _with_numbers(graph: onnx.GraphProto) -> None:
+    """Numbers in place of free dimensions: one for each name."""
+    fresh = count(_ODD_EXTENT)
+    numbers: dict[str, int] = {}
+    for value in (*graph.input, *graph.output):
+        for d in value.type.tensor_type.shape.dim:
+            if d.dim_value <= 0:
+                number = next(fresh)
+                d.dim_value = numbers.setdefault(d.dim_param, number) if d.dim_param else number
+
+
+def _rewrite(model: onnx.ModelProto) -> None:
+    """Nodes that the converter has no rule for, or a wrong one, as they are in opset 7 and in the domain _ASIDE."""
+    ranks = _ranks(model)
+    nodes: list[onnx.NodeProto] = []
+    for node in model.graph.node:
+        if node.domain in ("", "ai.onnx") and node.op_type in _REWRITES:
+            nodes += _REWRITES[node.op_type](node, ranks)
+            nodes[-1].domain = _ASIDE
+        else:
+            nodes.append(node)
+    kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+    model.opset_import.append(helper.make_opsetid(_ASIDE, 1))
+
+
+Rewritten = list[onnx.NodeProto]
+Ranks = Mapping[str, int]
+
+
+def _ranks(model: onnx.ModelProto) -> Ranks:
+    """The numbers of dimensions, by the inference of newer operators: old ones have none."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for i in copy.opset_import:
+        i.version = OLDEST_OPSET if i.domain in ("", "ai.onnx") else i.version
+    for node in copy.graph.node:
+        rewrite = _REWRITES.get(node.op_type)
+        if rewrite is _broadcast:  # the result is like the first operand
+            node.op_type = "Identity"
+            del node.input[1:], node.attribute[:]
+        elif node.op_type == "Reshape" and len(node.input) == 1:
+            shape = [n for a in node.attribute if a.name == "shape" for n in a.ints]
+            node.input.append(f"{node.output[0]}.shape")
+            copy.graph.initializer.append(numpy_helper.from_array(np.asarray(shape, np.int64), node.input[1]))
+        elif rewrite is not None:
+            rewrite(node, {})
+    typed = onnx.shape_inference.infer_shapes(copy).graph
+    values = (*typed.input, *typed.value_info, *typed.output)
+    found = {v.name: len(v.type.tensor_type.shape.dim) for v in values if v.type.tensor_type.HasField("shape")}
+    return {**found, **{t.name: len(t.dims) for t in model.graph.initializer}}
+
+
+def _broadcast(node: onnx.NodeProto, ranks: Ranks) -> Rewritten:
+    """Add(a, b, axis=1, broadcast=1)   ->   Add(a, Unsqueeze(b)): the dimensions of b are those of a from `axis` on."""
+    given = {a.name: a.i for a in node.attribute}
+    _without(node, "axis", "broadcast", "consumed_inputs")
+    a, b = node.input
+    if not given.get("broadcast") or "axis" not in given:
+        return [node]
+    if a not in ranks or b not in ranks:
+        raise ValueError(f"{node.op_type} of {a!r} and {b!r} broadcasts, and their ranks are not known")
+    behind = ranks[a] - given["axis"] % ranks[a] - ranks[b]
+    if behind <= 0:
+        return [node]
+    spread = f"{node.output[0]}.{b}"
+    axes = [ranks[b] + d for d in range(behind)]
+    node.input[1] = spread
+    return [helper.make_node("Unsqueeze", [b], [spread], axes=axes), node]
+
+
+def _cast(node: onnx.NodeProto, _: Ranks) -> Rewritten:
+    """to="FLOAT"   ->   to=1"""
+    for a in node.attribute:
+        if a.name == "to" and a.type == onnx.AttributeProto.STRING:
+            a.CopyFrom(helper.make_attribute("to", onnx.TensorProto.DataType.Value(a.s.decode().upper())))
+    return [node]
+
+
+def _pad(node: onnx.NodeProto, _: Ranks) -> Rewritten:
+    """paddings=...   ->   pads=..."""
+    for a in node.attribute:
+        a.name = "pads" if a.name == "paddings" else a.name
+    return [node]
+
+
+def _recurrent(node: onnx.NodeProto, _: Ranks) -> Rewritten:
+    """Without output_sequence: whether there is a first output says the same."""
+    _without(node, "output_sequence")
+    return [node]
+
+
+def _without(node: onnx.NodeProto, *names: str) -> None:
+    kept = [a for a in node.attribute if a.name not in names]
+    del node.attribute[:]
+    node.attribute.extend(kept)
+
+
+_REWRITES: Mapping[str, Callable[[onnx.NodeProto, Ranks], Rewritten]] = {
+    **dict.fromkeys(("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"), _broadcast),
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
+    "Cast": _cast,
+    "Pad": _pad,
+}
+"""From the first versions of an operator to that of opset 7."""

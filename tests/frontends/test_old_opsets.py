@@ -1,0 +1,107 @@
+"""Models of opset 1 to 6, whose results are known: onnxruntime runs few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from onnx import helper, numpy_helper
+from onnx_models import Array, assert_close, onnxruntime_results, random
+
+Weights = Mapping[str, Array]
+B, M = random((3,), 1), random((4, 5), 2)
+GATES, RECURRENT = random((1, 8, 4), 3), random((1, 8, 2), 4)
+CHANNELS = B[None, :, None, None]
+
+
+def old(nodes: list[onnx.NodeProto], shape: list[int | str], weights: Weights, opset: int) -> onnx.ModelProto:
+    """A model from x to y of the third format, with its weights as inputs, too."""
+    values = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)]
+    values += [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, a.shape) for n, a in weights.items()]
+    tensors = [numpy_helper.from_array(a, n) for n, a in weights.items()]
+    output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "old", values, [output], tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=3)
+
+
+node = helper.make_node
+CASES: dict[str, tuple[list[onnx.NodeProto], list[int | str], Weights, int, Callable[[Array], Array]]] = {
+    "a bias along an axis": (
+        [node("Relu", ["x"], ["a"], consumed_inputs=[0]), node("Add", ["a", "b"], ["y"], broadcast=1, axis=1)],
+        ["n", 3, 2, 4],
+        {"b": B},
+        1,
+        lambda x: np.maximum(x, 0) + CHANNELS,
+    ),
+    "a factor along the last axes": (
+        [node("Mul", ["x", "m"], ["y"], broadcast=1)],
+        [2, 3, 4, 5],
+        {"m": M},
+        6,
+        lambda x: x * M,
+    ),
+    "a shape as an attribute": (
+        [node("Reshape", ["x"], ["r"], shape=[0, 3, -1]), node("Sub", ["r", "b"], ["y"], broadcast=1, axis=1)],
+        ["n", 3, 2, 4],
+        {"b": B},
+        4,
+        lambda x: x.reshape(len(x), 3, -1) - B[:, None],
+    ),
+    "types by name": (
+        [node("Cast", ["x"], ["i"], to="INT32"), node("Cast", ["i"], ["y"], to="FLOAT")],
+        [2, 3, 2, 4],
+        {},
+        5,
+        np.trunc,
+    ),
+    "paddings": (
+        [node("Pad", ["x"], ["y"], paddings=[0, 1, 0, 2])],
+        [2, 3],
+        {},
+        1,
+        lambda x: np.pad(x, [(0, 0), (1, 2)]),
+    ),
+    "a product with a bias": (
+        [node("Gemm", ["x", "m", "c"], ["y"], broadcast=1, transB=1)],
+        [2, 5],
+        {"m": M, "c": random((4,), 5)},
+        6,
+        lambda x: x @ M.T + random((4,), 5),
+    ),
+    "a normalisation": (
+        [node("BatchNormalization", ["x", "b", "b", "b", "v"], ["y"], is_test=1, epsilon=1e-5)],
+        [1, 3, 2, 4],
+        {"b": B, "v": np.abs(B)},
+        6,
+        lambda x: (x - CHANNELS) / np.sqrt(np.abs(CHANNELS) + 1e-5) * CHANNELS + CHANNELS,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operators_of_old_opsets(name: str) -> None:
+    nodes, shape, weights, opset, reference = CASES[name]
+    free = {"n": (1, 3)} if "n" in shape else {}
+    compiled = webnn_compile.compile(old(nodes, shape, weights, opset), dims=free)
+    for n in (1, 3):
+        x = random([n if d == "n" else d for d in shape])
+        assert_close(compiled.run({"x": x}), {"y": reference(x).astype(np.float32)})
+
+
+def test_a_recurrent_layer() -> None:
+    weights = {"w": GATES, "r": RECURRENT}
+    layer = {"hidden_size": 2}
+    before = old([node("LSTM", ["x", "w", "r"], ["y"], output_sequence=1, **layer)], [3, 1, 4], weights, 1)
+    after = old([node("LSTM", ["x", "w", "r"], ["y"], **layer)], [3, 1, 4], weights, 7)
+    feeds = {"x": random((3, 1, 4))}
+    assert_close(webnn_compile.compile(before).run(feeds), onnxruntime_results(after, feeds))
+
+
+def test_names_of_sizes_stay() -> None:
+    nodes, shape, weights, opset, _ = CASES["a bias along an axis"]
+    compiled = webnn_compile.compile(old(nodes, shape, weights, opset), dims={"n": (1, 3)})
+    with pytest.raises(webnn_compile.errors.InputError, match=r"makes n 4, and the model was compiled for 1 to 3"):
+        compiled.run({"x": random((4, 3, 2, 4))})
