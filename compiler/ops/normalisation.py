@@ -15,14 +15,35 @@ from .reduce_axes import fold, reduce_axes, reduce_over, without
 from .window import scaled, shifted, within
 
 
-def batch_normalization(call: Call) -> Tensor:
-    """ONNX BatchNormalization, inference only: x * factor + shift per channel (per activation with spatial = 0)."""
-    if call.attribute("training_mode", 0):
-        raise call.unsupported("training_mode is set", "export the model for inference")
-    x, epsilon = call.input(0), call.attribute("epsilon", 1e-5)
+def batch_normalization(call: Call) -> Tensor | tuple[Tensor, ...]:
+    """ONNX BatchNormalization: x * factor + shift per channel (per activation with spatial = 0). With training_mode by
+    the mean and variance of the batch (opset 14), and then with the running ones as further results."""
+    training = call.flag("training_mode", 0)
+    x = call.image(0) if training else call.input(0)
     spatial = call.flag("spatial", 1)
     channels: tuple[Size, ...] = x.shape[1:2] or (1,)
     scale, bias, mean, variance = (call.input(i, channels if spatial else x.shape[1:]) for i in range(1, 5))
+    if not training:
+        return _batch_normalized(call, x, scale, bias, mean, variance, spatial=spatial)
+    momentum = call.attribute("momentum", 0.9)
+    others = tuple(d for d in range(x.rank) if d != 1)
+    batch = moments(f"{call.name}.batch", x.shape, others, (x,), lambda *i: x[i])
+    running = (
+        compute(
+            f"{call.name}.running_{what}",
+            old.shape,
+            (old, new),
+            lambda *i, old=old, new=new: old[i] * momentum + new[i].cast(old.dtype) * (1 - momentum),
+        )
+        for what, old, new in zip(("mean", "var"), (mean, variance), batch, strict=True)
+    )
+    return (_batch_normalized(call, x, scale, bias, *batch, spatial=True), *running)
+
+
+def _batch_normalized(
+    call: Call, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, *, spatial: bool
+) -> Tensor:
+    epsilon = call.attribute("epsilon", 1e-5)
     factor = fold(
         compute(
             f"{call.name}.factor",

@@ -23,6 +23,14 @@ _BATCH = [
     Case("batchnorm-epsilon", "BatchNormalization", (_x(2, 3, 4), *_channels(3)), {"epsilon": 0.1}),
     Case("batchnorm-2d", "BatchNormalization", (_x(4, 3), *_channels(3)), constants=frozenset({1, 2, 3, 4})),
     Case("batchnorm-5d", "BatchNormalization", (_x(1, 2, 3, 2, 3), *_channels(2)), opset=15),
+    Case(
+        "batchnorm-training",
+        "BatchNormalization",
+        (_x(2, 3, 4, 5), *_channels(3)),
+        {"training_mode": 1, "momentum": 0.7},
+        opset=15,
+        outputs=3,
+    ),
     Case("batchnorm-opset-9", "BatchNormalization", (_x(2, 3, 4, 5), *_channels(3)), {"momentum": 0.5}, opset=9),
     Case("batchnorm-opset-7", "BatchNormalization", (_x(2, 3, 4, 5), *_channels(3)), {"spatial": 1}, opset=7),
     Case(

@@ -17,9 +17,9 @@ Input = tuple[int, ...] | np.ndarray
 ROWS: list[tuple[str, list[Input], dict[str, Any], str]] = [
     (
         "BatchNormalization",
-        [(1, 3, 4), (3,), (3,), (3,), (3,)],
+        [(3,), (3,), (3,), (3,), (3,)],
         {"training_mode": 1},
-        "training_mode is set; export the model for inference",
+        "input 0 ('x0') has shape [3], without a batch and channels; check the input shape",
     ),
     ("Conv", [(1, 4, 5, 5), (2, 3, 3, 3)], {}, "its input has 4 channels, its weights are for 3 in 1 groups"),
     ("Conv", [(1, 3, 2, 5), (2, 3, 3, 3)], {}, "its window spans 3 elements of an axis that has 2 with padding"),
