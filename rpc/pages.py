@@ -12,16 +12,17 @@ from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from websockets.asyncio.server import ServerConnection
-from websockets.datastructures import Headers
+from websockets.datastructures import Headers, MultipleValuesError
 from websockets.http11 import Request, Response
 
+from .connection import Connection
 from .origins import is_address
 
 SOCKET = "/socket"
 """The path of WebSocket connections."""
 
-PIECE = 2**20
-"""Bytes of a file that are written at once."""
+PIECE = 2**18
+"""Bytes of a file that are written at once. Over TLS one piece may still wait in this process when all is written."""
 
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml"}
 _HEADERS = {
@@ -69,20 +70,25 @@ class Pages:
 
     async def answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """The response, None to go on with a WebSocket."""
-        origin = request.headers.get("Origin")
-        status, headers, file = self._find_response(request, origin)
+        status, headers, file = self._find_response(request)
         if status is HTTPStatus.SWITCHING_PROTOCOLS:
             return None
+        if isinstance(connection, Connection) and request.path.startswith(self.files_path):
+            connection.admit()
         with file:
             return await _send(connection, Response(status, status.phrase, headers), file, self._stall)
 
-    def _find_response(self, request: Request, origin: str | None) -> tuple[HTTPStatus, Headers, BinaryIO]:
+    def _find_response(self, request: Request) -> tuple[HTTPStatus, Headers, BinaryIO]:
         try:
             path = urlsplit(request.path).path
         except ValueError:
             return _plain(HTTPStatus.BAD_REQUEST, "This is no path.\n")
+        try:
+            origin, host = request.headers.get("Origin"), request.headers.get("Host", "")
+        except MultipleValuesError as error:  # a proxy in front may have looked at another one
+            return _plain(HTTPStatus.BAD_REQUEST, f"There are several headers {error}.\n")
         if path == SOCKET:
-            if self._trusted(origin, request.headers.get("Host", "")):
+            if self._trusted(origin, host):
                 return HTTPStatus.SWITCHING_PROTOCOLS, Headers(), io.BytesIO()
             return _plain(HTTPStatus.FORBIDDEN, _REFUSED.format(origin))
         if path.startswith(self.files_path):
@@ -121,15 +127,20 @@ class Pages:
 async def _send(connection: ServerConnection, head: Response, file: BinaryIO, stall: float) -> Response:
     """Writes the file as fast as the other side reads it, and no faster, so that it takes little memory."""
     transport = connection.transport
-    transport.set_write_buffer_limits(0)  # `drain` then waits until all is written
+    # `drain` then waits until all is written, and over TLS until all but one piece is. A limit of 0 would be reached by
+    # an empty buffer: TLS's transport then counts as full for good.
+    transport.set_write_buffer_limits(high=1, low=0)
+    connection.close_timeout = stall  # for what the other side has not read yet
     piece = head.serialize()
     try:
         while piece and not transport.is_closing():
             transport.write(piece)
             await asyncio.wait_for(connection.drain(), stall)
             piece = file.read(PIECE)
-    except (OSError, TimeoutError):  # the other side is gone or reads no more
+    # The other side is gone or reads no more; or it has sent more than a request, after which nothing can be written.
+    except (OSError, TimeoutError, RuntimeError):
         transport.abort()
+        await connection.wait_closed()
     return _Sent(head.status_code, head.reason_phrase, head.headers)
 
 
