@@ -11,6 +11,7 @@ import hmac
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
@@ -66,6 +67,9 @@ class Broker:
     async def listen(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
         """Serves until the block ends. Raises OSError where the address is taken."""
         limits = self._limits
+        of_tls: dict[str, Any] = {}
+        if tls is not None:
+            of_tls = {"ssl": tls, "ssl_handshake_timeout": limits.hello, "ssl_shutdown_timeout": limits.stall}
         async with serve(
             self._handle,
             host,
@@ -79,7 +83,7 @@ class Broker:
             ping_interval=limits.ping,
             ping_timeout=limits.ping,
             close_timeout=limits.close,
-            ssl=tls,
+            **of_tls,
         ) as server:
             watches = [asyncio.create_task(self._end_idle_leases()), asyncio.create_task(self._publisher.watch())]
             try:
@@ -93,20 +97,17 @@ class Broker:
 
     async def _handle(self, connection: ServerConnection) -> None:
         assert isinstance(connection, Connection)
-        if self._joined >= self._limits.connections:
-            await connection.close(TOO_MANY, f"the broker has {self._joined} connections already")
-            return
-        self._joined += 1
         try:
-            await self._serve(connection)
+            header = await self._receive_hello(connection)
+            if header is not None:
+                await self._serve(connection, header)
         except ProtocolError as error:
             await connection.close(error.code, str(error)[:CLOSE_REASON])
         except ConnectionClosed:
             pass
-        finally:
-            self._joined -= 1
 
-    async def _serve(self, connection: Connection) -> None:
+    async def _receive_hello(self, connection: Connection) -> Header | None:
+        """None where the connection was refused, as it has no token. Raises ProtocolError."""
         try:
             frame = await asyncio.wait_for(connection.recv(), self._limits.hello)
         except TimeoutError:
@@ -121,9 +122,15 @@ class Broker:
         if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self._token):
             await asyncio.sleep(self._limits.wrong_token)
             await connection.close(REFUSED, "the token is wrong: take the address that the broker prints")
-            return
-        connection.joined()
+            return None
+        connection.admit()
+        return header
+
+    async def _serve(self, connection: Connection, header: Header) -> None:
+        if self._joined >= self._limits.connections:
+            raise ProtocolError(f"the broker has {self._joined} connections already", TOO_MANY)
         peer = Peer(connection)
+        self._joined += 1
         try:
             match header.get("role"):
                 case "device":
@@ -135,6 +142,7 @@ class Broker:
                 case role:
                     raise ProtocolError(f"the role {role!r} is none of device, client and page")
         finally:
+            self._joined -= 1
             for task in peer.tasks:
                 task.cancel()
 

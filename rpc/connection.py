@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 
+from .descriptors import most_sockets
 from .limits import Limits
 
 SILENT = 3
@@ -17,20 +19,51 @@ SILENT = 3
 
 
 class Connections:
-    """All connections of a broker: WebSockets, HTTP, and those of which no request has come."""
+    """All connections of a broker: WebSockets, HTTP, and those of which no request has come. Where there are too many,
+    those whose sender has not shown that it knows a secret end, the oldest first."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.opened: set[Connection] = set()
+        self._most = min(limits.sockets, most_sockets())
+        self._strangers: dict[Connection, None] = {}  # oldest first
+        self._of_address: dict[str, dict[Connection, None]] = {}
 
     def make(self, *args: Any, **options: Any) -> Connection:
         return Connection(*args, connections=self, **options)
+
+    def add(self, connection: Connection) -> None:
+        """Makes room for it: of strangers from its address first."""
+        self.opened.add(connection)
+        self._strangers[connection] = None
+        same = self._of_address.setdefault(connection.network, {})
+        same[connection] = None
+        if len(same) > self.limits.strangers:
+            self._abort(next(iter(same)))
+        elif len(self.opened) > self._most:
+            self._abort(next(iter(self._strangers)))
+
+    def admit(self, connection: Connection) -> None:
+        """It is no stranger any more."""
+        self._strangers.pop(connection, None)
+        same = self._of_address.get(connection.network, {})
+        same.pop(connection, None)
+        if not same:
+            self._of_address.pop(connection.network, None)
+
+    def remove(self, connection: Connection) -> None:
+        self.opened.discard(connection)
+        self.admit(connection)
 
     def abort_http(self) -> None:
         """Ends the connections that are no WebSockets, which a slow reader would keep open."""
         for connection in list(self.opened):
             if connection.state is State.CONNECTING:
                 connection.transport.abort()
+
+    def _abort(self, connection: Connection) -> None:
+        self.remove(connection)
+        connection.transport.abort()
 
 
 class Connection(ServerConnection):
@@ -40,28 +73,29 @@ class Connection(ServerConnection):
         super().__init__(*args, **options)
         self._connections = connections
         self._arrived = 0
-        self._joined = False
+        self._admitted = False
+        self.network = ""
 
-    def joined(self) -> None:
-        """The hello has been accepted: from now on, frames of any size may come."""
-        self._joined = True
+    def admit(self) -> None:
+        """Its hello has been accepted, or it asks for a file by a path that peers alone know: frames of any size may
+        come, and no stranger takes its place."""
+        self._admitted = True
+        self._connections.admit(self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        limits, opened = self._connections.limits, self._connections.opened
-        self._timer = asyncio.get_running_loop().call_later(limits.hello, self._require_request)
-        opened.add(self)
-        if len(opened) > limits.sockets:
-            self.transport.abort()
+        self._timer = asyncio.get_running_loop().call_later(self._connections.limits.hello, self._require_request)
+        self.network = network_of(transport.get_extra_info("peername"))
+        self._connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._connections.opened.discard(self)
+        self._connections.remove(self)
         self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         self._arrived += len(data)
-        if not self._joined and self._arrived > self._connections.limits.hello_bytes:
+        if not self._admitted and self._arrived > self._connections.limits.hello_bytes:
             self.transport.abort()
             return
         super().data_received(data)
@@ -85,3 +119,15 @@ class Connection(ServerConnection):
     def _require_request(self) -> None:
         if self.request is None:
             self.transport.abort()
+
+
+def network_of(peername: object) -> str:
+    """Whose connection it is, by the address of its socket: of IPv6 the first 64 bits, as one site has all others."""
+    host = str(peername[0]) if isinstance(peername, tuple) and peername else ""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 6 and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return host

@@ -12,9 +12,12 @@ class Limits:
     """Of one connection, where not said otherwise. Times are in seconds."""
 
     connections: int = 1024
-    """WebSockets of one broker."""
+    """WebSockets of one broker whose hello has been accepted."""
     sockets: int = 4096
-    """Connections of any kind to one broker, those that fetch files among them."""
+    """Connections of any kind to one broker, those that fetch files among them; where more come, the oldest ends that
+    has shown no secret."""
+    strangers: int = 128
+    """Of these, those of one address that have shown no secret; where more come, its oldest ends."""
     frames_per_second: int = 4000
     payload: int = LARGEST_PAYLOAD
     requests: int = 64

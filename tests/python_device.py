@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from ssl import SSLContext
 from typing import Any
 
 from webnn_compile.rpc.messages import VERSION, Assembler, Message, encode, join_frame
@@ -16,6 +17,16 @@ from websockets.sync.client import ClientConnection, connect
 
 Answer = tuple[dict[str, Any], bytes] | None
 """Header and payload of a reply, None for none."""
+
+UPGRADE = """GET /socket HTTP/1.1\r
+Host: x\r
+Upgrade: websocket\r
+Connection: Upgrade\r
+Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
+Sec-WebSocket-Version: 13\r
+\r
+"""
+"""The request with which a WebSocket begins."""
 
 
 def open_socket(address: Address, **options: Any) -> ClientConnection:
@@ -32,11 +43,12 @@ class PythonDevice:
         answer: Callable[[Message], Answer] = lambda m: (m.header | {"op": "echo"}, bytes(m.payload)),
         name: str = "python",
         backends: tuple[str, ...] = ("wasm",),
+        ssl: SSLContext | None = None,
         **more: Any,
     ) -> None:
         """`more` are further fields of its hello."""
         self._opened = ExitStack()
-        self.socket = self._opened.enter_context(open_socket(address, close_timeout=0.1))
+        self.socket = self._opened.enter_context(open_socket(address, close_timeout=0.1, ssl=ssl))
         self.messages: list[Message] = []
         self._answer = answer
         self._ids = itertools.count()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from broker_process import broker_process, soon
-from python_device import PythonDevice, RawClient, open_socket, python_device
+from python_device import UPGRADE, PythonDevice, RawClient, open_socket, python_device
 from webnn_compile.rpc.client import RpcError, Session, connect
 from webnn_compile.rpc.leases import Leases
 from webnn_compile.rpc.limits import Limits
@@ -213,16 +213,6 @@ def silent_device(address: Address) -> Iterator[socket.socket]:
     with socket.create_connection((host, int(port)), 20) as opened:
         opened.sendall(UPGRADE.encode() + Frame(Opcode.BINARY, data).serialize(mask=True, extensions=[]))
         yield opened
-
-
-UPGRADE = """GET /socket HTTP/1.1\r
-Host: x\r
-Upgrade: websocket\r
-Connection: Upgrade\r
-Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
-Sec-WebSocket-Version: 13\r
-\r
-"""
 
 
 @pytest.mark.parametrize("who", ["client", "device"])

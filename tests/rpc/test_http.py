@@ -6,16 +6,19 @@ import contextlib
 import hashlib
 import random
 import socket
+import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
 import pytest
-from python_device import PythonDevice, open_socket, python_device
+from python_device import UPGRADE, PythonDevice, open_socket, python_device
 from webnn_compile.rpc.client import Session, connect
+from webnn_compile.rpc.connection import network_of
 from webnn_compile.rpc.limits import Limits
 from webnn_compile.rpc.start_broker import Address, start_broker
+from webnn_compile.rpc.tls import self_signed_certificate
 from websockets.exceptions import InvalidStatus
 
 
@@ -65,6 +68,27 @@ def test_a_slow_download_is_whole(address: Address) -> None:
     with _download(address, size) as opened:
         time.sleep(12)
         assert _read_all(opened) > size
+
+
+@pytest.mark.parametrize("pause", [0, 3], ids=["fast", "slow"])
+def test_a_download_over_tls_is_whole(pause: float) -> None:
+    """However late the other side reads the last of it: longer than the second after which sockets are aborted."""
+    certificate, fingerprint = self_signed_certificate(("127.0.0.1",))
+    data = random.Random(4).randbytes(9_000_000)
+    sha256 = hashlib.sha256(data).hexdigest()
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    with start_broker(tls=certificate) as own, connect(own.page, fingerprint=fingerprint) as session:
+        session.put({sha256: data})
+        with python_device(own, ssl=trusting) as device, trusting.wrap_socket(_plain_socket(own)) as opened:
+            opened.sendall(f"GET {device.files}{sha256} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            found = b""
+            while not found.endswith(data[-50:]) and (piece := opened.recv(2**16)):
+                found += piece
+                if pause and len(found) > len(data) - 2_000_000:
+                    time.sleep(pause)
+                    pause = 0
+            assert found.partition(b"\r\n\r\n")[2] == data
 
 
 def test_a_download_that_stalls_ends() -> None:
@@ -135,8 +159,57 @@ def test_a_download_that_is_not_read_does_not_hold_up_the_end() -> None:
 
 
 def test_too_many_connections_of_any_kind() -> None:
+    """The oldest that has not shown that it knows a secret makes room for the next."""
     with start_broker(limits=Limits(sockets=2)) as own, contextlib.ExitStack() as stack:
         opened = [stack.enter_context(_plain_socket(own)) for _ in range(3)]
-        assert _read_all(opened[2]) == 0
-        opened[0].sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert _read_all(opened[0]) > 0
+        assert _read_all(opened[0]) == 0
+        opened[2].sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert _read_all(opened[2]) > 0
+
+
+def test_sockets_that_say_nothing_keep_nobody_out() -> None:
+    """Neither those that have sent nothing, nor WebSockets without a hello; what has joined stays."""
+    with start_broker(limits=Limits(sockets=12, strangers=4, connections=5)) as own, contextlib.ExitStack() as stack:
+        device = stack.enter_context(python_device(own))
+        session = stack.enter_context(connect(own.page))
+        download = stack.enter_context(_download(own, 40_000_000))
+        for _ in range(20):
+            stack.enter_context(_plain_socket(own))
+            silent = stack.enter_context(_plain_socket(own))
+            silent.sendall(UPGRADE.encode())
+        with connect(own.page) as other:
+            assert device.name in [d.name for d in other.devices()]
+        assert len(session.devices()) == 2
+        assert _read_all(download) > 40_000_000
+
+
+def test_whose_connection_it_is() -> None:
+    """Of IPv6 a site has more addresses than a limit for each of them could count."""
+    assert network_of(("192.0.2.7", 5)) == "192.0.2.7"
+    assert network_of(("2001:db8::7", 5, 0, 0)) == network_of(("2001:db8::ffff:1", 6, 0, 0)) == "2001:db8::/64"
+    assert network_of(("2001:db8:0:1::7", 5, 0, 0)) == "2001:db8:0:1::/64"
+    assert network_of(("::ffff:192.0.2.7", 5, 0, 0)) != network_of(("::ffff:192.0.2.8", 5, 0, 0))
+    assert network_of(("fe80::1%eth0", 5, 0, 0)) == "fe80::/64"
+    assert network_of(None) == network_of("") == ""
+
+
+@pytest.mark.parametrize("name", ["Origin", "Host"])
+@pytest.mark.parametrize("path", ["/socket", "/"])
+def test_headers_that_are_there_twice(address: Address, caplog: pytest.LogCaptureFixture, name: str, path: str) -> None:
+    request = UPGRADE.replace("/socket", path).replace("Host: x\r\n", f"{name}: {address.url}\r\n" * 2)
+    with _plain_socket(address) as opened:
+        opened.sendall(request.encode())
+        answer = opened.recv(1000)
+    assert b" 400 " in answer.partition(b"\r\n")[0]
+    assert f"There are several headers '{name}'".encode() in answer
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("rest", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"abc", bytes(1000)])
+def test_more_than_a_request(address: Address, caplog: pytest.LogCaptureFixture, rest: bytes) -> None:
+    with _plain_socket(address) as opened:
+        opened.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + rest)
+        _read_all(opened)
+    with connect(address.page) as session:
+        assert session.devices() == []
+    assert not caplog.records

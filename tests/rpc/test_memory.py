@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import random
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from broker_process import BrokerProcess, broker_process, soon
+from effort import effort_of
 from python_device import PythonDevice, RawClient, open_socket, python_device
 from webnn_compile.rpc.client import connect
+from webnn_compile.rpc.descriptors import allow_sockets
 from webnn_compile.rpc.messages import VERSION, join_frame
 from webnn_compile.rpc.start_broker import Address
 from websockets.exceptions import ConnectionClosed
@@ -131,11 +134,27 @@ def test_incomplete_files_wait_on_disk(broker: BrokerProcess) -> None:
         assert broker.memory() - before < 30 * MIB
 
 
+def test_thousands_of_idle_sockets(pytestconfig: pytest.Config) -> None:
+    """From one address: neither memory nor clients' calls notice. `make test-all` opens 5,000."""
+    count = 5_000 if effort_of(pytestconfig) == "all" else 1_000
+    resource = pytest.importorskip("resource")
+    allow_sockets(3_000)
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with broker_process() as own, contextlib.ExitStack() as opened, connect(own.address.page) as session:
+        before = own.memory()
+        host, port = own.address.url.rpartition("/")[2].split(":")
+        for _ in range(min(count, soft - 500)):
+            opened.enter_context(socket.create_connection((host, int(port)), 10))
+        with connect(own.address.page) as other, python_device(own.address) as device:
+            assert [d.name for d in other.devices()] == [d.name for d in session.devices()] == [device.name]
+        assert own.memory() - before < 20 * MIB
+
+
 def test_a_hello_is_short(broker: BrokerProcess) -> None:
     """Its sender may lack the token."""
-    with open_socket(broker.address, close_timeout=0.1) as socket:
+    with open_socket(broker.address, close_timeout=0.1) as opened:
         hello = {"id": 0, "op": "hello", "version": VERSION, "role": "client", "token": broker.address.token}
         with contextlib.suppress(ConnectionClosed):
-            socket.send(join_frame({**hello, "padding": "x" * 300_000}, b""))
+            opened.send(join_frame({**hello, "padding": "x" * 300_000}, b""))
         with pytest.raises(ConnectionClosed):
-            socket.recv(10)
+            opened.recv(10)
