@@ -55,6 +55,12 @@ def hide_relaxed_simd(page: Page) -> None:
     )
 
 
+def without_workers(page: Page) -> None:
+    """Until the next document the runtime runs models in the page's own thread, where a test sees what it calls: as
+    where a browser has no workers."""
+    page.evaluate("() => { globalThis.Worker = undefined; }")
+
+
 def browser_name(page: Page) -> str:
     """chromium or firefox."""
     assert page.context.browser is not None

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from devices import need_backend
-from harness import browser_name, join
+from harness import browser_name, join, without_workers
 from onnx_models import model, node, random
 from playwright.sync_api import Browser, Page, expect
 from serve_by_command import Served, serve_by_command
@@ -202,8 +202,9 @@ def test_https_by_a_certificate_of_its_own(
 @pytest.mark.parametrize("kind", ["webgpu", "webgl"])
 def test_it_outlives_a_lost_gpu(tab: Page, session: Session, product: Manifest, kind: str) -> None:
     need_backend(tab, kind)
+    without_workers(tab)
     tab.evaluate(COLLECT)
-    with session.lease() as device, device.load(product, {"backend": kind, "worker": False}) as loaded:
+    with session.lease() as device, device.load(product, {"backend": kind}) as loaded:
         assert loaded.info["backend"] == kind
         check_product(loaded.run({"x": X}))
         tab.evaluate(f"lose.{kind}()")
@@ -214,7 +215,7 @@ def test_it_outlives_a_lost_gpu(tab: Page, session: Session, product: Manifest, 
         assert caught.value.kind == "device"
         tab.evaluate("relent()")
         check_product(loaded.run({"x": X}))
-        with device.load(product, {"backend": kind, "worker": False}) as again:
+        with device.load(product, {"backend": kind}) as again:
             check_product(again.run({"x": X}))
     expect(tab.locator("#state")).to_contain_text("Joined as")
     tab.reload()

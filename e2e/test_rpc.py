@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import wasmtime
 from devices import COUNT_CALLS
 from digits import MODEL, agrees, reference
 from digits import images as digits_images
-from harness import browser_name, join
+from harness import browser_name, join, without_workers
 from playwright.sync_api import Page, expect
 from shared_pages import SharedPages, need_browser
+from tiny_artifact import tiny_artifact, tiny_weights
 from webnn_compile.build.build import build_manifest
 from webnn_compile.build.options import Options
-from webnn_compile.bundle import Manifest
+from webnn_compile.bundle import Manifest, WasmArtifact, make_manifest
 from webnn_compile.rpc.client import LeasedDevice, RpcError, Session, connect
 from webnn_compile.rpc.start_broker import Address, start_broker
 
@@ -93,10 +97,11 @@ def test_two_browsers_join_one_broker(
     tabs = [shared_pages.page(need_browser(shared_pages, name)) for name in ("chromium", "firefox")]
     names = [join(tab, address).title() for tab in tabs]
     soon(lambda: {d.name for d in session.devices()} == set(names))
+    without_workers(tabs[0])
     tabs[0].evaluate(COUNT_CALLS)
 
     def run(device: LeasedDevice, backend: str) -> None:
-        with device.load(digits, {"backend": backend, "worker": False}) as model:
+        with device.load(digits, {"backend": backend}) as model:
             assert model.info["backend"] == backend
             for image, want in zip(images, logits, strict=True):
                 assert agrees(model.run({"image": image})["logits"].ravel().tolist(), want)
@@ -122,7 +127,8 @@ def test_a_profile_of_wasm_is_the_mean_of_its_repeats(
     tab: Page, session: Session, digits: Manifest, images: list[Array], logits: list[list[float]]
 ) -> None:
     """All steps together take as long as runs from outside do, whatever the resolution of the clock."""
-    with session.lease() as device, device.load(digits, {"backend": "wasm", "worker": False}) as model:
+    without_workers(tab)
+    with session.lease() as device, device.load(digits, {"backend": "wasm"}) as model:
         tab.evaluate(
             "() => { const now = performance.now; globalThis.reads = 0;"
             " performance.now = function () { reads++; return now.call(performance); }; }"
@@ -185,6 +191,81 @@ def test_a_call_that_takes_too_long_ends_and_the_tab_goes_on(
         assert caught.value.kind == "timeout"
         with device.load(digits, {"backend": "wasm"}) as again:
             assert "logits" in again.run({"image": images[0]})
+
+
+def test_a_kernel_that_never_ends(tab: Page, session: Session) -> None:
+    """What a client sends runs in a worker whatever it asks for, so the page can end it, and goes on."""
+    made = endless()
+    with session.lease() as device:
+        model = device.load(made, {"backend": "wasm", "worker": False})
+        assert model.info["worker"] is True
+        with pytest.raises(RpcError, match="has not answered for") as caught:
+            model.run({"input": np.zeros((1, 1024), np.float32)}, deadline=1)
+        assert caught.value.kind == "timeout"
+        expect(tab.locator("#task")).to_have_text("nothing")
+        with device.load(made, {"backend": "wasm"}) as again:
+            assert again.info["backend"] == "wasm"
+
+
+HOSTILE = "data:text/javascript,globalThis.ran=true;import('/rpc.js')"
+
+
+def with_field(value: Any, key: str, field: Any) -> Any:
+    """The manifest with another value at each occurrence of a key."""
+    if isinstance(value, list):
+        return [with_field(v, key, field) for v in value]
+    if isinstance(value, dict):
+        return {k: field if k == key else with_field(v, key, field) for k, v in value.items()}
+    return value
+
+
+def nested(levels: int) -> Any:
+    return {"inner": nested(levels - 1)} if levels else 1
+
+
+def test_hostile_manifests(tab: Page, session: Session) -> None:
+    """Whatever a client sends, the page runs no script, fetches nothing from elsewhere and stays in use."""
+    made = make_manifest(tiny_artifact())
+    fields = made.fields
+    without_hash = with_field(with_field(fields, "sha256", ""), "file", HOSTILE)
+    unfetched = [
+        {**fields, "weights": [{"offset": 0, "bytes": 5, "url": HOSTILE}]},
+        json.loads(json.dumps(without_hash).replace('"file"', '"url"')),
+        with_field(fields, "sha256", "../../rpc/page/device.js"),
+        with_field(fields, "sha256", HOSTILE),
+        with_field(fields, "modules", {"__proto__": {"url": HOSTILE}, "constructor": {"url": HOSTILE}}),
+    ]
+    odd = [with_field(fields, "backend", name) for name in ("__proto__", "constructor", "../webgl", 7)]
+    odd += [with_field(fields, "pages", n) for n in (-1, 2**40, "x", None)]
+    odd += [with_field(fields, "bytes", n) for n in (-1, 2**53, "x")]
+    odd += [with_field(fields, "inputs", value) for value in (None, [{"name": "x"}], nested(500))]
+    requested: list[str] = []
+    tab.on("request", lambda request: requested.append(request.url))
+    with session.lease() as device:
+        session.put(made.contents)
+        for manifest in (*unfetched, *odd, {}, [], None, "x"):
+            with pytest.raises(RpcError) as caught:
+                device.call({"op": "load", "manifest": manifest, "options": {"timeout": 500}}, deadline=30)
+            assert caught.value.kind == "device", manifest
+        with device.load(made, {"backend": "wasm"}) as model:
+            x = np.ones((1, 1024), np.float32)
+            w, b = tiny_weights(1024)
+            np.testing.assert_array_equal(model.run({"input": x})["output"], np.maximum(0, x * w + b))
+    assert tab.evaluate("globalThis.ran") is None
+    assert not [url for url in requested if not url.startswith(tab.evaluate("location.origin"))]
+
+
+def endless() -> Manifest:
+    """A model whose run never ends."""
+    made = tiny_artifact()
+    (part,) = made.backends
+    assert isinstance(part, WasmArtifact)
+    code = wasmtime.wat2wasm(
+        """(module (import "env" "memory" (memory 1))
+          (func (export "run") (param i32 i32) (loop $again (br $again))))"""
+    )
+    part = replace(part, modules=dict.fromkeys(part.modules, code))
+    return make_manifest(replace(made, backends=(part,)))
 
 
 def test_a_tab_that_is_reloaded_or_closed(tab: Page, session: Session, digits: Manifest) -> None:

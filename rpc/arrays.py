@@ -36,6 +36,8 @@ def unpack_arrays(message: Message) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     for spec in specs:
         array, data = _take(spec, data)
+        if spec["name"] in arrays:
+            raise ProtocolError(f"two arrays with the name {spec['name']!r}")
         arrays[spec["name"]] = array
     if data:
         raise ProtocolError(f"{len(data)} bytes more than its arrays have")

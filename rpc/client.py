@@ -43,6 +43,7 @@ from .messages import (
     encode,
 )
 from .pages import SOCKET
+from .replies import read_loaded, read_profile, read_times
 
 TOKEN_VARIABLE = "WEBNN_RPC_TOKEN"
 FINGERPRINT_VARIABLE = "WEBNN_RPC_FINGERPRINT"
@@ -61,12 +62,14 @@ class RpcError(Exception):
 
 
 class Loadable(Protocol):
-    """A compiled model: the manifest of a bundle as JSON, and the contents of its files by sha256."""
+    """A compiled model: the manifest of a bundle as JSON, and the contents of its files by sha256. `check_outputs`
+    raises ValueError where `outputs` cannot be those of a run on `inputs`."""
 
     @property
     def fields(self) -> Mapping[str, Any]: ...
     @property
     def contents(self) -> Mapping[str, Buffer]: ...
+    def check_outputs(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +260,11 @@ def _lost(socket: ClientConnection) -> RpcError:
     return RpcError("gone", f"the connection to the broker ended: {socket.close_reason or 'no reason given'}")
 
 
-def _device_info(d: Mapping[str, Any]) -> DeviceInfo:
-    return DeviceInfo(d["name"], tuple(d["backends"]), d["facts"], d["leased"], d["waiting"])
+def _device_info(d: object) -> DeviceInfo:
+    match d:
+        case {"name": str(name), "backends": [*own], "facts": {} as facts, "leased": bool(leased), "waiting": int(n)}:
+            return DeviceInfo(name, tuple(map(str, own)), facts, leased, n)
+    raise ProtocolError(f"no device is described by {str(d)[:100]}")
 
 
 def lack_of(device: DeviceInfo, target: str) -> str:
@@ -273,8 +279,9 @@ def _read_as(sender: str, reply: Message) -> Iterator[Header]:
     """The header of a reply, for reading it: RpcError where it lacks what a reply has, or has it otherwise."""
     try:
         yield reply.header
-    except (ProtocolError, LookupError, TypeError, ValueError) as error:
-        raise RpcError("protocol", f"{sender} sent a reply that cannot be read: {error!r}") from None
+    except (ProtocolError, LookupError, TypeError, ValueError, OverflowError) as error:
+        reason = error if isinstance(error, ProtocolError | ValueError) else repr(error)
+        raise RpcError("protocol", f"{sender} sent a reply that cannot be taken: {reason}") from None
 
 
 class LeasedDevice:
@@ -290,9 +297,11 @@ class LeasedDevice:
     ) -> RemoteModel:
         """The model, started with `options`, those of the runtime's `load`. Files that the device has are not sent."""
         self._session.put(compiled.contents)
-        request = {"op": "load", "manifest": compiled.fields, "options": dict(options or {})}
+        options = dict(options or {})
+        request = {"op": "load", "manifest": compiled.fields, "options": options}
         with _read_as(self.info.name, self.call(request, deadline=deadline)) as header:
-            return RemoteModel(self, header["model"], header["info"])
+            number, info = read_loaded(header, options.get("backend"))
+        return RemoteModel(self, number, info, compiled)
 
     def time(
         self,
@@ -308,7 +317,7 @@ class LeasedDevice:
             raise RpcError("request", f"the model is not on {self.info.name}: load it there")
         reply = model.call("time", inputs, {"repeat": repeat, "warmup": warmup}, deadline)
         with _read_as(self.info.name, reply) as header:
-            return [float(t) for t in header["times"]]
+            return read_times(header, repeat)
 
     def call(self, request: Header, payload: Buffer = b"", *, deadline: float | None = 120) -> Message:
         """The device's answer to a request of its own, within `deadline` seconds."""
@@ -329,16 +338,19 @@ class LeasedDevice:
 class RemoteModel:
     """A model on a device. `info` is what the runtime's `info()` says: the backend that really runs among it."""
 
-    def __init__(self, device: LeasedDevice, number: int, info: Mapping[str, Any]) -> None:
+    def __init__(self, device: LeasedDevice, number: int, info: Mapping[str, Any], compiled: Loadable) -> None:
         self.device = device
         self._number = number
         self.info = info
+        self._compiled = compiled
 
     def run(self, inputs: Mapping[str, Array], *, deadline: float | None = 120) -> dict[str, Array]:
-        """Arrays by name, as `CompiledModel.run`."""
+        """Arrays by name, as `CompiledModel.run`; of the names, dtypes and shapes that the model gives them."""
         reply = self.call("run", inputs, {}, deadline)
         with _read_as(self.device.info.name, reply):
-            return unpack_arrays(reply)
+            outputs = unpack_arrays(reply)
+            self._compiled.check_outputs(inputs, outputs)
+            return outputs
 
     def profile(
         self, inputs: Mapping[str, Array], *, repeat: int = 1, deadline: float | None = 120
@@ -347,7 +359,7 @@ class RemoteModel:
         launches."""
         reply = self.call("profile", inputs, {"repeat": repeat}, deadline)
         with _read_as(self.device.info.name, reply) as header:
-            return [dict(kernel) for kernel in header["profile"]]
+            return read_profile(header)
 
     def unload(self) -> None:
         self.device.call({"op": "unload", "model": self._number})

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..program.arrays import Array, read_inputs
+from ..program.bind_sizes import bind_sizes
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
+from .check_outputs import check_outputs
 from .files import BundleFile, hashed_file
 from .place_memory import MemoryLayout, place_memory
 from .render_device import render_device, render_steps
@@ -30,12 +34,18 @@ class Manifest:
     fields: Fields
     files: tuple[BundleFile, ...]
     inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
     dimensions: tuple[Dimension, ...]
 
     @property
     def contents(self) -> dict[str, bytes]:
         """Of the files, by sha256."""
         return {file.sha256: file.data for file in self.files}
+
+    def check_outputs(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
+        """Raises ValueError unless `outputs` may be those of a run on `inputs`, InputError where these do not fit."""
+        given = read_inputs(self.inputs, inputs)
+        check_outputs(self.outputs, bind_sizes(self.dimensions, self.inputs, given), outputs)
 
 
 def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifest:
@@ -60,7 +70,7 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
     if artifact.dimensions:
         fields["dimensions"] = [dimension_data(d, artifact.inputs) for d in artifact.dimensions]
     files = (*(file for _, own in backends for file in own), *shards)
-    return Manifest(fields, files, artifact.inputs, artifact.dimensions)
+    return Manifest(fields, files, artifact.inputs, artifact.outputs, artifact.dimensions)
 
 
 def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFile]]:

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InputError
 from ..tune.device import Artifact, DeviceError, DeviceGone
 from ..tune.status import Status
-from ..tune.tab_facts import clock_of_tab, name_of_tab
+from ..tune.tab_facts import clock_of_tab, name_of_tab, variants_of_tab
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import LeasedDevice, RemoteModel, Session
@@ -50,7 +50,7 @@ class RemoteDevice:
         self._again = info.name if restart is None else wanted
         self.name = name_of_tab(info.facts, backend)
         self.clock = clock_of_tab(info.facts, backend)
-        self.variants = tuple((info.facts.get("wasm") or {}).get("variants") or ("relaxed", "plain"))
+        self.variants = variants_of_tab(info.facts)
 
     def load(self, made: Artifact, *, deadline: float) -> _Model:
         device = self._leased()

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..bundle import VARIANTS
+
 CLOCK = 0.1
 """Milliseconds by which a clock advances of which nothing is known."""
+SLOWEST_CLOCK = 1000.0
+"""No browser coarsens its clock to so many milliseconds."""
 
 
 def name_of_tab(facts: Mapping[str, Any], backend: str) -> str:
@@ -24,5 +28,15 @@ def adapter_of_tab(facts: Mapping[str, Any], backend: str) -> str:
 
 def clock_of_tab(facts: Mapping[str, Any], backend: str) -> float:
     """Milliseconds by which the clock of a backend advances at least."""
-    of_backend = facts.get(backend) or {}
-    return float(of_backend.get("clock") or facts.get("clock") or CLOCK)
+    of_backend = facts.get(backend)
+    for found in (of_backend.get("clock") if isinstance(of_backend, Mapping) else None, facts.get("clock")):
+        if isinstance(found, int | float) and 0 < found < SLOWEST_CLOCK:
+            return float(found)
+    return CLOCK
+
+
+def variants_of_tab(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Those of the wasm module that it runs, the preferred one first."""
+    wasm = facts.get("wasm")
+    found = wasm.get("variants") if isinstance(wasm, Mapping) else None
+    return tuple(v for v in VARIANTS if isinstance(found, list) and v in found) or VARIANTS

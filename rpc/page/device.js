@@ -73,6 +73,9 @@ async function start() {
       element('calls').textContent = String(calls);
     },
     (status) => showSearch(element('search'), status),
+    // A client's code runs in a worker, which ends with its model: in the page's thread a kernel that never ends would
+    // keep the page from any other message.
+    { worker: true },
   );
   const url = new URL('/socket', location.href);
   url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';

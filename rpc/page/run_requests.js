@@ -34,8 +34,9 @@ const MOST_IN_BATCH = 10_000;
  * @param {(sha256: string) => string} locate the address of a stored file
  * @param {(task: string) => void} notify called with a description of the current task, '' when idle
  * @param {(status: Status) => void} show the status of a search that a client makes here
+ * @param {import('../../runtime-js/model.js').LoadOptions} [fixed] options of `load` that no client changes
  */
-export function runRequests(locate, notify, show) {
+export function runRequests(locate, notify, show, fixed = {}) {
   /** @type {Map<number, Model>} */
   const models = new Map();
   let last = 0;
@@ -46,7 +47,8 @@ export function runRequests(locate, notify, show) {
   const operations = {
     async load({ header }) {
       const { manifest, options } = header;
-      const model = await load(/** @type {any} */ (withUrls(manifest, locate)), { ...options, signal: life.signal });
+      const own = { ...options, ...fixed, signal: life.signal };
+      const model = await load(/** @type {any} */ (withUrls(manifest, locate)), own);
       models.set(++last, model);
       return { header: { model: last, info: model.info() } };
     },

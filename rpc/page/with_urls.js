@@ -1,7 +1,7 @@
 // A manifest as the broker sends it, its files named by their hashes alone.
 
 /**
- * The manifest with the address of each file.
+ * The manifest with the address of each file, and no other address.
  * @param {any} value
  * @param {(sha256: string, name: string) => string | undefined} locate
  * @returns {any}
@@ -9,6 +9,7 @@
 export function withUrls(value, locate) {
   if (Array.isArray(value)) return value.map((element) => withUrls(element, locate));
   if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).map(([key, field]) => [key, withUrls(field, locate)]);
+  const given = Object.entries(value).filter(([key]) => key !== 'url');
+  const fields = given.map(([key, field]) => [key, withUrls(field, locate)]);
   return Object.fromEntries(value.sha256 ? [...fields, ['url', locate(value.sha256, value.file)]] : fields);
 }

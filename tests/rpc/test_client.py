@@ -20,8 +20,8 @@ from webnn_compile.rpc.start_broker import Address, start_broker
 from webnn_compile.rpc.tls import self_signed_certificate
 
 README = Path(__file__).parents[2] / "README.md"
-EMPTY = SimpleNamespace(fields={}, contents={})
-"""A compiled model without files."""
+EMPTY = SimpleNamespace(fields={}, contents={}, check_outputs=lambda *_: None)
+"""A compiled model without files, which may have any outputs."""
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
@@ -44,12 +44,17 @@ def test_the_example_of_the_readme(address: Address, tmp_path: Path, monkeypatch
     found = re.search(r"or in a program\n\n((?:    .*\n|\n)+)", README.read_text())
     assert found
     names: dict[str, Any] = {"address": address.page, "x": X}
-    with python_device(address, echo, backends=("webgpu", "wasm")) as device:
+
+    def answer(message: Message) -> tuple[dict[str, Any], bytes]:
+        header, payload = echo(message)
+        return {k: [{**a, "name": "y"} for a in v] if k == "arrays" else v for k, v in header.items()}, payload
+
+    with python_device(address, answer, backends=("webgpu", "wasm")) as device:
         exec(textwrap.dedent(found[1]), names)
     assert [m.header["op"] for m in device.messages][:3] == ["load", "run", "time"]
     (part,) = device.messages[0].header["manifest"]["backends"]
     assert part["backend"] == "webgpu"
-    np.testing.assert_array_equal(names["results"]["x"], X)
+    np.testing.assert_array_equal(names["results"]["y"], X)
     assert names["milliseconds"] == [1.5] * 20
 
 
@@ -102,6 +107,19 @@ def test_requests_that_cannot_be_sent(address: Address, session: Session) -> Non
 REPLIES: list[tuple[str, dict[str, Any], bytes]] = [
     ("load", {}, b""),
     ("load", {"model": 1}, b""),
+    ("load", {"model": True, "info": {"backend": "webgpu"}}, b""),
+    ("load", {"model": 1, "info": {"backend": None}}, b""),
+    ("load", {"model": 1, "info": []}, b""),
+    ("run", {"arrays": [{"name": "y", "dtype": "int8", "shape": [1]}] * 2}, b"12"),
+    ("run", {"arrays": [{"name": "y", "dtype": "int8", "shape": [1] * 99}]}, b"1"),
+    ("run", {"arrays": [{"name": "y", "dtype": "int8", "shape": [0, 2**63]}]}, b""),
+    ("time", {"times": []}, b""),
+    ("time", {"times": [1] * 11}, b""),
+    ("time", {"times": [-1] * 10}, b""),
+    ("time", {"times": [10**400] * 10}, b""),
+    ("profile", {"profile": [{"name": "k"}]}, b""),
+    ("profile", {"profile": [{"name": 1, "ms": 1}]}, b""),
+    ("profile", {"profile": [{"name": "k", "ms": None}]}, b""),
     ("run", {"arrays": [{"name": "y", "dtype": "float32", "shape": [9]}]}, b"1"),
     ("run", {"arrays": [{"name": "y", "dtype": "float32", "shape": [0, 10**30]}]}, b""),
     ("run", {}, b""),
@@ -125,7 +143,7 @@ def test_replies_that_cannot_be_read(
 
     device = python_device(address, lambda m: (header, payload) if m.header["op"] == op else echo(m))
     with device, session.lease() as leased:
-        with pytest.raises(RpcError, match="python sent a reply that cannot be read") as caught:
+        with pytest.raises(RpcError, match="python sent a reply that cannot be taken") as caught:
             use(leased)
         assert caught.value.kind == "protocol"
 
