@@ -96,7 +96,7 @@ class Reference:
             )
             fixed = _fixed(exact, constants or {})
             for scalars in _draw_sizes(dimensions, generator):
-                feeds = _draw_inputs(inputs, dimensions, scalars, generator)
+                feeds = draw_inputs(inputs, dimensions, scalars, generator)
                 nearby = {name: perturb(a, halves=halves) for name, a in feeds.items()}
                 outputs = _run(exact, feeds | fixed)
                 perturbed = _run(optimised, nearby | fixed)
@@ -140,18 +140,23 @@ def _fixed(session: Any, constants: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _draw_sizes(dimensions: Sequence[Dimension], generator: np.random.Generator) -> Iterator[dict[Scalar, int]]:
-    yield {d.scalar: d.scalar.extent - 1 for d in dimensions}
+    yield largest_sizes(dimensions)
     if dimensions:
         scalars = [d.scalar for d in dimensions]
         yield {s: int(generator.integers(min(max(s.low, 1), s.extent - 1), s.extent)) for s in scalars}
 
 
-def _draw_inputs(
+def largest_sizes(dimensions: Sequence[Dimension]) -> dict[Scalar, int]:
+    return {d.scalar: d.scalar.extent - 1 for d in dimensions}
+
+
+def draw_inputs(
     specs: Sequence[TensorSpec],
     dimensions: Sequence[Dimension],
     scalars: Mapping[Scalar, int],
     generator: np.random.Generator,
 ) -> dict[str, Array]:
+    """At random, of the shapes that they have with these sizes."""
     values = {d.value_of: scalars[d.scalar] * d.multiple for d in dimensions if d.value_of is not None}
     found = {}
     for spec in specs:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
@@ -18,8 +20,19 @@ OUR_FAULT = (
     "This is a fault of webnn-compile, not a mistake of yours: please report it, with the model and this command "
     "(--debug shows the Python traceback)."
 )
-INTERRUPTED = 130
-"""The exit code of a program that Ctrl-C ended, as shells have it."""
+BY_SIGNAL = 128
+"""The exit code of a program that a signal ended, as shells have it, is the signal's number and this."""
+INTERRUPTED = BY_SIGNAL + signal.SIGINT
+"""That of Ctrl-C."""
+
+
+class Ended(KeyboardInterrupt):
+    """A signal to end came; what the program holds is given back as after Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
 
 DEBUG = click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 
@@ -29,36 +42,60 @@ def explained(
     *, debug: bool = False, phase: Callable[[], str] | None = None, interrupted: str | None = None
 ) -> Iterator[None]:
     """Ends the program with one message where the block raises: 2 for the user's mistakes, 70 for faults of ours, which
-    name the phase; 130 and the text `interrupted` for Ctrl-C. `debug` shows tracebacks."""
+    name the phase; 128 and the signal's number, and the text `interrupted`, for Ctrl-C, SIGTERM and SIGHUP. `debug`
+    shows tracebacks."""
     try:
-        yield
+        with _raising_signals():
+            yield
     except Exception as error:
         # Whoever reads our output may have seen enough: click then ends quietly.
         if isinstance(error, click.exceptions.Exit | click.ClickException | BrokenPipeError):
             raise
-        if _is_interrupted(error):
-            _end_interrupted(interrupted)
+        if (cause := _interruption(error)) is not None:
+            _end_interrupted(cause, interrupted)
         if debug:
             traceback.print_exc()
         _end(error, phase() if phase is not None else None)
-    except KeyboardInterrupt:
-        _end_interrupted(interrupted)
+    except KeyboardInterrupt as cause:
+        _end_interrupted(cause, interrupted)
 
 
-def _is_interrupted(error: BaseException | None) -> bool:
-    """Whether it was raised while an interruption was handled: a terminal's Ctrl-C ends child processes as well, and a
-    browser whose driver has ended cannot be closed any more."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
+@contextlib.contextmanager
+def _raising_signals() -> Iterator[None]:
+    """SIGTERM (systemd, docker stop, kill) and SIGHUP (a terminal that is closed) raise Ended in the block, once: they
+    would leave its folders and processes behind. Signals that the caller ignores or handles stay as they are."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _: object) -> None:
+        for n in heeded:
+            signal.signal(n, signal.SIG_IGN)
+        raise Ended(number)
+
+    wanted = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+    heeded = [n for n in wanted if n is not None and signal.getsignal(n) is signal.SIG_DFL]
+    for n in heeded:
+        signal.signal(n, end)
+    try:
+        yield
+    finally:
+        for n in heeded:
+            signal.signal(n, signal.SIG_DFL)
+
+
+def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """That during whose handling it was raised: a terminal's Ctrl-C ends child processes as well, and a browser whose
+    driver has ended cannot be closed any more."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
-    return False
+    return error
 
 
-def _end_interrupted(message: str | None) -> NoReturn:
+def _end_interrupted(cause: KeyboardInterrupt, message: str | None) -> NoReturn:
     if message is not None:
         click.echo(message, err=True)
-    sys.exit(INTERRUPTED)
+    sys.exit(BY_SIGNAL + cause.number if isinstance(cause, Ended) else INTERRUPTED)
 
 
 def _end(error: Exception, phase: str | None) -> None:

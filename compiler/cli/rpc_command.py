@@ -22,11 +22,13 @@ from rich.table import Table
 from ..build.build import build_manifest
 from ..build.options import Options
 from ..build.targets import bundled_targets
+from ..build.verify import draw_inputs, largest_sizes
 from ..bundle import VARIANTS, Manifest
 from ..errors import InputError, WebnnCompileError
 from ..frontends.model_inputs import ModelInputs
 from ..program.arrays import read_inputs
 from ..program.bind_sizes import bind_sizes
+from ..system.write_npz import write_npz
 from ..tune.tab_facts import adapter_of_tab
 from .command import FILE
 from .explained import DEBUG, explained, require
@@ -98,8 +100,11 @@ def serve(
     On plain http from another machine a browser has no WebGPU and no threads: use --tls self-signed there.
     """
     with _explained(debug=debug):
+        from webnn_compile.rpc.descriptors import allow_sockets
+        from webnn_compile.rpc.limits import Limits
         from webnn_compile.rpc.start_broker import start_broker
 
+        allow_sockets(Limits().sockets)
         if token is not None and host not in LOOPBACK and len(token) < LEAST_TOKEN:
             raise InputError(f"--token: others can reach {host}; give at least {LEAST_TOKEN} characters, or none")
         allowed = list(map(_origin, origins))
@@ -251,7 +256,7 @@ def devices(broker: str) -> None:
 @BROKER
 @click.option("--device", default="any", show_default=True, help="A name from `webnn-rpc devices`.")
 @click.option("--backend", type=click.Choice(bundled_targets()), help="By default the first that device has.")
-@click.option("--input", "given", multiple=True, metavar="NAME=FILE.npy", help="Repeat for each input of the model.")
+@click.option("--input", "given", multiple=True, metavar="NAME=FILE.npy", help="One for each input; none: random.")
 @input_options
 @click.option("--out", type=FILE, metavar="FILE.npz", help="Write the outputs here.")
 @click.option("--time", "repeat", type=click.IntRange(1), help="Measure so many runs.")
@@ -269,14 +274,17 @@ def run(
     wait: float,
     debug: bool,
 ) -> None:
-    """Run MODEL once on a device."""
+    """Run MODEL once on a device.
+
+    Without --input its inputs are drawn at random, of the largest sizes where sizes vary.
+    """
     with _explained(debug=debug):
         arrays = dict(map(_read_input, given))
         shapes = {name: a.shape for name, a in arrays.items() if not inputs.dims} | dict(inputs.shapes)
         with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:
             chosen = backend or next(b for b in bundled_targets() if b in leased.info.backends)
             compiled = build_manifest(model, Options(replace(inputs, shapes=shapes), targets=(chosen,)), lambda _: None)
-            bind_sizes(compiled.dimensions, compiled.inputs, read_inputs(compiled.inputs, arrays))
+            arrays = _complete(compiled, arrays)
             with leased.load(compiled, {"backend": chosen}) as loaded:
                 results = loaded.run(arrays)
                 click.echo(f"{loaded.info['backend']} on {leased.info.name} ({loaded.info.get('adapter', 'CPU')})")
@@ -287,6 +295,19 @@ def run(
                     click.echo(f"  {np.median(times):.3g} ms, the median of {len(times)}")
         if out is not None:
             _write(out, results)
+
+
+def _complete(compiled: Manifest, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Raises InputError where some inputs are given, and not all or others, or they do not fit."""
+    specs = compiled.inputs
+    if specs and not given:
+        click.echo(f"inputs at random: {', '.join(f'--input {s.name}=FILE.npy' for s in specs)} would be yours")
+        return draw_inputs(specs, compiled.dimensions, largest_sizes(compiled.dimensions), np.random.default_rng(0))
+    if missing := [s for s in specs if s.name not in given]:
+        lacking = ", ".join(s.name for s in missing)
+        raise InputError(f"no --input for {lacking}: give NAME=FILE.npy for each input, or none to draw all at random")
+    bind_sizes(compiled.dimensions, specs, read_inputs(specs, given))
+    return given
 
 
 def _read_input(text: str) -> tuple[str, np.ndarray]:
@@ -300,9 +321,10 @@ def _read_input(text: str) -> tuple[str, np.ndarray]:
 
 
 def _write(out: Path, results: dict[str, np.ndarray]) -> None:
+    made = io.BytesIO()
+    write_npz(made, results)
     try:
-        with out.open("wb") as file:
-            np.savez(file, **results)  # type: ignore[arg-type]
+        out.write_bytes(made.getvalue())
     except OSError as error:
         raise InputError(f"--out {out}: {error.strerror}; give another file") from None
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import os
 import re
 import signal
 import socket
@@ -22,10 +24,12 @@ from cryptography import x509
 from onnx_models import model, node
 from python_device import open_socket, python_device
 from webnn_compile.cli.rpc_command import main
+from webnn_compile.errors import InputError
 from webnn_compile.rpc.client import RpcError, connect
 from webnn_compile.rpc.messages import VERSION, Assembler, Message, encode
 from webnn_compile.rpc.start_broker import Address, start_broker
 from webnn_compile.rpc.tls import self_signed_certificate
+from webnn_compile.system.write_npz import write_npz
 
 PROGRAM = Path(sys.executable).with_name("webnn-rpc")
 
@@ -183,20 +187,101 @@ def test_models_run_and_results_are_written(address: Address, tmp_path: Path) ->
                 return {}, b""
 
     with python_device(address, answer):
-        for wrong in ((), ("--input", f"x={tmp_path / 'x64.npy'}")):
-            refused = invoke("run", str(path), "--broker", address.page, "--shape", "x=2x3", *wrong)
-            assert refused.exit_code == 2, refused.output
-            assert "got []" in refused.output or "expected float32[2, 3], got float64[2, 3]" in refused.output
+        given = ("--shape", "x=2x3", "--input", f"x={tmp_path / 'x64.npy'}")
+        reason = "expected float32[2, 3], got float64[2, 3]"
+        assert reason in refusal("run", str(path), "--broker", address.page, *given)
         inputs = ("--input", f"x={tmp_path / 'x.npy'}", "--out", str(tmp_path / "y.npz"), "--time", "3")
         refused = invoke("run", str(path), "--broker", address.page, "--dim", "n=3..9", *inputs)
         assert refused.exit_code == 2, refused.output
         assert "makes n 2, and the model was compiled for 3 to 9" in refused.output
         result = invoke("run", str(path), "--broker", address.page, *inputs)
+        at_random = invoke("run", str(path), "--broker", address.page, "--dim", "n=2")
+    assert at_random.exit_code == 0, at_random.output
+    assert "inputs at random: --input x=FILE.npy would be yours" in at_random.output
+    assert "y: float32 [2, 3]" in at_random.output
     assert result.exit_code == 0, result.output
     assert "wasm on python (CPU)" in result.output
     assert "y: float32 [2, 3]" in result.output
     assert "2 ms, the median of 3" in result.output
     np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["y"], x)
+
+
+def test_inputs_that_are_missing(address: Address, tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(model([node("Add", ["x", "y"], ["z"])], {"x": [2], "y": [2]}, ["z"]), path)
+    np.save(tmp_path / "x.npy", np.zeros(2, np.float32))
+    with python_device(address):
+        said = refusal("run", str(path), "--broker", address.page, "--input", f"x={tmp_path / 'x.npy'}")
+    assert "no --input for y: give NAME=FILE.npy for each input, or none to draw all at random" in said
+
+
+LIES: list[tuple[dict[str, object], dict[str, object], str]] = [
+    ({"model": 1, "info": {}}, {}, "no model with a number and the backend that runs it"),
+    ({"model": 1, "info": "wasm"}, {}, "no model with a number and the backend that runs it"),
+    ({"model": 1, "info": {"backend": "webgl"}}, {}, "a model on webgl, where wasm was asked for"),
+    ({}, {"name": "z"}, "outputs ['z'], where the model has ['y']"),
+    ({}, {"shape": [3, 2]}, "output 'y' as float32[3, 2], where the model has float32[2, 3]"),
+    ({}, {"shape": [6]}, "output 'y' as float32[6], where the model has float32[2, 3]"),
+    ({}, {"dtype": "int32"}, "output 'y' as int32[2, 3], where the model has float32[2, 3]"),
+]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie[2][:30])
+def test_replies_that_do_not_fit_the_model(
+    address: Address, tmp_path: Path, lie: tuple[dict[str, object], dict[str, object], str]
+) -> None:
+    loaded, array, reason = lie
+    path = tmp_path / "m.onnx"
+    onnx.save(model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"]), path)
+
+    def answer(m: Message) -> tuple[dict[str, object], bytes]:
+        replies: dict[str, tuple[dict[str, object], bytes]] = {
+            "load": (loaded or {"model": 1, "info": {"backend": "wasm"}}, b""),
+            "run": ({"arrays": [{"name": "y", "dtype": "float32", "shape": [2, 3], **array}]}, bytes(24)),
+        }
+        return replies.get(m.header["op"], ({}, b""))
+
+    with python_device(address, answer):
+        said = refusal("run", str(path), "--broker", address.page)
+    assert f"python sent a reply that cannot be taken: {reason}" in said
+
+
+def test_outputs_are_written_by_any_name(tmp_path: Path) -> None:
+    """`np.savez` has parameters of its own."""
+    arrays = {
+        n: np.arange(i, dtype=np.float32) for i, n in enumerate(("allow_pickle", "file", "args", "a/b:0", "", "ä"))
+    }
+    with (tmp_path / "out.npz").open("wb") as file:
+        write_npz(file, arrays)
+    with np.load(tmp_path / "out.npz") as found:
+        assert sorted(found.files) == sorted(arrays)
+        for name, a in arrays.items():
+            np.testing.assert_array_equal(found[name], a)
+    for name in ("a\0b", "x" * 70_000):
+        with pytest.raises(InputError, match="cannot be that of an array"):
+            write_npz(io.BytesIO(), {name: np.zeros(1)})
+
+
+def test_the_broker_removes_its_files_when_it_is_ended(tmp_path: Path) -> None:
+    """As systemd and `docker stop` end it, or a terminal that is closed."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        process = subprocess.Popen(
+            [PROGRAM, "serve", "--port", "0"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        )
+        try:
+            page = re.search(r"  (http://\S+)\n", printed_until(process, "Ctrl-C"))
+            assert page
+            with connect(page[1]) as session:
+                session.put({hashlib.sha256(b"1").hexdigest(): b"1"})
+            assert list(tmp_path.iterdir())
+            process.send_signal(number)
+            assert process.wait(30) == 0
+            assert list(tmp_path.iterdir()) == []
+        finally:
+            process.kill()
 
 
 def test_a_model_is_served(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import numpy as np
 import onnx
 from fuzz.case import Case, Outcome
 from fuzz.draw_page import draw_page
 from fuzz.draw_subject import draw_subject
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
+from webnn_compile.system.write_npz import write_npz
 
 
 def again(case: Case) -> str:
@@ -30,7 +30,8 @@ def write_finding(folder: Path, original: Case, shrunk: Case, outcome: Outcome) 
     else:
         subject = draw_subject(shrunk)
         (made / "model.onnx").write_bytes(subject.model)
-        np.savez(made / "feeds.npz", **{n or "unnamed": a for n, a in subject.feeds.items()})
+        with (made / "feeds.npz").open("wb") as file:
+            write_npz(file, {n or "unnamed": a for n, a in subject.feeds.items()})
         lines += [
             f"target: {subject.target}",
             f"mutations: {', '.join(subject.edits) or 'none'}",
