@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..system.escape import js_literal
 from .files import MARKER, BundleFile
 from .manifest import Manifest
 from .merge_modules import COMMON
@@ -41,7 +41,7 @@ def _literal(value: Any) -> str:
         return "{ " + ", ".join(_field(key, element) for key, element in value.items()) + " }" if value else "{}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_literal, value)) + "]"
-    return json.dumps(value)
+    return js_literal(value)
 
 
 def _field(key: str, value: Any) -> str:

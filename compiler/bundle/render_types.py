@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 
@@ -10,6 +9,7 @@ from ..dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, 
 from ..errors import InternalError
 from ..ir.sizes import shown, text_of
 from ..program.program import TensorSpec
+from ..system.escape import JsLiteral, documentation, js_literal
 from .artifact import Artifact, DeviceArtifact
 
 _ARRAYS: dict[DType, str] = {
@@ -68,8 +68,8 @@ def _output(spec: TensorSpec) -> str:
 
 def _interface(name: str, specs: Sequence[TensorSpec], type_of: Callable[[TensorSpec], str]) -> str:
     fields = "".join(
-        f"  /** {spec.dtype}, shape {shown(spec.shape)}{_length(spec)} */\n"
-        f"  {json.dumps(spec.name)}: {type_of(spec)};\n"
+        f"  {documentation(f'{spec.dtype}, shape {shown(spec.shape)}{_length(spec)}')}\n"
+        f"  {js_literal(spec.name)}: {type_of(spec)};\n"
         for spec in specs
     )
     return f"export interface {name} {{\n{fields}}}\n"
@@ -81,10 +81,10 @@ def _length(spec: TensorSpec) -> str:
 
 def _infos(name: str, specs: Sequence[TensorSpec]) -> str:
     items = "".join(
-        f'  TensorInfo<{json.dumps(spec.name)}, "{spec.dtype}", readonly {_shape(spec)}>,\n' for spec in specs
+        f'  TensorInfo<{js_literal(spec.name)}, "{spec.dtype}", readonly {_shape(spec)}>,\n' for spec in specs
     )
     return f"export type {name} = readonly [\n{items}];\n"
 
 
-def _shape(spec: TensorSpec) -> str:
-    return json.dumps([n if isinstance(n, int) else text_of(n) for n in spec.shape])
+def _shape(spec: TensorSpec) -> JsLiteral:
+    return js_literal([n if isinstance(n, int) else text_of(n) for n in spec.shape])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..system.escape import html_text
 from .artifact import Artifact, DeviceArtifact
 from .files import BundleFile, foreign_files, is_bundle
 from .folder import FolderKind, WrittenFile, write_folder
@@ -60,7 +60,7 @@ def render_files(artifact: Artifact, manifest: Manifest, *, isolation: bool = Fa
     runtime = link_runtime(sources, ("load.js", "page.js", "page.css", "page.svg"))
     classes = [name for name in exported_names(modules["errors.js"]) if name.endswith("Error")]
     entry = render_entry(manifest, runtime, classes)
-    page = relink(sources["index.html"], runtime.__getitem__).replace("{{name}}", html.escape(artifact.name))
+    page = relink(sources["index.html"], runtime.__getitem__).replace("{{name}}", html_text(artifact.name))
     files = [
         BundleFile("model.js", entry.encode(), "entry"),
         BundleFile("model.d.ts", render_types(artifact, sources["model.d.ts"]).encode(), "types"),

@@ -15,6 +15,7 @@ from ..ir.rewrite import walk
 from ..ir.sizes import text_of
 from ..program.program import Launch, Program, Region, Slot, Step, Steps, TensorSpec
 from ..program.steps import Branch, Loop
+from ..system.escape import comment
 from ..system.recursion import deep_recursion
 from .dialect import C
 from .prelude import SCALARS, Prelude
@@ -181,7 +182,7 @@ class _Body:
         match step:
             case Launch():
                 arguments = [*map(_place, step.arguments), *(f"(int){self._scalar(s)}" for s in step.scalars)]
-                return [f"{pad}{self._names[step.kernel]}({', '.join(arguments)}); /* {_comment(step.name)} */"]
+                return [f"{pad}{self._names[step.kernel]}({', '.join(arguments)}); {comment(step.name)}"]
             case Loop():
                 name = self._counters[step.counter] = f"t{len(self._counters)}"
                 asked = "" if step.condition is None else f" && {_holds(step.condition)}"
@@ -208,12 +209,6 @@ def _holds(condition: Slot) -> str:
 
 def _indented(lines: Sequence[str]) -> list[str]:
     return [f"  {line}" for line in lines]
-
-
-def _comment(text: str) -> str:
-    """The text inside a comment: it ends none and begins none, and has no trigraph."""
-    plain = "".join(c if c.isascii() and c.isprintable() else "_" for c in text)
-    return re.sub(r"\?(?=\?)", "? ", plain.replace("*/", "* /").replace("/*", "/ *"))
 
 
 def _place(slot: Slot) -> str:
@@ -249,12 +244,14 @@ def _header(prefix: str, program: Program, *, embedded: bool) -> str:
     tensors += [("out", i, t) for i, t in enumerate(program.outputs)]
     return "\n".join(
         [
-            f"/* {_comment(program.name)}{COMPILED} C99; no allocation, no global state.",
-            "",
-            f"   Weights are the bytes of {prefix}.weights. {prefix}_prepare fills the prepared memory once. Weights",
-            "   and prepared memory may then be shared by threads; each needs an arena of its own. All memory is best",
-            f"   aligned to {ALIGNMENT} bytes. -DMODEL_THREADS=4 -fopenmp: a run uses so many threads.",
-            f"   For programs that allocate memory there is {prefix}_library.h. */",
+            comment(
+                f"{program.name}{COMPILED} C99; no allocation, no global state.",
+                "",
+                f"Weights are the bytes of {prefix}.weights. {prefix}_prepare fills the prepared memory once. Weights",
+                "and prepared memory may then be shared by threads; each needs an arena of its own. All memory is best",
+                f"aligned to {ALIGNMENT} bytes. -DMODEL_THREADS=4 -fopenmp: a run uses so many threads.",
+                f"For programs that allocate memory there is {prefix}_library.h.",
+            ),
             f"#ifndef {upper}_H",
             f"#define {upper}_H",
             "#include <stdint.h>",
@@ -266,9 +263,9 @@ def _header(prefix: str, program: Program, *, embedded: bool) -> str:
             "#ifdef __cplusplus",
             'extern "C" {',
             "#endif",
-            *([f"extern const uint32_t {prefix}_weights[]; /* of {prefix}_weights.c */"] if embedded else []),
+            *([f"extern const uint32_t {prefix}_weights[]; {comment(f'of {prefix}_weights.c')}"] if embedded else []),
             f"void {prefix}_prepare(const void *weights, void *prepared);",
-            "/* " + "\n   ".join([*(_tensor(kind, i, t) for kind, i, t in tensors), *_sizes(ports)]) + " */",
+            comment(*(_tensor(kind, i, t) for kind, i, t in tensors), *_sizes(ports)),
             f"{_signature(prefix, program)};",
             "#ifdef __cplusplus",
             "}",
@@ -285,13 +282,13 @@ def _upper(kind: str, number: int) -> str:
 
 def _tensor(kind: str, number: int, t: TensorSpec) -> str:
     shape = "x".join(map(text_of, t.shape)) or "a scalar"
-    return f"{kind}{number}: {_comment(t.name)}, {t.dtype} {shape}"
+    return f"{kind}{number}: {t.name}, {t.dtype} {shape}"
 
 
 def _sizes(ports: Ports) -> Iterator[str]:
     """What the entries of `sizes` are."""
     for i, d in enumerate(ports.program.dimensions):
         steps = "" if d.multiple == 1 else f", a multiple of {d.multiple}"
-        yield f"sizes[{i}]: {_comment(d.name)}, given: {d.least} to {d.most}{steps}"
+        yield f"sizes[{i}]: {d.name}, given: {d.least} to {d.most}{steps}"
     for n in ports.others:
-        yield f"sizes[{ports.number(n)}]: {_comment(text_of(n))}, set by the run"
+        yield f"sizes[{ports.number(n)}]: {text_of(n)}, set by the run"

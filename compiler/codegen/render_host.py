@@ -11,6 +11,7 @@ from ..passes.lower_math import lower_functions
 from ..program.program import Launch, Program, Region, Slot, Steps, segment_entry
 from ..program.steps import Branch, Loop
 from ..system.cache import Cache
+from ..system.escape import line_comment
 from ..system.recursion import deep_recursion
 from .llvm_expression import ExpressionWriter
 from .llvm_function import render_kernel
@@ -151,7 +152,7 @@ class HostFunction(ExpressionWriter):
     def launch(self, launch: Launch) -> None:
         arguments = [f"ptr {self.address(slot)}" for slot in launch.arguments]
         arguments += [f"i32 {self.scalar(s)}" for s in launch.scalars]
-        self.emit(f"call void @{self.names[launch.kernel]}({', '.join(arguments)})  ; {launch.name}")
+        self.emit(f"call void @{self.names[launch.kernel]}({', '.join(arguments)})  ; {line_comment(launch.name)}")
         if self.profiled and is_structured(self.program):
             self.emit(f"call void @{CLOCK_LAUNCH}(i32 {self._number(launch)})")
         elif self.profiled:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..codegen.c_ports import Ports, functions
 from ..program.program import Program, TensorSpec
+from ..system.escape import c_string, line_comment
 
 CONDITIONAL = re.compile(r"^/\* (if|unless) (\w+) \*/\n(.*?)^/\* end \*/\n", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"NAME_STRING|NAME_PREFIX|\b(name|NAME)(?=_)")
@@ -75,8 +76,7 @@ def checksum(weights: bytes) -> int:
 
 
 def _text(file: str, prefix: str, ports: Ports) -> str:
-    plain = re.sub(r"[^\w .,()+-]", "_", ports.program.name, flags=re.ASCII)
-    found = {"NAME_STRING": plain, "NAME_PREFIX": prefix, "name": prefix, "NAME": prefix.upper()}
+    found = {"NAME_STRING": _plain(ports.program.name), "NAME_PREFIX": prefix, "name": prefix, "NAME": prefix.upper()}
     holds = {"VARIES": ports.vary, "SIZED": bool(ports.program.dimensions)}
     text = files(__package__).joinpath(file).read_text()
     text = CONDITIONAL.sub(lambda m: m[3] if holds[m[2]] == (m[1] == "if") else "", text)
@@ -102,7 +102,7 @@ def _tensors(prefix: str, name: str, tensors: Sequence[TensorSpec], ports: Ports
         _table("int", f"DimensionsOf{name}{i}", map(ports.number, t.shape)) for i, t in enumerate(tensors) if ports.vary
     ]
     entries = [
-        f'    {{{_quoted(t.name)}, "{t.dtype}", {len(t.shape)}, ShapeOf{name}{i}, {t.bytes}'
+        f'    {{{c_string(t.name)}, "{t.dtype}", {len(t.shape)}, ShapeOf{name}{i}, {t.bytes}'
         + (f", DimensionsOf{name}{i}}}," if ports.vary else "},")
         for i, t in enumerate(tensors)
     ]
@@ -116,7 +116,7 @@ def _dimensions(prefix: str, ports: Ports) -> list[str]:
     dimensions = ports.program.dimensions
     inputs = {t.name: i for i, t in enumerate(ports.program.inputs)}
     entries = [
-        f"    {{{_quoted(d.name)}, {d.least}, {d.most}, {d.multiple}, {inputs.get(d.value_of or '', -1)}}},"
+        f"    {{{c_string(d.name)}, {d.least}, {d.most}, {d.multiple}, {inputs.get(d.value_of or '', -1)}}},"
         for d in dimensions
     ]
     lines = [
@@ -129,7 +129,7 @@ def _dimensions(prefix: str, ports: Ports) -> list[str]:
     if dimensions:
         taken = "; ".join(f"{d.name}: {d.span}" + (", as that input has it" if d.value_of else "") for d in dimensions)
         lines += [
-            f"#define SIZES_TAKEN {_quoted(taken)}",
+            f"#define SIZES_TAKEN {c_string(taken)}",
             "",
             "static void SetKnownSizes(int64_t *sizes) {",
             *(f"  {line}" for line in ports.known() or ["(void)sizes;"]),
@@ -142,9 +142,6 @@ def _table(kind: str, name: str, numbers: Iterable[int]) -> str:
     return f"static const {kind} {name}[] = {{{', '.join(map(str, numbers)) or '0'}}};"
 
 
-def _quoted(text: str) -> str:
-    """A string of C: what is not plain ASCII as octal digits of its UTF-8."""
-    plain = set(map(ord, " !#$%&'()*+,-./:;<=>@[]^_`{|}~")) | set(
-        b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-    )
-    return '"' + "".join(chr(b) if b in plain else f"\\{b:03o}" for b in text.encode()) + '"'
+def _plain(name: str) -> str:
+    """What comments and strings of the texts beside this file have as it is: both `comment` and `c_string` keep it."""
+    return re.sub(r"[^\w .,()+-]", "_", line_comment(name), flags=re.ASCII)

@@ -1,6 +1,7 @@
 // How the bundle is used in another page, and had by the command line.
 
 import { element, onPress } from './elements.js';
+import { commentText, literal, shellWord } from './escape.js';
 import { size, some } from './format.js';
 import { inputsAt, largest, rangeText } from './run_sizes.js';
 import { saveFile } from './save_file.js';
@@ -63,7 +64,7 @@ export function createUseIt(fail) {
 function codeFor(compiled) {
   const { name, dimensions } = compiled;
   const arrays = inputsAt(compiled, largest(dimensions)).map(({ name, dtype, shape }, i) => {
-    const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name.replace(/[\\']/g, '\\$&')}'`;
+    const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
     const array = dtype === 'float16' ? 'Float16Array' : constructorOf(dtype).name;
     const data = `new ${array}(${lengthOf(shape)})`;
     const fixed = compiled.inputs[i]?.shape.every((extent) => typeof extent === 'number');
@@ -74,7 +75,7 @@ function codeFor(compiled) {
   return [
     `import { load } from './${encodeURIComponent(name).replaceAll("'", '%27')}/model.js';`,
     'const model = await load();',
-    ...dimensions.map((dimension) => `// ${dimension.name}: ${rangeText(dimension)}`),
+    ...dimensions.map((dimension) => `// ${commentText(`${dimension.name}: ${rangeText(dimension)}`)}`),
     `const outputs = await model.run(${arrays.length ? values : '{}'});`,
   ].join('\n');
 }
@@ -95,7 +96,7 @@ function commandFor(file, { shapes, dims, targets, precision, fastMath }, record
     ...(fastMath ? [] : ['--fast-math', 'off']),
     ...(records ? ['--records', 'records.jsonl'] : []),
   ];
-  return parts.map(quoted).join(' ');
+  return parts.map(shellWord).join(' ');
 }
 
 /** @param {readonly (number | string)[]} shape */
@@ -107,6 +108,3 @@ function dimText(dim) {
   const [least, most, multiple] = dim;
   return `${least}..${most}${multiple === undefined ? '' : `,multiple=${multiple}`}`;
 }
-
-/** @param {string} word as a shell takes it for one word */
-const quoted = (word) => (/^[\w./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -85,7 +85,7 @@ def test_name_is_text_not_markup() -> None:
         if file.kind in ("entry", "page")
     }
     assert "<title>&lt;b&gt;&quot;&lt;/script&gt;</title>" in files["index.html"]
-    assert '  name: "<b>\\"</script>",' in files["model.js"]
+    assert '  name: "\\u003cb>\\"\\u003c/script>",' in files["model.js"]
 
 
 def test_parents_are_made_and_an_empty_folder_is_used(tmp_path: Path) -> None:
