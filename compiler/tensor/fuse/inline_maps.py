@@ -56,7 +56,7 @@ def inline_maps(flow: Dataflow, epilogues: Mapping[Tensor, Epilogue]) -> Maps:
         expanded = Expanded(t.axes, simplify_expr(body), computes | {t})
         if t not in epilogues and t not in flow.stored and _divides_little(expanded.body):
             measure = measure_tree(expanded.body).measure
-            if _may_inline(t, measure, flow, epilogues, measures):
+            if _may_inline(t, expanded.body, measure, flow, epilogues, measures):
                 measures[t.buffer] = measure
         if t.buffer in measures:
             inlined[t.buffer] = expanded
@@ -104,6 +104,7 @@ def _guarded(guard: Expr, value: Expr) -> Expr:
 
 def _may_inline(
     t: Tensor,
+    body: Expr,
     measure: Measure,
     flow: Dataflow,
     epilogues: Mapping[Tensor, Epilogue],
@@ -112,9 +113,10 @@ def _may_inline(
     """Whether all readers of the map `t`, whose expanded body has `measure`, may compute it inline, and have room for
     it beside the maps that are `inlined` already."""
     users = flow.readers.get(t, ())
-    cheap = _is_movement(t.body)
+    cheap = _is_movement(body)
+    affine = _is_affine_movement(body)
     for user in users:
-        if not _repeats_nothing(t, user, len(users), cheap=cheap):
+        if not _repeats_nothing(t, user, len(users), cheap=cheap, is_affine=affine):
             return False
         tree, now = flow.trees[user], flow.trees[user].with_inlined(inlined)
         size, depth = now.size + measure.size * tree.reads[t.buffer], tree.measure.depth + measure.depth
@@ -126,7 +128,7 @@ def _may_inline(
     return bool(users)
 
 
-def _repeats_nothing(t: Tensor, user: Tensor, users: int, *, cheap: bool) -> bool:
+def _repeats_nothing(t: Tensor, user: Tensor, users: int, *, cheap: bool, is_affine: bool) -> bool:
     """Whether `user`, one of so many, recomputes no element of `t`; for data that is only moved (`cheap`),
     recomputation is allowed."""
     assert user.body is not None
@@ -134,7 +136,7 @@ def _repeats_nothing(t: Tensor, user: Tensor, users: int, *, cheap: bool) -> boo
     if isinstance(user.body, Reduce):
         times = user.buffer.size * count(user.body.axes)
         if times > max(t.buffer.size, 1):
-            return cheap and _is_affine_movement(t)
+            return is_affine
         return cheap or once
     return cheap or (once and user.buffer.size <= t.buffer.size)
 
@@ -153,9 +155,9 @@ def _is_movement(body: Expr | None) -> bool:
     return False
 
 
-def _is_affine_movement(t: Tensor) -> bool:
+def _is_affine_movement(body: Expr) -> bool:
     """A plain load at an affine index: free to inline even where elements are read many times."""
-    return isinstance(t.body, Load) and t.body.guard is None and all(affine(i).variables_only for i in t.body.indices)
+    return isinstance(body, Load) and body.guard is None and all(affine(i).variables_only for i in body.indices)
 
 
 def _divides_little(body: Expr) -> bool:
