@@ -42,6 +42,12 @@ class CpuCosts:
     short_reduction: int = 32
     """Steps of K up to which the call of an outlined tile takes several percent of its time."""
 
+    halo_zero: int = 8
+    """Multiply-adds that take as much longer with guards as a zero of a halo takes to write: a guarded register tile
+    runs at a quarter of the speed (0.1 ns a multiply-add more), memory takes 5 GB/s of zeros (0.8 ns each)."""
+    largest_halo: int = 2**25
+    """The memory that a model takes grows by a wide halo."""
+
     nanoseconds: float = 0.3
     """Of an operation on a vector or a scalar, with its loads: 3 GHz, one a cycle."""
     function: int = 10

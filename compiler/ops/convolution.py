@@ -10,7 +10,7 @@ from ..ir.sizes import shown
 from ..tensor import Tensor, compute
 from .call import Call
 from .reduce_axes import reduce_over
-from .window import guard_of, per_axis, scaled, windows_of
+from .window import guard_of, per_axis, scaled, shifted, windows_of
 
 Element = Callable[[Sequence[Expr], Expr | None], Expr]
 """How a factor of the product is read: its index, and the guard that is false in the padding."""
@@ -69,7 +69,8 @@ def _contract(
     (channels,) = call.fixed(x, (1,))
     filters, depth, *kernel = call.fixed(w)
     check_channels(call, channels, depth * group, filters, group)
-    windows = windows_of(call, sizes, kernel)
+    live = [window.live() for window in windows_of(call, sizes, kernel)]
+    windows, skipped = [window for window, _ in live], [n for _, n in live]
     per_group = filters // group
 
     def body(n: Expr, oc: Expr, *o: Expr) -> Expr:
@@ -79,9 +80,10 @@ def _contract(
                 first = scaled(oc if per_group == 1 else oc // per_group, depth)
                 channel = first if depth == 1 else first + ic
             position = [window.at(i, j) for window, i, j in zip(windows, o, k, strict=True)]
-            return x_element([n, channel, *position], guard_of(windows, o, k)) * w_element([oc, ic, *k], None)
+            taps = [shifted(j, n) for j, n in zip(k, skipped, strict=True)]
+            return x_element([n, channel, *position], guard_of(windows, o, k)) * w_element([oc, ic, *taps], None)
 
-        return reduce_over("sum", (depth, *kernel), product)
+        return reduce_over("sum", (depth, *(window.kernel for window in windows)), product)
 
     shape = (batch, filters, *(window.count for window in windows))
     return compute(call.name, shape, (x, w, *more), body)

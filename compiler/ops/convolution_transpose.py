@@ -1,16 +1,17 @@
-"""Transposed convolution in gather form: each output element sums the input elements that reach it."""
+"""Transposed convolution: as a convolution whose filters are one for each phase of the output, or in gather form."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ..ir.nodes import Const, Expr
-from ..ir.sizes import Size, larger, least, text_of
+from ..ir.sizes import Size, divided, larger, least, text_of
 from ..ir.sizes import size as canonical
 from ..tensor import Tensor, compute
 from .call import Call
 from .convolution import add_bias, check_channels, image_and_weights
-from .reduce_axes import reduce_over
+from .reduce_axes import fold, reduce_over
 from .window import both, per_axis, scaled, shifted, split_padding, within
 
 
@@ -26,68 +27,150 @@ class Spread:
     count: Size
 
     @property
-    def by_phase(self) -> bool:
-        """Whether position o has exactly the taps (o + before) % stride + stride*j: with a dilation it does not."""
-        return self.dilation == 1 and self.stride > 1
+    def has_phases(self) -> bool:
+        """Whether position o is reached by exactly the taps (o + before) % stride + stride*j, or by all taps: with a
+        stride and a dilation it is not. Where a run decides the padding, it decides the phases, too."""
+        return (self.dilation == 1 or self.stride == 1) and isinstance(self.before, int)
 
     @property
     def steps(self) -> int:
-        """The number of candidates that may reach a position."""
-        return -(-self.kernel // self.stride) if self.by_phase else self.kernel
+        """Taps that may reach a position, where the axis has phases."""
+        return -(-self.kernel // self.stride)
 
-    def candidate(self, o: Expr, j: Expr) -> tuple[Expr, Expr, Expr | None]:
-        """The element and the tap of candidate j of position o, and whether that reaches it (None: always)."""
+    @property
+    def first(self) -> int:
+        """The coarse position of position 0: that of position o is (o + before) // stride."""
+        assert isinstance(self.before, int)
+        return self.before // self.stride
+
+    @property
+    def coarse(self) -> Size:
+        """Coarse positions, each of which is a position of every phase but for what is cut off at the ends."""
+        return canonical(divided(self.count - 1 + self.before, self.stride) - self.first + 1)
+
+    def element(self, q: Expr, j: Expr) -> tuple[Expr, Expr | None]:
+        """The element that step j of coarse position `first + q` reads, and whether it exists (None: always)."""
+        back = (self.steps - 1) * self.dilation
+        element = shifted(q + scaled(j, self.dilation) if self.steps > 1 else q, self.first - back)
+        return element, within(element, self.size, self.first - back, self.coarse - 1 + self.first)
+
+    def candidate(self, o: Expr, k: Expr) -> tuple[Expr, Expr | None]:
+        """The element that reaches position o by tap k, and whether there is one (None: always)."""
         base = shifted(o, self.before)
-        furthest, last = self.before - (self.kernel - 1) * self.dilation, self.count - 1 + self.before
-        if self.by_phase:
-            element = base // self.stride
-            tap: Expr = base % self.stride
-            if self.steps > 1:
-                element, tap = element - j, tap + j * self.stride
-            first = self.before // self.stride - (self.steps - 1)
-            reached = tap < self.kernel if self.kernel % self.stride else None
-            return element, tap, both(reached, within(element, self.size, first, last // self.stride))
-        origin = base - scaled(j, self.dilation) if self.kernel > 1 else base
-        if self.stride == 1:
-            return origin, j, within(origin, self.size, furthest, last)
+        furthest = canonical(self.before - (self.kernel - 1) * self.dilation)
+        last = canonical(self.count - 1 + self.before)
+        origin = base - scaled(k, self.dilation) if self.kernel > 1 else base
         element = origin // self.stride
-        inside = within(element, self.size, furthest // self.stride, last // self.stride)
-        return element, j, both((origin % self.stride).eq(0), inside)
+        inside = within(element, self.size, divided(furthest, self.stride), divided(last, self.stride))
+        return element, both((origin % self.stride).eq(0), inside)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """`count` groups, each of `depth` input channels and `filters` output channels."""
+
+    count: int
+    depth: int
+    filters: int
+
+    def split(self, channel: Expr, each: int) -> tuple[Expr, Expr]:
+        """The group of one of `each` channels a group, and its number there."""
+        if self.count == 1:
+            return Const(0), channel
+        return (channel, Const(0)) if each == 1 else (channel // each, channel % each)
+
+    def input(self, group: Expr, ic: Expr) -> Expr:
+        """The input channel that is number `ic` of its group."""
+        first = scaled(group, self.depth)
+        return ic if self.count == 1 else first if self.depth == 1 else first + ic
 
 
 def conv_transpose(call: Call) -> Tensor:
     """ONNX ConvTranspose: x (N, IC, spatial), w (IC, OC/group, spatial), optional bias (OC)."""
     x, w = image_and_weights(call)
     group = call.attribute("group", 1)
-    batch, _, *sizes = x.shape
+    _, _, *sizes = x.shape
     (channels,) = call.fixed(x, (1,))
     rows, per_group, *kernel = call.fixed(w)
     check_channels(call, channels, rows, rows, group)
-    filters, depth = per_group * group, channels // group
+    groups = Groups(group, channels // group, per_group)
     spreads = _spreads(call, sizes, kernel)
+    form = _by_phases if all(s.has_phases for s in spreads) else _gather
+    return add_bias(call, form(call.name, x, w, groups, spreads), 2)
 
-    def body(n: Expr, oc: Expr, *o: Expr) -> Expr:
+
+def _by_phases(name: str, x: Tensor, w: Tensor, groups: Groups, spreads: list[Spread]) -> Tensor:
+    """Positions that are equal modulo the strides are a convolution of x by every so many taps. All these are one
+    convolution, whose filters are (group, phase, filter of the group), and whose results are then interleaved."""
+    strides = [s.stride for s in spreads]
+    phases = prod(strides)
+    depth, filters = groups.depth, groups.filters
+    rows = phases * filters
+
+    def weight(row: Expr, ic: Expr, *j: Expr) -> Expr:
+        group, rest = groups.split(row, rows)
+        phase, column = (rest, Const(0)) if filters == 1 else (rest // filters, rest % filters)
+        taps: list[Expr] = []
+        guard = None
+        inner = phases
+        for s, step in zip(spreads, j, strict=True):
+            inner //= s.stride
+            tap: Expr = (phase // inner) % s.stride if phases > 1 else Const(0)
+            if s.steps > 1:
+                tap = tap + (s.steps - 1 - step) * s.stride
+            taps.append(tap)
+            guard = both(guard, tap < s.kernel if s.kernel % s.stride else None)
+        return w.read([groups.input(group, ic), column, *taps], guard)
+
+    def value(n: Expr, row: Expr, *q: Expr) -> Expr:
         def product(ic: Expr, *j: Expr) -> Expr:
-            channel, column = ic, oc
-            if group > 1:
-                first = scaled(oc if per_group == 1 else oc // per_group, depth)
-                channel = first if depth == 1 else first + ic
-                column = Const(0) if per_group == 1 else oc % per_group
-            elements, taps, guard = [], [], None
-            for spread, position, step in zip(spreads, o, j, strict=True):
-                element, tap, reached = spread.candidate(position, step)
+            group, _ = groups.split(row, rows)
+            elements, guard = [], None
+            for s, position, step in zip(spreads, q, j, strict=True):
+                element, inside = s.element(position, step)
                 elements.append(element)
-                taps.append(tap)
-                guard = both(guard, reached)
-            # A tap beyond the kernel must not be read, so both factors share the guard where one can occur.
-            overrun = any(s.by_phase and s.kernel % s.stride for s in spreads)
-            weight = w.read([channel, column, *taps], guard if overrun else None)
-            return x.read([n, channel, *elements], guard) * weight
+                guard = both(guard, inside)
+            return x.read([n, groups.input(group, ic), *elements], guard) * by_phase.read([row, ic, *j])
 
         return reduce_over("sum", (depth, *(s.steps for s in spreads)), product)
 
-    shape = (batch, filters, *(s.count for s in spreads))
-    return add_bias(call, compute(call.name, shape, (x, w), body), 2)
+    def interleaved(n: Expr, oc: Expr, *o: Expr) -> Expr:
+        group, column = groups.split(oc, filters)
+        bases = [shifted(i, s.before) for s, i in zip(spreads, o, strict=True)]
+        phase: Expr = Const(0)
+        for s, base in zip(spreads, bases, strict=True):
+            phase = phase * s.stride + base % s.stride
+        row = (group * phases + phase) * filters + column
+        return coarse.read([n, row, *(shifted(b // s.stride, -s.first) for s, b in zip(spreads, bases, strict=True))])
+
+    count = groups.count * filters
+    steps = [s.steps for s in spreads]
+    by_phase = fold(compute(f"{name}.filters", (count * phases, depth, *steps), (w,), weight))
+    coarse_name = name if phases == 1 else f"{name}.phases"
+    coarse = compute(coarse_name, (x.shape[0], count * phases, *(s.coarse for s in spreads)), (x, by_phase), value)
+    if phases == 1:
+        return coarse
+    return compute(name, (x.shape[0], count, *(s.count for s in spreads)), (coarse,), interleaved)
+
+
+def _gather(name: str, x: Tensor, w: Tensor, groups: Groups, spreads: list[Spread]) -> Tensor:
+    """Each output element sums the input elements that reach it, over all taps."""
+
+    def body(n: Expr, oc: Expr, *o: Expr) -> Expr:
+        def product(ic: Expr, *k: Expr) -> Expr:
+            group, column = groups.split(oc, groups.filters)
+            channel = groups.input(group, ic)
+            elements, guard = [], None
+            for s, position, tap in zip(spreads, o, k, strict=True):
+                element, reached = s.candidate(position, tap)
+                elements.append(element)
+                guard = both(guard, reached)
+            return x.read([n, channel, *elements], guard) * w.read([channel, column, *k])
+
+        return reduce_over("sum", (groups.depth, *(s.kernel for s in spreads)), product)
+
+    shape = (x.shape[0], groups.count * groups.filters, *(s.count for s in spreads))
+    return compute(name, shape, (x, w), body)
 
 
 def _spreads(call: Call, sizes: list[Size], kernel: list[int]) -> list[Spread]:

@@ -39,6 +39,17 @@ class Window:
         last = (self.count - 1) * self.stride + (self.kernel - 1) * self.dilation - self.before
         return within(self.at(o, k), self.size, -self.before, last)
 
+    def live(self) -> tuple[Window, int]:
+        """The window without the taps at either end that fall into the padding at every position, and how many are
+        before it: of a wide dilation on a small image most do."""
+        size, count, before = self.size, self.count, self.before
+        if not (isinstance(size, int) and isinstance(count, int) and isinstance(before, int)) or count < 1:
+            return self, 0
+        last = (count - 1) * self.stride
+        first = min(self.kernel, max(0, -((last - before) // self.dilation)))
+        behind = min(self.kernel, max(first, -((-size - before) // self.dilation)))
+        return replace(self, kernel=behind - first, before=before - first * self.dilation), first
+
     def valid_taps(self, position: int, padded: bool) -> int:
         """The number of taps that fall on elements, and on padding too where `padded`."""
         assert isinstance(self.size, int)

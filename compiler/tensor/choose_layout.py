@@ -8,6 +8,7 @@ result has the bytes of its operand becomes an alias (see `aliases`).
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from ..costs import CPU_COSTS, CpuCosts
 from ..dtypes import F32
@@ -18,6 +19,7 @@ from ..ir.nodes import Binary, Const, Expr, Load, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads
 from .fuse import Group
+from .fuse.dataflow import count
 from .order_columns import order_columns
 from .pad_matrices import pad_matrices
 from .program import TensorProgram
@@ -27,7 +29,7 @@ CHANNEL_ALIGN = 4
 """Channels are rounded up to a multiple of this: the elements of a v128, a vec4f, a texel."""
 
 HALO_LIMIT = 8
-"""Widest halo, in elements a side, that a producer writes for a convolution to read."""
+"""Widest halo, in elements a side, that convolutions always have; a wider one where `CpuCosts` say that it pays."""
 
 
 Halos = dict[Tensor, tuple[tuple[int, int], ...]]
@@ -83,7 +85,7 @@ def choose_layout(
             last.add(g.output)
     _spread(groups, last)
     layouts = row_major(program, groups)
-    halos = _halos(groups) if policy.halos else {}
+    halos = _halos(groups, costs if policy.fill_halos else None) if policy.halos else {}
     if not policy.fill_halos:
         halos = _equal_halos(halos, groups)
     for t in last - fixed:
@@ -132,8 +134,8 @@ def _keeps_axes(g: Group) -> bool:
     return True
 
 
-def _halos(groups: tuple[Group, ...]) -> Halos:
-    """For each tensor, how far beyond its edges convolutions read it."""
+def _halos(groups: tuple[Group, ...], costs: CpuCosts | None) -> Halos:
+    """For each tensor, how far beyond its edges convolutions read it; with `costs`, also where that is far."""
     found: dict[Tensor, list[list[int]]] = {}
     for g in groups:
         if g.reduce is None or g.reduce.op != "sum":
@@ -143,14 +145,23 @@ def _halos(groups: tuple[Group, ...]) -> Halos:
             t = by_buffer.get(x.buffer)
             if t is None or x.guard is None or t.is_constant or not guard_is_bounds(x):
                 continue
-            reach = [reach_of(i, n) for i, n in zip(x.indices[2:], t.extents[2:], strict=True)]
-            if any(r is None or max(r) > HALO_LIMIT for r in reach):
+            reach = [r for i, n in zip(x.indices[2:], t.extents[2:], strict=True) if (r := reach_of(i, n)) is not None]
+            if len(reach) < t.rank - 2:
+                continue
+            products = g.output.buffer.size * count(g.reduce.axes)
+            if max(map(max, reach)) > HALO_LIMIT and not (costs and _wide_halo_pays(t, reach, products, costs)):
                 continue
             pads = found.setdefault(t, [[0, 0] for _ in t.extents[2:]])
             for p, r in zip(pads, reach, strict=True):
-                assert r is not None
                 p[0], p[1] = max(p[0], r[0]), max(p[1], r[1])
     return {t: tuple((lo, hi) for lo, hi in pads) for t, pads in found.items()}
+
+
+def _wide_halo_pays(t: Tensor, reach: list[tuple[int, int]], products: int, costs: CpuCosts) -> bool:
+    """Whether so many multiply-adds without guards are worth the zeros around `t`."""
+    padded = prod(n + lo + hi for n, (lo, hi) in zip(t.extents[2:], reach, strict=True)) * prod(t.extents[:2])
+    zeros = padded - t.buffer.size
+    return zeros * costs.halo_zero <= products and zeros * t.dtype.bytes <= costs.largest_halo
 
 
 def _equal_halos(halos: Halos, groups: tuple[Group, ...]) -> Halos:

@@ -46,6 +46,21 @@ _CONV = [
     Case("conv-1d-group", "Conv", (_x(1, 4, 9), _x(6, 2, 4)), {"group": 2, "dilations": [2]}),
     Case("conv-3d", "Conv", (_x(1, 2, 4, 5, 6), _x(3, 2, 2, 3, 3), _x(3)), {"pads": [0, 1, 1, 1, 0, 1]}),
     Case("conv-3d-depthwise", "Conv", (_x(1, 3, 4, 4, 5), _x(3, 1, 3, 3, 3)), {"group": 3, "strides": [1, 2, 2]}),
+    Case(  # at no position do taps other than the middle one read an element
+        "conv-dilation-beyond-image",
+        "Conv",
+        (_x(1, 3, 5, 6), _x(4, 3, 3, 3), _x(4)),
+        {"dilations": [7, 6], "pads": [7, 6, 7, 6]},
+    ),
+    Case("conv-dilation-before-image", "Conv", (_x(1, 3, 5, 6), _x(4, 3, 3, 3)), {"pads": [4, 5, 3, 2]}),
+    Case("conv-padding-alone", "Conv", (_x(1, 2, 3, 3), _x(3, 2, 1, 1), _x(3)), {"pads": [3] * 4, "strides": [8, 8]}),
+    Case(  # a halo of twelve zeros on each side
+        "conv-wide-halo",
+        "Conv",
+        (_x(1, 5, 9, 15), _x(9, 5, 3, 3), _x(9)),
+        {"dilations": [1, 12], "pads": [1, 12, 1, 12]},
+        constants=frozenset({1, 2}),
+    ),
     Case("conv-one-position", "Conv", (_x(2, 3, 4, 4), _x(5, 3, 4, 4))),
 ]
 
@@ -76,10 +91,20 @@ _CONV_INTEGER = [
 ]
 
 
-def _transposed(id: str, x: tuple[int, ...], w: tuple[int, ...], bias: int = 0, opset: int = 21, **attributes) -> Case:
+def _transposed(
+    id: str,
+    x: tuple[int, ...],
+    w: tuple[int, ...],
+    bias: int = 0,
+    opset: int = 21,
+    constants: frozenset[int] = frozenset(),
+    **attributes,
+) -> Case:
     inputs = (_x(*x), _x(*w), _x(bias)) if bias else (_x(*x), _x(*w))
-    return Case(f"conv-transpose{id}", "ConvTranspose", inputs, attributes, opset)
+    return Case(f"conv-transpose{id}", "ConvTranspose", inputs, attributes, opset, constants=constants)
 
+
+_WEIGHTS = frozenset({1, 2})
 
 _CONV_TRANSPOSE = [
     _transposed("", (1, 2, 4, 4), (2, 3, 3, 3)),
@@ -112,6 +137,11 @@ _CONV_TRANSPOSE = [
     _transposed("-same-upper", (1, 2, 3, 4), (2, 2, 3, 3), strides=[2, 2], auto_pad="SAME_UPPER"),
     _transposed("-same-lower", (1, 2, 3, 4), (2, 2, 3, 3), strides=[2, 2], auto_pad="SAME_LOWER"),
     _transposed("-valid", (1, 2, 3, 4), (2, 2, 3, 3), auto_pad="VALID"),
+    _transposed("-weights", (1, 9, 5, 7), (9, 6, 4, 4), 6, 21, _WEIGHTS, strides=[2, 2], pads=[1, 1, 1, 1]),
+    _transposed(
+        "-weights-group", (1, 6, 4, 5), (6, 5, 3, 4), 10, 21, _WEIGHTS, group=2, strides=[3, 2], pads=[0, 1] * 2
+    ),
+    _transposed("-weights-one-stride", (1, 6, 8, 9), (6, 7, 3, 3), 7, 21, _WEIGHTS, strides=[1, 2], dilations=[2, 1]),
     _transposed("-1x1", (1, 3, 4, 4), (3, 2, 1, 1)),
     _transposed("-opset-7", (1, 2, 4, 4), (2, 3, 3, 3), opset=7, strides=[2, 2]),
     _transposed("-1d", (2, 3, 5), (3, 2, 4), bias=2, strides=[3], pads=[1, 2]),
