@@ -32,7 +32,8 @@ def _operations(e: Expr) -> int:
         if n not in seen:
             # A condition decides which element is taken, and makes none; neither do indices.
             inner = () if isinstance(n, Load) else (n.a, n.b) if isinstance(n, Select) else children(n)
-            seen[n] = isinstance(n, Load) or any([takes_element(c) for c in inner])
+            takes = [takes_element(c) for c in inner]
+            seen[n] = isinstance(n, Load) or any(takes)
         return seen[n]
 
     takes_element(e)
