@@ -117,3 +117,19 @@ def test_iterations_are_counted_in_a_profile() -> None:
     times = compiled.profile(feeds("loop_until", 5, 3), 1)
     assert all(ms >= 0 for _, ms in times)
     assert len(times) == len(compiled.program.work)
+
+
+@pytest.mark.parametrize("target", ["webgl", "opencl"])
+def test_no_launch_of_a_gpu_writes_what_it_reads(target: str) -> None:
+    """So one that is repeated on the spot, to be timed, computes the same each time."""
+    need_driver(target)
+    for name in ("loop_until", "branch_of_sizes", "scan"):
+        compiled = webnn_compile.compile(MODELS[name](), target, dims=dict(SIZES[name]))
+        assert isinstance(compiled, DeviceModel)
+        program = compiled.program
+        for launch in program.launches:
+            storages = [program.values[a].storage for a in launch.arguments]
+            params = program.kernels[launch.kernel].params
+            written = {s for s, p in zip(storages, params, strict=True) if p.access == "write"}
+            assert written
+            assert not written & {s for s, p in zip(storages, params, strict=True) if p.access == "read"}, launch.name

@@ -171,8 +171,9 @@ class DeviceModel:
         return self._device.keep(self.program.values[port.value].storage, port.spec.dtype, port.spec.extents)
 
     def profile(self, inputs: Mapping[str, object], repeat: int) -> list[tuple[str, float]]:
-        """Of each launch and each call of the host, in order, its name and the milliseconds that it takes in a run, the
-        mean of `repeat` launches. Raises InputError as `run` does."""
+        """Of each launch and each call of the host, in order, its name and the milliseconds that it takes in a run. A
+        launch writes no storage that it reads, so it is timed `repeat` times in its place, and the mean counts; a call
+        of the host may overwrite what it was given, and is timed once. Raises InputError as `run` does."""
         self._upload(inputs)
         timed = self.program.work
         found = {id(s): 0.0 for s in timed}
@@ -180,11 +181,12 @@ class DeviceModel:
         def carry_out(step: Launch | HostCall | Measure) -> None:
             self._device.finish()
             start = time.perf_counter()
-            for _ in range(repeat):
+            times = repeat if isinstance(step, Launch) else 1
+            for _ in range(times):
                 self._carry_out(step)
             self._device.finish()
             if id(step) in found:
-                found[id(step)] += (time.perf_counter() - start) * 1e3 / repeat
+                found[id(step)] += (time.perf_counter() - start) * 1e3 / times
 
         self._play(self.program.steps, carry_out)
         return [(s.name, found[id(s)]) for s in timed]
@@ -192,14 +194,16 @@ class DeviceModel:
     def time(self, inputs: Mapping[str, object], seconds: float) -> float:
         """Milliseconds of a run, without its inputs and outputs: the mean of as many as take `seconds`. Raises
         InputError as `run` does."""
-        self._upload(inputs)
-        self._device.finish()
-        runs, start = 0, time.perf_counter()
-        while not runs or time.perf_counter() - start < seconds:
+        runs, spent = 0, 0.0
+        while not runs or spent < seconds:
+            self._upload(inputs)  # a run may use the memory of its inputs for other values
+            self._device.finish()
+            start = time.perf_counter()
             self._execute()
             self._device.finish()
+            spent += time.perf_counter() - start
             runs += 1
-        return (time.perf_counter() - start) * 1e3 / runs
+        return spent * 1e3 / runs
 
     def _upload(self, inputs: Mapping[str, object]) -> None:
         if self._closed:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import webnn_compile
 from drivers import need_driver
+from onnx import TensorProto
 from onnx_models import model, node, random
 from webnn_compile.device.device_model import DeviceModel
 from webnn_compile.errors import InputError
@@ -35,3 +36,28 @@ def test_every_step_has_a_time_and_results_stay_right(target: str) -> None:
     for measure in (lambda: made.profile({"x": X}, 1), lambda: made.time({"x": X}, 0)):
         with pytest.raises(InputError, match="the model is closed"):
             measure()
+
+
+@pytest.mark.parametrize("target", ["webgl", "opencl"])
+def test_what_the_host_overwrites_is_not_computed_from_again(target: str) -> None:
+    """The host's results lie where its inputs did, and a device's where those of the run did."""
+    need_driver(target)
+    nodes = [
+        node("MatMul", ["d", "d"], ["d2"]),
+        node("MatMul", ["d2", "d2"], ["d3"]),
+        node("MatMul", ["d3", "d3"], ["d4"]),
+        node("Cast", ["d4"], ["f"], to=1),
+        node("Softmax", ["f"], ["s"]),
+        node("Cast", ["x"], ["g"], to=1),
+        node("MatMul", ["s", "g"], ["m"]),
+        node("Softmax", ["m"], ["n"]),
+        node("MatMul", ["n", "m"], ["y"]),
+    ]
+    given = {"d": random((6, 6), 0, np.float64), "x": random((6, 6), 1, np.float64)}
+    made = webnn_compile.compile(model(nodes, {"d": [6, 6], "x": [6, 6]}, ["y"], dtype=TensorProto.DOUBLE), target)
+    assert isinstance(made, DeviceModel)
+    expected = made.run(given)["y"]
+    made.profile(given, 3)
+    np.testing.assert_array_equal(made._output(made.program.outputs[0]), expected)
+    made.time(given, 0.01)
+    np.testing.assert_array_equal(made._output(made.program.outputs[0]), expected)
