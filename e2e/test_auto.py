@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from device_artifacts import tiny_device_artifact
 from devices import DEVICES, GPU, C, W, expected, open_bundle, pretend, value, write_site
-from harness import open_page
+from harness import open_page, outcome
 from playwright.sync_api import Page
 from server import Site, serve
 from webnn_compile.bundle import Artifact
@@ -146,3 +146,29 @@ def test_where_the_browser_does_not_say_a_launch_decides(
     slow = f"the adapter ({UNNAMED}) is as slow as software, by a launch of 80 ms that takes GPUs less than 50: {AFTER}"
     assert found["passedOver"] == ([] if taken else [{"backend": backend, "reason": slow}])
     assert found["left"] == []
+
+
+def test_a_file_of_one_backend_that_does_not_load(page: Page, site: Site, backend: str) -> None:
+    """The next backend is tried where it has no need of the file."""
+    open_bundle(page, site, f"{backend}-or-wasm", backend)
+    pretend(page, GPU)
+    attempt = "return (await bundle.load({ worker: false })).backend"
+    try:
+        site.faults = {f"{backend}-*.json": "missing"}
+        info = load(page)
+        assert info["backend"] == "wasm"
+        (passed,) = info["passedOver"]
+        assert passed["backend"] == backend
+        assert passed["reason"].startswith("the server answered 404 for http")
+        for faults, file in (
+            ({f"{backend}-*.json": "missing", "relaxed-*.wasm": "alter"}, f"/{backend}-"),
+            ({"weights-*.bin": "missing"}, "/weights-"),
+        ):
+            site.faults = dict(faults)
+            site.requests.clear()
+            found = outcome(page, attempt)
+            assert (found["name"], found["code"]) == ("DownloadError", "http")
+            assert file in found["message"]
+            assert any("relaxed-" in r for r in site.requests) == (len(faults) == 2)
+    finally:
+        site.faults = {}

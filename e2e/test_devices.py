@@ -205,6 +205,27 @@ def test_profile_names_kernels_and_nodes(page: Page, site: Site, backend: str, w
     assert found["after"] == expected(3)
 
 
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_outputs_go_into_an_array_of_the_callers(page: Page, site: Site, backend: str, worker: bool) -> None:
+    """That of an input, too; but where they stay on the device there is nothing to write."""
+    open_bundle(page, site, "tiny", backend)
+    script = """
+      const model = await bundle.load(argument);
+      const room = fill(1);
+      const { output } = await model.run({ input: room }, { into: { output: room } });
+      const same = output === room;
+      const longer = new Float32Array(new ArrayBuffer(8192), 16, 1500);
+      const second = (await model.run({ input: fill(3) }, { into: { output: longer } })).output;
+      const both = { output: 'gpu-buffer', into: { output: room } };
+      const refused = model.device && (await outcome(model.run({ input: fill(3) }, both))).message;
+      const placed = second.buffer === longer.buffer;
+      return [same, [...output.slice(0, 8)], placed, second.length, [...longer.slice(0, 8)], refused];
+    """
+    same, first, placed, length, second, refused = value(page, script, {"backend": backend, "worker": worker})
+    assert (same, first, placed, length, second) == (True, expected(1), True, 1024, expected(3))
+    assert refused in (None, "into: outputs go to arrays or, with output 'gpu-buffer', to new buffers: leave one out")
+
+
 @pytest.mark.fresh_page
 def test_profile_as_often_as_asked(page: Page, site: Site, backend: str) -> None:
     """Each launch is repeated, and the times are those of one."""

@@ -209,7 +209,16 @@ def test_wrong_options(page: Page, site: Site) -> None:
 BAD_RUN_OPTIONS = [
     ("run", "null", "TypeError", "run expects an object of options, got null"),
     ("run", "5", "TypeError", "run expects an object of options, got number"),
-    ("run", "{ outputs: 'array' }", "TypeError", 'run has no option "outputs"; it has: output, signal'),
+    ("run", "{ outputs: 'array' }", "TypeError", 'run has no option "outputs"; it has: output, into, signal'),
+    ("run", "{ into: 5 }", "TypeError", "into: expected an object with arrays by the names of outputs"),
+    ("run", "{ into: { y: 0 } }", "TypeError", 'into: the model has no output "y"; outputs: output'),
+    ("run", "{ into: { output: [] } }", "TypeError", 'into: output "output" needs a Float32Array, got Array'),
+    (
+        "run",
+        "{ into: { output: new Float32Array(1023) } }",
+        "RangeError",
+        'into: output "output" has 1024 elements, and the array has room for 1023',
+    ),
     ("run", "{ signal: 1 }", "TypeError", "signal: expected an AbortSignal, got number"),
     ("profile", "null", "TypeError", "profile expects an object of options, got null"),
     ("profile", "{ output: 'array' }", "TypeError", 'profile has no option "output"; it has: signal, repeat'),

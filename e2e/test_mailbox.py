@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import onnx
 import pytest
+from compiled import compile_site
+from control_flow import MODELS, SIZES
 from harness import open_page, outcome
 from parallel_site import INPUT, compile_parallel_site
 from playwright.sync_api import Page
@@ -129,3 +132,56 @@ def test_a_listening_worker_is_disposed_of(page: Page, isolated: Site) -> None:
     rejected, again = outcome(page, LOAD + script)["value"]
     assert (rejected["name"], rejected["code"]) == ("RunError", "disposed")
     assert again == first(3)
+
+
+def test_sizes_that_vary_and_arrays_of_the_callers(page: Page, tmp_path: Path) -> None:
+    """The same results as without a worker, larger and smaller in turns, by few messages; what does not fit rejects."""
+    onnx.save(MODELS["branch_of_sizes"](), tmp_path / "model.onnx")
+    sizes = [f"--dim={n}={least}..{most}" for n, (least, most) in SIZES["branch_of_sizes"].items()]
+    script = """
+      const { postMessage } = Worker.prototype;
+      let messages = 0;
+      Worker.prototype.postMessage = function (...given) {
+        messages++;
+        return postMessage.apply(this, given);
+      };
+      const [model, here] = [await bundle.load(), await bundle.load({ worker: false })];
+      const given = (rows, seed) => ({
+        x: { data: Float32Array.from({ length: 4 * rows }, (_, i) => Math.sin(i + seed)), shape: [rows, 4] },
+        keep: Uint8Array.of(1, seed % 2, 1, seed % 3 ? 1 : 0),
+        choose: Uint8Array.of(seed % 2),
+      });
+      const plain = (outputs) => Object.values(outputs).map((array) => [array.shape, ...array]);
+      const room = () => new Float32Array(1000);
+      const into = { of_y: room(), z: room(), of_z: room() };
+      const right = [];
+      const views = [];
+      await model.run(given(1, 0));
+      messages = 0;
+      for (let i = 0; i < 40; i++) {
+        const inputs = given(1 + ((7 * i) % 24), i);
+        const expected = JSON.stringify(plain(await here.run(inputs)));
+        const results = await model.run(inputs, i % 3 ? { into } : {});
+        right.push(JSON.stringify(plain(results)) === expected);
+        views.push(Object.entries(results).every(([name, { buffer }]) => (buffer === into[name].buffer) === i % 3 > 0));
+      }
+      const short = { z: new Float32Array(3) };
+      const refused = [await outcome(model.run(given(24, 1), { into: short }))];
+      await model.run(given(24, 1));
+      refused.push(await outcome(model.run(given(24, 1), { into: short })));
+      refused.push(await outcome(here.run(given(24, 1), { into: short })));
+      const both = [await model.run(given(3, 2)), await here.run(given(3, 2))];
+      const small = both.map((all) => JSON.stringify(plain(all)));
+      return { right, views, messages, refused, small };
+    """
+    site = compile_site(tmp_path / "model.onnx", tmp_path, "--targets", "wasm", *sizes)
+    with serve(site, headers=ISOLATION) as isolated:
+        open_page(page, isolated)
+        result = outcome(page, script)["value"]
+    assert all(result["right"])
+    assert all(result["views"])
+    assert result["small"][0] == result["small"][1]
+    assert result["messages"] < 20
+    for refused in result["refused"]:
+        assert refused["name"] == "RangeError"
+        assert refused["message"] == 'into: output "z" has 192 elements, and the array has room for 3'

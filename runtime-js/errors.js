@@ -4,6 +4,9 @@
 /** @typedef {{ name: string, message: string, code?: string }} PlainError What crosses from the worker. */
 
 export class ModelError extends Error {
+  /** @type {string | undefined} the file at fault, where it is one */
+  url;
+
   /**
    * @param {string} code
    * @param {string} message

@@ -160,6 +160,13 @@ export interface RunOptions {
    */
   output?: 'array' | 'gpu-buffer';
   /**
+   * Arrays that outputs are written into, by name, in place of new ones: of an output's dtype, and as long as it gets, or
+   * longer. What `run` gives is such an array, or its first elements as a view (`subarray`) where it is longer or the
+   * output's shape is not the same in every run. They may be those of inputs. While a run is under way, and after one that
+   * was cancelled, their contents are undefined. RangeError for one that is too short.
+   */
+  into?: Partial<Record<keyof Outputs, TypedArray>>;
+  /**
    * Cancels the run, which rejects at once with the signal's reason: one that is queued never starts, the result of one
    * under way is dropped, and the model stays usable. Runs with a signal and those behind them are queued on the calling
    * thread, and copy arrays only: leave an ImageBitmap, GPUBuffer or GPUTexture as it is until the run has settled.
@@ -170,7 +177,9 @@ export interface RunOptions {
 export interface ProfileOptions {
   /** As that of `run`. */
   signal?: Global<'AbortSignal'>;
-  /** Each kernel so many times, 1 by default; `ms` is then the mean: clocks of browsers are coarse. */
+  /**
+   * Each kernel so many times, 1 by default: `ms` is the mean then, `count` that of a single run. Clocks of browsers are coarse.
+   */
   repeat?: number;
 }
 

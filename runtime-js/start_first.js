@@ -1,6 +1,6 @@
 // The first backend of the bundle that can run here.
 import * as backends from './backends.js';
-import { DeviceLostError, UnsupportedError } from './errors.js';
+import { DeviceLostError, ModelError, UnsupportedError } from './errors.js';
 import * as optional from './optional.js';
 
 /** @typedef {import('./model.js').Progress} Progress */
@@ -25,15 +25,17 @@ import * as optional from './optional.js';
  * @property {boolean} [hardware] software adapters do not do
  * @property {typeof import('./optional.js')} [optional] parts that this model may do without
  */
+/** @typedef {Pick<RunOptions, 'output'> & { into?: import('./values/into.js').Into }} SessionOptions `into` is a hint: outputs may come elsewhere */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
 /** @typedef {(import('./model.js').TypedArray | GPUBuffer) & { shape?: readonly number[] }} Output */
 /**
  * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's, `scalars` those of its dimensions.
  * @property {Record<string, unknown>} facts what `info` tells of it
- * @property {(inputs: Input[], scalars: readonly number[], options?: RunOptions) => Output[] | Promise<Output[]>} run
+ * @property {(inputs: Input[], scalars: readonly number[], options?: SessionOptions) => Output[] | Promise<Output[]>} run
  *   outputs say their `shape` where that is not the same in every run
- * @property {(inputs: ArrayBufferView[], outputs: Uint8Array[]) => void} [runInto] a run that is over at once; `outputs` get
- *   the bytes of the results; of models without sizes that vary
+ * @property {(inputs: ArrayBufferView[], scalars: readonly number[], roomOf: (output: number, bytes: number) =>
+ *   Uint8Array | undefined) => (number[] | undefined)[]} [runInto] a run that is over at once; outputs go to rooms of so many
+ *   bytes; their shapes, where these vary
  * @property {(inputs: Input[], scalars: readonly number[], repeat: number) => KernelTime[] | Promise<KernelTime[]>} profile
  * @property {() => void} dispose pending runs reject
  * @property {() => GPUDevice | undefined} [device]
@@ -43,11 +45,14 @@ import * as optional from './optional.js';
  * @param {Plan} plan
  * @param {(progress: Progress) => void} onProgress
  * @returns {Promise<Session>}
- * @throws {UnsupportedError} where none can
+ * @throws {UnsupportedError | import('./errors.js').ModelError} where none can: what the browser lacks, or the first file
+ *   that a backend alone has need of and that did not arrive as it should
  */
 export async function startFirst(plan, onProgress) {
   /** @type {Map<Part['backend'], string>} why not */
   const reasons = new Map();
+  /** @type {ModelError | undefined} */
+  let faulty;
   // A software adapter comes after wasm, and is tried again where wasm cannot run.
   const others = plan.parts.some(({ backend }) => backend === 'wasm') && plan.parts.length > 1;
   const attempts = plan.parts.map((part) => ({ part, hardware: others && part.backend !== 'wasm' }));
@@ -64,13 +69,17 @@ export async function startFirst(plan, onProgress) {
       const passedOver = [...reasons].map(([backend, reason]) => ({ backend, reason }));
       return { ...session, facts: { backend: part.backend, passedOver, ...session.facts } };
     } catch (error) {
+      if (!(error instanceof ModelError) || plan.parts.length === 1 || plan.signal?.aborted) throw error;
+      // The next backend needs the weights, too, and after silence it would wait as long again.
+      const own = error.url !== undefined && !plan.weights.some(({ url }) => url === error.url);
+      if (own) faulty ??= error;
       // A GPU that is lost again and again is of no use either.
-      const unfit = error instanceof UnsupportedError || error instanceof DeviceLostError;
-      if (!unfit || plan.parts.length === 1 || plan.signal?.aborted) throw error;
+      else if (!(error instanceof UnsupportedError || error instanceof DeviceLostError)) throw error;
       reasons.set(part.backend, error.message);
       if (hardware && error.code === 'software') attempts.push({ part, hardware: false });
     }
   }
+  if (faulty) throw faulty;
   const all = [...reasons].map(([backend, reason]) => `${backend}: ${reason}`).join('; ');
   throw new UnsupportedError('backend', `this browser can run no backend of the bundle; ${all}`);
 }

@@ -2,7 +2,7 @@
 import { UnsupportedError } from '../errors.js';
 import { pictureOf } from '../values/check_inputs.js';
 import { widen } from '../values/convert.js';
-import { copyOf, elementOf, lengthOf } from '../values/dtypes.js';
+import { copyOf, elementOf, lengthOf, tagOf } from '../values/dtypes.js';
 import { extentsOf, shapeOf } from '../values/sizes.js';
 import { reachOf, runsOf } from '../values/strided.js';
 import { at, wordsFor } from './device_program.js';
@@ -105,4 +105,4 @@ export function uploadInputs({ words, forHost, runs, scalars }, { plan, program,
  * Whether an input can be given to another device.
  * @param {Input} input
  */
-export const isPortable = (input) => ArrayBuffer.isView(input) || input instanceof ImageBitmap;
+export const isPortable = (input) => ArrayBuffer.isView(input) || tagOf(input) === 'ImageBitmap';

@@ -1,5 +1,5 @@
 // Downloads one file of the bundle straight into memory and checks that it is what the compiler wrote.
-import { DownloadError, IntegrityError } from '../errors.js';
+import { DownloadError, IntegrityError, ModelError } from '../errors.js';
 import { watchDownloads } from './watch_downloads.js';
 
 /** @typedef {{ url: string, bytes: number, sha256: string }} FileSpec */
@@ -15,9 +15,20 @@ export const canHash = () => globalThis.crypto?.subtle !== undefined;
  * @param {import('./watch_downloads.js').Downloads} [downloads] those of the same load
  * @throws {DownloadError | IntegrityError}
  */
-export async function fetchFile({ url, bytes, sha256 }, target, onBytes, downloads = watchDownloads()) {
+export async function fetchFile(spec, target, onBytes, downloads = watchDownloads()) {
+  try {
+    await fillFrom(spec, target, onBytes, downloads);
+  } catch (error) {
+    // Silence is no fault of this file.
+    if (error instanceof ModelError && error.code !== 'stalled') error.url = spec.url;
+    throw error;
+  }
+}
+
+/** @type {(...given: Required<Parameters<typeof fetchFile>>) => Promise<void>} */
+async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
   const { got, head, type } = await downloads.receive(url, async (signal, heard) => {
-    const response = await fetch(url, { signal }).catch((error) => {
+    const response = await request(url, signal).catch((error) => {
       throw new DownloadError('network', `could not fetch ${url}: ${error.message}`);
     });
     heard();
@@ -42,6 +53,18 @@ export async function fetchFile({ url, bytes, sha256 }, target, onBytes, downloa
   if (canHash() && hex(await crypto.subtle.digest('SHA-256', unshared(target))) !== sha256) {
     throw new IntegrityError('altered', `${url} is not the file that was compiled: its sha256 is not ${sha256}`);
   }
+}
+
+/**
+ * Node.js fetches no file: URL, so there, as in Deno and Bun, the file is read.
+ * @param {string} url
+ * @param {AbortSignal} signal
+ * @returns {Promise<Response>}
+ */
+async function request(url, signal) {
+  const { process } = /** @type {any} */ (globalThis);
+  const files = url.startsWith('file:') && process?.getBuiltinModule?.('node:fs/promises');
+  return files ? new Response(await files.readFile(new URL(url), { signal })) : fetch(url, { signal });
 }
 
 /**

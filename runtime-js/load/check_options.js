@@ -45,8 +45,8 @@ export function checkOptions(options, backends) {
  * @param {{ backend: string, worker: boolean }} info
  */
 export function checkRunOptions(options, { backend, worker }) {
-  checkNames('run', options, ['output', 'signal']);
-  const { output = 'array', signal } = options;
+  checkNames('run', options, ['output', 'into', 'signal']);
+  const { output = 'array', into, signal } = options;
   checkSignal(signal);
   if (output !== 'array' && output !== 'gpu-buffer') {
     throw new TypeError(`output: expected 'array' or 'gpu-buffer', got ${printed(output)}`);
@@ -57,6 +57,9 @@ export function checkRunOptions(options, { backend, worker }) {
         `this model runs on ${backend}${worker ? ' in a worker' : ''}`,
     );
   }
+  if (output === 'gpu-buffer' && into)
+    throw new TypeError("into: outputs go to arrays or, with output 'gpu-buffer', to new buffers: leave one out");
+  return { output };
 }
 
 /** @param {import('../model.js').ProfileOptions} options */

@@ -6,6 +6,7 @@ import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import * as optional from '../optional.js';
 import { startFirst } from '../start_first.js';
 import { checkInputs } from '../values/check_inputs.js';
+import { checkInto, placeIn } from '../values/into.js';
 import { extentsOf, shownShape } from '../values/sizes.js';
 import { listVariants } from '../wasm/features.js';
 import { startThreads } from '../worker/start_threads.js';
@@ -56,7 +57,7 @@ export async function load(manifest, options = {}) {
     try {
       onProgress(progress);
     } catch (error) {
-      reportError(error);
+      (globalThis.reportError ?? console.error)(error); // Node.js has none
     }
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
@@ -85,7 +86,6 @@ export async function load(manifest, options = {}) {
   const use = () => /** @type {import('../start_first.js').Session} */ (session);
   const life = new AbortController();
   const enqueue = queueRuns(life.signal);
-  const names = outputs.map((spec) => spec.name);
   const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info, dimensions, optional.sizes);
   return {
     inputs: inputs.map(publish),
@@ -103,10 +103,18 @@ export async function load(manifest, options = {}) {
     },
     info: () => structuredClone(info),
     async run(values, options = {}) {
-      checkRunOptions(options, info);
+      const { output } = checkRunOptions(options, info);
+      const into = checkInto(outputs, options.into);
       const { values: given, scalars } = check(values);
-      const results = await enqueue(given, (inputs) => use().run(inputs, scalars, options), options.signal);
-      return /** @type {any} */ (Object.fromEntries(results.map((result, i) => [names[i], result])));
+      const results = await enqueue(given, (inputs) => use().run(inputs, scalars, { output, into }), options.signal);
+      return /** @type {any} */ (
+        Object.fromEntries(
+          outputs.map((spec, i) => {
+            const [result, array] = [/** @type {any} */ (results[i]), into[i]];
+            return [spec.name, array ? placeIn(spec, array, result) : result];
+          }),
+        )
+      );
     },
     async profile(values, options = {}) {
       const repeat = checkProfileOptions(options);

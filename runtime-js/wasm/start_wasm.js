@@ -3,7 +3,8 @@
 import { trapped } from '../errors.js';
 import { fetchFile, fetchJson } from '../fetch/fetch_file.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
-import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
+import { elementOf, lengthOf } from '../values/dtypes.js';
+import { resultIn, roomFor } from '../values/into.js';
 import { emptyInputs, extentsOf, shapeOf, varies } from '../values/sizes.js';
 import { eachRun } from '../values/strided.js';
 import { countThreads, STACK_BYTES } from './count_threads.js';
@@ -60,13 +61,13 @@ export async function startWasm(given, onProgress) {
   const facts = { variant, precision: 'f32', threads, threadsReason: reason, ...sizes };
   /** @type {number[]} when each step of a profiled run ended */
   const times = [];
-  const clock = () => times.push(performance.now());
-  /** @type {number[]} which step it was, in a program that repeats some */
+  /** @type {number[]} which step it was, -1 where a run begins */
   const numbers = [];
   const clock_launch = (/** @type {number} */ number) => {
-    clock();
+    times.push(performance.now());
     numbers.push(number);
   };
+  const clock = () => clock_launch(Number(numbers.at(-1)) + 1); // of a program that repeats and skips none
   const start = async (/** @type {WebAssembly.Module} */ module) => {
     /** @type {import('./pool.js').ParallelFor} */
     let fork = (body, args, extent) => exports.chunk(body, args, 0, extent);
@@ -90,29 +91,43 @@ export async function startWasm(given, onProgress) {
     const { exports, steps } = await download(plan, memory, start, onProgress);
     const play = player(plan);
     if (exports.prepare) play(exports.prepare);
-    const { run, runInto } = runner(plan, memory, () => play(exports.run));
+    const runInto = runner(plan, memory, () => play(exports.run));
+    /** @type {Session['run']} */
+    const run = (inputs, scalars, { into = [] } = {}) => {
+      /** @type {Uint8Array[]} */
+      const rooms = [];
+      const shapes = runInto(/** @type {ArrayBufferView[]} */ (inputs), scalars, (i, bytes) => {
+        const room = roomFor(/** @type {TensorSpec} */ (plan.outputs[i]), into[i], bytes);
+        rooms.push(room);
+        return room;
+      });
+      return rooms.map((room, i) => resultIn(/** @type {TensorSpec} */ (plan.outputs[i]), room, shapes[i]));
+    };
     if (plan.warmup) run(...emptyInputs(plan));
+    const runTimed = runner(plan, memory, () => {
+      clock_launch(-1);
+      play(exports.profile);
+    });
     /** @type {Session['profile']} */
     const profile = async (inputs, scalars, repeat) => {
       times.length = 0;
       numbers.length = 0;
-      runner(plan, memory, () => {
-        clock();
-        for (let i = 0; i < repeat; i++) play(exports.profile);
-      }).run(inputs, scalars);
+      // Whole runs: memory of inputs and conditions has other values by the end of one.
+      for (let i = 0; i < repeat; i++) runTimed(/** @type {ArrayBufferView[]} */ (inputs), scalars, nowhere);
       const ends = [...times];
       const launched = [...numbers];
       const list = await steps;
       /** @type {import('../model.js').KernelTime[]} */
       const found = list.map((/** @type {object} */ step) => ({ ...step, ms: 0, clock: 'wall', count: 0 }));
-      for (let k = 1; k < ends.length; k++) {
-        const step = /** @type {import('../model.js').KernelTime} */ (found[launched[k - 1] ?? (k - 1) % found.length]);
-        step.ms += (Number(ends[k]) - Number(ends[k - 1])) / repeat;
-        step.count += 1 / repeat;
-      }
-      return found;
+      launched.forEach((number, k) => {
+        if (number < 0) return;
+        const step = /** @type {import('../model.js').KernelTime} */ (found[number]);
+        step.ms += Number(ends[k]) - Number(ends[k - 1]);
+        step.count++;
+      });
+      return found.map((step) => ({ ...step, ms: step.ms / repeat, count: step.count / repeat }));
     };
-    return { facts, run, ...(!plan.scalars && { runInto }), profile, dispose: () => pool?.dispose() };
+    return { facts, run, runInto, profile, dispose: () => pool?.dispose() };
   } catch (error) {
     pool?.dispose();
     throw error;
@@ -139,10 +154,14 @@ function player({ memory: { weights, arena } }) {
   };
 }
 
+/** @type {NonNullable<Parameters<NonNullable<Session['runInto']>>[2]>} */
+const nowhere = () => undefined;
+
 /**
  * @param {WasmPlan} plan
  * @param {WebAssembly.Memory} memory
  * @param {() => void} compute
+ * @returns {NonNullable<Session['runInto']>}
  */
 function runner(plan, memory, compute) {
   const place = (/** @type {TensorSpec} */ { offset, dtype, shape }) =>
@@ -150,8 +169,7 @@ function runner(plan, memory, compute) {
   const inputs = plan.inputs.map(place);
   const outputs = plan.outputs.map(place);
   const scalars = (plan.scalars ?? []).map((offset) => new Int32Array(memory.buffer, plan.memory.arena + offset, 1));
-  /** @param {import('../start_first.js').Input[]} values @param {readonly number[]} sizes */
-  const call = (values, sizes) => {
+  return (values, sizes, roomOf) => {
     sizes.forEach((n, i) => {
       scalars[i]?.fill(n);
     });
@@ -160,32 +178,18 @@ function runner(plan, memory, compute) {
       write(/** @type {Uint8Array} */ (inputs[i]), dtype, value, extentsOf(shape), shapeOf(shape, sizes));
     });
     compute();
-  };
-  return {
-    /** @param {import('../start_first.js').Input[]} values @param {readonly number[]} sizes */
-    run(values, sizes) {
-      call(values, sizes);
-      const now = scalars.map(([n]) => Number(n));
+    const now = scalars.map(([n]) => Number(n));
+    return plan.outputs.map(({ dtype, shape }, i) => {
+      const own = shapeOf(shape, now);
+      const { bytes } = elementOf(dtype);
+      const room = roomOf(i, lengthOf(own) * bytes);
+      const source = /** @type {Uint8Array} */ (outputs[i]);
       // Copies, never of shared memory.
-      return plan.outputs.map(({ dtype, shape }, i) => {
-        const bytes = /** @type {Uint8Array} */ (outputs[i]);
-        if (!varies(shape)) return typedArray(dtype, bytes.slice().buffer);
-        const own = shapeOf(shape, now);
-        const size = elementOf(dtype).bytes;
-        const copy = new Uint8Array(lengthOf(own) * size);
-        eachRun(extentsOf(shape), own, (to, from, length) => {
-          copy.set(bytes.subarray(from * size, (from + length) * size), to * size);
-        });
-        return Object.assign(typedArray(dtype, copy.buffer), { shape: own });
+      eachRun(extentsOf(shape), own, (to, from, length) => {
+        room?.set(source.subarray(from * bytes, (from + length) * bytes), to * bytes);
       });
-    },
-    /** @type {NonNullable<Session['runInto']>} */
-    runInto(values, results) {
-      call(values, []);
-      outputs.forEach((bytes, i) => {
-        results[i]?.set(bytes);
-      });
-    },
+      return varies(shape) ? own : undefined;
+    });
   };
 }
 

@@ -30,9 +30,9 @@ function needsOf({ kernels, storages }) {
 }
 
 export async function requestAdapter() {
-  const { gpu } = navigator;
+  const { gpu } = globalThis.navigator ?? {}; // Node.js 20 has no navigator
   if (!gpu) {
-    const why = globalThis.isSecureContext ? '' : ': the page is not served over https or localhost';
+    const why = globalThis.isSecureContext !== false ? '' : ': the page is not served over https or localhost';
     throw new UnsupportedError('backend', `this browser offers no WebGPU here${why}`);
   }
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
@@ -86,7 +86,7 @@ export const nameOf = (info) => {
  */
 export async function untilDone(queue, done) {
   // Firefox looks whether something is done when something is submitted, else ten times a second.
-  let waiting = navigator.userAgent.includes('Firefox');
+  let waiting = !!globalThis.navigator?.userAgent.includes('Firefox');
   const stop = () => {
     waiting = false;
   };

@@ -1,8 +1,9 @@
 // A run by shared memory in place of two messages: the page hands the inputs over and wakes the worker, which waits for
 // them; the worker wakes the page. It takes a third of the time. A worker that waits hears no messages, so it waits for
 // a short while after each run, and the page calls it away before it posts one.
-import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
-import { extentsOf } from '../values/sizes.js';
+import { elementOf, lengthOf } from '../values/dtypes.js';
+import { resultIn, roomFor } from '../values/into.js';
+import { extentsOf, shapeOf, varies } from '../values/sizes.js';
 
 // Words of the control block, each on a cache line of its own.
 const STATE = 0;
@@ -17,23 +18,49 @@ const GIVEN = 2; // a run was handed over
 
 const LISTEN_MS = 100;
 
-/** @typedef {import('../values/sizes.js').Spec} TensorInfo whose shape is the same in every run */
-/** @typedef {{ control: Int32Array, inputs: Uint8Array[], outputs: Uint8Array[] }} Mailbox all of it is shared */
+/** @typedef {import('../values/sizes.js').Spec} Spec */
+/** @typedef {Pick<import('../start_first.js').Plan, 'inputs' | 'outputs' | 'dimensions'>} Ports */
+/**
+ * @typedef {object} Mailbox All of it is shared.
+ * @property {Int32Array} control
+ * @property {Int32Array} sizes the scalars of a run, then the shapes of its outputs
+ * @property {SharedArrayBuffer[]} inputs
+ * @property {SharedArrayBuffer[]} outputs these grow with what runs have need of
+ */
 
-export const canShare = () => !!globalThis.crossOriginIsolated && typeof Atomics.waitAsync === 'function';
+export const canShare = () =>
+  !!globalThis.crossOriginIsolated &&
+  typeof Atomics.waitAsync === 'function' &&
+  'growable' in SharedArrayBuffer.prototype;
 
 /**
- * @param {readonly TensorInfo[]} inputs
- * @param {readonly TensorInfo[]} outputs
- * @returns {Mailbox}
+ * Undefined where there is no room for the largest sizes.
+ * @param {Ports} ports
+ * @returns {Mailbox | undefined}
  */
-export function createMailbox(inputs, outputs) {
+export function createMailbox({ inputs, outputs, dimensions }) {
   const control = new Int32Array(new SharedArrayBuffer(BYTES));
   control[RUN] = -1;
   control[DONE] = -1;
-  const share = (/** @type {TensorInfo} */ { dtype, shape }) =>
-    new Uint8Array(new SharedArrayBuffer(lengthOf(extentsOf(shape)) * elementOf(dtype).bytes));
-  return { control, inputs: inputs.map(share), outputs: outputs.map(share) };
+  const numbers = outputs.reduce((sum, { shape }) => sum + shape.length, dimensions.length);
+  const sizes = new Int32Array(new SharedArrayBuffer(4 * numbers));
+  const share = (/** @type {Spec} */ { dtype, shape }) =>
+    new SharedArrayBuffer(0, { maxByteLength: lengthOf(extentsOf(shape)) * elementOf(dtype).bytes });
+  try {
+    return { control, sizes, inputs: inputs.map(share), outputs: outputs.map(share) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param {SharedArrayBuffer | undefined} buffer
+ * @param {number} bytes
+ */
+function firstBytes(buffer, bytes) {
+  const shared = /** @type {SharedArrayBuffer} */ (buffer);
+  if (shared.byteLength < bytes) shared.grow(bytes);
+  return new Uint8Array(shared, 0, bytes);
 }
 
 /**
@@ -41,13 +68,15 @@ export function createMailbox(inputs, outputs) {
  * @param {Mailbox} mailbox
  * @param {number} run
  * @param {ArrayBufferView[]} values
+ * @param {readonly number[]} scalars
  * @returns {Promise<unknown> | undefined} resolves when it is done, or never where it failed, of which a message tells
  */
-export function give({ control, inputs }, run, values) {
+export function give({ control, sizes, inputs }, run, values, scalars) {
   if (Atomics.load(control, STATE) !== LISTENING) return undefined;
   values.forEach(({ buffer, byteOffset, byteLength }, i) => {
-    inputs[i]?.set(new Uint8Array(buffer, byteOffset, byteLength));
+    firstBytes(inputs[i], byteLength).set(new Uint8Array(buffer, byteOffset, byteLength));
   });
+  sizes.set(scalars);
   const last = Atomics.load(control, DONE);
   Atomics.store(control, RUN, run);
   if (Atomics.compareExchange(control, STATE, LISTENING, GIVEN) !== LISTENING) return undefined;
@@ -56,12 +85,41 @@ export function give({ control, inputs }, run, values) {
 }
 
 /**
+ * The worker: the run that was handed over.
+ * @param {Mailbox} mailbox
+ * @param {Ports} ports
+ * @param {NonNullable<import('../start_first.js').Session['runInto']>} runInto
+ */
+export function serveRun({ sizes, inputs, outputs }, { inputs: specs, dimensions }, runInto) {
+  const scalars = [...sizes.subarray(0, dimensions.length)];
+  const values = specs.map(({ dtype, shape }, i) =>
+    firstBytes(inputs[i], lengthOf(shapeOf(shape, scalars)) * elementOf(dtype).bytes),
+  );
+  const shapes = runInto(values, scalars, (i, bytes) => firstBytes(outputs[i], bytes));
+  sizes.set(
+    shapes.flatMap((shape) => shape ?? []),
+    dimensions.length,
+  );
+}
+
+/**
  * The page: what the run that is done gave, in arrays of the caller's own.
  * @param {Mailbox} mailbox
- * @param {readonly TensorInfo[]} specs
+ * @param {Ports} ports
+ * @param {import('../values/into.js').Into} into
  */
-export const take = ({ outputs }, specs) =>
-  outputs.map((bytes, i) => typedArray(/** @type {TensorInfo} */ (specs[i]).dtype, bytes.slice().buffer));
+export function take({ sizes, outputs }, { outputs: specs, dimensions }, into) {
+  let at = dimensions.length;
+  return specs.map((spec, i) => {
+    const start = at;
+    if (varies(spec.shape)) at += spec.shape.length;
+    const own = at > start ? [...sizes.subarray(start, at)] : undefined;
+    const bytes = lengthOf(own ?? extentsOf(spec.shape)) * elementOf(spec.dtype).bytes;
+    const room = roomFor(spec, into[i], bytes);
+    room.set(firstBytes(outputs[i], bytes));
+    return resultIn(spec, room, own);
+  });
+}
 
 /**
  * The page, before it posts a message that needs an answer.

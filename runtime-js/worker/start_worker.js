@@ -111,26 +111,26 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     });
   /**
    * A run while no other is under way, which the worker may take without a message.
-   * @type {(inputs: import('../start_first.js').Input[]) => Promise<any[]> | undefined}
+   * @type {(inputs: import('../start_first.js').Input[], scalars: readonly number[], into: import('../values/into.js').Into) =>
+   *   Promise<any[]> | undefined}
    */
-  const hand = (inputs) => {
+  const hand = (inputs, scalars, into) => {
     if (!mailbox || waiting.size || ended) return undefined;
     const box = mailbox;
     const run = runs;
-    const done = give(box, run, /** @type {ArrayBufferView[]} */ (inputs));
+    const done = give(box, run, /** @type {ArrayBufferView[]} */ (inputs), scalars);
     return (
       done &&
       new Promise((resolve, reject) => {
         waiting.set(runs++, { resolve, reject });
-        done.then(() => {
-          if (waiting.has(run)) take(run).resolve(takeOutputs(box, plan.outputs));
-        });
+        const deliver = () => waiting.has(run) && take(run).resolve(takeOutputs(box, plan, into));
+        done.then(deliver).catch(reject);
       })
     );
   };
   return {
     facts,
-    run: (inputs, scalars) => hand(inputs) ?? post(inputs, scalars, 0),
+    run: (inputs, scalars, { into = [] } = {}) => hand(inputs, scalars, into) ?? post(inputs, scalars, 0),
     profile: post,
     dispose: () => end(new RunError('disposed', 'the model was disposed of')),
   };

@@ -5,7 +5,7 @@ import { seconds, watchSilence } from '../fetch/watch_silence.js';
 import { startFirst } from '../start_first.js';
 import { elementOf, lengthOf } from '../values/dtypes.js';
 import { shapeOf } from '../values/sizes.js';
-import { canShare, createMailbox, listen } from './mailbox.js';
+import { canShare, createMailbox, listen, serveRun } from './mailbox.js';
 
 /** @typedef {import('../start_first.js').Session} Session */
 /** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
@@ -26,8 +26,8 @@ import { canShare, createMailbox, listen } from './mailbox.js';
 
 /** @type {Session} */
 let session;
-/** @type {readonly import('../values/sizes.js').Spec[]} */
-let specs;
+/** @type {import('./mailbox.js').Ports} */
+let ports;
 /** @type {import('./mailbox.js').Mailbox | undefined} */
 let mailbox;
 let answered = 0;
@@ -77,8 +77,8 @@ async function start(plan) {
   };
   try {
     session = await startFirst({ ...plan, startThreads: threadStarter(heard), heard }, notify).finally(stop);
-    specs = plan.inputs;
-    if (session.runInto && canShare()) mailbox = createMailbox(plan.inputs, plan.outputs);
+    ports = plan;
+    if (session.runInto && canShare()) mailbox = createMailbox(plan);
     reply({ started: session.facts, mailbox });
   } catch (error) {
     reply({ failed: packError(error) });
@@ -91,7 +91,7 @@ async function start(plan) {
 async function answer({ run, profile, scalars, bytes, images }) {
   try {
     let end = 0;
-    const inputs = specs.map(({ dtype, shape }, i) => {
+    const inputs = ports.inputs.map(({ dtype, shape }, i) => {
       const image = images[i];
       if (image) return image;
       const size = lengthOf(shapeOf(shape, scalars)) * elementOf(dtype).bytes;
@@ -121,9 +121,13 @@ function wait() {
 
 /** @param {number} run */
 function serve(run) {
-  const { inputs, outputs } = /** @type {import('./mailbox.js').Mailbox} */ (mailbox);
   try {
-    /** @type {NonNullable<Session['runInto']>} */ (session.runInto)(inputs, outputs);
+    const { runInto } = session;
+    serveRun(
+      /** @type {import('./mailbox.js').Mailbox} */ (mailbox),
+      ports,
+      /** @type {NonNullable<typeof runInto>} */ (runInto),
+    );
     return true;
   } catch (error) {
     reply({ run, failed: packError(error) });
