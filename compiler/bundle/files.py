@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 Kind = Literal["entry", "types", "page", "runtime", "program", "wasm", "weights", "isolation", "source", "library"]
-STABLE_NAMES = ("model.js", "model.d.ts", "index.html", "_headers", "nginx.conf", "isolate.js")
+STABLE_NAMES = ("model.js", "model.d.ts", "package.json", "index.html", "_headers", "nginx.conf", "isolate.js")
 MARKER = "// A model compiled by webnn-compile."
 """First line of every bundle's model.js."""
 _HASHED = re.compile(r"[a-z0-9_]+-([0-9a-f]{12})\.[a-z]+")

@@ -16,6 +16,9 @@ from .merge_modules import exported_names, merge_modules
 from .render_entry import render_entry
 from .render_types import render_types
 
+PACKAGE = b'{ "type": "module" }\n'
+"""In Node.js scripts are modules where the nearest package.json says so, which may be that of a CommonJS project."""
+
 BUNDLE = FolderKind("bundle", is_bundle, foreign_files)
 
 
@@ -64,6 +67,7 @@ def render_files(artifact: Artifact, manifest: Manifest, *, isolation: bool = Fa
     files = [
         BundleFile("model.js", entry.encode(), "entry"),
         BundleFile("model.d.ts", render_types(artifact, sources["model.d.ts"]).encode(), "types"),
+        BundleFile("package.json", PACKAGE, "entry"),
         BundleFile("index.html", (isolate_page(page) if isolation else page).encode(), "page"),
         *(isolation_files(sources) if isolation else ()),
         *runtime.values(),

@@ -1,0 +1,106 @@
+"""Bundles outside browsers: Node.js, Deno and Bun. What the runtime does the same everywhere is tested here, too, since
+these start in a tenth of a browser's time: outputs in the caller's arrays, profiles of repeated runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from cli.command import run
+from control_flow import MODELS, SIZES, feeds, results
+from node_programs import need
+from onnx_models import Array, assert_close
+
+SCRIPT = Path(__file__).with_name("run_bundle.mjs")
+ENGINES = {"node": (), "deno": ("run", "--allow-read", "--allow-env"), "bun": ()}
+REPEAT = 6
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """By name, in a CommonJS project."""
+    folder = tmp_path_factory.mktemp("engines")
+    (folder / "package.json").write_text('{ "type": "commonjs" }')
+    for name, targets in (("branch", "webgpu,webgl,wasm"), ("loop_until", "wasm"), ("branch_of_sizes", "wasm")):
+        onnx.save(MODELS[name](), folder / f"{name}.onnx")
+        sizes = [f"--dim={n}={least}..{most}" for n, (least, most) in SIZES[name].items()]
+        done = run(folder / f"{name}.onnx", "--out", folder / name, "--targets", targets, *sizes)
+        assert done.exit_code == 0, done.output
+    return folder
+
+
+def execute(engine: str, script: Path, *, folder: Path, given: str = "") -> str:
+    command = [need(engine), *ENGINES[engine], script]
+    env = {**os.environ, "NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1"}
+    done = subprocess.run(command, cwd=folder, input=given, capture_output=True, text=True, timeout=120, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def as_data(given: Mapping[str, Array]) -> dict[str, Any]:
+    return {n: {"dtype": a.dtype.name, "shape": a.shape, "values": a.ravel().tolist()} for n, a in given.items()}
+
+
+def play(engine: str, folder: Path, name: str, runs: list[dict[str, Array]], **more: object) -> Any:
+    bundle = (folder / name / "model.js").as_uri()
+    given = {"bundle": bundle, "repeat": REPEAT, "runs": [as_data(r) for r in runs], **more}
+    return json.loads(execute(engine, SCRIPT, folder=folder, given=json.dumps(given)))
+
+
+def arrays(found: Mapping[str, Any], expected: Mapping[str, Array]) -> dict[str, Array]:
+    return {n: np.asarray(f["values"], expected[n].dtype).reshape(f["shape"]) for n, f in found.items()}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_bundle_runs_from_disk(engine: str, bundles: Path) -> None:
+    """By `auto`, which finds no GPU here and says so."""
+    given = [feeds("branch", rows, seed) for rows, seed in ((24, 0), (3, 1), (7, 2))]
+    answer = play(engine, bundles, "branch", given)
+    assert (answer["backend"], answer["integrity"]) == ("wasm", "sha256")
+    assert [p["backend"] for p in answer["passedOver"]] == ["webgpu", "webgl"]
+    for one, found in zip(given, answer["found"], strict=True):
+        expected = results(MODELS["branch"](), one)
+        for kind in ("fresh", "into", "again"):
+            assert_close(arrays(found[kind], expected), expected, 1e-4)
+
+
+@pytest.mark.parametrize("name", ["branch", "loop_until", "branch_of_sizes"])
+def test_a_repeated_profile_takes_the_way_of_a_single_run(name: str, bundles: Path) -> None:
+    """Each kernel as often as once, in whole numbers, though runs overwrite their inputs and conditions."""
+    given = [feeds(name, rows, seed) for rows, seed in ((24, 0), (5, 1), (13, 2), (1, 3))]
+    answer = play("node", bundles, name, given, backend="wasm")
+    for one, found in zip(given, answer["found"], strict=True):
+        once, often = found["counted"]
+        assert often == once
+        assert all(isinstance(n, int) for n in often)
+        assert sum(once)
+        expected = results(MODELS[name](), one)
+        assert_close(arrays(found["again"], expected), expected, 1e-4)
+    assert any(0 in found["counted"][0] for found in answer["found"]) == name.startswith("branch")
+
+
+@pytest.mark.parametrize("name", ["branch", "loop_until", "branch_of_sizes"])
+def test_outputs_go_into_arrays_of_the_callers(name: str, bundles: Path) -> None:
+    """The first elements of longer ones, in runs of any size, one after the other."""
+    given = [feeds(name, rows, seed) for rows, seed in ((24, 0), (5, 1), (13, 2), (1, 3))]
+    for found in play("node", bundles, name, given, backend="wasm")["found"]:
+        assert found["views"]
+        assert {n: (f["shape"], f["values"]) for n, f in found["into"].items()} == {
+            n: (f["shape"], f["values"]) for n, f in found["fresh"].items()
+        }
+        assert {f["buffer"] for f in found["into"].values()} == {8192}
+
+
+def test_a_bundle_in_a_commonjs_project(bundles: Path) -> None:
+    script = bundles / "main.cjs"
+    script.write_text(
+        "import('./loop_until/model.js').then(({ load }) => load()).then(({ backend }) => console.log(backend));"
+    )
+    assert execute("node", script, folder=bundles) == "wasm\n"
