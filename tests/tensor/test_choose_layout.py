@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 from kernel_checks import check_model
 from onnx_models import model, node, random
 from webnn_compile.frontends.onnx import import_model
@@ -96,8 +97,30 @@ def test_halos_of_zeroed_memory_are_equal_so_that_kernels_are() -> None:
     check_model(proto, work=2_000_000)
 
 
-def test_a_very_wide_halo_stays_a_guard() -> None:
-    low = lowered(two_convolutions(4, pads=[9, 0, 0, 0]))
+def test_a_very_wide_halo_where_multiply_adds_pay_for_its_zeros() -> None:
+    proto = two_convolutions(4, pads=[9, 0, 0, 0])
+    low = lowered(proto)
+    assert low.layouts[made(low, "Relu")].pad[2:] == ((9, 0), (0, 0))
+    assert not any(guards(k) for k in low.kernels)
+    check_model(proto, work=500_000)
+
+
+def few_multiply_adds() -> onnx.ModelProto:
+    weights = {"w": random((2, 4, 1, 1))}
+    nodes = [node("Relu", ["x"], ["r"]), node("Conv", ["r", "w"], ["y"], pads=[9, 0, 0, 0])]
+    return model(nodes, {"x": [1, 4, 5, 5]}, ["y"], weights)
+
+
+@pytest.mark.parametrize(
+    ("proto", "policy"),
+    [
+        (few_multiply_adds(), LayoutPolicy()),
+        (two_convolutions(4, pads=[9, 0, 0, 0]), LayoutPolicy(fill_halos=False)),
+    ],
+    ids=["few-multiply-adds", "zeroed-memory"],
+)
+def test_another_very_wide_halo_stays_a_guard(proto: onnx.ModelProto, policy: LayoutPolicy) -> None:
+    low = lower_model(run_graph_passes(import_model(proto)), policy=policy)
     assert low.layouts[made(low, "Relu")].pad == ((0, 0),) * 4
     assert any(guards(k) for k in low.kernels)
 
