@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir.simplify import simplify
+from ..passes.branch_unlikely import branch_unlikely
 from ..passes.flatten_indices import flatten_indices
 from ..passes.lower_float16 import lower_float16
 from ..passes.lower_math import lower_math
@@ -19,6 +20,7 @@ PASSES = (
     lower_math,
     lower_float16,
     select_guarded,
+    branch_unlikely,
     share_nodes,
 )
 """In order. Tiles stay in their loops: a compiler of C sees the whole kernel."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..dtypes import I32, DType
 from ..ir.addresses import Items
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scope, Select, Store, Unary, Var
+from ..ir.unlikely import Unlikely
 from .llvm_module import LlvmModule
 from .llvm_types import literal, llvm_type, memory_type
 
@@ -82,6 +85,8 @@ class ExpressionWriter:
                 return self._unary(op, a, kind, lanes)
             case Binary(op, a, b):
                 return self._binary(op, a, b, llvm_type(a.dtype, lanes))
+            case Unlikely(c, a, b):
+                return self._unlikely(c, a, b, kind, lanes)
             case Select(c, a, b):
                 cond = llvm_type(c.dtype, lanes_of(c))
                 return self.instruction(
@@ -189,25 +194,41 @@ class ExpressionWriter:
         return self.instruction(f"{'sext' if source.kind == 'int' else 'zext'} {old} {x} to {new}")
 
     def _load(self, e: Load, lanes: int) -> str:
-        kind = llvm_type(e.dtype, lanes)
         if e.guard is None:
             return self._fetch(e, lanes)
-        guard = self.value(e.guard)
+        zero = "zeroinitializer" if lanes > 1 else literal(0, e.dtype)
+        return self._where_true(self.value(e.guard), lambda: self._fetch(e, lanes), zero, llvm_type(e.dtype, lanes))
+
+    def _unlikely(self, cond: Expr, a: Expr, b: Expr, kind: str, lanes: int) -> str:
+        """`a` is computed where some lane needs it."""
+        test, other = self.value(cond), self.value(b)
+        if lanes == 1:
+            return self._where_true(test, lambda: self.value(a), other, kind)
+        mask = llvm_type(cond.dtype, lanes)
+        self.module.declare(f"i1 @llvm.vector.reduce.or.v{lanes}i1({mask})")
+        some = self.instruction(f"call i1 @llvm.vector.reduce.or.v{lanes}i1({mask} {test})")
+
+        def chosen() -> str:
+            return self.instruction(f"select {mask} {test}, {kind} {self.value(a)}, {kind} {other}")
+
+        return self._where_true(some, chosen, other, kind)
+
+    def _where_true(self, test: str, compute: Callable[[], str], other: str, kind: str) -> str:
+        """What `compute` gives where `test` holds, else `other`; a branch skips its instructions."""
         before, inside, after = self.block, self.label("in"), self.label("out")
-        self.emit(f"br i1 {guard}, label %{inside}, label %{after}")
+        self.emit(f"br i1 {test}, label %{inside}, label %{after}")
         self.lines.append(f"{inside}:")
         self.block = inside
         # Values computed in here do not dominate what follows the branch.
         outer = self.values, self.pointers
         self.values, self.pointers = dict(self.values), dict(self.pointers)
-        loaded = self._fetch(e, lanes)
+        found = compute()
         self.values, self.pointers = outer
         last = self.block
         self.emit(f"br label %{after}")
         self.lines.append(f"{after}:")
         self.block = after
-        zero = "zeroinitializer" if lanes > 1 else literal(0, e.dtype)
-        return self.instruction(f"phi {kind} [ {loaded}, %{last} ], [ {zero}, %{before} ]")
+        return self.instruction(f"phi {kind} [ {found}, %{last} ], [ {other}, %{before} ]")
 
     def _fetch(self, e: Load, lanes: int) -> str:
         kind = memory_type(e.dtype, lanes)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..ir.nodes import Kernel
 from ..ir.simplify import simplify
+from ..passes.branch_unlikely import branch_unlikely
 from ..passes.divide_indices import divide_indices
 from ..passes.expand_extremes import expand_extremes
 from ..passes.flatten_indices import flatten_indices
@@ -43,6 +44,7 @@ _OTHERS: tuple[Pass, ...] = (
     expand_extremes,
     saturate_casts,
     select_guarded,
+    branch_unlikely,
 )
 
 

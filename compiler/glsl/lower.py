@@ -10,6 +10,7 @@ from ..ir.lanes import Extract, Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Bitcast, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
 from ..ir.rewrite import rewrite
 from ..ir.simplify import NOTHING, simplify
+from ..passes.branch_unlikely import branch_unlikely
 from ..passes.divide_indices import divide_indices
 from ..passes.flatten_indices import flatten_locals
 from ..passes.legalise_floats import legalise_floats
@@ -113,6 +114,7 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     keep_nans,
     saturate_casts,
     fetch_guarded,
+    branch_unlikely,
 )
 
 

@@ -9,6 +9,7 @@
            | Tensorized(intrinsic, body)                     (intrinsic.py: one instruction of the target)
     Expr   = Const(value, dtype) | Var(name, extent, length) | Scalar(name, extent, length, low)
            | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
+           | Unlikely(cond, a, b)                            (unlikely.py: a selection of which `a` is seldom needed)
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
            | AllReduce(op, a, among)                         (all_reduce.py: for GPUs only)

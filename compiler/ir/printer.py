@@ -31,6 +31,7 @@ from .nodes import (
     Var,
 )
 from .reduction import Reduce
+from .unlikely import Unlikely
 
 INFIX = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
 
@@ -97,7 +98,8 @@ class _Printer:
             case Binary(op, a, b):
                 return f"({self.expr(a)} {INFIX.get(op, op)} {self.expr(b)})"
             case Select(c, a, b):
-                return f"select({self.expr(c)}, {self.expr(a)}, {self.expr(b)})"
+                name = "unlikely" if isinstance(e, Unlikely) else "select"
+                return f"{name}({self.expr(c)}, {self.expr(a)}, {self.expr(b)})"
             case Cast(dtype, a):
                 return f"{dtype}({self.expr(a)})"
             case Bitcast(dtype, a):

@@ -33,6 +33,7 @@ from .nodes import (
     Var,
 )
 from .reduction import Reduce
+from .unlikely import Unlikely
 
 N = TypeVar("N", Expr, Stmt)
 
@@ -74,6 +75,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Ramp: _base,
     Binary: _operands,
     Select: lambda n: (n.cond, n.a, n.b),
+    Unlikely: lambda n: (n.cond, n.a, n.b),
     Load: lambda n: n.indices if n.guard is None else (*n.indices, n.guard),
     Reduce: lambda n: (n.value,),
     For: _loop,
@@ -119,6 +121,7 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     Ramp: lambda n, c: Ramp(c[0], n.lanes),
     Binary: lambda n, c: Binary(n.op, c[0], c[1]),
     Select: lambda _, c: Select(*c),
+    Unlikely: lambda _, c: Unlikely(*c),
     Load: lambda n, c: Load(n.buffer, c) if n.guard is None else Load(n.buffer, c[:-1], c[-1]),
     Reduce: lambda n, c: Reduce(n.op, n.axes, c[0], n.init),
     For: lambda n, c: _for(n, c),

@@ -16,18 +16,19 @@ from ..ir.index import range_of
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Node, Select, Unary
 from ..ir.rewrite import N, rewrite, rewrite_top_down
-from . import double_functions
+from . import angles, double_functions
 from . import math_functions as functions
 from .double_functions import DOUBLE_FUNCTIONS
+from .float_remainder import float_remainder
 
 FLOAT_FUNCTIONS: dict[str, Callable[[functions.Num], functions.Num]] = {
     "exp": functions.exp,
     "log": functions.log,
     "tanh": functions.tanh,
     "erf": functions.erf,
-    "sin": functions.sin,
-    "cos": functions.cos,
-    "tan": functions.tan,
+    "sin": angles.sin,
+    "cos": angles.cos,
+    "tan": angles.tan,
     "asin": functions.asin,
     "acos": functions.acos,
     "atan": functions.atan,
@@ -73,7 +74,7 @@ def lower_functions(node: N, where: str) -> N:
             case Binary("pow", a, b):
                 return _integer_power(a, b)
             case Binary("fmod", a, b) if a.dtype.is_float:
-                return _float_remainder(a, b)
+                return float_remainder(functions.Num(a, lanes_of(a)), functions.Num(b, lanes_of(b))).e
             case Binary("//" | "%" | "fmod" | "/", a, b) if a.dtype.is_int:
                 return _integer_division(n.op, a, b)
             case Binary("//", a, b):
@@ -108,15 +109,6 @@ def _truncate(node: N) -> N:
         return None
 
     return rewrite_top_down(node, rule)
-
-
-def _float_remainder(a: Expr, b: Expr) -> Expr:
-    """In float64, where the product is exact for quotients up to 2**29. By an infinity: `a`, but NaN where that is one,
-    too."""
-    x, y = a.cast(F64), b.cast(F64)
-    rest = (x - Unary("trunc", x / y) * y).cast(a.dtype)
-    endless = Binary("==", Unary("abs", b), _like(float("inf"), b))
-    return Select(endless, a - (a - a), rest)
 
 
 def _need_float32(where: str, op: str, dtype: DType) -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..dtypes import F32, F64, I32, I64, DType
+from ..dtypes import F32, I32, I64, DType
 from ..ir.lanes import Splat
 from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Select, Unary
 
@@ -185,50 +185,6 @@ def erf(x: Num) -> Num:
         -1.42647390514189e-02,
     )
     return (c * p / q).at_most(1.0).at_least(-1.0)
-
-
-def _quadrant(x: Num) -> tuple[Num, Num]:
-    """(r, k): x = (k + a multiple of 4) * pi/2 + r with |r| <= pi/4, 0 <= k < 4; reduced in float64, good to
-    |x| = 1e8, and beyond that somewhere in the range of sine."""
-    wide = x.cast(F64)
-    n = (wide * (2.0 / math.pi)).unary("round")
-    r = (n * -1.5707963267948966 + wide).cast(F32)
-    k = n - (n * 0.25).unary("floor") * 4.0
-    return r.at_most(0.7854).at_least(-0.7854), k.cast(I32)
-
-
-def _sine(r: Num) -> Num:
-    z = r * r
-    return polynomial(z, -1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1) * z * r + r
-
-
-def _cosine(r: Num) -> Num:
-    z = r * r
-    return polynomial(z, 2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2) * z * z + z * -0.5 + 1.0
-
-
-def sine_in_quadrant(r: Num, k: Num) -> Num:
-    """sin(k * pi/2 + r) for |r| <= pi/4."""
-    swap = k.op("and", 1).eq(1)
-    y = Num(Select(swap.e, _cosine(r).e, _sine(r).e), r.lanes)
-    negative = k.op("and", 2).eq(2)
-    return negative.where(y * -1.0, y, r)
-
-
-def sin(x: Num) -> Num:
-    """2 ulp for |x| < 1e8."""
-    return sine_in_quadrant(*_quadrant(x))
-
-
-def cos(x: Num) -> Num:
-    """2 ulp for |x| < 1e8."""
-    r, k = _quadrant(x)
-    return sine_in_quadrant(r, k + 1)
-
-
-def tan(x: Num) -> Num:
-    """4 ulp for |x| < 1e4."""
-    return sin(x) / cos(x)
 
 
 def asin(x: Num) -> Num:

@@ -25,8 +25,8 @@ RANGES: dict[str, tuple[Callable[[Any], Any], float, float]] = {
     "log": (np.log, 1e-37, 1e38),
     "tanh": (np.tanh, -30, 30),
     "erf": (erf, -6, 6),
-    "sin": (np.sin, -1e4, 1e4),
-    "cos": (np.cos, -1e4, 1e4),
+    "sin": (np.sin, -3.4e38, 3.4e38),
+    "cos": (np.cos, -3.4e38, 3.4e38),
     "tan": (np.tan, -1.5, 1.5),
     "asin": (np.arcsin, -1, 1),
     "acos": (np.arccos, -1, 1),
@@ -106,10 +106,9 @@ EDGES = np.asarray([np.nan, -np.nan, np.inf, -np.inf, 0, -0.0, 1, -1, 3.4e38, 1e
 
 @pytest.mark.parametrize(("op", "want"), [("isnan", np.isnan), ("isinf", np.isinf), ("log", np.log), ("sin", np.sin)])
 def test_edges(op: str, want: Callable[[Array], Array]) -> None:
-    x = EDGES[:-2] if op == "sin" else EDGES
     with np.errstate(all="ignore"):
-        expected = want(x)
-    np.testing.assert_allclose(run_pass(legalise_floats, lambda a: Unary(op, a), x), expected, rtol=1e-6)
+        expected = want(EDGES.astype(np.float64))
+    np.testing.assert_allclose(run_pass(legalise_floats, lambda a: Unary(op, a), EDGES), expected, rtol=1e-6)
 
 
 def test_questions_to_floats_are_put_to_their_bits() -> None:
@@ -119,25 +118,6 @@ def test_questions_to_floats_are_put_to_their_bits() -> None:
         compared = [n for n in walk(kernel.body) if isinstance(n, Binary) and n.op in ("==", "!=", "<")]
         assert compared
         assert all(n.a.dtype != F32 for n in compared)
-
-
-def test_remainders() -> None:
-    generator = np.random.default_rng(0)
-    x = (generator.standard_normal(4000) * 10.0 ** generator.integers(-3, 6, 4000)).astype(np.float32)
-    y = (generator.standard_normal(4000) * 10.0 ** generator.integers(-1, 4, 4000)).astype(np.float32)
-    x[:8], y[:8] = [6, -6, 5.5, -5.5, 0, 7, -7, 9], [3, 3, 2, -2, 1, np.inf, -np.inf, 1e-3]
-    y = np.where(np.abs(x) < np.abs(y) * 2.0**22, y, 1).astype(np.float32)
-    got = run_pass(legalise_floats, lambda a, b: Binary("fmod", a, b), x, y)
-    want = np.fmod(x.astype(np.float64), y)
-    near = np.minimum(np.abs(got - want), np.abs(np.abs(got - want) - np.abs(y)))  # on either side of a multiple
-    assert (near <= np.where(np.isinf(y), 1, np.abs(y)) * 1e-6).all()
-    np.testing.assert_array_equal(got[:7], want[:7].astype(np.float32))
-
-
-def test_remainders_that_are_no_numbers() -> None:
-    x = np.asarray([np.inf, -np.inf, np.nan, 1, 1], np.float32)
-    y = np.asarray([1, 1, 1, 0, np.nan], np.float32)
-    assert np.isnan(run_pass(legalise_floats, lambda a, b: Binary("fmod", a, b), x, y)).all()
 
 
 @pytest.mark.parametrize("op", FLOAT_FUNCTIONS)

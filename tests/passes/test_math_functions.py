@@ -8,12 +8,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from vectors import Array, run_pass
+from webnn_compile.codegen.llvm_function import render_kernel
+from webnn_compile.codegen.llvm_module import LlvmModule
 from webnn_compile.dtypes import F32, F64
 from webnn_compile.errors import UnsupportedError
-from webnn_compile.ir.lanes import Splat, lanes_of
+from webnn_compile.ir.lanes import Ramp, Splat, lanes_of
 from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Kernel, Load, Origin, Store, Unary
 from webnn_compile.ir.rewrite import walk
+from webnn_compile.ir.unlikely import Unlikely
+from webnn_compile.ir.verify.place import unique
+from webnn_compile.passes.legalise_floats import legalise_floats
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS, lower_math
+from webnn_compile.pipeline.compile_for import lower_kernel
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 
@@ -22,9 +28,9 @@ ULP: dict[str, tuple[Reference, float, float, float]] = {
     "exp": (np.exp, -103, 88.72, 1),
     "log": (np.log, 1e-44, 3e38, 1),
     "tanh": (np.tanh, -20, 20, 2),
-    "sin": (np.sin, -1e4, 1e4, 2),
-    "cos": (np.cos, -1e4, 1e4, 2),
-    "tan": (np.tan, -1e4, 1e4, 4),
+    "sin": (np.sin, -3.4e38, 3.4e38, 3),
+    "cos": (np.cos, -3.4e38, 3.4e38, 3),
+    "tan": (np.tan, -3.4e38, 3.4e38, 4),
     "asin": (np.arcsin, -1, 1, 3),
     "acos": (np.arccos, -1, 1, 3),
     "atan": (np.arctan, -1e6, 1e6, 3),
@@ -42,9 +48,10 @@ def lowered(op: str, x: Array) -> Array:
 
 
 def dense(low: float, high: float) -> Array:
-    """Evenly spaced, and every order of magnitude on both sides of zero."""
+    """Evenly spaced, there and as far as 9000, and every order of magnitude on both sides of zero."""
     size = np.geomspace(1e-42, max(abs(low), abs(high)), 20_000)
-    x = np.concatenate([np.linspace(low, high, 40_000), size, -size]).astype(np.float32)
+    x = np.concatenate([np.linspace(low, high, 40_000), np.linspace(-9e3, 9e3, 40_000), size, -size])
+    x = x.astype(np.float32)
     return x[(x >= np.float32(low)) & (x <= np.float32(high))]
 
 
@@ -126,16 +133,28 @@ def test_subnormal_arguments(op: str) -> None:
     np.testing.assert_allclose(lowered(op, x), x, rtol=1e-4, atol=2e-45)
 
 
-@pytest.mark.parametrize("op", ["sin", "cos"])
-def test_huge_arguments_give_something_in_range(op: str) -> None:
-    x = np.geomspace(1e8, 3e38, 1000).astype(np.float32)
-    assert np.abs(lowered(op, x)).max() <= 1.0000001
+@pytest.mark.parametrize("op", ["sin", "cos", "tan"])
+@pytest.mark.parametrize("exponent", [-3, 0, 1, 12, 13, 31, 32, 63, 64, 100, 127])
+def test_angles_near_multiples_of_a_right_angle(op: str, exponent: int) -> None:
+    """Where the remainder loses most digits, on either side of each power of two that the reduction distinguishes."""
+    x = (2.0**exponent * np.random.default_rng(exponent + 3).uniform(1, 2, 100_000)).astype(np.float32)
+    sine, cosine = np.abs(np.sin(x.astype(np.float64))), np.abs(np.cos(x.astype(np.float64)))
+    near = np.argsort(np.minimum(sine, cosine))[:2000]
+    want = getattr(np, op)(x[near].astype(np.float64))
+    np.testing.assert_allclose(lowered(op, x[near]), want, rtol=5e-7)
 
 
-@pytest.mark.parametrize("op", ["sin", "cos"])
-def test_large_arguments(op: str) -> None:
-    x = np.geomspace(1e4, 1e8, 5000).astype(np.float32)
-    assert np.abs(lowered(op, x) - getattr(np, op)(x.astype(np.float64))).max() < 1.5e-7
+def test_seldom_needed_arithmetic_is_behind_a_branch() -> None:
+    """That of large angles, for vectors as for scalars."""
+    for lanes in (1, 4):
+        at = (Ramp(Const(0), lanes) if lanes > 1 else Const(0),)
+        x, y = Buffer("x", (4,), F32), Buffer("y", (4,), F32)
+        kernel = lower_math(Kernel("f", (x, y), Store(y, at, Unary("sin", Load(x, at)))))
+        (seldom,) = (n for n in walk(kernel.body) if isinstance(n, Unlikely))
+        assert len(list(unique(seldom.a))) > 3 * len(list(unique(seldom.b)))
+        module = LlvmModule()
+        render_kernel(lower_kernel(kernel), module)
+        assert module.text("").count("br i1") == 1
 
 
 def power(x: Array, y: Array) -> Array:
@@ -184,13 +203,38 @@ def test_edges_of_powers(x: float, y: float, want: float) -> None:
     np.testing.assert_array_equal(power(np.asarray([x]), np.asarray([y])), np.asarray([want], np.float32))
 
 
-@pytest.mark.parametrize("op", ["fmod", "%"])
-def test_float_remainder(op: str) -> None:
+def remainders_of(dtype: type[np.float32 | np.float64]) -> tuple[Array, Array, Array]:
+    """Dividends, divisors and remainders: of any bits, near multiples, ordinary numbers and all pairs of edges."""
     generator = np.random.default_rng(1)
-    x, y = (generator.uniform(-1000, 1000, 20_000).astype(np.float32) for _ in range(2))
-    reference = {"fmod": np.fmod, "%": np.mod}[op]
-    got = run_pass(lower_math, lambda a, b: Binary(op, a, b), x, y)
-    np.testing.assert_allclose(got, reference(x.astype(np.float64), y), atol=2e-4)
+    size = np.dtype(dtype).itemsize
+    x, y = generator.bytes(20_000 * size), generator.bytes(20_000 * size)
+    info = np.finfo(dtype)
+    edges = [0, np.inf, np.nan, 1, 3, 5.5, 1e-3, info.max, info.tiny, info.tiny * 0.75, info.smallest_subnormal]
+    some = np.asarray([*edges, *(-v for v in edges)], dtype)
+    first, second = np.meshgrid(some, some)
+    with np.errstate(all="ignore"):
+        divisors = np.frombuffer(y, dtype)
+        multiples = (divisors * generator.integers(0, 1000, divisors.size)).astype(dtype)
+        ordinary = generator.uniform(-1000, 1000, (2, 20_000)).astype(dtype)
+        dividends = np.concatenate([np.frombuffer(x, dtype), multiples, ordinary[0], first.ravel()])
+        divisors = np.concatenate([divisors, divisors, ordinary[1], second.ravel()])
+        return dividends, divisors, np.fmod(dividends, divisors)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("change", [lower_math, legalise_floats])
+def test_remainders_are_exact(dtype: type[np.float32 | np.float64], change: Callable[[Kernel], Kernel]) -> None:
+    """Bit by bit, signs of zeros and subnormal numbers included."""
+    x, y, want = remainders_of(dtype)
+    got = run_pass(change, lambda a, b: Binary("fmod", a, b), x, y)
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got)[~np.isnan(want)], np.signbit(want)[~np.isnan(want)])
+
+
+def test_remainders_that_round_down() -> None:
+    x, y = np.random.default_rng(1).uniform(-1000, 1000, (2, 20_000)).astype(np.float32)
+    got = run_pass(lower_math, lambda a, b: Binary("%", a, b), x, y)
+    np.testing.assert_allclose(got, np.mod(x.astype(np.float64), y), atol=2e-4)
 
 
 def test_predicates() -> None:

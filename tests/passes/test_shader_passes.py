@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from kernel_checks import kernel_of, run_kernel
 from webnn_compile.dtypes import F32, I32, U32, DType
 from webnn_compile.ir.construct import maximum, minimum
-from webnn_compile.ir.lanes import Extract, Ramp
-from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, For, Kernel, Load, Seq, Store, Var
+from webnn_compile.ir.lanes import Extract, Ramp, Splat
+from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, For, If, Kernel, Load, Seq, Store, Unary, Var
 from webnn_compile.ir.rewrite import loads, walk
+from webnn_compile.ir.unlikely import Unlikely
+from webnn_compile.ir.verify import verify_kernel
+from webnn_compile.passes.branch_unlikely import branch_unlikely
 from webnn_compile.passes.count_work import count_work
 from webnn_compile.passes.divide_indices import divide_indices
 from webnn_compile.passes.expand_extremes import expand_extremes
@@ -45,6 +48,34 @@ def test_what_an_index_loads_stands_under_the_guard() -> None:
     kernel = kernel_of(For(I, Store(Y, (I,), Load(X, (at,), (Const(2) <= I) & (I < 6)))), X, N, Y)
     after = select_guarded(kernel)
     same(kernel, after, FLOATS, np.arange(8, dtype=np.int32))
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8])
+def test_what_is_seldom_needed_is_behind_a_branch(lanes: int) -> None:
+    """One unlikely selection inside another, both used twice."""
+    at: tuple[Expr, ...] = (Ramp(Const(0), lanes) if lanes > 1 else Const(0),)
+    x = Load(X, at)
+
+    def bound(value: float) -> Expr:
+        return Splat(Const(value, F32), lanes) if lanes > 1 else Const(value, F32)
+
+    inner = Unlikely(Binary("<", bound(1.0), x), x * x, x)
+    outer = Unlikely(Binary("<=", inner + inner, bound(0.0)), Unary("neg", inner), inner)
+    kernel = kernel_of(Store(Y, at, outer * outer), X, Y)
+    after = branch_unlikely(kernel)
+    assert sum(isinstance(n, If) for n in walk(after.body)) == 2
+    assert not any(isinstance(n, Unlikely) for n in walk(after.body))
+    verify_kernel(after, "branch_unlikely")
+    for floats in (FLOATS, np.full(8, 0.5, np.float32), np.full(8, -3, np.float32)):
+        same(kernel, after, floats)
+
+
+def test_elsewhere_than_in_values_unlikely_is_a_selection() -> None:
+    at = Unlikely(Binary("<", I, Const(4)), Const(7), I)
+    kernel = kernel_of(For(I, Store(Y, (I,), Load(X, (I,)))), X, Y)
+    assert branch_unlikely(kernel) is kernel
+    kernel = kernel_of(For(I, Store(Y, (at,), Load(X, (I,)))), X, Y)
+    assert branch_unlikely(kernel) is kernel
 
 
 def test_guarded_vectors_stay_aligned() -> None:
