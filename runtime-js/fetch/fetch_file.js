@@ -4,6 +4,10 @@ import { watchDownloads } from './watch_downloads.js';
 
 /** @typedef {{ url: string, bytes: number, sha256: string }} FileSpec */
 
+/** What a bundler must be told: the README has it for each. */
+export const BUNDLERS =
+  'where a bundler made the page, esbuild and rollup must leave model.js external and parcel the .json files raw';
+
 /** True where files can be hashed: browsers have crypto.subtle on https and localhost only. */
 export const canHash = () => globalThis.crypto?.subtle !== undefined;
 
@@ -33,7 +37,10 @@ async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
     });
     heard();
     if (!response.ok)
-      throw new DownloadError('http', `the server answered ${response.status} for ${url}: is the whole bundle there?`);
+      throw new DownloadError(
+        'http',
+        `the server answered ${response.status} for ${url}: is the whole bundle there? (${BUNDLERS})`,
+      );
     const onPiece = (/** @type {number} */ size) => {
       heard();
       onBytes(size);
@@ -41,13 +48,16 @@ async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
     return { ...(await readInto(response, target, onPiece, url)), type: response.headers.get('content-type') };
   });
   if (isHtml(head, type)) {
-    throw new DownloadError('html', `the server sent HTML for ${url}: is the file there, and is it served as it is?`);
+    throw new DownloadError(
+      'html',
+      `the server sent HTML for ${url}: is the file there, and is it served as it is? (${BUNDLERS})`,
+    );
   }
   if (got !== bytes) {
     const much = got > bytes ? 'more' : got;
     throw new IntegrityError(
       'length',
-      `${url} is not the file that was compiled: expected ${bytes} bytes, got ${much}`,
+      `${url} is not the file that was compiled: expected ${bytes} bytes, got ${much} (${BUNDLERS})`,
     );
   }
   if (canHash() && hex(await crypto.subtle.digest('SHA-256', unshared(target))) !== sha256) {
@@ -56,12 +66,18 @@ async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
 }
 
 /**
- * Node.js fetches no file: URL, so there, as in Deno and Bun, the file is read.
+ * Bundlers put small files into scripts as data: URLs, which a page's connect-src may forbid to fetch. Node.js fetches no
+ * file: URL, so there, as in Deno and Bun, the file is read.
  * @param {string} url
  * @param {AbortSignal} signal
  * @returns {Promise<Response>}
  */
 async function request(url, signal) {
+  const [, type = '', encoded, text = ''] = /^data:([^,]*?)(;base64)?,(.*)$/s.exec(url) ?? [];
+  if (encoded) {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return new Response(bytes, { headers: { 'content-type': type } });
+  }
   const { process } = /** @type {any} */ (globalThis);
   const files = url.startsWith('file:') && process?.getBuiltinModule?.('node:fs/promises');
   return files ? new Response(await files.readFile(new URL(url), { signal })) : fetch(url, { signal });

@@ -25,5 +25,7 @@ export function createWorker(create, script) {
       throw new Error(`${error.message}; ${must}`);
     }
   }
-  return new Worker(policy?.createScriptURL(new URL(script, import.meta.url).href), { type: 'module' });
+  return new Worker(policy?.createScriptURL(new URL(/* webpackIgnore: true */ script, import.meta.url).href), {
+    type: 'module',
+  });
 }

@@ -2,6 +2,7 @@
 // copied into a buffer that goes to the worker and comes back, outputs are handed over.
 
 import { RunError, unpackError, WorkerError } from '../errors.js';
+import { BUNDLERS } from '../fetch/fetch_file.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
 import { createWorker } from './create_worker.js';
@@ -159,7 +160,7 @@ function noStart({ message }) {
   const hint = "does a Content-Security-Policy allow it (worker-src 'self')? Or load with { worker: false }";
   return new WorkerError(
     'start',
-    `the worker did not start${why}: is its script beside model.js, on the page's own origin? ${hint}`,
+    `the worker did not start${why}: is its script beside model.js, on the page's own origin (${BUNDLERS})? ${hint}`,
   );
 }
 
