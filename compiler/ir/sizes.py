@@ -140,6 +140,8 @@ def value_of(n: Size, scalars: Mapping[Scalar, int]) -> int:
     """The size where scalars have these values; 0 where that would be negative."""
     if isinstance(n, int):
         return n
+    if isinstance(n, Scalar):
+        return max(scalars[n], 0)
     env: dict[Var, int] = dict(scalars.items())
     return max(int(Evaluators("sizes").of(n)(State({}, env))), 0)
 

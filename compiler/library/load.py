@@ -25,6 +25,7 @@ from ..ir.sizes import Size, size
 from ..program.arrays import read_inputs
 from ..program.bind_sizes import bind_sizes
 from ..program.dimensions import Dimension
+from ..program.ports import check_out, is_room, place
 from ..program.program import TensorSpec
 
 Array = np.ndarray
@@ -93,19 +94,22 @@ class LoadedModel:
         else:
             self._run = self._function("context_run", c_int, c_void_p, *tensors)
 
-    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
-        """Outputs by name, of arrays of NumPy or others that exchange data by DLPack. Raises InputError for a missing,
-        unexpected or misshapen input."""
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name, of arrays of NumPy or others that exchange data by DLPack, in the arrays of `out` where it
+        has any: such an array, or its corner ([:n, :m]) where it is larger than the output in this run. Raises
+        InputError for a missing, unexpected or misshapen input, and for an array that an output does not fit."""
+        if out is not None:
+            check_out(self.outputs, out)
         arrays = read_inputs(self.inputs, inputs)
         sizes = self._bind(arrays)
         given = [np.ascontiguousarray(a) for a in arrays]
-        made = [np.empty(t.length, t.dtype.numpy) for t in self.outputs]
+        made = [_room(t, (out or {}).get(t.name)) for t in self.outputs]
         with self._lock:
             status = self._run(self._context, *sizes, _addresses(given), _addresses(made))
             self._check(status, self._library)
             shapes = [self._output_shape(i) for i in range(len(made))]
         results = zip(self.outputs, made, shapes, strict=True)
-        return {t.name: _live(a, shape) for t, a, shape in results}
+        return {t.name: _live(t, a, shape, out) for t, a, shape in results}
 
     def _bind(self, arrays: Sequence[Array]) -> list[ctypes.Array[c_int64]]:
         """The sizes of a run, where it chooses any, as an argument."""
@@ -207,8 +211,17 @@ def _as_given(t: TensorSpec, a: Array, known: Collection[Scalar]) -> TensorSpec:
     return replace(t, shape=tuple(e if isinstance(n, Scalar) and n not in known else n for n, e in sizes))
 
 
-def _live(a: Array, shape: tuple[int, ...]) -> Array:
+def _room(t: TensorSpec, given: object) -> Array:
+    """An array given for the output, if the library can write there, or a new one for the largest shape."""
+    if not t.is_dynamic and is_room(given, t.dtype.numpy, t.extents) and given.flags.c_contiguous:
+        return given
+    return np.empty(t.length, t.dtype.numpy)
+
+
+def _live(t: TensorSpec, a: Array, shape: tuple[int, ...], out: Mapping[str, Array] | None) -> Array:
     """The elements of a run, without the room for others."""
+    if out and t.name in out:
+        return a if a is out[t.name] else place(t, a[: prod(shape)].reshape(shape), out)
     n = prod(shape)
     return (a if n == a.size else a[:n].copy()).reshape(shape)
 

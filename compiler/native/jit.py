@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
 
@@ -30,6 +31,9 @@ def cpu_name() -> str:
     return str(llvm.get_host_cpu_name())
 
 
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
 class JitModule:
     """Machine code of one LLVM module; lives as long as this object."""
 
@@ -44,8 +48,10 @@ class JitModule:
             weakref.finalize(self, owned.pop_all().close)
         self._engine.add_object_file(compiled)
         self._engine.finalize_object()
+        self._functions: dict[str, Callable[[int, int], None]] = {}
 
     def call(self, function: str, weights: int, arena: int) -> None:
         """Calls a function with two addresses; the interpreter lock is released meanwhile."""
-        address = self._engine.get_function_address(function)
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)(weights, arena)
+        if function not in self._functions:
+            self._functions[function] = _ENTRY(self._engine.get_function_address(function))
+        self._functions[function](weights, arena)

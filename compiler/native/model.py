@@ -11,7 +11,7 @@ from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, render_host
 from ..errors import InputError
-from ..program.arrays import read_outputs, write_inputs
+from ..program.ports import Ports, check_out
 from ..program.program import Program
 from ..system.cache import Cache
 from ..system.limits import format_size, machine_memory
@@ -43,18 +43,24 @@ class NativeModel:
         self.arena = _aligned(program.arena)
         # Whatever is read before it is written shows as NaN; what a device's host is given has halos of zeros.
         self.arena[:] = 0 if program.segments else 0xFF
+        self.ports = Ports(program, self.arena)
+        self._memory = _address(self._weights), _address(self.arena)
         if program.prepare:
             self.call(PREPARE)
 
-    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
-        """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
-        write_inputs(self.arena, self.program, inputs)
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name, in the arrays of `out` where it has any: such an array, or its corner ([:n, :m]) where it is
+        larger than the output in this run. Raises InputError for a missing, unexpected or misshapen input, and for an
+        array that an output does not fit."""
+        if out is not None:
+            check_out(self.program.outputs, out)
+        self.ports.write(inputs)
         self.call(ENTRY)
-        return read_outputs(self.arena, self.program)
+        return self.ports.read(out)
 
     def call(self, entry: str) -> None:
         """One of the program's functions, on the contents of the arena."""
-        self._code.call(entry, _address(self._weights), _address(self.arena))
+        self._code.call(entry, *self._memory)
 
 
 def _check_memory(program: Program) -> None:

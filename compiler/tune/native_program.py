@@ -11,7 +11,6 @@ import numpy as np
 
 from ..pipeline.compile_for import KernelChoices, compile_for, default_choices
 from ..pipeline.lowered import Lowered
-from ..program.arrays import read_outputs, write_inputs
 from ..program.program import Launch, segment_entry
 from ..system.cache import Cache
 
@@ -49,17 +48,17 @@ class TimedModel:
         self._entries = [segment_entry(i) for i in range(len(model.program.segments))]
 
     def run(self, inputs: Mapping[str, Array], *, deadline: float = 0) -> dict[str, Array]:
-        self._write(inputs)
+        self._model.ports.write(inputs)
         for entry in self._entries:
             self._model.call(entry)
-        return read_outputs(self._model.arena, self._model.program)
+        return self._model.ports.read()
 
     def profile(self, inputs: Mapping[str, Array], *, repeat: int, deadline: float = 0) -> list[dict[str, Any]]:
         """Whole runs: a step by itself would read what it has overwritten (the operand of a result in place, the start
         of what a loop carries), and memory of inputs that later steps use."""
         spent = [0.0] * len(self._entries)
         for _ in range(repeat):
-            self._write(inputs)
+            self._model.ports.write(inputs)
             for i, entry in enumerate(self._entries):
                 start = time.perf_counter()
                 self._model.call(entry)
@@ -70,7 +69,7 @@ class TimedModel:
     def time(self, inputs: Mapping[str, Array], *, deadline: float = 0) -> float:
         runs, spent = 0, 0.0
         while not runs or spent < BATCH:
-            self._write(inputs)
+            self._model.ports.write(inputs)
             start = time.perf_counter()
             for entry in self._entries:
                 self._model.call(entry)
@@ -80,9 +79,6 @@ class TimedModel:
 
     def unload(self) -> None:
         pass
-
-    def _write(self, inputs: Mapping[str, Array]) -> None:
-        write_inputs(self._model.arena, self._model.program, inputs)
 
 
 class NativeDevice:

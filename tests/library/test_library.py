@@ -103,6 +103,20 @@ def test_several_inputs_and_outputs_of_other_types(tmp_path: Path) -> None:
     assert found["same"].dtype == np.bool_
 
 
+def test_results_in_given_arrays(library: Path) -> None:
+    """Written there by the library, or copied where it cannot."""
+    made = webnn_compile.load(library)
+    x = random((1, 1, 32, 32))
+    right = made.run({"image": x})["logits"]
+    whole, larger = np.empty(right.shape, np.float32), np.empty((2, right.shape[1] + 3), np.float32)
+    for room in (whole, larger, np.empty(right.shape[::-1], np.float32).T):
+        found = made.run({"image": x}, out={"logits": room})["logits"]
+        assert np.shares_memory(found, room)
+        np.testing.assert_array_equal(found, right)
+    with pytest.raises(InputError, match="expected room for float32"):
+        made.run({"image": x}, out={"logits": np.empty(3, np.float32)})
+
+
 @pytest.mark.parametrize("kind", ["library", "c_build"])
 def test_a_thousand_runs_by_four_threads_at_once(kind: str, request: pytest.FixtureRequest) -> None:
     """Each with a context of its own, two of them with two threads, over one model."""

@@ -10,7 +10,6 @@ from onnx_models import Array, assert_close
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.pipeline.lower_model import lower_model
-from webnn_compile.program.arrays import read_outputs
 from webnn_compile.tune.native_program import NativeProgram, TimedModel
 
 
@@ -20,7 +19,7 @@ def timed(name: str) -> TimedModel:
 
 
 def outputs(made: TimedModel) -> dict[str, Array]:
-    return read_outputs(made._model.arena, made._model.program)
+    return made._model.ports.read()
 
 
 @pytest.mark.parametrize("name", ["branch", "loop_until", "branch_of_sizes", "grow_until"])
