@@ -22,7 +22,7 @@ from onnx.reference import ReferenceEvaluator
 from webnn_compile.dtypes import from_numpy
 from webnn_compile.graph.builder import Builder
 from webnn_compile.graph.define import define
-from webnn_compile.graph.ir import Value
+from webnn_compile.graph.ir import Graph, Value
 from webnn_compile.tensor import constant, placeholder
 from webnn_compile.tensor.evaluate import evaluate
 
@@ -121,6 +121,11 @@ def untyped_model(case: Case) -> onnx.ModelProto:
 
 def evaluate_model(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Array]:
     """The outputs by the operators' definitions and the interpreter of tensors: no pass, no code generation."""
+    return evaluate_graph(graph_of(model, inputs), inputs)
+
+
+def graph_of(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Graph:
+    """The graph of a model without subgraphs, which is not checked."""
     builder = Builder(model.graph.name)
     opset = model.opset_import[0].version
     values: dict[str, Value] = {}
@@ -138,8 +143,11 @@ def evaluate_model(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Arr
             opset,
         )
         values.update({n: v for n, v in zip(node.output, made, strict=True) if v is not None})
-    graph = builder.build([values[o.name] for o in model.graph.output])
+    return builder.build([values[o.name] for o in model.graph.output])
 
+
+def evaluate_graph(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
+    """The outputs by the interpreter of tensors."""
     known = {v: constant(v.name, a) for v, a in graph.constants.items()}
     known |= {v: placeholder(v.name, v.shape, v.dtype) for v in graph.inputs}
     fed = {known[v]: inputs[v.name] for v in graph.inputs}

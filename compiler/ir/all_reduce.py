@@ -22,10 +22,10 @@ class Among(Enum):
 class AllReduce(Expr):
     """A collective: `op` over the values of `a` in the invocations of the workgroup or subgroup; all get the result.
 
-    op = + | * | max | min; of max and min no operand is a NaN. It is the whole value of a store to a local buffer,
-    which stands where a barrier may; one of a workgroup in no serial loop, where the next could overtake it. A
-    subgroup is what hardware runs in lockstep: 4 to 128 invocations of one workgroup; neither their number nor which
-    they are is known.
+    `op` is an operator of `reduction.COMBINE`; of max and min no operand is a NaN. It is the whole value of a store to
+    a local buffer, which stands where a barrier may; one of a workgroup in no serial loop, where the next could
+    overtake it. A subgroup is what hardware runs in lockstep: 4 to 128 invocations of one workgroup; neither their
+    number nor which they are is known.
     """
 
     op: str

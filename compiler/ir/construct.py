@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..dtypes import BOOL
 from .nodes import Const, Expr, ExprLike, Select, Unary, binary, expr
+from .reduction import WITHOUT_NAN
 
 
 def unary(op: str, a: Expr) -> Expr:
@@ -19,6 +20,21 @@ def maximum(a: ExprLike, b: ExprLike) -> Expr:
 def minimum(a: ExprLike, b: ExprLike) -> Expr:
     """`b if b < a else a`."""
     return binary("min", a, b)
+
+
+def largest(a: ExprLike, b: ExprLike) -> Expr:
+    """The larger operand, and of floats NaN where either is."""
+    return _with_nan("max_nan", a, b)
+
+
+def least(a: ExprLike, b: ExprLike) -> Expr:
+    """The smaller operand, and of floats NaN where either is."""
+    return _with_nan("min_nan", a, b)
+
+
+def _with_nan(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    is_float = any(isinstance(e, Expr) and e.dtype.is_float for e in (a, b))
+    return binary(op if is_float else WITHOUT_NAN[op], a, b)
 
 
 def select(cond: Expr, a: ExprLike, b: ExprLike) -> Expr:

@@ -47,7 +47,8 @@ Semantics worth knowing:
 - `Barrier` waits for every invocation of the workgroup; it stands under no `If` and in no loop whose extent differs
   from thread to thread.
 - `max(a, b)` is `b if a < b else a` and `min(a, b)` is `b if b < a else a`: one instruction on SIMD targets, and a NaN
-  in `a` stays. `relaxed_max` and `relaxed_min` are the same, by the instructions of relaxed SIMD.
+  in `a` stays. `relaxed_max` and `relaxed_min` are the same, by the instructions of relaxed SIMD. `max_nan` and
+  `min_nan`, of floats, are NaN where either operand is (`maximum` and `minimum` of IEEE 754-2019).
 - `//` and `%` round down; `/` on integers truncates.
 """
 

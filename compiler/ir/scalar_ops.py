@@ -73,6 +73,8 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "pow": np.power,
     "max": lambda a, b: np.where(a < b, b, a),
     "min": lambda a, b: np.where(b < a, b, a),
+    "max_nan": np.maximum,
+    "min_nan": np.minimum,
     "relaxed_max": lambda a, b: np.where(a < b, b, a),
     "relaxed_min": lambda a, b: np.where(b < a, b, a),
     "==": np.equal,

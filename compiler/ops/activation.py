@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 
 from ..dtypes import F32
 from ..ir.construct import maximum, minimum, select, unary
-from ..ir.nodes import Expr
+from ..ir.nodes import Expr, expr
 from ..ir.sizes import shown
 from ..tensor import Tensor
 from .broadcast import broadcast_shape, pointwise, unary_operator
@@ -29,7 +30,13 @@ def sigmoid(x: Expr) -> Expr:
 
 
 def softplus(x: Expr) -> Expr:
-    return maximum(x, 0) + unary("log", 1 + _exp(-unary("abs", x)))
+    """log(1 + exp(x)), relatively exact for negative x, too: log(1 + e) = 2 artanh(e / (2 + e)), as a series in what is
+    at most a third."""
+    e = _exp(-unary("abs", x))
+    s = e / (2 + e)
+    z = s * s
+    series = reduce(lambda total, k: total * z + 1 / k, (13, 11, 9, 7, 5, 3, 1), expr(1 / 15, x.dtype))
+    return maximum(x, 0) + s * 2 * series
 
 
 def _mish(x: Expr) -> Expr:

@@ -1,9 +1,9 @@
-"""Scaled dot-product attention (ONNX opset 23), with past keys and values, groups of heads, masks and soft caps."""
+"""Scaled dot-product attention (ONNX opset 23 to 25, as onnx 1.23.2 defines them), with past keys and values, groups of
+heads, masks, windows and soft caps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from math import sqrt
 
 from ..dtypes import BOOL, DType
@@ -16,14 +16,19 @@ from .casting import onnx_dtype
 from .gather import to_int32
 from .joining import joined
 from .reduce_axes import reduce_over
-from .softmax import softmax
+from .softmax import softmax_of
 
 Q, K, V, MASK, PAST_KEY, PAST_VALUE, NONPAD = range(7)
+
+_FARTHEST = 2**31 - 1
+"""Any two positions are closer."""
 
 
 def _attention(call: Call) -> tuple[Tensor, ...]:
     """softmax(Q K' * scale + bias) V, of (batch, heads, length, size) or (batch, length, heads * size); then the keys
-    and values with those of the past before them, then the scores at a stage of the way."""
+    and values with those of the past before them, then the scores at a stage of the way. Of a query that sees no key
+    the weights and the result are zeros."""
+    _check_past(call)
     query = _by_heads(call, Q, "q_num_heads")
     key, value = _by_heads(call, K, "kv_num_heads"), _by_heads(call, V, "kv_num_heads")
     past = call.optional(PAST_KEY)
@@ -56,7 +61,7 @@ def _attention(call: Call) -> tuple[Tensor, ...]:
         )
     biased = _biased(call, capped, before)
     precise = _in_precision(call, biased)
-    weights = softmax(replace(call, inputs=(precise,), attributes={"axis": -1}, opset=13, name=f"{call.name}.softmax"))
+    weights = softmax_of(f"{call.name}.softmax", precise, (3,), zero_of_nothing=biased is not capped)
     weights = _cast(f"{call.name}.weights", weights, query.dtype)
     stages += [capped, biased, weights]
 
@@ -65,7 +70,10 @@ def _attention(call: Call) -> tuple[Tensor, ...]:
         return reduce_over("sum", (total,), lambda j: weights[b, h, i, j] * value[b, other, j, d])
 
     result = compute(call.name, (batch, heads, length, value.shape[3]), (weights, value), weighted)
-    stage = stages[min(max(call.attribute("qk_matmul_output_mode", 0), 0), len(stages) - 1)]
+    mode = call.attribute("qk_matmul_output_mode", 0)
+    if not 0 <= mode < len(stages):
+        raise call.unsupported(f"attribute qk_matmul_output_mode={mode} is none of 0 to 3", "the model is invalid")
+    stage = stages[mode]
     return _like_query(call, result), key, value, _cast(f"{call.name}.scores", stage, query.dtype)
 
 
@@ -103,11 +111,20 @@ def _with_past(call: Call, t: Tensor, index: int, what: str) -> Tensor:
     return t if past is None else joined(f"{call.name}.{what}", [past, t], 2)
 
 
+def _check_past(call: Call) -> None:
+    """Raises UnsupportedError for past keys without values, and for lengths of a cache beside them."""
+    if call.has(PAST_KEY) != call.has(PAST_VALUE):
+        raise call.unsupported("it has one of past_key and past_value without the other", "the model is invalid")
+    if call.has(PAST_KEY) and call.has(NONPAD):
+        raise call.unsupported("it has both past keys and nonpad_kv_seqlen", "the model is invalid")
+
+
 def _biased(call: Call, scores: Tensor, before: Size) -> Tensor:
-    """The scores, or minus infinity where a query must not see a key."""
+    """The scores, or minus infinity where a query must not see a key. Query i is at position `before` + i, or where
+    `lengths` say how many keys there are, at the end of these: the last query sees the last of them."""
     mask, lengths = call.optional(MASK), call.optional(NONPAD)
-    causal = call.attribute("is_causal", 0) == 1
-    if mask is None and lengths is None and not causal:
+    bounds = _bounds(call)
+    if mask is None and lengths is None and not bounds:
         return scores
     _check_fit(call, scores, mask, lengths)
     hidden = Const(float("-inf"), scores.dtype)
@@ -120,14 +137,33 @@ def _biased(call: Call, scores: Tensor, before: Size) -> Tensor:
                 seen.append(allowed)
             else:
                 inside = j < mask.shape[-1]
-                result = result + select(inside, allowed, hidden)
-        if causal:
-            seen.append(j <= i + before)
+                result = result + select(inside, allowed.cast(scores.dtype), hidden)
+        position = i + before
         if lengths is not None:
-            seen.append(j < to_int32(lengths[b,]))
+            count = to_int32(lengths[b,])
+            position = i + (count - scores.shape[2])
+            seen.append(j < count)
+        seen += [bound(position, j) for bound in bounds]
         return select(all_of(*seen), result, hidden) if seen else result
 
     return compute(f"{call.name}.biased", scores.shape, (scores, mask, lengths), body)
+
+
+def _bounds(call: Call) -> list[Callable[[Expr, Expr], Expr]]:
+    """Which keys a query sees by their positions, `bound(query's, key's)`: none after it where it is causal, so many
+    before and after it in a window (opset 25), where -1 is any number."""
+    left, right = call.attribute("left_window_size", -1), call.attribute("right_window_size", -1)
+    for name, size in (("left_window_size", left), ("right_window_size", right)):
+        if size < -1:
+            raise call.unsupported(f"attribute {name}={size} is less than -1", "the model is invalid")
+    found: list[Callable[[Expr, Expr], Expr]] = []
+    if call.attribute("is_causal", 0) == 1:
+        found.append(lambda query, key: key <= query)
+    if left >= 0:
+        found.append(lambda query, key: query - key <= min(left, _FARTHEST))
+    if right >= 0:
+        found.append(lambda query, key: key - query <= min(right, _FARTHEST))
+    return found
 
 
 def _check_fit(call: Call, scores: Tensor, mask: Tensor | None, lengths: Tensor | None) -> None:

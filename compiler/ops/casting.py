@@ -38,13 +38,14 @@ def _cast_like(call: Call) -> Tensor:
 
 
 def _dropout(call: Call) -> tuple[Tensor, Tensor]:
-    """As in inference: a copy, and a mask of all true (of the input's dtype before opset 10)."""
+    """As in inference: a copy, and a mask of what is kept: all, or in onnxruntime before opset 12, where ONNX leaves it
+    open, zeros (of the input's dtype before opset 10)."""
     training = call.constant(2, "training_mode") if call.opset >= 12 else None
     if training is not None and training.any():
         raise call.unsupported("it is in training mode", "export the model for inference")
     x = call.input(0)
     dtype = BOOL if call.opset >= 10 else x.dtype
-    mask = compute(f"{call.name}.mask", x.shape, (), lambda *_: Const(True, BOOL).cast(dtype))
+    mask = compute(f"{call.name}.mask", x.shape, (), lambda *_: Const(call.opset >= 12, BOOL).cast(dtype))
     return _copy(call), mask
 
 

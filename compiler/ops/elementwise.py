@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 
 from ..dtypes import F64
-from ..ir.construct import maximum, minimum, select, unary
+from ..ir.construct import largest, least, maximum, minimum, select, unary
 from ..ir.nodes import Expr, ExprLike, binary, expr
 from ..tensor import Tensor, compute
 from .broadcast import binary_operator, fold_operands, pointwise, scalar_element, unary_operator
@@ -28,7 +28,9 @@ def _abs(x: Expr) -> Expr:
 
 
 def _sign(x: Expr) -> Expr:
-    below = expr(0, x.dtype) if x.dtype.kind == "uint" else select(x < 0, expr(-1, x.dtype), 0)
+    """-1, 0 or 1; NaN of a NaN."""
+    zero = select(unary("isnan", x), x, 0) if x.dtype.is_float else expr(0, x.dtype)
+    below = zero if x.dtype.kind == "uint" else select(x < 0, expr(-1, x.dtype), zero)
     return select(x > 0, expr(1, x.dtype), below)
 
 
@@ -74,13 +76,13 @@ def _mod(call: Call) -> Tensor:
     return pointwise(call, lambda x, y: binary("fmod" if fmod else "%", x, y), a, b)
 
 
-def _extreme(op: Callable[[Expr, Expr], Expr]) -> Callable[[Call], Tensor]:
+def _extreme(op: Callable[[Expr, Expr], Expr], plain: Callable[[Expr, Expr], Expr]) -> Callable[[Call], Tensor]:
     """Max or Min of any number of inputs; a NaN in any of them is the result, as in onnxruntime."""
 
     def fold(call: Call) -> Tensor:
-        # The IR's max and min keep a NaN on the left only: inputs known to have none need no test, at the right.
+        # Max and min keep a NaN on the left: inputs known to have none need no test, at the right.
         def combine(best: Expr, x: Expr, t: Tensor) -> Expr:
-            return select(unary("isnan", x), x, op(best, x)) if _may_be_nan(t) else op(best, x)
+            return op(best, x) if _may_be_nan(t) else plain(best, x)
 
         return fold_operands(call, sorted(call.every_input(), key=_may_be_nan, reverse=True), combine)
 
@@ -127,8 +129,8 @@ OPERATORS = {
     "Div": binary_operator(lambda a, b: a / b),
     "Pow": _pow,
     "Mod": _mod,
-    "Max": _extreme(maximum),
-    "Min": _extreme(minimum),
+    "Max": _extreme(largest, maximum),
+    "Min": _extreme(least, minimum),
     "Sum": _sum,
     "Mean": _mean,
     "Clip": _clip,

@@ -14,17 +14,18 @@ from ..ir.sizes import Size, larger, product, reciprocal, size
 from ..tensor import Tensor, compute, constant
 from .call import Call
 from .norm import norm_order, norm_root, norm_term
-from .reduce_axes import reduce_axes, reduce_over
+from .reduce_axes import attains, reduce_axes, reduce_over
 from .unravel import unravel
 from .window import Window, guard_of, per_axis, scaled, windows_of
 
 
 def max_pool(call: Call) -> Tensor | tuple[Tensor, ...]:
-    """ONNX MaxPool; with a second output the flat index of each maximum, the first of equal ones."""
+    """ONNX MaxPool; NaN where a window has one. A second output is the flat index of each maximum, the first of equal
+    ones, or of the first NaN."""
     x = call.input(0)
     windows = _windows(call, x)
     least = lowest(x.dtype)
-    best = _pool(call.name, "max", x, windows, lambda index, guard: x.read(index, guard, otherwise=least))
+    best = _pool(call.name, "max_nan", x, windows, lambda index, guard: x.read(index, guard, otherwise=least))
     return best if call.outputs < 2 else (best, _max_index(call, x, windows, best))
 
 
@@ -32,14 +33,13 @@ def _max_index(call: Call, x: Tensor, windows: Sequence[Window], best: Tensor) -
     """The least row-major index in the whole input at which a window has its maximum, in the order of storage_order."""
     _, channels, *sizes = x.shape
     area = product(sizes)
-    # NaN equals nothing; the last index stands for it, so that the result is always one of an element.
     outside = larger(size(area - 1), 0)
 
     def body(n: Expr, c: Expr, *o: Expr) -> Expr:
         def place(*k: Expr) -> Expr:
             guard = guard_of(windows, o, k)
             position = [window.at(i, j) for window, i, j in zip(windows, o, k, strict=True)]
-            hit = x.read([n, c, *position], guard).eq(best[n, c, *o])
+            hit = attains(x.read([n, c, *position], guard), best[n, c, *o])
             return select(hit if guard is None else guard & hit, _flatten(position, sizes), outside)
 
         return reduce_over("min", [window.kernel for window in windows], place)
@@ -112,9 +112,9 @@ def lp_pool(call: Call) -> Tensor:
 
 
 def global_max_pool(call: Call) -> Tensor:
-    """ONNX GlobalMaxPool: over all spatial axes."""
+    """ONNX GlobalMaxPool: over all spatial axes; NaN where there is one."""
     x = call.input(0)
-    return reduce_axes(call.name, "max", x.shape, _spatial(x), (x,), lambda *i: x[i], keepdims=True)
+    return reduce_axes(call.name, "max_nan", x.shape, _spatial(x), (x,), lambda *i: x[i], keepdims=True)
 
 
 def global_average_pool(call: Call) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..ir.construct import unary
 from ..ir.nodes import Const, Expr
 from ..ir.reduction import Reduce
 from ..ir.sizes import Size, is_one
@@ -60,6 +61,11 @@ def reduce_axes(
         return reduce_over(op, [shape[d] for d in axes], element)
 
     return compute(name, tuple(out), reads, body)
+
+
+def attains(x: Expr, extreme: Expr) -> Expr:
+    """Whether `x` is the result of the max_nan or min_nan that it is an element of; if that is NaN, each NaN is."""
+    return x.eq(extreme) | unary("isnan", x) if x.dtype.is_float else x.eq(extreme)
 
 
 def without(index: Sequence[Expr], axes: Sequence[int]) -> tuple[Expr, ...]:

@@ -11,7 +11,7 @@ from ..ir.sizes import Size, larger, number, product, reciprocal
 from ..tensor import Tensor, compute
 from .axes import many_axes, one_axis
 from .call import Call
-from .reduce_axes import reduce_axes, without
+from .reduce_axes import attains, reduce_axes, without
 
 Map = Callable[[Expr], Expr]
 
@@ -46,7 +46,7 @@ def _itself(x: Expr) -> Expr:
 
 
 def _extreme(op: str) -> Callable[[Call], Tensor]:
-    """A maximum or minimum; of bools (opset 20) as of 0 and 1."""
+    """A maximum or minimum, NaN where an element is; of bools (opset 20) as of 0 and 1."""
     plain = _reduction(op, _itself)
     of_bools = _reduction(op, lambda x: x.cast(U8), lambda r, _: r.cast(BOOL))
     return lambda call: (of_bools if call.input(0).dtype == BOOL else plain)(call)
@@ -99,18 +99,17 @@ def reduce_log_sum_exp(call: Call) -> Tensor:
 
 
 def _arg(op: str) -> Callable[[Call], Tensor]:
-    """The index of the maximum or minimum along an axis: the extreme first, then where it stands."""
+    """The index of the maximum or minimum along an axis, or of a NaN: the extreme first, then where it stands."""
 
     def operator(call: Call) -> Tensor:
         x = call.input(0)
         axis = one_axis(call, call.attribute("axis", 0), x.rank)
         last = call.attribute("select_last_index", 0) != 0
-        best = reduce_axes(f"{call.name}.{op}", op, x.shape, (axis,), (x,), lambda *i: x[i])
-        # NaN equals nothing; the fallback is an index too, so that the result is always within the axis.
+        best = reduce_axes(f"{call.name}.{op}", f"{op}_nan", x.shape, (axis,), (x,), lambda *i: x[i])
         fallback = 0 if last else larger(x.shape[axis] - 1, 0)
 
         def place(*i: Expr) -> Expr:
-            return select(x[i].eq(best[without(i, (axis,))]), i[axis], fallback)
+            return select(attains(x[i], best[without(i, (axis,))]), i[axis], fallback)
 
         found = reduce_axes(
             f"{call.name}.place",
@@ -133,9 +132,9 @@ OPERATORS: dict[str, Callable[[Call], Tensor]] = {
     "ReduceL2": _reduction("sum", lambda x: x * x, _in_float("sqrt")),
     "ReduceLogSum": _reduction("sum", _itself, _in_float("log")),
     "ReduceLogSumExp": reduce_log_sum_exp,
-    "ReduceMax": _extreme("max"),
+    "ReduceMax": _extreme("max_nan"),
     "ReduceMean": _reduction("sum", _itself, _mean),
-    "ReduceMin": _extreme("min"),
+    "ReduceMin": _extreme("min_nan"),
     "ReduceProd": _reduction("prod", _itself),
     "ReduceSum": _reduction("sum", _itself),
     "ReduceSumSquare": _reduction("sum", lambda x: x * x),

@@ -16,7 +16,17 @@ from ..tensor.structure import loop
 from .axes import one_axis
 from .call import Call
 from .gather import to_int32
-from .ordering import Keys, chosen, count_of, first_in_order, places, prefix_sums, sorted_order, within
+from .ordering import (
+    Keys,
+    chosen,
+    count_of,
+    first_in_order,
+    places,
+    prefix_sums,
+    sort_key,
+    sorted_order,
+    within,
+)
 from .unravel import unravel
 
 
@@ -68,7 +78,8 @@ def _compress(call: Call) -> Tensor:
 
 
 def _top_k(call: Call) -> tuple[Tensor, Tensor]:
-    """The `k` largest or smallest elements along an axis, in order, and their indices; of equal ones the first."""
+    """The `k` largest or smallest elements along an axis, in order, and their indices; of equal ones the first. NaN is
+    larger than all others."""
     t = call.input(0)
     axis = one_axis(call, call.attribute("axis", -1), t.rank)
     n = t.shape[axis]
@@ -78,7 +89,7 @@ def _top_k(call: Call) -> tuple[Tensor, Tensor]:
     def of(line: Sequence[Expr], i: Expr) -> Expr:
         return t.read((*line[:axis], i, *line[axis:]))
 
-    keys = Keys(lines, n, of, (t,), largest=call.attribute("largest", 1) == 1)
+    keys = Keys(lines, n, lambda line, i: sort_key(of(line, i)), (t,), largest=call.attribute("largest", 1) == 1)
     order = first_in_order(call.name, keys, count)
 
     def index(*at: Expr) -> Expr:
@@ -109,12 +120,12 @@ def _how_many(call: Call, n: Size) -> Size:
 
 def _unique(call: Call) -> tuple[Tensor, ...]:
     """The distinct elements, or slices along `axis`: with the index of the first of each, for each of the input its
-    place among them, and how many there are of each. In rising order, or in that of the input."""
+    place among them, and how many there are of each. In rising order, or in that of the input. NaN equals NaN."""
     t = call.input(0)
     if "axis" in call.attributes:
         return _unique_slices(call, t, one_axis(call, call.attribute("axis", 0), t.rank))
     n = product(t.shape)
-    groups = _Groups(call, n, Keys((), n, lambda _, i: t.read(unravel(i, t.shape)), (t,), largest=False))
+    groups = _Groups(call, n, Keys((), n, lambda _, i: sort_key(t.read(unravel(i, t.shape))), (t,), largest=False))
     values = compute(
         call.name,
         (groups.count,),
@@ -131,7 +142,7 @@ def _unique_slices(call: Call, t: Tensor, axis: int) -> tuple[Tensor, ...]:
 
     def element(i: Expr, j: Expr) -> Expr:
         at = unravel(j, others)
-        return t.read((*at[:axis], i, *at[axis:]))
+        return sort_key(t.read((*at[:axis], i, *at[axis:])))
 
     # Slices are compared by the first element in which they differ; then each knows how many come before it.
     differ = compute(

@@ -8,25 +8,37 @@ from ..ir.sizes import larger, product
 from ..tensor import Tensor, compute
 from .axes import one_axis
 from .call import Call
-from .reduce_axes import reduce_axes, without
+from .reduce_axes import attains, reduce_axes, without
 
 
 def softmax(call: Call) -> Tensor:
-    """exp(x - max) / sum(exp(x - max)). Both read the same exponentials: to compute them again takes longer."""
-    x, axes = call.input(0), _axes(call)
-    highest = _highest(call, x, axes)
-    power = compute(
-        f"{call.name}.exp", x.shape, (x, highest), lambda *i: unary("exp", x[i] - highest[without(i, axes)])
-    )
-    total = reduce_axes(f"{call.name}.sum", "sum", x.shape, axes, (power,), lambda *i: power[i])
-    inverse = compute(f"{call.name}.inverse", total.shape, (total,), lambda *i: 1 / total[i])
-    return compute(call.name, x.shape, (power, inverse), lambda *i: power[i] * inverse[without(i, axes)])
+    """ONNX Softmax; NaN where all elements are minus infinity."""
+    return softmax_of(call.name, call.input(0), _axes(call))
+
+
+def softmax_of(name: str, x: Tensor, axes: tuple[int, ...], *, zero_of_nothing: bool = False) -> Tensor:
+    """exp(x - max) / sum(exp(x - max)) along `axes`. Both read the same exponentials: to compute them again takes
+    longer. With `zero_of_nothing` zeros where all elements are minus infinity, as attention has it."""
+    highest = _highest(name, x, axes)
+
+    def shift(*own: Expr) -> Expr:
+        found = highest[own]
+        return select(found.eq(float("-inf")), 0, found) if zero_of_nothing else found
+
+    def inverted(*own: Expr) -> Expr:
+        found = total[own]
+        return 1 / (select(found.eq(0), 1, found) if zero_of_nothing else found)
+
+    power = compute(f"{name}.exp", x.shape, (x, highest), lambda *i: unary("exp", x[i] - shift(*without(i, axes))))
+    total = reduce_axes(f"{name}.sum", "sum", x.shape, axes, (power,), lambda *i: power[i])
+    inverse = compute(f"{name}.inverse", total.shape, (total,), inverted)
+    return compute(name, x.shape, (power, inverse), lambda *i: power[i] * inverse[without(i, axes)])
 
 
 def log_softmax(call: Call) -> Tensor:
     """x - max - log(sum(exp(x - max)))."""
     x, axes = call.input(0), _axes(call)
-    highest = _highest(call, x, axes)
+    highest = _highest(call.name, x, axes)
 
     def power(*i: Expr) -> Expr:
         return unary("exp", x[i] - highest[without(i, axes)])
@@ -42,9 +54,9 @@ def log_softmax(call: Call) -> Tensor:
 
 
 def hardmax(call: Call) -> Tensor:
-    """1 at the first maximum, 0 elsewhere."""
+    """1 at the first maximum, or at the first NaN; 0 elsewhere."""
     x, axes = call.input(0), _axes(call)
-    highest = _highest(call, x, axes)
+    highest = reduce_axes(f"{call.name}.max", "max_nan", x.shape, axes, (x,), lambda *i: x[i])
     size = product(x.shape[d] for d in axes)
 
     def flat(i: tuple[Expr, ...]) -> Expr:
@@ -54,14 +66,15 @@ def hardmax(call: Call) -> Tensor:
         return place
 
     def place(*i: Expr) -> Expr:
-        return select(x[i].eq(highest[without(i, axes)]), flat(i), larger(size - 1, 0))
+        return select(attains(x[i], highest[without(i, axes)]), flat(i), larger(size - 1, 0))
 
     first = reduce_axes(f"{call.name}.place", "min", x.shape, axes, (x, highest), place)
     return compute(call.name, x.shape, (first,), lambda *i: flat(i).eq(first[without(i, axes)]).cast(x.dtype))
 
 
-def _highest(call: Call, x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    return reduce_axes(f"{call.name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
+def _highest(name: str, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """The maximum, which may pass over a NaN: its exponential makes the sum, and so every result, NaN."""
+    return reduce_axes(f"{name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
 
 
 def _axes(call: Call) -> tuple[int, ...]:

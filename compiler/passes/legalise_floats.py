@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from ..dtypes import F32, I32
 from ..ir.lanes import Splat, lanes_of
-from ..ir.nodes import Binary, Bitcast, Const, Expr, Kernel, Unary
+from ..ir.nodes import Binary, Bitcast, Const, Expr, Kernel, Select, Unary
+from ..ir.reduction import WITHOUT_NAN
 from ..ir.rewrite import rewrite
 from .float_bits import INFINITY
 from .lower_math import lower_math
@@ -18,7 +19,7 @@ ROUNDER_BITS = 0x4B400000
 
 
 def legalise_floats(kernel: Kernel) -> Kernel:
-    """lower_math for devices: isnan(x)   ->   a question to the bits;
+    """lower_math for devices: isnan(x), max_nan(x, y)   ->   tests of the bits;
     x + 1.5 * 2**23 - 1.5 * 2**23   ->   the integer extracted from the bits, which no compiler simplifies."""
     body = rewrite(kernel.body, _before)
     lowered = lower_math(kernel if body is kernel.body else replace(kernel, body=body))
@@ -30,6 +31,8 @@ def _before(n: object) -> Expr | None:
     match n:
         case Unary(op, a) if op in FUNCTIONS and a.dtype == F32:
             return FUNCTIONS[op](Num(a, lanes_of(a))).e
+        case Binary("max_nan" | "min_nan" as op, a, b) if a.dtype == F32:
+            return Select(is_nan(Num(b, lanes_of(b))).e, b, Binary(WITHOUT_NAN[op], a, b))
     return None
 
 

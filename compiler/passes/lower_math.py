@@ -15,6 +15,7 @@ from ..errors import UnsupportedError
 from ..ir.index import range_of
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Node, Select, Unary
+from ..ir.reduction import WITHOUT_NAN
 from ..ir.rewrite import N, rewrite, rewrite_top_down
 from . import angles, double_functions
 from . import math_functions as functions
@@ -62,6 +63,8 @@ def lower_functions(node: N, where: str) -> N:
                 return FLOAT_FUNCTIONS[op](functions.Num(argument, lanes_of(a))).e
             case Unary("isnan", a):
                 return Binary("!=", a, a)
+            case Binary("max_nan" | "min_nan", a, b):
+                return Select(Binary("!=", b, b), b, Binary(WITHOUT_NAN[n.op], a, b))
             case Unary("isinf", a):
                 return Binary("==", Unary("abs", a), _like(float("inf"), a))
             case Binary("pow", a, b) if a.dtype.is_float:

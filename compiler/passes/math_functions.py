@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..dtypes import F32, I32, I64, DType
+from ..dtypes import F32, F64, I32, I64, DType
 from ..ir.lanes import Splat
 from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Select, Unary
 
@@ -43,6 +43,12 @@ class Num:
 
     def __truediv__(self, other: float | Num) -> Num:
         return self.op("/", other)
+
+    def __and__(self, other: Num) -> Num:
+        return self.op("and", other)
+
+    def __or__(self, other: Num) -> Num:
+        return self.op("or", other)
 
     def __lt__(self, other: float | Num) -> Num:
         return self.op("<", other)
@@ -273,16 +279,17 @@ def atanh(x: Num) -> Num:
 
 
 def power(x: Num, y: Num, exp: Callable[[Num], Num] = exp, log: Callable[[Num], Num] = log) -> Num:
-    """x**y by exp(y * log|x|), with the sign of odd integer powers; 1e-5 relative for results up to 1e30 by the
-    functions for float32.
-
-    Left open: the sign of 0**y for odd y, powers of 1 and -1 by an infinity, 0**NaN."""
-    size = exp(y * log(x.abs()))
+    """x**y by exp(y * log|x|), 1e-5 relative for results up to 1e30 by the functions for float32; zeros, infinities and
+    NaN as pow of IEEE 754-2019: x**0 and 1**y are 1 for every x and y, (-1)**y for infinite y, and of negative numbers
+    only zero and infinity have a power that is not whole."""
+    a = x.abs()
+    size = a.eq(1.0).where(1.0, exp(y * log(a)), x)
     whole = y.eq(y.unary("round"))
     half = y * 0.5
     odd = Num(Unary("not", half.eq(half.unary("trunc")).e), x.lanes)
-    signed = Num(Select(odd.e, (size * -1.0).e, size.e), x.lanes)
-    negative = Num(Select(whole.e, signed.e, y.of(float("nan")).e), x.lanes)
-    result = (x < 0.0).where(negative, size, x)
-    result = x.eq(0.0).where((y < 0.0).where(float("inf"), 0.0, x), result, x)
+    signed = (whole & odd).where(size * -1.0, size, x)
+    real = whole | a.eq(0.0) | a.eq(float("inf"))
+    negative = real.where(signed, float("nan"), x)
+    below = x.bits(I64 if x.e.dtype == F64 else I32) < 0
+    result = below.where(negative, size, x)
     return y.eq(0.0).where(1.0, result, x)

@@ -154,8 +154,9 @@ def _collapse(op: str, value: Array, dims: tuple[int, ...], wide: np.dtype[Any])
         if op in ("sum", "prod"):
             fn = np.sum if op == "sum" else np.prod
             return np.asarray(fn(value, axis=dims, dtype=wide))
-        # As kernels do, which start from the neutral element: a NaN is no extreme.
-        return np.asarray((np.fmax if op == "max" else np.fmin).reduce(value, axis=dims))
+        # As kernels do, which start from the neutral element: a NaN is no extreme of max and min.
+        extremes = {"max": np.fmax, "min": np.fmin, "max_nan": np.maximum, "min_nan": np.minimum}
+        return np.asarray(extremes[op].reduce(value, axis=dims))
 
 
 def _eval(e: Expr, env: Mapping[Var, Array], values: Mapping[Buffer, Array]) -> Array:

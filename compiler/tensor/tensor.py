@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dtypes import DType, from_numpy, highest, lowest
+from ..dtypes import DType, from_numpy
 from ..errors import BoundsError
 from ..ir.bounds import leaves_int32, unproved_index
 from ..ir.index import range_of
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
-from ..ir.reduction import Reduce
+from ..ir.reduction import COMBINE, WITHOUT_NAN, Reduce, neutral
 from ..ir.rewrite import loads
 from ..ir.sizes import Size, capacities, capacity, number, size
 from ..system.limits import check_rank
@@ -156,16 +156,16 @@ def compute(
 
 
 def reduce(op: str, extents: Sequence[Size], value: Callable[..., Expr], init: int | float | None = None) -> Expr:
-    """The reduction of `value(*axes)` over axes of `extents`; op = sum | prod | max | min.
+    """The reduction of `value(*axes)` over axes of `extents`; `op` is one of Reduce, max_nan of integers is max.
 
     The start is the operation's neutral element unless `init` is given. Use it as the whole body of a `compute`.
     """
     axes = tuple(_axis(f"r{d}", extent) for d, extent in enumerate(extents))
     element = value(*axes)
     dtype = element.dtype
-    if init is None:
-        init = {"sum": 0, "prod": 1, "max": lowest(dtype), "min": highest(dtype)}[op]
-    start = expr(init, dtype)
+    if not dtype.is_float:
+        op = WITHOUT_NAN.get(op, op)
+    start = neutral(COMBINE[op], dtype) if init is None else expr(init, dtype)
     assert isinstance(start, Const)
     return Reduce(op, axes, element, start)
 

@@ -41,6 +41,8 @@ _THREE = ((2, 3, 20), (2, 6, 20))
 _HEADS = {"q_num_heads": 4, "kv_num_heads": 4}
 _SEEN = _a.bools(3, 6) | (np.arange(6) == 1)
 """A mask that lets each query see a key."""
+_BLIND = _SEEN & (np.arange(3) != 1)[:, None]
+"""The same, but for the second query."""
 
 CASES = [
     _case("4d"),
@@ -64,4 +66,15 @@ CASES = [
     _case("precision", softmax_precision=1, opset=24),
     _case("short-mask", given={MASK: _a.normal(3, 4)}, opset=24),
     _case("lengths", given={NONPAD: ints(4, 6)}, opset=24),
+    # Queries that see no key.
+    _case("blind-bool-mask", given={MASK: _BLIND}),
+    _case("blind-float-mask", given={MASK: np.where(_BLIND, _a.normal(3, 6), -np.inf).astype(np.float32)}),
+    _case("blind-softcap", given={MASK: _BLIND}, softcap=2.0),
+    _case("blind-weights", given={MASK: _BLIND}, outputs=4, qk_matmul_output_mode=3),
+    _case("blind-lengths", given={NONPAD: ints(3, 0)}, opset=24),
+    # The last query sees the last key of its sequence; of two keys the first of three queries sees none.
+    _case("lengths-causal", given={NONPAD: ints(4, 6)}, opset=24, is_causal=1),
+    _case("lengths-causal-blind", given={NONPAD: ints(2, 5)}, opset=24, is_causal=1),
+    _case("lengths-causal-mask", given={MASK: _a.normal(3, 6), NONPAD: ints(4, 6)}, opset=24, is_causal=1),
+    *(_case(f"{t}-mask", given={MASK: _a.integers(0, 3, 3, 6, dtype=t)}) for t in ("int64", "int32", "int8", "uint8")),
 ]

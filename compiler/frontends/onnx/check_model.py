@@ -35,7 +35,10 @@ def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
         onnx.checker.check_model(_as_required(skeleton))
     except onnx.checker.ValidationError as error:
         reason = _cycle(skeleton.graph.node) or " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{source.name} is not a valid ONNX model: {reason}; export it again") from None
+        # Versions of ONNX add attributes to operators of opsets that are out already (Attention's windows, in 1.23).
+        newer = f"upgrade the Python package onnx, of which {onnx.__version__} is installed, or "
+        advice = (newer if "Unrecognized attribute" in reason else "") + "export it again"
+        raise InputError(f"{source.name} is not a valid ONNX model: {reason}; {advice}") from None
     return opset
 
 

@@ -9,6 +9,7 @@ from ...dtypes import F32
 from ..all_reduce import AllReduce, Among
 from ..calls import InOrder
 from ..nodes import Barrier, Const, For, If, LoopKind, Node, Scope, Seq, Stmt, Store
+from ..reduction import COMBINE
 from .place import Place, shown, unique
 
 GRID = frozenset({LoopKind.BLOCK, LoopKind.THREAD})
@@ -58,7 +59,7 @@ def check_collective(s: Store, value: AllReduce) -> Iterator[str]:
     """Problems of a store of what invocations compute together."""
     if s.buffer.scope is not Scope.LOCAL:
         yield f"what invocations compute together is stored where all of them store it: {shown(s)}"
-    if value.op not in (("+", "*") if value.among is Among.EXCLUSIVE_SCAN else ("+", "*", "max", "min")):
+    if value.op not in (("+", "*") if value.among is Among.EXCLUSIVE_SCAN else tuple(COMBINE.values())):
         yield f"invocations do not compute {value.op} together: {shown(s)}"
 
 

@@ -8,7 +8,7 @@ from ...dtypes import BOOL, F32
 from ..all_reduce import AllReduce
 from ..lanes import Extract, Ramp, Splat, lanes_of
 from ..nodes import Binary, Bitcast, Const, Expr, Load, Select, Unary
-from ..reduction import Reduce
+from ..reduction import WITHOUT_NAN, Reduce
 from .place import shown
 
 LOGIC = frozenset({"and", "or", "xor"})
@@ -32,6 +32,8 @@ def check_types(e: Expr) -> Iterator[str]:
                 yield f"operands of {op} are {a.dtype} and {b.dtype}: {shown(e)}"
             if op in RELAXED and (a.dtype, lanes_of(a)) != (F32, 4):
                 yield f"{op} of what is no vector of four float32: {shown(e)}"
+            if op in WITHOUT_NAN and not a.dtype.is_float:
+                yield f"{op} of {a.dtype}, which has no NaN: {shown(e)}"
             if op in LOGIC | SHIFTS and a.dtype.is_float:
                 yield f"{op} of {a.dtype}: {shown(e)}"
         case Select(cond, a, b) if cond.dtype != BOOL or a.dtype != b.dtype:
