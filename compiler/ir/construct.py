@@ -22,12 +22,12 @@ def minimum(a: ExprLike, b: ExprLike) -> Expr:
     return binary("min", a, b)
 
 
-def largest(a: ExprLike, b: ExprLike) -> Expr:
+def maximum_nan(a: ExprLike, b: ExprLike) -> Expr:
     """The larger operand, and of floats NaN where either is."""
     return _with_nan("max_nan", a, b)
 
 
-def least(a: ExprLike, b: ExprLike) -> Expr:
+def minimum_nan(a: ExprLike, b: ExprLike) -> Expr:
     """The smaller operand, and of floats NaN where either is."""
     return _with_nan("min_nan", a, b)
 

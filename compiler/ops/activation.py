@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from functools import reduce
 
-from ..dtypes import F32
+from ..dtypes import F32, F64
 from ..ir.construct import maximum, minimum, select, unary
 from ..ir.nodes import Expr, expr
 from ..ir.sizes import shown
@@ -35,7 +35,8 @@ def softplus(x: Expr) -> Expr:
     e = _exp(-unary("abs", x))
     s = e / (2 + e)
     z = s * s
-    series = reduce(lambda total, k: total * z + 1 / k, (13, 11, 9, 7, 5, 3, 1), expr(1 / 15, x.dtype))
+    odd = range(33 if x.dtype == F64 else 15, 0, -2)
+    series = reduce(lambda total, k: total * z + 1 / k, odd[1:], expr(1 / odd[0], x.dtype))
     return maximum(x, 0) + s * 2 * series
 
 

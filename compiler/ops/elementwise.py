@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 
 from ..dtypes import F64
-from ..ir.construct import largest, least, maximum, minimum, select, unary
+from ..ir.construct import maximum, maximum_nan, minimum, minimum_nan, select, unary
 from ..ir.nodes import Expr, ExprLike, binary, expr
 from ..tensor import Tensor, compute
 from .broadcast import binary_operator, fold_operands, pointwise, scalar_element, unary_operator
@@ -129,8 +129,8 @@ OPERATORS = {
     "Div": binary_operator(lambda a, b: a / b),
     "Pow": _pow,
     "Mod": _mod,
-    "Max": _extreme(largest, maximum),
-    "Min": _extreme(least, minimum),
+    "Max": _extreme(maximum_nan, maximum),
+    "Min": _extreme(minimum_nan, minimum),
     "Sum": _sum,
     "Mean": _mean,
     "Clip": _clip,

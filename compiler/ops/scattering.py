@@ -11,9 +11,10 @@ from math import prod
 
 import numpy as np
 
-from ..dtypes import highest, lowest
-from ..ir.construct import all_of, maximum, minimum, select
+from ..ir.construct import all_of, maximum, maximum_nan, minimum, minimum_nan, select
 from ..ir.nodes import Expr, expr
+from ..ir.reduction import COMBINE as OPERATOR_OF
+from ..ir.reduction import neutral
 from ..ir.sizes import Size, equal, known_less, least, number, product, shown
 from ..tensor import Tensor, compute, constant, reduce
 from .axes import one_axis
@@ -25,8 +26,8 @@ from .unravel import unravel
 COMBINE: dict[str, tuple[str, Callable[[Expr, Expr], Expr]]] = {
     "add": ("sum", lambda a, b: a + b),
     "mul": ("prod", lambda a, b: a * b),
-    "max": ("max", maximum),
-    "min": ("min", minimum),
+    "max": ("max_nan", maximum_nan),
+    "min": ("min_nan", minimum_nan),
 }
 
 
@@ -149,13 +150,13 @@ def _scatter(
     if reduction not in COMBINE:
         raise call.unsupported(f"attribute reduction={reduction!r} is unknown", "use none, add, mul, max or min")
     op, combine = COMBINE[reduction]
-    neutral = {"sum": 0, "prod": 1, "max": lowest(data.dtype), "min": highest(data.dtype)}[op]
+    nothing = neutral(OPERATOR_OF[op], data.dtype)
     total = compute(
         f"{call.name}.updates",
         data.shape,
         (indices, updates),
         lambda *at: reduce(
-            op, extents, lambda *r: select(meant(at, r), updates.read(source(at, r), inside(at)), neutral), neutral
+            op, extents, lambda *r: select(meant(at, r), updates.read(source(at, r), inside(at)), nothing)
         ),
     )
     return compute(call.name, data.shape, (data, total), lambda *at: combine(data.read(at), total.read(at)))

@@ -11,6 +11,17 @@ Array = np.ndarray[Any, np.dtype[Any]]
 SPECIAL = np.asarray([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5, 1e-30, 3e38], np.float32)
 """The edges of float32."""
 
+NAN, INF = np.nan, np.inf
+
+LINES = np.asarray(
+    [
+        *([NAN, 1, 2, 5], [1, NAN, 5, 2], [5, 2, 1, NAN], [5, NAN, NAN, 1], [NAN] * 4, [-INF] * 4, [INF] * 4),
+        *([-INF, NAN, INF, 0], [-INF, INF, -INF, 0], [-0.0, 0, -0.0, 0], [3, 1, 2, 3]),
+    ],
+    np.float32,
+)
+"""Lines of four with NaN at every place, and infinities alone and among numbers."""
+
 WIDE = np.asarray([-1000, -100, -88, -20, -5, -1, -1e-3, 0, 1e-3, 1, 5, 20, 88, 100, 1000], np.float32)
 """Arguments for which careless formulas overflow or cancel."""
 

@@ -35,6 +35,9 @@ MATH = {
     "Erf": (-4, 4),
 }
 
+BASES = np.asarray([np.nan, np.inf, -np.inf, 0.0, -0.0, 1, -1, 2, -2, 0.5, -0.5], np.float32)
+EXPONENTS = np.asarray([*BASES, 3, -3, 4, 1e10, -1e10], np.float32)
+
 # Where an operator had another version: the rows run on both.
 FIRST_OPSET = {"Sinh": 9, "Cosh": 9, "Asinh": 9, "Acosh": 9, "Atanh": 9, "Sign": 9, "Erf": 9, "Round": 11}
 
@@ -52,6 +55,10 @@ CASES = [
         Case(f"{op.lower()}-special", op, (SPECIAL,))
         for op in ("Abs", "Neg", "Floor", "Ceil", "Sqrt", "Exp", "Tanh", "Erf", "Reciprocal")
     ),
+    Case("sign-special", "Sign", (SPECIAL,)),
+    Case("pow-special", "Pow", (BASES[:, None], EXPONENTS)),
+    Case("pow-infinite-exponent", "Pow", (BASES, scalar(np.inf)), constants=frozenset({1})),
+    Case("softplus-negative", "Softplus", (np.asarray([-10, -17, -20, -50, -80, -200], np.float32),), tolerance=1e-11),
     Case("round-halves", "Round", (np.asarray([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5], np.float32),)),
     Case("abs-int32", "Abs", (a.integers(-9, 9, 3, 4, dtype="int32"),)),
     Case("abs-uint8", "Abs", (a.integers(0, 255, 5, dtype="uint8"),)),

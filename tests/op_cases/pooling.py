@@ -111,8 +111,30 @@ def _global(op: str, **attributes: Any) -> list[Case]:
     ]
 
 
+def _with_nan() -> list[Case]:
+    """As NumPy and PyTorch have it: whether a NaN is the result depends on its place in onnxruntime, where a window of
+    minus infinity alone gives the least finite number."""
+    image = np.where(_x(1, 8, 9, 11) > 1.6, np.float32(np.nan), _x(1, 8, 9, 11))
+    image[0, 0], image[0, 1] = np.nan, -np.inf
+    views = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (2, 3))[:, :, ::2, ::2]
+    flat = views.reshape(*views.shape[:4], 9)
+    best = np.argmax(flat, axis=-1)
+    rows, columns = np.indices(best.shape)[2:] * 2
+    places = (rows + best // 3) * 11 + columns + best % 3 + (np.arange(8) * 99)[None, :, None, None]
+    window = {"kernel_shape": [3, 3], "strides": [2, 2]}
+    padded = np.pad(image, [(0, 0), (0, 0), (1, 1), (1, 1)], constant_values=-np.inf)
+    around = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3)).max((-2, -1))
+    return [
+        Case("maxpool-nan", "MaxPool", (image,), window, expected=(flat.max(-1),)),
+        Case("maxpool-nan-indices", "MaxPool", (image,), window, outputs=2, expected=(flat.max(-1), places)),
+        Case("maxpool-nan-pads", "MaxPool", (image,), {"kernel_shape": [3, 3], "pads": [1] * 4}, expected=(around,)),
+        Case("globalmaxpool-nan", "GlobalMaxPool", (image,), expected=(image.max((2, 3), keepdims=True),)),
+    ]
+
+
 CASES = [
     *_MAX,
+    *_with_nan(),
     *_AVERAGE,
     *_LP,
     *_global("GlobalAveragePool"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from op_cases._arrays import Arrays, ints
+from op_cases._arrays import LINES, Arrays, ints
 from op_table import Array, Case
 
 _a = Arrays(26)
@@ -58,6 +58,41 @@ def _empty(op: str) -> Case:
     return Case(f"{op.lower()}-empty", op, (np.zeros((2, 0, 3), np.float32), ints(1)), constants=frozenset({1}))
 
 
+SPARSE = np.where(_a.uniform(0, 1, 40, 37) < 0.02, np.float32(np.nan), _a.normal(40, 37))
+"""Long enough for vectors and workgroups along both axes."""
+
+
+def _with_nan(op: str) -> list[Case]:
+    """As NumPy has it: onnxruntime passes over a NaN at some places of a line, and not at others."""
+    name, extreme = op.lower(), np.max if op.endswith("Max") else np.min
+    rows = [("lines", LINES, 1), ("long", SPARSE, 1), ("columns", SPARSE, 0)]
+    if op.startswith("Reduce"):
+        return [
+            Case(
+                f"{name}-nan-{what}",
+                op,
+                (x, ints(axis)),
+                constants=frozenset({1}),
+                expected=(extreme(x, axis=axis, keepdims=True),),
+            )
+            for what, x, axis in rows
+        ]
+    place = np.argmax if op.endswith("Max") else np.argmin
+    first = [
+        Case(f"{name}-nan-{what}", op, (x,), {"axis": axis, "keepdims": 0}, expected=(place(x, axis=axis),))
+        for what, x, axis in rows
+    ]
+    last = (LINES.shape[1] - 1 - place(LINES[:, ::-1], axis=1),)
+    options = {"axis": 1, "keepdims": 0, "select_last_index": 1}
+    return [*first, Case(f"{name}-nan-last", op, (LINES,), options, expected=last)]
+
+
+def _beyond(op: str, wrapped: int) -> Case:
+    """Integers wrap: onnxruntime did until 1.20, and keeps to the nearest since."""
+    x = np.asarray([2**31 - 1, 2**31 - 1, 5], np.int32)
+    return Case(f"{op.lower()}-beyond-int32", op, (x,), {"keepdims": 0}, expected=(np.asarray(wrapped, np.int32),))
+
+
 def _arg(op: str) -> list[Case]:
     name, ties = op.lower(), np.array([[2, 1, 2, 1], [3, 3, 3, 3]], np.float32)
     return [
@@ -91,6 +126,9 @@ CASES = [
     Case("reducemean-image", "ReduceMean", (_a.normal(1, 5, 4, 3), ints(2, 3)), constants=frozenset({1})),
     *_arg("ArgMax"),
     *_arg("ArgMin"),
+    *(case for op in ("ReduceMax", "ReduceMin", "ArgMax", "ArgMin") for case in _with_nan(op)),
+    _beyond("ReduceSum", 3),
+    _beyond("ReduceProd", 5),
     # Of keepdims and noop_with_empty_axes only 1 is true.
     *(Case(f"{op.lower()}-keepdims-2", op, (_a.normal(3, 4),), {"keepdims": 2}) for op in ("ReduceSum", "ArgMax")),
     Case("reducelogsumexp-keepdims-2", "ReduceLogSumExp", (_a.normal(3, 4),), {"keepdims": 2}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from op_cases._arrays import Arrays, ints
+from op_cases._arrays import NAN, Arrays, ints
 from op_table import Case
 
 a = Arrays(15)
@@ -14,6 +14,22 @@ REDUCTIONS = ("none", "add", "mul", "max", "min")
 ROWS = np.asarray([[2, 0, -1, 0], [0, 2, 1, 1]])
 PLACES = np.asarray([[0, 1], [2, -1], [1, 0]])
 REPEATED = np.asarray([[0, 1], [2, -1], [0, 1], [0, 1]])
+
+
+def _with_nan() -> list[Case]:
+    """As NumPy has it: in onnxruntime a NaN is kept or lost by which operand it is."""
+    data, updates = np.asarray([[1, NAN, 2, 3], [4, 5, NAN, 6]], np.float32), np.asarray([[NAN, 9, -9, 0]], np.float32)
+    index = np.asarray([[0, 0, 1, 1]])
+    rows = []
+    for name, extreme in (("max", np.maximum), ("min", np.minimum)):
+        expected = data.copy()
+        expected[index[0], range(4)] = extreme(data[index[0], range(4)], updates[0])
+        for c in (frozenset[int](), KNOWN):
+            row = f"scatterelements-{name}-nan{'-constant' * len(c)}"
+            inputs = (data, index, updates)
+            rows.append(Case(row, "ScatterElements", inputs, {"reduction": name}, constants=c, expected=(expected,)))
+    return rows
+
 
 CASES = [
     *(
@@ -27,6 +43,7 @@ CASES = [
         for r in REDUCTIONS
         for c in (frozenset(), KNOWN)
     ),
+    *_with_nan(),
     Case(
         "scatterelements-axis1",
         "ScatterElements",

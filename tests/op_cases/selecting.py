@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from op_cases._arrays import Arrays, ints, scalar
+from op_cases._arrays import LINES, Arrays, ints, scalar
 from op_table import Array, Case
 
 _a = Arrays(49)
@@ -79,6 +79,13 @@ CASES = [
     _top_k("none", _a.normal(2, 6), 0),
     _top_k("none-known", _a.normal(2, 6), 0, known=True),
     _top_k("infinite", np.asarray([[np.inf, -np.inf, 0, -np.inf, np.inf, 1]], np.float32), 5),
+    *(
+        _top_k(f"nan-{k}{'-smallest' * (1 - largest)}{'-known' * known}", LINES, k, known=known, largest=largest)
+        for k in (2, 4)
+        for largest in (0, 1)
+        for known in (False, True)
+    ),
+    _top_k("nan-sorted", np.where(_a.bools(2, 21), _a.normal(2, 21), np.float32(np.nan)), 20, known=True),
     _top_k("int64", _a.integers(-99, 99, 3, 9), 4),
     _top_k("int64-known", _a.integers(-99, 99, 3, 9), 4, known=True, largest=0),
     _top_k("uint8", _a.integers(0, 255, 7, dtype="uint8"), 3, known=True),
@@ -92,6 +99,14 @@ CASES = [
     _unique("axis1", _a.integers(0, 2, 2, 7), axis=1),
     _unique("axis1-by-appearance", _a.integers(0, 2, 2, 7).astype(np.float32), axis=1, sorted=0),
     _unique("middle-axis", _a.integers(0, 2, 2, 5, 2).astype(np.float32), axis=-2),
+    # As NumPy has it: in onnxruntime all elements may become one NaN.
+    Case(
+        "unique-nan",
+        "Unique",
+        (LINES,),
+        outputs=4,
+        expected=tuple(np.unique(LINES.reshape(-1), return_index=True, return_inverse=True, return_counts=True)),
+    ),
     _unique("all-equal", np.full(6, 2.5, np.float32)),
     _suppression("runtime", _boxes(1, 9), _a.uniform(0, 1, 1, 1, 9), _FEW, _HALF, _LEAST),
     _suppression("known", _boxes(1, 9), _a.uniform(0, 1, 1, 1, 9), _FEW, _HALF, _LEAST, known=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from op_cases._arrays import Arrays
+from op_cases._arrays import LINES, Arrays
 from op_table import Case
 
 _a = Arrays(25)
@@ -37,4 +37,7 @@ CASES = [
         Case(f"{op.lower()}-float64", op, (_a.normal(3, 7).astype(np.float64),), tolerance=1e-14)
         for op in ("Softmax", "LogSoftmax")
     ),
+    *(Case(f"{op.lower()}-nan", op, (LINES,)) for op in ("Softmax", "LogSoftmax")),
+    # As NumPy's argmax: in onnxruntime a line with a NaN has its 1 elsewhere, or none.
+    Case("hardmax-nan", "Hardmax", (LINES,), expected=(np.eye(4, dtype=np.float32)[np.argmax(LINES, 1)],)),
 ]
