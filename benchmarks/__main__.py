@@ -18,6 +18,7 @@ from . import bundles
 from .cases import DEFAULT as DEFAULT_CASES
 from .cases import find_case, write_case
 from .chart import draw_chart
+from .cliffs import PAIRS, Limits, cliff_grid, find_cliffs, find_models
 from .engines import DEFAULT as DEFAULT_ENGINES
 from .engines import ENGINES
 from .folders import HERE, ROOT, WORK
@@ -246,6 +247,38 @@ def targets_command(models: tuple[str, ...], targets: tuple[str, ...], threads: 
         case = find_case(name, {})
         write_case(case)
         print_grid(target_grid(name, threads, measure_targets(case, targets, threads, rounds)), terminal())
+
+
+@main.command("cliffs")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
+@click.option("--limit", default=Limits().ratio, show_default=True, help="A cliff takes more of onnxruntime's time.")
+@click.option("--least-ms", default=Limits().least_ms, show_default=True, help="And at least so long by our code.")
+@click.option("--browsers", type=NamesOption(("none", "chromium", "firefox")), default=("chromium",), show_default=True)
+@click.option("--size", default=64, show_default=True, help="Of open dimensions but the first, which is 1.")
+@click.option("--rounds", default=2, show_default=True, help="Times that each engine is started anew, in turns.")
+@click.option("--runs", default=15, show_default=True, help="Inferences that are timed in each round.")
+def cliffs_command(
+    paths: tuple[Path, ...],
+    limit: float,
+    least_ms: float,
+    browsers: tuple[str, ...],
+    size: int,
+    rounds: int,
+    runs: int,
+) -> None:
+    """Compare PATHS, ONNX files or folders of them, with onnxruntime natively and onnxruntime-web in browsers.
+
+    Exit code 1: some take longer than the limit. By default: all known models and the shared folder's.
+    """
+    places = tuple(b for b in browsers if b != "none")
+    engines = tuple(e for pair in PAIRS.items() for e in pair if places or ENGINES[e].page is None)
+    settings = Settings((), engines, places, rounds=rounds, runs=runs, seconds=10, kernels=False)
+    limits, found = Limits(limit, least_ms), []
+    for each in find_cliffs(find_models(paths), settings, size, lambda line: click.echo(line, err=True)):
+        found += each
+    print_grid(cliff_grid(found, limits), terminal())
+    if any(f.is_cliff(limits) for f in found):
+        sys.exit(1)
 
 
 @main.command("spaces")
