@@ -150,7 +150,7 @@ class ComputeBackend(ABC):
 
     def _source(self, lowered: Kernel) -> str:
         source = self.render(lowered)
-        self.observe(self.language, source)
+        self.observe(self.language, f"// {lowered.name}\n{source}")
         return source
 
 

@@ -118,7 +118,8 @@ class WebGl:
             declarations=declare(lowered),
             scalars=lowered.scalars,
         )
-        self.observe("glsl", compose(made))
+        version, rest = compose(made).split("\n", 1)  # which stands before all else
+        self.observe("glsl", f"{version}\n// {naive.name}\n{rest}")
         return CompiledKernel(made, kernel.params, tuple(places[b] for b in kernel.params))
 
 

@@ -2,6 +2,7 @@
 
 import { element, showRows, tableRow } from './elements.js';
 import { milliseconds, percent, some } from './format.js';
+import { labelKernels } from './kernel_labels.js';
 
 /** @typedef {import('./run_model.js').Loaded} Loaded */
 
@@ -14,9 +15,11 @@ export async function profileKernels({ model, life }, inputs, ms = 1000) {
   const repeat = Math.max(1, Math.min(10, Math.round(1000 / ms))); // about a second, and a few where runs are slow
   const kernels = await model.profile(inputs, { repeat, signal: life.signal });
   const sum = kernels.reduce((total, kernel) => total + kernel.ms, 0);
-  const rows = [...kernels]
+  const labels = labelKernels(kernels);
+  const rows = kernels
+    .map(({ ops, ms }, i) => ({ label: labels[i] ?? '', ops, ms }))
     .sort((a, b) => b.ms - a.ms)
-    .map(({ name, ops, ms }) => tableRow([name, ops.join(', '), milliseconds(ms), percent(sum ? ms / sum : 0)]));
+    .map(({ label, ops, ms }) => tableRow([label, ops.join(', '), milliseconds(ms), percent(sum ? ms / sum : 0)]));
   const table = element('profile-table', HTMLTableElement);
   const clock = kernels.some((kernel) => kernel.clock === 'wall')
     ? 'with the way to the device and back'

@@ -173,8 +173,10 @@ def test_dump_after_every_stage(level: int, path: Path, tmp_path: Path) -> None:
     [
         ("webgpu:schedule_simt", r"^  for \w+ < \d+ block:$"),
         ("webgpu:wgsl", r"^@compute @workgroup_size"),
+        ("webgpu:wgsl", r"^// \w+$"),
         ("webgl:schedule_fragment", r"^  for \w+ < \d+ block:$"),
         ("webgl:glsl", r"^void main\(\) \{$"),
+        ("webgl:glsl", r"^#version 300 es\n// \w+$"),
     ],
 )
 def test_dump_of_a_device(stage: str, text: str, path: Path, tmp_path: Path) -> None:
