@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import html
 import json
+import shutil
+import subprocess
 import unicodedata
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,6 +20,7 @@ from webnn_compile.system.escape import (
     html_text,
     js_literal,
     line_comment,
+    shell_word,
     terminal_lines,
     terminal_text,
 )
@@ -71,6 +74,15 @@ def test_a_name_in_a_page_is_text(name: str) -> None:
 def test_a_terminal_takes_a_name_for_cells_alone(name: str) -> None:
     for text in (terminal_text(name), terminal_lines(name).replace("\n", "")):
         assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in text)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if "\x00" not in n])
+def test_a_name_is_one_word_of_a_shell(name: str) -> None:
+    word = shell_word(name)
+    assert word.isprintable()
+    if shutil.which("bash"):
+        done = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True)
+        assert done.stdout.decode() == name
 
 
 def test_what_a_terminal_shows() -> None:

@@ -6,7 +6,6 @@ import warnings
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from ..build.options import CPUS, GPU_TILES, HOSTS, PRECISIONS, Options
 from ..build.targets import bundled_targets
@@ -16,6 +15,7 @@ from ..system.limits import parse_size
 from .explained import DEBUG, explained
 from .input_options import input_options
 from .progress import Progress
+from .terminal import error_console, say
 
 LIST = "list"
 """What `--dump` is given for the names of the stages."""
@@ -187,7 +187,7 @@ def main(
     from .report import print_report, write_report
 
     collect_less_often()
-    progress = Progress(Console(stderr=True), plain=dump is not None)
+    progress = Progress(error_console(), plain=dump is not None)
     interrupted = "interrupted; no bundle was written"
     with explained(debug=debug, phase=lambda: progress.current, interrupted=interrupted):
         options = Options(
@@ -214,11 +214,11 @@ def main(
         )
         if dump == LIST:
             options.check()
-            click.echo("\n".join(f"{t}: {', '.join(options.stages(t))}" for t in options.targets))
+            say("\n".join(f"{t}: {', '.join(options.stages(t))}" for t in options.targets))
             return
         with warnings.catch_warnings(), progress:
             warnings.showwarning = _show_warning
-            result = build(model, out, options, progress.phase, click.echo)
+            result = build(model, out, options, progress.phase, say)
         if report is not None:
             write_report(result, report)
         print_report(result, out, stderr=dump is not None)
@@ -232,7 +232,7 @@ def _list_targets(ctx: click.Context) -> None:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    click.echo(f"warning: {message}", err=True)
+    say(f"warning: {message}", err=True)
 
 
 def _stage(dump: str | None) -> str | None:

@@ -15,6 +15,7 @@ import click
 
 from ..errors import InputError, InternalError
 from ..system.explain import explain
+from .terminal import say
 
 OUR_FAULT = (
     "This is a fault of webnn-compile, not a mistake of yours: please report it, with the model and this command "
@@ -54,7 +55,7 @@ def explained(
         if (cause := _interruption(error)) is not None:
             _end_interrupted(cause, interrupted)
         if debug:
-            traceback.print_exc()
+            say(traceback.format_exc(), err=True)
         _end(error, phase() if phase is not None else None)
     except KeyboardInterrupt as cause:
         _end_interrupted(cause, interrupted)
@@ -94,15 +95,15 @@ def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
 
 def _end_interrupted(cause: KeyboardInterrupt, message: str | None) -> NoReturn:
     if message is not None:
-        click.echo(message, err=True)
+        say(message, err=True)
     sys.exit(BY_SIGNAL + cause.number if isinstance(cause, Ended) else INTERRUPTED)
 
 
 def _end(error: Exception, phase: str | None) -> None:
     explained = explain(error, phase)
-    click.echo(f"error: {explained}", err=True)
+    say(f"error: {explained}", err=True)
     if isinstance(explained, InternalError):
-        click.echo(OUR_FAULT, err=True)
+        say(OUR_FAULT, err=True)
     sys.exit(explained.exit_code)
 
 

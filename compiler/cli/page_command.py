@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from ..page.build_page import build_page
 from ..page.downloads import Downloads
@@ -13,6 +12,7 @@ from ..system.cache import usual_folder
 from .command import FILE
 from .explained import DEBUG, explained
 from .progress import Progress
+from .terminal import error_console, say
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -40,14 +40,14 @@ def main(out: Path, numpy: Path | None, downloads: Path | None, force: bool, deb
     Any web server can host it. `index.html` is a page where one drops a model, `compiler.js` a module for pages of your
     own: see the README. Building it needs Node 20 or newer with npm, and at first a network.
     """
-    progress = Progress(Console(stderr=True), plain=False)
+    progress = Progress(error_console(), plain=False)
     with explained(debug=debug, phase=lambda: progress.current, interrupted="interrupted; nothing was written"):
         if downloads is None:
             downloads = usual_folder() / "page"
         with progress:
             written = build_page(out, Downloads(downloads, numpy), progress.phase, force=force)
         size = sum(file.bytes for file in written)
-        click.echo(f"{out}: {len(written)} files, {size / 1e6:.1f} MB; try it: python3 -m http.server -d {out}")
+        say(f"{out}: {len(written)} files, {size / 1e6:.1f} MB; try it: python3 -m http.server -d {out}")
 
 
 if __name__ == "__main__":

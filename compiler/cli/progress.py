@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-import click
 from rich.console import Console
 from rich.live import Live
 from rich.spinner import Spinner
-from rich.text import Text
+
+from .terminal import cell, say
 
 
 class Progress:
@@ -17,7 +17,7 @@ class Progress:
     def __init__(self, console: Console, *, plain: bool = False) -> None:
         self.current = "start"
         lively = console.is_terminal and not console.is_dumb_terminal and not plain and not os.environ.get("CI")
-        self._spinner = Spinner("dots", Text("starting")) if lively else None
+        self._spinner = Spinner("dots", cell("starting")) if lively else None
         # Standard output stays as it is: it may go to a file while this is shown on a terminal.
         self._live = Live(self._spinner, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
 
@@ -34,6 +34,6 @@ class Progress:
         """The next phase begins."""
         self.current = name
         if self._spinner is not None:
-            self._spinner.update(text=Text(name))
+            self._spinner.update(text=cell(name))
         else:
-            click.echo(f"{name} ...", err=True)
+            say(f"{name} ...", err=True)

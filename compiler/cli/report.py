@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import sys
 import textwrap
@@ -12,13 +11,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from ..errors import InputError
 from ..program.device_program import HostCall, Launch
 from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
+from ..system.escape import shell_word, terminal_text
 from ..system.printable import printable
+from .terminal import say
 
 if TYPE_CHECKING:
     from ..build.build_device import DeviceBuild
@@ -39,19 +38,18 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
     stream = sys.stderr if stderr else sys.stdout
     width = shutil.get_terminal_size().columns if stream.isatty() else PLAIN_WIDTH
     folder = printable(out)
-    lines = [f"{report.model} -> {folder}", ""]
+    say(f"{report.model} -> {folder}\n", err=stderr)
     for label, value in _figures(report):
-        first, *more = textwrap.wrap(value, max(width - INDENT, 20), break_on_hyphens=False)
-        lines.append("  " + click.style(f"{label:{INDENT - 2}}", bold=True) + first)
-        lines += [" " * INDENT + line for line in more]
+        wrapped = textwrap.wrap(terminal_text(value), max(width - INDENT, 20), break_on_hyphens=False)
+        say(f"\n{' ' * INDENT}".join(wrapped), label=f"  {label:{INDENT - 2}}", err=stderr)
     rows = list(_files(report))
     longest = max(len(name) for name, _ in rows)
-    lines += ["", *(f"  {name:{longest}}{count:>12}" for name, count in rows), ""]
+    lines = ["", *(f"  {name:{longest}}{count:>12}" for name, count in rows), ""]
     if report.alone is not None:
-        click.echo("\n".join([*lines, f"{folder}/{report.manual} says how it is called."]), err=stderr)
+        say("\n".join([*lines, f"{folder}/{report.manual} says how it is called."]), err=stderr)
         return
-    lines += [f"Try it: python3 -m http.server -d {shlex.quote(folder)}", "and open http://localhost:8000/"]
-    click.echo("\n".join(lines), err=stderr)
+    lines += [f"Try it: python3 -m http.server -d {shell_word(folder)}", "and open http://localhost:8000/"]
+    say("\n".join(lines), err=stderr)
 
 
 def _figures(report: Report) -> Iterable[tuple[str, str]]:

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from ..build.build import build_manifest
@@ -28,15 +27,16 @@ from ..errors import InputError, WebnnCompileError
 from ..frontends.model_inputs import ModelInputs
 from ..program.arrays import read_inputs
 from ..program.bind_sizes import bind_sizes
+from ..system.escape import shell_word
 from ..system.write_npz import write_npz
 from ..tune.tab_facts import adapter_of_tab
 from .command import FILE
 from .explained import DEBUG, explained, require
 from .input_options import input_options, read_array
-from .plain import plain
+from .terminal import say, say_light_on_dark, show_table
 
 if TYPE_CHECKING:
-    from webnn_compile.rpc.client import Session
+    from webnn_compile.rpc.client import DeviceInfo, Session
     from webnn_compile.rpc.serving import ServedModel
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -121,20 +121,16 @@ def serve(
                     f"cannot listen on {host}, port {port}: {reason}; give another --port or --host"
                 ) from None
             shown = _with_host(address.page, _reachable(host))
-            click.echo(f"Open this address in a browser to make it a device:\n\n  {shown}\n")
+            say(f"Open this address in a browser to make it a device:\n\n  {shown}\n")
             if host not in LOOPBACK and sys.stdout.isatty():
                 _draw_code(shown)
             if fingerprint is not None:
-                click.echo(
-                    f"Its certificate, which the browser warns of, has the SHA-256 fingerprint\n  {fingerprint}\n"
-                )
+                say(f"Its certificate, which the browser warns of, has the SHA-256 fingerprint\n  {fingerprint}\n")
             if model is not None:
                 script = f"{shown.partition('#')[0]}rpc.js"
-                click.echo(f"{model} for a page of your own:\n")
-                click.echo(
-                    f"  import {{ connect }} from '{script}';\n  const model = await connect('{shown}').load();\n"
-                )
-            click.echo("Ctrl-C ends the broker.")
+                say(f"{model} for a page of your own:\n")
+                say(f"  import {{ connect }} from '{script}';\n  const model = await connect('{shown}').load();\n")
+            say("Ctrl-C ends the broker.")
             with contextlib.suppress(KeyboardInterrupt):
                 while True:
                     time.sleep(3600)
@@ -161,9 +157,9 @@ def _serve_model(path: Path, inputs: ModelInputs) -> ServedModel:
         try:
             made = build_manifest(path, Options(inputs, targets=(backend,), variants=variants), lambda _: None)
         except WebnnCompileError as error:
-            click.echo(f"{path} does not compile for {backend}: {error}", err=True)
+            say(f"{path} does not compile for {backend}: {error}", err=True)
             raise ServingError(str(error)) from None
-        click.echo(f"{path} compiled for a page's {backend}")
+        say(f"{path} compiled for a page's {backend}")
         return made
 
     build_manifest(path, Options(inputs, targets=("wasm",), variants=VARIANTS[:1]), lambda _: None)
@@ -208,7 +204,7 @@ def _draw_code(text: str) -> None:
     drawn = io.StringIO()
     segno.make(text, error="l").terminal(drawn, compact=True)
     for line in drawn.getvalue().splitlines():
-        click.secho(line, fg="bright_white", bg="black")
+        say_light_on_dark(line)
 
 
 def _with_host(url: str, host: str) -> str:
@@ -239,16 +235,17 @@ def devices(broker: str) -> None:
     with _explained(), _connect(broker) as session:
         found = session.devices()
         if not found:
-            click.echo("No device has joined: open the broker's address in a browser.")
+            say("No device has joined: open the broker's address in a browser.")
             return
         table = Table("device", "browser", "runs", "WebGPU", "WebGL 2", "used")
-        for d in found:
-            used = "yes" if d.leased else "no"
-            waiting = f", {d.waiting} wait" if d.waiting else ""
-            adapters = adapter_of_tab(d.facts, "webgpu"), adapter_of_tab(d.facts, "webgl")
-            row = d.name, d.facts.get("browser", ""), ", ".join(d.backends), *adapters, used + waiting
-            table.add_row(*map(plain, row))
-        Console().print(table)
+        show_table(table, map(_row, found))
+
+
+def _row(d: DeviceInfo) -> tuple[object, ...]:
+    used = "yes" if d.leased else "no"
+    waiting = f", {d.waiting} wait" if d.waiting else ""
+    adapters = adapter_of_tab(d.facts, "webgpu"), adapter_of_tab(d.facts, "webgl")
+    return d.name, d.facts.get("browser", ""), ", ".join(d.backends), *adapters, used + waiting
 
 
 @main.command()
@@ -287,12 +284,12 @@ def run(
             arrays = _complete(compiled, arrays)
             with leased.load(compiled, {"backend": chosen}) as loaded:
                 results = loaded.run(arrays)
-                click.echo(f"{loaded.info['backend']} on {leased.info.name} ({loaded.info.get('adapter', 'CPU')})")
+                say(f"{loaded.info['backend']} on {leased.info.name} ({loaded.info.get('adapter', 'CPU')})")
                 for name, a in results.items():
-                    click.echo(f"  {name}: {a.dtype} {list(a.shape)}")
+                    say(f"  {name}: {a.dtype} {list(a.shape)}")
                 if repeat is not None:
                     times = leased.time(loaded, arrays, repeat=repeat)
-                    click.echo(f"  {np.median(times):.3g} ms, the median of {len(times)}")
+                    say(f"  {np.median(times):.3g} ms, the median of {len(times)}")
         if out is not None:
             _write(out, results)
 
@@ -301,7 +298,7 @@ def _complete(compiled: Manifest, given: dict[str, np.ndarray]) -> dict[str, np.
     """Raises InputError where some inputs are given, and not all or others, or they do not fit."""
     specs = compiled.inputs
     if specs and not given:
-        click.echo(f"inputs at random: {', '.join(f'--input {s.name}=FILE.npy' for s in specs)} would be yours")
+        say(f"inputs at random: {', '.join(f'--input {shell_word(s.name)}=FILE.npy' for s in specs)} would be yours")
         return draw_inputs(specs, compiled.dimensions, largest_sizes(compiled.dimensions), np.random.default_rng(0))
     if missing := [s for s in specs if s.name not in given]:
         lacking = ", ".join(s.name for s in missing)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 
 from ..build.compile_target import CompileTarget
 from ..build.targets import TARGETS
 from ..errors import InputError
 from ..tune.problem import TUNED
-from .plain import plain
+from .terminal import is_terminal, say, show_table
 
 WIDTH = 110
 """Columns where the output is no terminal."""
@@ -17,20 +16,14 @@ WIDTH = 110
 
 def print_targets() -> None:
     """A line for each target."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = WIDTH
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("target", "runs on", "for", "here"):
         table.add_column(column, no_wrap=column in ("target", "for"))
-    for row in TARGETS.values():
-        table.add_row(row.name, row.about, _uses(row), plain(_here(row)))
-    console.print(table)
-    console.print(
+    rows = ((row.name, row.about, _uses(row), _here(row)) for row in TARGETS.values())
+    show_table(table, rows, width=None if is_terminal() else WIDTH)
+    say(
         "\nbundle, library, source: webnn-compile --targets; Python: webnn_compile.compile(model, target); "
-        "tune: webnn-tune --target.",
-        highlight=False,
-        markup=False,
+        "tune: webnn-tune --target."
     )
 
 

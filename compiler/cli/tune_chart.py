@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..records.tuning_record import TuningRecord
+from ..system.escape import terminal_text
 from ..tune.summarise import progress_of
 
 SUFFIXES = (".svg", ".png")
@@ -26,12 +27,14 @@ def draw_progress(records: Sequence[TuningRecord], file: Path) -> None:
 
     figure, axis = pyplot.subplots(figsize=(8, 4.5))
     for label, points in progress_of(records).items():
-        axis.step([0, *(n for n, _ in points)], [1.0, *(gain for _, gain in points)], where="post", label=label)
+        steps = [0, *(n for n, _ in points)], [1.0, *(gain for _, gain in points)]
+        axis.step(*steps, where="post", label=terminal_text(label))
     axis.axhline(1.0, color="#b9c2c9", linewidth=1)
     axis.set_xlabel("trials of kernels")
     axis.set_ylabel("time of the tuned kernels, by default 1")
     axis.set_ylim(bottom=0)
-    axis.legend(fontsize="small")
+    for text in axis.legend(fontsize="small").get_texts():
+        text.set_parse_math(False)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
     figure.tight_layout()

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from ..build.options import GPU_TILES, Options
@@ -29,7 +28,7 @@ from ..tune.tuner import tune
 from .command import FILE
 from .explained import DEBUG, explained, require
 from .input_options import input_options
-from .plain import plain
+from .terminal import cell, error_console, say, show_table
 from .tune_progress import TuneProgress
 
 PACKAGES = ("sklearn",)
@@ -159,7 +158,7 @@ def run(
             chosen = opened.enter_context(_open_device(problem, device, broker, headed=headed))
             problem.use_variants(chosen.variants[:1])
             executor = opened.enter_context(open_executor(processes))
-            progress = opened.enter_context(TuneProgress(Console(stderr=True)))
+            progress = opened.enter_context(TuneProgress(error_console()))
             settings = Settings(trials=trials, seconds=seconds, layers=layers, seed=seed)
 
             def observe(status: Status) -> None:
@@ -214,20 +213,18 @@ DISTURBED = 0.1
 
 def _print_summary(summary: Summary, problem: Problem, device: Device, records: Path) -> None:
     failed = f", {summary.failed} of them failed" if summary.failed else ""
-    click.echo(
-        f"{problem.name} on {device.name}: {summary.trials} candidates for {summary.tasks} kernels and layers{failed}"
-    )
+    say(f"{problem.name} on {device.name}: {summary.trials} candidates for {summary.tasks} kernels and layers{failed}")
     if summary.exhausted:
-        click.echo("No other schedule is worth a trial.")
+        say("No other schedule is worth a trial.")
     if summary.disturbed > DISTURBED:
-        click.echo(
+        say(
             f"{summary.disturbed:.0%} of the measurements were disturbed, and do not count: other programs use the "
             "processor, or it is throttled. A quiet machine gives better records."
         )
     if summary.whole is None or not summary.chosen:
-        click.echo("None of them is faster than the default in the whole model.")
+        say("None of them is faster than the default in the whole model.")
         return
-    click.echo(
+    say(
         f"With {len(summary.chosen)} of them the model takes {summary.whole:.3f} of its time by default. Use them:\n"
         f"  webnn-compile MODEL --out bundle/ --records {records}"
     )
@@ -247,28 +244,29 @@ def show(records: tuple[Path, ...], target: str | None, for_device: str | None, 
             raise InputError(f"there is no record of {target or 'any target'} on {for_device or 'any device'}")
         lines = summarise(kept)
         width = None if sys.stdout.isatty() else 160
-        for table in _tables(lines):
-            Console(width=width).print(table)
+        for table, rows in _tables(lines):
+            show_table(table, rows, width=width)
         if read.damaged:
-            click.echo(f"{read.damaged} lines are no records, and were passed over", err=True)
+            say(f"{read.damaged} lines are no records, and were passed over", err=True)
         if chart is not None:
             from .tune_chart import draw_progress
 
             draw_progress(kept, chart)
 
 
-def _tables(lines: list[Line]) -> Iterator[Table]:
-    """One for each target and device."""
+def _tables(lines: list[Line]) -> Iterator[tuple[Table, list[tuple[str, ...]]]]:
+    """One for each target and device, and its rows."""
     for (target, device), group in itertools.groupby(lines, lambda line: (line.target, line.device)):
-        table = Table("kernel or layer", title=plain(f"{target} on {device}"), title_justify="left")
+        rows: list[tuple[str, ...]] = []
+        table = Table("kernel or layer", title=cell(f"{target} on {device}"), title_justify="left")
         for name in ("default", "best", "gain", "trials", "failed"):
             table.add_column(name, justify="right")
         table.add_column("used")
         for line in group:
             times = (_ms(line.base), _ms(line.best), f"{line.base / line.best:.2f} x") if line.best else ("", "", "")
             counts = str(line.trials), str(line.failed)
-            table.add_row(plain(line.kernel), *times, *counts, "yes" if line.chosen else "")
-        yield table
+            rows.append((line.kernel, *times, *counts, "yes" if line.chosen else ""))
+        yield table, rows
 
 
 def _ms(milliseconds: float) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from ..system.escape import terminal_text
 from ..tune.status import Status
+from .terminal import say
 
 SECONDS = 10.0
 """Between lines."""
@@ -37,13 +38,13 @@ class TuneProgress:
         self._bar.stop()
 
     def update(self, s: Status) -> None:
-        what = f"{s.phase}: {s.task[:40]}" if s.task else s.phase
+        what = terminal_text(f"{s.phase}: {s.task[:40]}" if s.task else s.phase)
         gain, left = f"{s.gain:.3f} of the default's time", "" if s.left is None else f"{_clock(s.left)} left"
         self._bar.update(self._task, description=what, completed=s.trials, total=s.of, gain=gain, left=left)
         now = time.monotonic()
         if self._lines and (s.phase != self._phase or now - self._last > SECONDS):
             self._last, self._phase = now, s.phase
-            click.echo(f"{what}: {s.trials} of {s.of} trials, {gain}{', ' + left if left else ''}", err=True)
+            say(f"{what}: {s.trials} of {s.of} trials, {gain}{', ' + left if left else ''}", err=True)
 
 
 def _clock(seconds: float) -> str:

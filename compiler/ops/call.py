@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..ir.sizes import Size, equal, scalars_of, shown, text_of
+from ..system.escape import shell_word
 from ..tensor import Tensor
 from ..tensor.known_elements import known_elements
 
@@ -97,7 +98,7 @@ class Call:
         names = dict.fromkeys(s.name for s in scalars_of(n))
         raise self.unsupported(
             f"it needs a fixed size {what}, and {text_of(n)} is known at run time only",
-            " ".join(["fix it:", *(f"--dim {name}=NUMBER" for name in names)]),
+            " ".join(["fix it:", *(f"--dim {shell_word(name)}=NUMBER" for name in names)]),
         )
 
     def every_input(self) -> list[Tensor]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
+import shlex
 from typing import Any, NewType
 
 Comment = NewType("Comment", str)
@@ -25,6 +27,9 @@ JsLiteral = NewType("JsLiteral", str)
 
 Html = NewType("Html", str)
 """Text of a page, or the value of an attribute in quotes."""
+
+ShellWord = NewType("ShellWord", str)
+"""One word of a command that is shown to be copied."""
 
 TerminalText = NewType("TerminalText", str)
 """What changes nothing of a terminal but the cells in which it stands."""
@@ -70,6 +75,15 @@ def js_literal(value: Any) -> JsLiteral:
 def html_text(text: str) -> Html:
     """With entities for `& < > " '`; what HTML does not allow is replaced."""
     return Html(html.escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)))
+
+
+def shell_word(text: str) -> ShellWord:
+    """As a POSIX shell takes it; with what has no shape as bash, ksh and zsh write it."""
+    if text.isprintable():
+        return ShellWord(shlex.quote(text))
+    data = text.replace("\\", "\\\\").replace("'", "\\'")
+    octal = "".join(c if c.isprintable() else "".join(f"\\{b:03o}" for b in os.fsencode(c)) for c in data)
+    return ShellWord(f"$'{octal}'")
 
 
 def terminal_text(text: object) -> TerminalText:

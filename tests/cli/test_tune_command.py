@@ -91,7 +91,7 @@ def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
     records.write_text("".join(lines))
     result = run("show", records)
     assert result.exit_code == 0, result.output
-    for shown in ("wasm on tab[bold] [/x]", *names[:3], "two\ufffdlines"):
+    for shown in ("wasm on tab[bold] [/x]", *names[:3], "two\\x0alines"):
         assert shown in result.output
 
 

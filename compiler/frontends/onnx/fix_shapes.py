@@ -12,6 +12,7 @@ from ...errors import InputError
 from ...ir.nodes import Scalar
 from ...ir.sizes import Size, size
 from ...program.dimensions import Dimension
+from ...system.escape import shell_word
 from ..model_inputs import Dim, Extent, ModelInputs
 from .read_model import Source
 
@@ -60,7 +61,7 @@ def fix_shapes(model: onnx.ModelProto, given: ModelInputs, weights: Collection[s
     if free:
         lines = "".join(f"\n  {name}: declared {_text(declared[name])}" for name in free)
         examples = {name: _example(declared[name], symbols) for name in free}
-        flags = " ".join(f"--shape {name}={'x'.join(map(str, shape))}" for name, shape in examples.items())
+        flags = " ".join(f"--shape {shell_word(name)}={'x'.join(map(str, shape))}" for name, shape in examples.items())
         named = dict.fromkeys(
             d for name in free for d in declared[name] or () if isinstance(d, str) and d.isidentifier()
         )

@@ -15,6 +15,7 @@ from ...graph.ir import Value
 from ...ir.index import range_of
 from ...ir.nodes import Scalar
 from ...ir.sizes import Size, counter_of, equal, number, scalars_of, size
+from ...system.escape import shell_word
 from .growing_sequences import stack_sequences
 from .sequences import Items, Listed, Stacked, tensors
 
@@ -283,7 +284,7 @@ def _unbounded(build: Import, name: str, trips: Value | None) -> UnsupportedErro
             f"Loop (node {name!r}): nothing but its condition bounds the number of its iterations, and with it the "
             "size of its outputs: in the model, give it a number of iterations (input 0) that is never exceeded"
         )
-    flag = f"--dim {trips.name}=0..MOST" if build.is_input(trips) else "--fix NAME=VALUE"
+    flag = f"--dim {shell_word(trips.name)}=0..MOST" if build.is_input(trips) else "--fix NAME=VALUE"
     return UnsupportedError(
         f"Loop (node {name!r}): the number of its iterations is computed at run time, and with it the size of its "
         f"outputs: bound it by {flag}"

@@ -1,0 +1,44 @@
+"""All that the command lines print goes through here: text of models, records and devices is escaped on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..system.escape import terminal_lines, terminal_text
+
+
+def say(text: object, *, label: str = "", err: bool = False) -> None:
+    """Lines, after a bold `label` in the first."""
+    click.echo((click.style(terminal_text(label), bold=True) if label else "") + terminal_lines(text), err=err)
+
+
+def say_light_on_dark(line: str) -> None:
+    """Whatever the terminal's own colours are."""
+    click.secho(terminal_text(line), fg="bright_white", bg="black")
+
+
+def cell(text: object) -> Text:
+    """For Rich, which would take [...] and :...: in a string for markup."""
+    return Text(terminal_text(text))
+
+
+def show_table(table: Table, rows: Iterable[Sequence[object]], *, width: int | None = None) -> None:
+    """With these rows, as wide as the terminal, or so many columns."""
+    for row in rows:
+        table.add_row(*map(cell, row))
+    Console(width=width).print(table)
+
+
+def is_terminal() -> bool:
+    """Whether standard output is one."""
+    return Console().is_terminal
+
+
+def error_console() -> Console:
+    """For what Rich shows while the program works; its texts are made by `cell` or `terminal_text`."""
+    return Console(stderr=True)
