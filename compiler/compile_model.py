@@ -15,6 +15,7 @@ from .build.targets import bundled_targets
 from .build.work import Work
 from .errors import InputError
 from .frontends.model_inputs import DimLike, model_inputs
+from .ir.memo import forgetting
 from .system.cache import open_cache
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 TARGETS = tuple(TABLE)
 
 
+@forgetting()
 def compile(
     model: str | Path | bytes | onnx.ModelProto,
     target: str = "native",

@@ -21,6 +21,7 @@ from ..bundle import (
     write_bundle,
 )
 from ..errors import InputError, InternalError
+from ..ir.memo import forgetting
 from ..pipeline.dump import Dump
 from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from .measure_layer import LayerError
 
 
+@forgetting()
 def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> Report:
     """Compiles `model` and writes the bundle to `out`, or what its target has in place of one. `emit` receives dumps.
 
@@ -75,6 +77,7 @@ class Built:
     files: tuple[BundleFile, ...]
 
 
+@forgetting()
 def build_files(model: Path, options: Options, phase: Phase) -> Built:
     """The same, with nothing written: what `write_bundle` writes. Raises InputError for a target that has no part in a
     bundle."""
@@ -87,6 +90,7 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
     return Built(report, manifest, tuple(files))
 
 
+@forgetting()
 def build_manifest(
     model: Path, options: Options, phase: Phase, given: Mapping[str, TargetChoices] | None = None
 ) -> Manifest:

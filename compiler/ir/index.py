@@ -11,6 +11,7 @@ from math import gcd
 
 from ..dtypes import I32
 from .intervals import Range, atom_range
+from .memo import memo
 from .nodes import Binary, Const, Expr, Scalar, Unary, Var
 
 
@@ -327,6 +328,7 @@ def _product(several: tuple[Expr, ...]) -> Expr:
     return result
 
 
+@memo
 def divide_by_size(op: str, x: Affine, y: Affine) -> Affine:
     """(q * y + r) // y   ->   q + r // y;   (q * y + r) % y   ->   r % y, for a positive y of scalars. r // y is 0, and
     r % y is r, where 0 <= r < y."""
@@ -378,6 +380,7 @@ def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:
     return total
 
 
+@memo
 def _range_of_atom(atom: Expr) -> Range | None:
     r = atom_range(atom, range_of)
     return r if r is None else narrow_quotient(atom, r)
@@ -420,6 +423,7 @@ def decide(op: str, a: Expr, b: Expr) -> bool | None:
     return None
 
 
+@memo
 def divide(op: str, x: Affine, divisor: int) -> Affine:
     """x // divisor or x % divisor, for a positive divisor."""
     for identity in DIVISIONS:
@@ -429,6 +433,7 @@ def divide(op: str, x: Affine, divisor: int) -> Affine:
     return Affine(((Binary(op, x.to_expr(), Const(divisor)), 1),), 0)
 
 
+@memo
 def extreme(op: str, x: Affine, y: Affine) -> Affine:
     """The "min" or "max" of x and y."""
     for identity in EXTREMES:
@@ -558,5 +563,18 @@ def drop_smaller(op: str, x: Affine, y: Affine) -> Affine | None:
     return y if op == "min" else x
 
 
-EXTREMES = (drop_larger, drop_smaller)
+def nest_extremes(op: str, x: Affine, y: Affine) -> Affine | None:
+    """max(max(a, b) + c, y)   ->   max(a + c, max(b + c, y)), where the inner one is decided, and the same for min"""
+    for outer, other in ((x, y), (y, x)):
+        match outer.terms:
+            case ((Binary(inner, a, b), 1),) if inner == op:
+                for p, q in ((a, b), (b, a)):
+                    rest = affine(q) + Affine((), outer.constant)
+                    joined = extreme(op, rest, other)
+                    if joined in (rest, other):
+                        return extreme(op, affine(p) + Affine((), outer.constant), joined)
+    return None
+
+
+EXTREMES = (drop_larger, drop_smaller, nest_extremes)
 """Of min(x, y) and max(x, y)."""

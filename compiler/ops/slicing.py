@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, ExprLike, Scalar
@@ -76,13 +76,16 @@ def _part(extent: Size, start: Size, end: Size, step: int) -> Part:
     if isinstance(extent, int) and isinstance(start, int) and isinstance(end, int):
         r = range(extent)[max(start, -extent) : None if to_the_first else end : step]
         return Part(r.start, r.step, len(r))
-    least, most = (0, extent) if step > 0 else (0, extent - 1)
-    first = smaller(larger(_from_front(start, extent), least), most)
+    first = larger(_from_front(start, extent), 0)
     if to_the_first:
         behind: Size = -1
     else:
         behind = smaller(larger(_from_front(end, extent), 0 if step > 0 else -1), extent)
-    return _between(first, behind, step)
+    within = smaller(first, extent if step > 0 else extent - 1)
+    if step > 0 and isinstance(first, int):
+        # From beyond the end on there is no element, wherever the slice begins: N - min(1, N) is max(N - 1, 0).
+        return replace(_between(first, behind, step), start=within)
+    return _between(within, behind, step)
 
 
 def _between(first: Size, behind: Size, step: int) -> Part:

@@ -59,6 +59,8 @@ def operands() -> Iterator[Affine]:
         yield affine((SIZE % 4) * a + V + k)
     for a, c in product((1, 3, 5), (4, 12)):
         yield Affine(((Binary("%", SIZE * a + 1, Const(c)), 1),), 0)
+    for op, k in product(("min", "max"), (-2, 0, 3)):
+        yield Affine(((Binary(op, U - 1, Const(1)), 1),), k)
 
 
 @pytest.mark.parametrize("identity", DIVISIONS, ids=lambda f: f.__name__)
@@ -124,6 +126,7 @@ EXAMPLES: list[tuple[Expr, Expr]] = [
     (SIZE % 4 // 2, SIZE // 2 % 2),
     (Binary("min", V, U + 2), V),
     (Binary("max", U + 2, V), U + 2),
+    (Binary("max", Binary("max", SIZE - 1, Const(0)) - 1, Const(0)), Binary("max", SIZE - 2, Const(0))),
 ]
 """For each identity what it matches, and what that becomes."""
 
