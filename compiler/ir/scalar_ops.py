@@ -40,6 +40,7 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     "abs": np.abs,
     "exp": np.exp,
     "log": np.log,
+    "log1p": np.log1p,
     "sqrt": np.sqrt,
     "floor": np.floor,
     "ceil": np.ceil,

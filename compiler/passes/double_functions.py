@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ..dtypes import F64, I64
@@ -72,6 +73,14 @@ def log(x: Num) -> Num:
     y = (whole < 0x7FF << 52).where(y, x, x)  # infinity and NaN
     y = (x < 0.0).where(float("nan"), y, x)
     return x.eq(0.0).where(float("-inf"), y, x)
+
+
+def log1p(x: Num) -> Num:
+    """log(1 + x), 3 ulp; -inf at -1, NaN below. What rounding 1 + x takes away is added to the logarithm."""
+    one_more = x + 1.0
+    lost = (x - (one_more - 1.0)) / one_more
+    positive = x.of(0.0).op("<", one_more).op("and", one_more < math.inf)
+    return log(one_more) + positive.where(lost, 0.0, x)
 
 
 def tanh(x: Num) -> Num:
@@ -148,6 +157,7 @@ def power(x: Num, y: Num) -> Num:
 DOUBLE_FUNCTIONS: dict[str, Callable[[Num], Num]] = {
     "exp": exp,
     "log": log,
+    "log1p": log1p,
     "tanh": tanh,
     "erf": erf,
 }

@@ -25,6 +25,7 @@ from .float_remainder import float_remainder
 FLOAT_FUNCTIONS: dict[str, Callable[[functions.Num], functions.Num]] = {
     "exp": functions.exp,
     "log": functions.log,
+    "log1p": functions.log1p,
     "tanh": functions.tanh,
     "erf": functions.erf,
     "sin": angles.sin,

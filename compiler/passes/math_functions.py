@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..dtypes import F32, F64, I32, I64, DType
 from ..ir.lanes import Splat
 from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Select, Unary
+from ..ir.unlikely import Unlikely
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,22 +261,38 @@ def asinh(x: Num) -> Num:
 
 
 def acosh(x: Num) -> Num:
-    """8 ulp; NaN below 1."""
+    """4 ulp; NaN below 1."""
+    near_one = x - 1.0
+    u = near_one + (near_one * (x + 1.0)).unary("sqrt")  # acosh(x) = log(1 + u)
     huge = Num(Binary("<", x.of(1e15).e, x.e), x.lanes)
-    y = huge.where(log(x) + math.log(2.0), log(x + ((x - 1.0) * (x + 1.0)).unary("sqrt")), x)
+    far = log(huge.where(x, u + 1.0, x)) + huge.where(math.log(2.0), 0.0, x)
+    y = (u < 2.0).where(_log1p_near(u), far, x)
     return (x < 1.0).where(float("nan"), y, x)
 
 
 def atanh(x: Num) -> Num:
     """2 ulp; infinite at 1 and -1, NaN beyond."""
-    a = x.abs()
-    z = x * x
-    near = (
-        polynomial(z, 1.81740078349e-1, 8.24370301058e-2, 1.46691431730e-1, 1.99782164500e-1, 3.33337300303e-1) * z * x
-        + x
-    )
     far = log((x + 1.0) / (x.of(1.0) - x)) * 0.5
-    return (a < 0.5).where(near, far, x)
+    return (x.abs() < 0.5).where(_atanh_near(x), far, x)
+
+
+def _atanh_near(x: Num) -> Num:
+    """For |x| <= 0.5."""
+    z = x * x
+    p = polynomial(z, 1.81740078349e-1, 8.24370301058e-2, 1.46691431730e-1, 1.99782164500e-1, 3.33337300303e-1)
+    return p * z * x + x
+
+
+def log1p(x: Num) -> Num:
+    """log(1 + x), 3 ulp; -inf at -1, NaN below."""
+    far = log(x + 1.0)
+    outside = x.of(4 / 3).op("<=", (x - 2 / 3).abs())
+    return Num(Unlikely(outside.e, far.e, _log1p_near(x).e), x.lanes)
+
+
+def _log1p_near(x: Num) -> Num:
+    """log(1 + x) = 2 atanh(x / (2 + x)), for -2/3 <= x <= 2."""
+    return _atanh_near(x / (x + 2.0)) * 2.0
 
 
 def power(x: Num, y: Num, exp: Callable[[Num], Num] = exp, log: Callable[[Num], Num] = log) -> Num:

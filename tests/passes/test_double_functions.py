@@ -15,6 +15,7 @@ from webnn_compile.passes.lower_math import lower_math
 ULP: dict[str, tuple[Callable[[Array], Array], float, float, float]] = {
     "exp": (np.exp, -744, 709.7, 2),
     "log": (np.log, 5e-324, 1e308, 2),
+    "log1p": (np.log1p, -0.999, 1e308, 3),
     "tanh": (np.tanh, -30, 30, 2),
     "erf": (np.vectorize(math.erf, otypes=[np.longdouble]), -8, 8, 4),
 }
@@ -43,6 +44,7 @@ def test_error_in_units_of_the_last_place(op: str) -> None:
 EDGES: dict[str, list[tuple[float, float]]] = {
     "exp": [(math.inf, math.inf), (-math.inf, 0), (0, 1), (710, math.inf), (-750, 0), (1e300, math.inf)],
     "log": [(math.inf, math.inf), (0, -math.inf), (-0.0, -math.inf), (-1, math.nan), (1, 0), (-math.inf, math.nan)],
+    "log1p": [(math.inf, math.inf), (-1, -math.inf), (-2, math.nan), (0, 0), (-math.inf, math.nan)],
     "tanh": [(math.inf, 1), (-math.inf, -1), (0, 0), (1e300, 1)],
     "erf": [(math.inf, 1), (-math.inf, -1), (0, 0), (-1e300, -1)],
 }

@@ -23,6 +23,7 @@ erf = np.vectorize(math.erf, otypes=[np.float64])
 RANGES: dict[str, tuple[Callable[[Any], Any], float, float]] = {
     "exp": (np.exp, -80, 80),
     "log": (np.log, 1e-37, 1e38),
+    "log1p": (np.log1p, -0.999, 1e38),
     "tanh": (np.tanh, -30, 30),
     "erf": (erf, -6, 6),
     "sin": (np.sin, -3.4e38, 3.4e38),

@@ -27,6 +27,7 @@ Reference = Callable[[Array], Array]
 ULP: dict[str, tuple[Reference, float, float, float]] = {
     "exp": (np.exp, -103, 88.72, 1),
     "log": (np.log, 1e-44, 3e38, 1),
+    "log1p": (np.log1p, -0.9999999, 3e38, 3),
     "tanh": (np.tanh, -20, 20, 2),
     "sin": (np.sin, -3.4e38, 3.4e38, 3),
     "cos": (np.cos, -3.4e38, 3.4e38, 3),
@@ -37,7 +38,7 @@ ULP: dict[str, tuple[Reference, float, float, float]] = {
     "sinh": (np.sinh, -89.41, 89.41, 4),
     "cosh": (np.cosh, -89.41, 89.41, 3),
     "asinh": (np.arcsinh, -1e30, 1e30, 3),
-    "acosh": (np.arccosh, 1, 1e30, 8),
+    "acosh": (np.arccosh, 1, 1e30, 4),
     "atanh": (np.arctanh, -0.9999999, 0.9999999, 2),
 }
 """Reference, range of arguments, largest error in units of the last place."""
@@ -48,10 +49,11 @@ def lowered(op: str, x: Array) -> Array:
 
 
 def dense(low: float, high: float) -> Array:
-    """Evenly spaced, there and as far as 9000, and every order of magnitude on both sides of zero."""
+    """Evenly spaced, there and as far as 9000, and every order of magnitude on both sides of zero and above the
+    lowest."""
     size = np.geomspace(1e-42, max(abs(low), abs(high)), 20_000)
-    x = np.concatenate([np.linspace(low, high, 40_000), np.linspace(-9e3, 9e3, 40_000), size, -size])
-    x = x.astype(np.float32)
+    even = np.linspace(low, high, 40_000), np.linspace(-9e3, 9e3, 40_000)
+    x = np.concatenate([*even, size, -size, low + size[size > 1e-8]]).astype(np.float32)
     return x[(x >= np.float32(low)) & (x <= np.float32(high))]
 
 
@@ -104,6 +106,7 @@ def test_a_constant_divides_by_its_reciprocal(op: str, reference: Reference, lim
 EDGES: dict[str, list[tuple[float, float]]] = {
     "exp": [(math.inf, math.inf), (-math.inf, 0), (0, 1), (200, math.inf), (-200, 0), (89, math.inf)],
     "log": [(math.inf, math.inf), (0, -math.inf), (-0.0, -math.inf), (-1, math.nan), (1, 0), (-math.inf, math.nan)],
+    "log1p": [(math.inf, math.inf), (-1, -math.inf), (-1.5, math.nan), (0, 0), (-math.inf, math.nan)],
     "tanh": [(math.inf, 1), (-math.inf, -1), (0, 0), (1e30, 1)],
     "erf": [(math.inf, 1), (-math.inf, -1), (0, 0), (1e30, 1), (-1e30, -1)],
     "sin": [(math.inf, math.nan), (-math.inf, math.nan), (0, 0)],
