@@ -165,7 +165,7 @@ export interface RunOptions {
    * output's shape is not the same in every run. They may be those of inputs. While a run is under way, and after one that
    * was cancelled, their contents are undefined. RangeError for one that is too short.
    */
-  into?: Partial<Record<keyof Outputs, TypedArray>>;
+  into?: { readonly [Name in keyof Outputs]?: Omit<Outputs[Name], 'shape'> };
   /**
    * Cancels the run, which rejects at once with the signal's reason: one that is queued never starts, the result of one
    * under way is dropped, and the model stays usable. Runs with a signal and those behind them are queued on the calling

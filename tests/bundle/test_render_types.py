@@ -25,6 +25,8 @@ const { signal } = new AbortController();
 const again: Float32Array = (await model.run({ input: output }, { signal })).output;
 const other = await load({ signal, timeout: 1000 });
 await other.profile({ input: again }, { signal });
+await model.run({ input: again }, { into: { output: again } });
+await model.run({ input: again }, { into: await model.run({ input: again }) });
 const sum: number = output.reduce((a, b) => a + b, 0);
 const name: 'input' = model.inputs[0].name;
 const shape: readonly [1, 1024] = model.outputs[0].shape;
@@ -41,6 +43,8 @@ MISTAKES = {
     "model.run({ input: new Float64Array(1024) })": "Float64Array",
     "model.run({ input: new Float32Array(1024), extra: 1 })": "'extra' does not exist",
     "model.run({ input: new Float32Array(1024) }).then((r) => r.nothing)": "'nothing' does not exist",
+    "model.run({ input: new Float32Array(1024) }, { into: { output: new Int8Array(1024) } })": "Int8Array",
+    "model.run({ input: new Float32Array(1024) }, { into: { input: undefined } })": "'input' does not exist",
     "load({ backend: 'webgl' })": '"webgl"',
     "load({ signal: 'now' })": "AbortSignal",
     "model.inputs[1]": "no element at index '1'",
