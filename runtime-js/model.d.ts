@@ -153,6 +153,13 @@ export interface DeviceInfo extends CommonInfo {
 type Device = Exclude<Backend, 'wasm'>;
 export type Info = ('wasm' extends Backend ? WasmInfo : never) | ([Device] extends [never] ? never : DeviceInfo);
 
+/** Without the shape. */
+type Data<Output> = Output extends { readonly shape: infer Shape }
+  ? Output extends infer Elements & { readonly shape: Shape }
+    ? Elements
+    : never
+  : Output;
+
 export interface RunOptions {
   /**
    * 'array' by default. 'gpu-buffer' (backend webgpu, no worker): outputs are new GPUBuffers of `model.device` with 32
@@ -165,7 +172,7 @@ export interface RunOptions {
    * output's shape is not the same in every run. They may be those of inputs. While a run is under way, and after one that
    * was cancelled, their contents are undefined. RangeError for one that is too short.
    */
-  into?: { readonly [Name in keyof Outputs]?: Omit<Outputs[Name], 'shape'> };
+  into?: { readonly [Name in keyof Outputs]?: Data<Outputs[Name]> };
   /**
    * Cancels the run, which rejects at once with the signal's reason: one that is queued never starts, the result of one
    * under way is dropped, and the model stays usable. Runs with a signal and those behind them are queued on the calling

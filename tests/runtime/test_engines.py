@@ -104,3 +104,23 @@ def test_a_bundle_in_a_commonjs_project(bundles: Path) -> None:
         "import('./loop_until/model.js').then(({ load }) => load()).then(({ backend }) => console.log(backend));"
     )
     assert execute("node", script, folder=bundles) == "wasm\n"
+
+
+TYPES = """
+import { load } from './branch_of_sizes/model.js';
+const model = await load();
+const inputs = { x: { data: new Float32Array(8), shape: [2, 4] }, keep: new Uint8Array(4), choose: new Uint8Array(1) };
+const { z } = await model.run(inputs, { into: { of_y: new Float32Array(9), z: new Float32Array(4) } });
+const shape: readonly number[] = z.shape;
+await model.run(inputs, { into: await model.run(inputs) });
+// @ts-expect-error
+await model.run(inputs, { into: { of_y: new Float64Array(9) } });
+export { shape };
+"""
+
+
+def test_arrays_for_outputs_that_vary_have_types(bundles: Path) -> None:
+    (bundles / "consumer.ts").write_text(TYPES)
+    options = "--noEmit --strict --target es2022 --module es2022 --moduleResolution bundler --lib es2022,dom".split()
+    done = subprocess.run([need("tsc"), *options, "consumer.ts"], cwd=bundles, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
