@@ -173,7 +173,7 @@ def test_outputs_stay_on_the_device_only_where_they_can(page: Page, site: Site) 
     )
     others = [
         "output: expected 'array' or 'gpu-buffer', got texture",
-        'run has no option "outputs"; it has: output, signal',
+        'run has no option "outputs"; it has: output, into, signal',
     ]
     assert messages == [
         f"{needs}this model runs on webgl",

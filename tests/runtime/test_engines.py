@@ -121,6 +121,7 @@ export { shape };
 
 def test_arrays_for_outputs_that_vary_have_types(bundles: Path) -> None:
     (bundles / "consumer.ts").write_text(TYPES)
-    options = "--noEmit --strict --target es2022 --module es2022 --moduleResolution bundler --lib es2022,dom".split()
-    done = subprocess.run([need("tsc"), *options, "consumer.ts"], cwd=bundles, capture_output=True, text=True)
+    options = ["--noEmit", "--strict", "--target", "es2022", "--moduleResolution", "bundler", "--lib", "es2022,dom"]
+    command = [need("tsc"), *options, "--module", "es2022", "consumer.ts"]
+    done = subprocess.run(command, cwd=bundles, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
