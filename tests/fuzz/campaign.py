@@ -13,7 +13,7 @@ from fuzz.pool import Pool
 from fuzz.shrink_case import shrink_case
 from fuzz.write_finding import again, list_operators, write_finding
 
-SHARES = {"protobuf": 8, "bytes": 4, "nodes": 8, "graphs": 2, "page": 2}
+SHARES = {"protobuf": 8, "bytes": 4, "nodes": 8, "graphs": 2, "names": 1, "page": 2}
 """Cases of each kind in a round."""
 SHRUNK = 4
 """Cases with one fault that are shrunk."""
@@ -58,7 +58,7 @@ class Campaign:
     def _add(self, case: Case, outcome: Outcome) -> None:
         """One fault in models of other operators may have another cause: a few of each are shrunk."""
         alike = [f for key, f in self.findings.items() if key[:2] == (case.kind, outcome.fault)]
-        if sum(len(f.seeds) for f in alike) >= (1 if case.kind == "page" else SHRUNK):
+        if sum(len(f.seeds) for f in alike) >= (1 if case.kind in ("page", "names") else SHRUNK):
             alike[0].seeds.append(case.seed)
             return
         end = self.clock() + self.shrink_seconds

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from fuzz.case import Case, Outcome
 from fuzz.check_model import check_model
+from fuzz.check_names import check_names
 from fuzz.check_page import check_page
 from fuzz.draw_subject import draw_subject
 
@@ -22,4 +23,6 @@ def check_case(case: Case, phase: Callable[[str], None]) -> Outcome:
     resource.setrlimit(resource.RLIMIT_DATA, (most if case.kind == "page" else MEMORY, most))
     if case.kind == "page":
         return check_page(case, phase)
+    if case.kind == "names":
+        return check_names(case, phase)
     return check_model(draw_subject(case), phase)

@@ -14,7 +14,7 @@ from fuzz.reduce_subject import smaller
 
 def count_parts(case: Case) -> int:
     """What can be left out of the case that a seed gives."""
-    if case.kind in ("graphs", "nodes"):
+    if case.kind in ("graphs", "nodes", "names"):
         return 0
     return len(draw_page(case).parts if case.kind == "page" else draw_subject(case).edits)
 
@@ -31,7 +31,7 @@ def shrink_case(case: Case, fault: str, check: Callable[[Case], Outcome], go_on:
         if same(replace(case, kept=fewer)):
             kept = fewer
             case = replace(case, kept=kept)
-    if case.kind == "page":
+    if case.kind in ("page", "names"):
         return case
     found = True
     while found and go_on():

@@ -14,7 +14,14 @@ from fuzz.check_model import REFERENCE
 from fuzz.pool import Pool
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "fuzz"
-SEEDS = {"bytes": range(100), "protobuf": range(240), "nodes": range(500), "graphs": range(16), "page": range(30)}
+SEEDS = {
+    "bytes": range(100),
+    "protobuf": range(240),
+    "nodes": range(500),
+    "graphs": range(16),
+    "names": range(3),
+    "page": range(30),
+}
 
 
 @pytest.fixture(scope="module")
