@@ -106,3 +106,38 @@ def test_sizes_are_checked_and_runs_of_any_size_take_no_memory(page: Page, tmp_p
     assert abs(facts["memoryBytes"] - planned) <= 0.05 * planned
     assert after_runs == facts["memoryBytes"]
     assert grown < 100_000
+
+
+REFUSED = """
+    (float[2, n] x, int64 sr) => (float[2, 4] y) <int64 rate = {16000}> {
+      c = Equal(sr, rate)
+      y = If(c) <
+        then_branch = t () => (float[2, 4] u) { u = MatMul(x, wide) },
+        else_branch = e () => (float[2, 4] v) { v = MatMul(x, narrow) }
+      >
+    }"""
+
+TRY_BOTH = """
+  const model = await bundle.load({ backend: argument.backend, warmup: true });
+  const x = new Float32Array(16).fill(1);
+  const told = [];
+  for (const sr of [16000n, 8000n, 16000n]) {
+    const run = model.run({ x, sr: BigInt64Array.of(sr) });
+    told.push(await run.then(({ y }) => [...y], ({ name, code, message }) => [name, code, message]));
+  }
+  return told;
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_branch_that_does_not_fit_is_an_error_of_its_runs(page: Page, tmp_path: Path, backend: str) -> None:
+    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> g {REFUSED}')
+    weights = {"wide": np.ones((8, 4), np.float32), "narrow": np.ones((4, 4), np.float32)}
+    made.graph.initializer.extend(onnx.numpy_helper.from_array(a, n) for n, a in weights.items())
+    onnx.save(made, tmp_path / "rates.onnx")
+    with serve(compile_site(tmp_path / "rates.onnx", tmp_path, "--targets", backend, "--dim", "n=8")) as site:
+        open_bundle(page, site, "bundle", backend)
+        first, refused, last = value(page, TRY_BOTH, {"backend": backend})
+    assert first == last == [8] * 8
+    assert refused[:2] == ["RunError", "refused"]
+    assert "this run takes its else_branch, which does not fit" in refused[2]

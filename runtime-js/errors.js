@@ -48,7 +48,10 @@ export class WorkerError extends ModelError {
   name = 'WorkerError';
 }
 
-/** A run failed. Codes: `trap` (the compiled code stopped), `device` (the GPU reported an error), `disposed`. */
+/**
+ * A run failed. Codes: `trap` (the compiled code stopped), `device` (the GPU reported an error), `refused` (its inputs lead to
+ * a branch that does not fit the sizes that the model was compiled for), `disposed`.
+ */
 export class RunError extends ModelError {
   /** @override */
   name = 'RunError';

@@ -253,7 +253,10 @@ export class IntegrityError extends ModelError<'length' | 'altered'> {}
 export class UnsupportedError extends ModelError<'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory'> {}
 /** The worker did not start, or died. */
 export class WorkerError extends ModelError<'start' | 'crash'> {}
-/** The compiled code stopped, the GPU reported an error, or the model was disposed of. */
-export class RunError extends ModelError<'trap' | 'device' | 'disposed'> {}
+/**
+ * The compiled code stopped, the GPU reported an error, the inputs lead to a branch that does not fit the sizes that the model
+ * was compiled for, or the model was disposed of.
+ */
+export class RunError extends ModelError<'trap' | 'device' | 'refused' | 'disposed'> {}
 /** The GPU was taken away (a driver's reset, a sleeping phone) and could not be had again; the next run tries once more. */
 export class DeviceLostError extends ModelError<'lost'> {}

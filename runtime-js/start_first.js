@@ -14,6 +14,7 @@ import * as optional from './optional.js';
  * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} inputs
  * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} outputs
  * @property {readonly import('./values/sizes.js').Dimension[]} dimensions that each run decides
+ * @property {readonly import('./values/sizes.js').Refusal[]} [refusals]
  * @property {number | 'auto'} threads
  * @property {boolean} warmup
  * @property {import('./wasm/features.js').Variant[]} variants of wasm that the browser has

@@ -117,8 +117,10 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> Art
     weights = Weights()
     part = target.bundle(lowered, weights, work)
     inputs, outputs = _ports(lowered)
-    blob, dimensions = weights.blob(), lowered.tensors.dimensions
-    return Artifact(work.name, inputs, outputs, blob, (part.artifact,), weights.halves, dimensions)
+    blob, tensors = weights.blob(), lowered.tensors
+    return Artifact(
+        work.name, inputs, outputs, blob, (part.artifact,), weights.halves, tensors.dimensions, tensors.refusals
+    )
 
 
 def _begin(
@@ -161,14 +163,23 @@ def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
         report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
         report.damaged = work.records.damaged
     report.inputs, report.outputs = _ports(lowered)
-    report.dimensions = lowered.tensors.dimensions
+    report.dimensions, report.refusals = lowered.tensors.dimensions, lowered.tensors.refusals
     if options.verify:
         with work.timed("verify"):
             report.comparisons = _verify(model, lowered, report, work, weights)
             report.layers = _measure(rewritten, report.cache)
     blob = weights.blob()
     parts = _by_preference(report)
-    artifact = Artifact(work.name, report.inputs, report.outputs, blob, parts, weights.halves, report.dimensions)
+    artifact = Artifact(
+        work.name,
+        report.inputs,
+        report.outputs,
+        blob,
+        parts,
+        weights.halves,
+        report.dimensions,
+        report.refusals,
+    )
     report.weights = len(artifact.weights)
     if report.wasm is not None:
         report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)

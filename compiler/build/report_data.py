@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..bundle import WrittenFile
 from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
+from ..program.refusals import Refusal
 from ..records.recorded_choices import RecordedChoices
 from ..system.cache import Cache
 from .build_device import DeviceBuild
@@ -37,6 +38,7 @@ class Report:
     inputs: tuple[TensorSpec, ...] = ()
     outputs: tuple[TensorSpec, ...] = ()
     dimensions: tuple[Dimension, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
     weights: int = 0
     memory: int = 0
     parts: list[BundlePart] = field(default_factory=list)

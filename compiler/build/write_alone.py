@@ -73,6 +73,7 @@ def write_alone(row: CpuTarget, writer: Writer, model: Path, out: Path, work: Wo
         report.unused = sorted({r.target for r in work.records.records} - {tuned_as})
         report.damaged = work.records.damaged
     report.inputs, report.outputs, report.dimensions = program.inputs, program.outputs, program.dimensions
+    report.refusals = program.refusals
     report.weights, report.alone = len(program.weights), (row.name, program)
     report.manual = next(f.name for f in files if f.name.endswith(writer.manual))
     with work.timed("write"):
@@ -90,7 +91,7 @@ def _c_files(program: Program, _: str, work: Work) -> list[BundleFile]:
         source.name,
         [f'#include "{source.name}.h"', "#define PROCESSOR_SUITS 1"],
         f"{source.name}_prepare(weights, prepared);",
-        [f"{source.name}_run({', '.join(arguments)});"],
+        [f"{'return ' if program.refusals else ''}{source.name}_run({', '.join(arguments)});"],
         "openmp.c",
     )
     return [

@@ -9,6 +9,7 @@ from ..ir.nodes import Scalar
 from ..program.device_program import DeviceProgram
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
+from ..program.refusals import Refusal
 
 VARIANTS = ("relaxed", "plain")
 """Variants of the module: with relaxed SIMD, and with SIMD128 alone; the runtime takes the first that validates."""
@@ -83,7 +84,7 @@ class Artifact:
     """A compiled model: `backends` in order of preference, each at most once. The offsets of `inputs` and `outputs`
     are those in the arena of the backend "wasm", and have no meaning without it. `halves` are offset and size in bytes
     of the parts that are float16 in `weights` and float32 in the memory of wasm. `dimensions` are the sizes that
-    each run decides."""
+    each run decides, `refusals` the branches that none may take."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -92,6 +93,7 @@ class Artifact:
     backends: tuple[DeviceArtifact | WasmArtifact, ...]
     halves: tuple[tuple[int, int], ...] = ()
     dimensions: tuple[Dimension, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
 
     @property
     def weight_memory(self) -> int:

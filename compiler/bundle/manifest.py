@@ -15,7 +15,7 @@ from .check_outputs import check_outputs
 from .files import BundleFile, hashed_file
 from .place_memory import MemoryLayout, place_memory
 from .render_device import render_device, render_steps
-from .size_data import Numbers, dimension_data, number_scalars, size_data
+from .size_data import Numbers, dimension_data, number_scalars, refusal_data, size_data
 
 ABI = 4
 """The format of manifest, device programs and modules; load.js checks it."""
@@ -58,7 +58,7 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
         _wasm(artifact, part) if isinstance(part, WasmArtifact) else _device(artifact.name, part)
         for part in artifact.backends
     ]
-    numbers = number_scalars(artifact.dimensions, artifact.outputs)
+    numbers = number_scalars(artifact.dimensions, artifact.outputs, artifact.refusals)
     fields = {
         "abi": ABI,
         "name": artifact.name,
@@ -69,6 +69,8 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
     }
     if artifact.dimensions:
         fields["dimensions"] = [dimension_data(d, artifact.inputs) for d in artifact.dimensions]
+    if artifact.refusals:
+        fields["refusals"] = refusal_data(artifact.refusals, numbers)
     files = (*(file for _, own in backends for file in own), *shards)
     return Manifest(fields, files, artifact.inputs, artifact.outputs, artifact.dimensions)
 
@@ -89,7 +91,7 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
         "steps": _file(steps),
         "modules": {v: {**_file(file), **shared.get(v, {})} for v, file in modules.items()},
     }
-    numbers = number_scalars(artifact.dimensions, artifact.outputs)
+    numbers = number_scalars(artifact.dimensions, artifact.outputs, artifact.refusals)
     if numbers:
         fields["scalars"] = [part.scalars[s] for s in numbers]
     return fields, [steps, *modules.values()]

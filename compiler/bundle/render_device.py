@@ -68,7 +68,9 @@ def scalar_numbers(program: DeviceProgram) -> dict[Scalar, int]:
     launched = (s for launch in program.launches for s in launch.scalars)
     given = program.host.scalars if program.host is not None else ()
     outputs = [port.spec for port in program.outputs]
-    return number_scalars(program.dimensions, outputs, (*launched, *given, *_scalars_of(program.steps)))
+    return number_scalars(
+        program.dimensions, outputs, program.refusals, (*launched, *given, *_scalars_of(program.steps))
+    )
 
 
 def _scalars_of(steps: Steps) -> Iterator[Scalar]:

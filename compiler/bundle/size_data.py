@@ -13,17 +13,29 @@ from ..ir.size_data import expression_data
 from ..ir.sizes import Size, capacity, scalars_of, text_of
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
+from ..program.refusals import Refusal
 
 Numbers = Mapping[Scalar, int]
 """The number of a scalar in the runtime."""
 
 
 def number_scalars(
-    dimensions: Sequence[Dimension], outputs: Sequence[TensorSpec], others: Iterable[Scalar] = ()
+    dimensions: Sequence[Dimension],
+    outputs: Sequence[TensorSpec],
+    refusals: Sequence[Refusal] = (),
+    others: Iterable[Scalar] = (),
 ) -> dict[Scalar, int]:
-    """Those of dimensions first, then those of the shapes of outputs: all backends of a bundle agree on these."""
+    """Those of dimensions first, then those of the shapes of outputs and of refusals: all backends of a bundle agree on
+    these."""
+    given = (d.scalar for d in dimensions)
     shapes = scalars_of(*(n for spec in outputs for n in spec.shape if isinstance(n, Expr)))
-    return {s: i for i, s in enumerate(dict.fromkeys((*(d.scalar for d in dimensions), *shapes, *others)))}
+    numbered = dict.fromkeys((*given, *shapes, *(r.scalar for r in refusals), *others))
+    return {s: i for i, s in enumerate(numbered)}
+
+
+def refusal_data(refusals: Sequence[Refusal], numbers: Numbers) -> list[dict[str, Any]]:
+    """The branches that no run may take."""
+    return [{"scalar": numbers[r.scalar], "text": r.text} for r in refusals]
 
 
 def size_data(n: Size, numbers: Numbers) -> int | dict[str, Any]:

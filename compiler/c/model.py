@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..codegen.c_ports import Ports
+from ..errors import InputError
 from ..program.arrays import read_inputs
 from ..program.bind_sizes import bind_sizes
 from ..program.program import Program
@@ -57,7 +58,9 @@ class CModel:
         results = {t.name: np.empty(t.length, t.dtype.numpy) for t in p.outputs}
         passed = [sizes] if ports.vary else []
         memory = (self._weights, self._prepared, self._arena, *passed, *given, *results.values())
-        self._run(*map(_address, memory))
+        refused = self._run(*map(_address, memory))
+        if p.refusals and refused:
+            raise InputError(p.refusals[refused - 1].text)
         shapes = [tuple(n if isinstance(n, int) else int(sizes[ports.number(n)]) for n in t.shape) for t in p.outputs]
         return {
             t.name: results[t.name][: prod(shape)].reshape(shape) for t, shape in zip(p.outputs, shapes, strict=True)

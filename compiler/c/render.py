@@ -134,6 +134,7 @@ def render(program: Program, *, embedded: bool = False) -> CSource:
     )
     body = _Body(program, names)
     run = [*_indented(ports.before("a", given)), *body.steps(program.steps, 1), *_indented(ports.after("a", made))]
+    run += _indented(ports.refused("a"))
     prepare = body.steps(program.prepare, 1)
     ends = [
         _function(f"void {prefix}_prepare(const void *weights, void *prepared)", ["weights", "prepared"], prepare),
@@ -233,7 +234,7 @@ def _signature(prefix: str, program: Program) -> str:
     outputs = [f"{SCALARS[t.dtype]} *out{i}" for i, t in enumerate(program.outputs)]
     sizes = ["int64_t *sizes"] if Ports.of(program).vary else []
     params = ["const void *weights", "const void *prepared", "void *arena", *sizes, *inputs, *outputs]
-    return f"void {prefix}_run({', '.join(params)})"
+    return f"{'int' if program.refusals else 'void'} {prefix}_run({', '.join(params)})"
 
 
 def _header(prefix: str, program: Program, *, embedded: bool) -> str:
@@ -265,7 +266,7 @@ def _header(prefix: str, program: Program, *, embedded: bool) -> str:
             "#endif",
             *([f"extern const uint32_t {prefix}_weights[]; {comment(f'of {prefix}_weights.c')}"] if embedded else []),
             f"void {prefix}_prepare(const void *weights, void *prepared);",
-            comment(*(_tensor(kind, i, t) for kind, i, t in tensors), *_sizes(ports)),
+            comment(*(_tensor(kind, i, t) for kind, i, t in tensors), *_sizes(ports), *_refusals(program)),
             f"{_signature(prefix, program)};",
             "#ifdef __cplusplus",
             "}",
@@ -283,6 +284,12 @@ def _upper(kind: str, number: int) -> str:
 def _tensor(kind: str, number: int, t: TensorSpec) -> str:
     shape = "x".join(map(text_of, t.shape)) or "a scalar"
     return f"{kind}{number}: {t.name}, {t.dtype} {shape}"
+
+
+def _refusals(program: Program) -> Iterator[str]:
+    """What the run returns, where it may fail."""
+    for number, refusal in enumerate(program.refusals, 1):
+        yield f"Returns {number}, with outputs of no meaning, where: {refusal.text}"
 
 
 def _sizes(ports: Ports) -> Iterator[str]:

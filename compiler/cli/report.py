@@ -57,6 +57,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "output", _tensors(report.outputs)
     if report.dimensions:
         yield "sizes", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions)
+    for refusal in report.refusals:
+        yield "refused", printable(refusal.text)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
     halves = "; large ones float16" if report.precision == "f16" else ""
     stored = [device.program.backend for device in report.devices if device.halves]
@@ -211,6 +213,7 @@ def write_report(report: Report, path: Path) -> None:
         "dimensions": [
             {"name": d.name, "least": d.least, "most": d.most, "multiple": d.multiple} for d in report.dimensions
         ],
+        "refusals": [r.text for r in report.refusals],
         "precision": report.precision,
         "bytes": {"weights": report.weights},
         "targets": {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from ..ir.nodes import Expr, Scalar
-from ..ir.sizes import scalars_of
+from ..ir.nodes import Scalar
 from ..pipeline.compile_for import KernelChoices, default_choices
 from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
@@ -85,8 +84,7 @@ def compile_for_device(
             yield from places.measures(s.groups if isinstance(s, Segment) else (s,))
 
     steps = places.around(map_runs(partition.steps, carry_out))  # type: ignore[arg-type]
-    shapes = (n for _, t in model.tensors.outputs for n in t.shape if isinstance(n, Expr))
-    steps = place_measures(steps, scalars_of(*shapes), host.scalars.keys() if host else set(), places.carried)
+    steps = place_measures(steps, model.reported, host.scalars.keys() if host else set(), places.carried)
     return DeviceProgram(
         backend=backend.name,
         name=model.name,
@@ -103,6 +101,7 @@ def compile_for_device(
         ),
         host=host,
         dimensions=model.tensors.dimensions,
+        refusals=model.tensors.refusals,
     )
 
 

@@ -19,6 +19,7 @@ from ..program.bind_sizes import bind_sizes
 from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Steps, Storage
 from ..program.dlpack import Borrowed, DeviceArray, Exchanged, borrow
 from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
+from ..program.refusals import check_refusals
 from ..program.steps import Branch, Loop
 from .arrange_constant import arrange
 
@@ -146,6 +147,7 @@ class DeviceModel:
             self._check_shared()
         self._upload(inputs)
         self._execute()
+        check_refusals(self.program.refusals, self._scalars.__getitem__)
         if output == "device":
             return {p.spec.name: self._keep(p) for p in self.program.outputs}
         return {p.spec.name: self._output(p) for p in self.program.outputs}

@@ -107,13 +107,26 @@ class Builder:
         steps = sum(t.buffer.size * prod(a.extent for a in t.body.axes) for t in needed if isinstance(t.body, Reduce))
         return steps <= FOLD_STEPS and all(_bytes(t) <= FOLD_BYTES or t.buffer.size <= operands for t in needed)
 
-    def build(self, outputs: Sequence[Value], dimensions: tuple[Dimension, ...] = ()) -> Graph:
-        """The Graph with these outputs. Raises InputError where building its constants takes too much memory."""
+    def build(
+        self,
+        outputs: Sequence[Value],
+        dimensions: tuple[Dimension, ...] = (),
+        refusals: Sequence[tuple[Value, str]] = (),
+    ) -> Graph:
+        """The Graph with these outputs, dimensions and refusals. Raises InputError where building its constants takes
+        too much memory."""
         if self._memory is not None and self._parent is None:
             read = {v for node in self._nodes for v in node.inputs if v is not None} | set(outputs)
+            read |= {v for v, _ in refusals}
             self._memory.keep({v.name: data.nbytes for v, data in self._constants.items() if v in read})
         return Graph(
-            self._name, tuple(self._inputs), tuple(outputs), tuple(self._nodes), dict(self._constants), dimensions
+            self._name,
+            tuple(self._inputs),
+            tuple(outputs),
+            tuple(self._nodes),
+            dict(self._constants),
+            dimensions,
+            tuple(refusals),
         )
 
     def region(self, name: str) -> Builder:

@@ -51,7 +51,7 @@ def convert_float16(graph: Graph) -> Graph:
     for v in graph.outputs:
         wants_cast = v.dtype == F16 and now[v].dtype == F32
         outputs_now.append(cast(now[v], f"{v.name}.to_float16", v.name, _FLOAT16) if wants_cast else now[v])
-    return builder.build(outputs_now, graph.dimensions)
+    return builder.build(outputs_now, graph.dimensions, [(now[v], text) for v, text in graph.refusals])
 
 
 class _Converter(Copier):

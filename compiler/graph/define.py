@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import BoundsError, UnsupportedError
-from ..ir.nodes import Const, Scalar
-from ..ir.sizes import Size, capacities, capacity, equal, number, shown, size
+from ..ir.nodes import Const, Scalar, expr
+from ..ir.sizes import Size, capacities, capacity, equal, number, scalars_of, shown, size
 from ..ops import OPERATORS
 from ..ops.call import Call
 from ..system.limits import check_elements
@@ -90,6 +90,8 @@ def _define_region(
 def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record) -> tuple[Tensor, ...]:
     (condition,) = (tensors[v] for v in node.inputs if v is not None)
     then, otherwise = (_define_region(region, (), tensors, record) for region in node.regions)
+    if (refused := is_refused(node)) is not None:
+        then, otherwise = _with_refusal(node.name, then, otherwise, refused)
     for a, b in zip(then, otherwise, strict=True):
         if (a.rank, a.dtype) != (b.rank, b.dtype):
             raise UnsupportedError(
@@ -97,6 +99,31 @@ def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record) -> t
                 "for one output; give them one rank and type, or fix what the condition depends on"
             )
     return tuple(branch(node.name, condition, then, otherwise, [tensors[v] for v in node.reads]))
+
+
+def is_refused(node: Node) -> int | None:
+    """Which region of an If does not fit the sizes of the model, 0 or 1; None where both do."""
+    empty = [i for i, region in enumerate(node.regions) if not region.outputs]
+    return empty[0] if len(empty) == 1 else None
+
+
+def _with_refusal(
+    name: str, then: Sequence[Tensor], otherwise: Sequence[Tensor], refused: int
+) -> tuple[list[Tensor], list[Tensor]]:
+    """The results of both regions, where the one that is `refused` has zeros in place of its own; and 1 as the last one
+    there, 0 in the other. Sizes that the other region computes are 0."""
+
+    def known(n: Size) -> Size:
+        return 0 if any(s.source is not None for s in scalars_of(number(n))) else n
+
+    kept = list(otherwise if refused == 0 else then)
+    zeros = [
+        compute(f"{name}.none{i}", tuple(map(known, t.shape)), (), lambda *_, t=t: expr(0, t.dtype))
+        for i, t in enumerate(kept)
+    ]
+    flags = [compute(f"{name}.{what}", (1,), (), lambda _, n=n: Const(n)) for n, what in enumerate(("fits", "refused"))]
+    fitting, other = [*kept, flags[0]], [*zeros, flags[1]]
+    return (other, fitting) if refused == 0 else (fitting, other)
 
 
 def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record) -> tuple[Tensor, ...]:

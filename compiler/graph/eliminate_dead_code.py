@@ -14,7 +14,7 @@ def eliminate_dead_code(graph: Graph) -> Graph:
     Inputs stay, read or not: they are part of the model's signature.
     """
     graph = each_region(graph, eliminate_dead_code)
-    live = set(graph.outputs)
+    live = set(graph.results)
     kept: list[Node] = []
     for node in reversed(graph.nodes):
         outputs = tuple(v if v in live else None for v in node.outputs)

@@ -49,7 +49,7 @@ def fold_batch_norm(graph: Graph) -> Graph:
     for node in graph.nodes:
         source, target = _source(node, constants), node.outputs[0]
         producer = nodes[place[source]] if source in place else None
-        if source is None or target is None or producer is None or len(readers[source]) != 1 or source in graph.outputs:
+        if source is None or target is None or producer is None or len(readers[source]) != 1 or source in graph.results:
             if node.op in _CHANNEL_AXIS and target is not None and target.shape:
                 place[target] = len(nodes)
             nodes.append(node)

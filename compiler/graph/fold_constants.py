@@ -16,7 +16,8 @@ def fold_constants(graph: Graph) -> Graph:
     now.update((v, builder.constant(v.name, data)) for v, data in graph.constants.items())
     for node in graph.nodes:
         copier.node(node, builder, now)
-    folded = builder.build([now[v] for v in graph.outputs], graph.dimensions)
+    refusals = [(now[v], text) for v, text in graph.refusals]
+    folded = builder.build([now[v] for v in graph.outputs], graph.dimensions, refusals)
     return graph if len(folded.nodes) == len(graph.nodes) else folded
 
 

@@ -11,6 +11,8 @@ A node with regions is control flow. Nodes of a region also read values of the g
 
 are ONNX's, without its types of sequences; Scan is imported as a Loop. `iteration` is a value whose element is known to
 be the loop's counter; the element of `trips` is known as a size. A loop without a condition does all its iterations.
+A region of an If with no outputs, beside one that has some, does not fit the sizes of the model: the If has one more
+output, an int32 of shape [1], which is 1 where it would run.
 The shape of a `carried` value is that of its `start`, to which each iteration may add as much: it goes by the counter.
 Sizes of the outputs of the regions of an If may differ.
 """
@@ -78,7 +80,9 @@ class Node:
 @dataclass(frozen=True, slots=True)
 class Graph:
     """`nodes` stand in topological order. `constants` holds the value of every Value that no node makes and that is
-    no input; of a region its own constants. `dimensions` are the sizes that a run decides, of the whole model alone."""
+    no input; of a region its own constants. `dimensions` are the sizes that a run decides, of the whole model alone,
+    like `refusals`: int32 values of one element that are 1 where a run takes a branch that does not fit, and what is
+    then said."""
 
     name: str
     inputs: tuple[Value, ...]
@@ -86,6 +90,12 @@ class Graph:
     nodes: tuple[Node, ...]
     constants: Mapping[Value, Array]
     dimensions: tuple[Dimension, ...] = ()
+    refusals: tuple[tuple[Value, str], ...] = ()
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """All that is computed for: outputs, and values of refusals."""
+        return (*self.outputs, *(v for v, _ in self.refusals))
 
     @property
     def captured(self) -> tuple[Value, ...]:
@@ -128,4 +138,5 @@ class Graph:
             else n
             for n in g.nodes
         )
-        return replace(g, nodes=nodes, outputs=tuple(final(v) for v in g.outputs))
+        refusals = tuple((final(v), text) for v, text in g.refusals)
+        return replace(g, nodes=nodes, outputs=tuple(final(v) for v in g.outputs), refusals=refusals)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.nodes import Origin
+from ..ir.nodes import Origin, Scalar
+from ..program.refusals import Refusal
 from ..tensor import Tensor, compute, constant
 from ..tensor.collect_regions import Origins, collect_region
 from ..tensor.program import TensorProgram
@@ -39,4 +40,13 @@ def lower_graph(graph: Graph) -> TensorProgram:
             origins.add((t,), Origin((v.name,), ("Identity",)))
         outputs.append((v.name, t))
     inputs = tuple((v.name, tensors[v]) for v in graph.inputs)
-    return replace(collect_region(inputs, made, tuple(outputs), origins), dimensions=graph.dimensions)
+    refusals = []
+    for v, text in graph.refusals:
+        t = tensors[v]
+        if t.body is None and t.source is None:  # a constant: no region computes it
+            t = compute(f"{v.name}.refused", t.shape, (t,), lambda *i, source=t: source.read(i))
+            origins.add((t,), Origin((v.name,), ("If",)))
+        made.append(t)
+        refusals.append(Refusal(Scalar(v.name, 2, source=t), text))
+    region = collect_region(inputs, made, tuple(outputs), origins)
+    return replace(region, dimensions=graph.dimensions, refusals=tuple(refusals))

@@ -37,7 +37,7 @@ def _problem(graph: Graph) -> str | None:
         if wrong is not None:
             return wrong
         known.update(v for v in node.outputs if v is not None)
-    for v in graph.outputs:
+    for v in graph.results:
         if v not in known:
             return f"nothing makes output {v!r}"
     for what, names in (

@@ -71,6 +71,9 @@ const char *name_message(int status) {
       "sizes that the model was not compiled for: it takes " SIZES_TAKEN,
 /* end */
   };
+/* if REFUSES */
+  if (status >= NAME_REFUSED && status < NAME_REFUSED + REFUSALS) return Refusals[status - NAME_REFUSED];
+/* end */
   return status >= 0 && status < (int)(sizeof texts / sizeof *texts) ? texts[status] : "an unknown status";
 }
 
@@ -228,6 +231,9 @@ int name_context_run_sized(name_context *context, const int64_t *sizes, const vo
   memcpy(context->sizes, sizes, DIMENSIONS * sizeof *sizes);
 /* end */
   TeamBegin(context->threads);
+/* if REFUSES */
+  int refused =
+/* end */
 /* unless VARIES */
   RunModel(context->model->weights, context->model->prepared, context->arena, inputs, outputs);
 /* end */
@@ -235,6 +241,9 @@ int name_context_run_sized(name_context *context, const int64_t *sizes, const vo
   RunModel(context->model->weights, context->model->prepared, context->arena, context->sizes, inputs, outputs);
 /* end */
   TeamEnd(context->threads);
+/* if REFUSES */
+  if (refused) return NAME_REFUSED - 1 + refused;
+/* end */
   return NAME_OK;
 }
 /* if VARIES */

@@ -38,6 +38,12 @@ enum {
 /* end */
 };
 
+/* if REFUSES */
+/* This status, and those behind it, of a run: the inputs lead to a branch that does not fit the sizes that the model was
+   compiled for. name_message says which; the outputs have no meaning. */
+enum { NAME_REFUSED = 100 };
+
+/* end */
 typedef struct name_model name_model;
 typedef struct name_context name_context;
 

@@ -2,7 +2,7 @@
 `NAME_` in them stand for the library's prefix. Names that callers do not see begin with capitals, as no prefix does.
 
 Lines between `/* if VARIES */`, or `unless`, and `/* end */` are for models with sizes that vary alone, or for others;
-SIZED are those of which a run chooses sizes."""
+SIZED are those of which a run chooses sizes, REFUSES those with branches that no run may take."""
 
 from __future__ import annotations
 
@@ -50,12 +50,14 @@ def render_library(
         *_tensors(prefix, "Inputs", program.inputs, ports),
         *_tensors(prefix, "Outputs", program.outputs, ports),
         *_dimensions(prefix, ports),
+        *_refusals(program),
         "",
         "static void PrepareModel(const unsigned char *weights, unsigned char *prepared) {",
         f"  {prepare}",
         "}",
         "",
-        "static void RunModel(const unsigned char *weights, unsigned char *prepared, unsigned char *arena,",
+        f"static {'int' if program.refusals else 'void'} RunModel("
+        "const unsigned char *weights, unsigned char *prepared, unsigned char *arena,",
         f"                      {sizes}const void *const *inputs, void *const *outputs) {{",
         *(f"  {line}" for line in ["(void)inputs, (void)outputs;", *run]),
         "}",
@@ -77,7 +79,11 @@ def checksum(weights: bytes) -> int:
 
 def _text(file: str, prefix: str, ports: Ports) -> str:
     found = {"NAME_STRING": _plain(ports.program.name), "NAME_PREFIX": prefix, "name": prefix, "NAME": prefix.upper()}
-    holds = {"VARIES": ports.vary, "SIZED": bool(ports.program.dimensions)}
+    holds = {
+        "VARIES": ports.vary,
+        "SIZED": bool(ports.program.dimensions),
+        "REFUSES": bool(ports.program.refusals),
+    }
     text = files(__package__).joinpath(file).read_text()
     text = CONDITIONAL.sub(lambda m: m[3] if holds[m[2]] == (m[1] == "if") else "", text)
     return PLACE.sub(lambda m: found[m[0]], text)
@@ -136,6 +142,13 @@ def _dimensions(prefix: str, ports: Ports) -> list[str]:
             "}",
         ]
     return lines
+
+
+def _refusals(program: Program) -> list[str]:
+    if not program.refusals:
+        return []
+    texts = ", ".join(c_string(r.text) for r in program.refusals)
+    return [f"#define REFUSALS {len(program.refusals)}", f"static const char *const Refusals[] = {{{texts}}};"]
 
 
 def _table(kind: str, name: str, numbers: Iterable[int]) -> str:

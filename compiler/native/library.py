@@ -83,5 +83,6 @@ def _interface(program: Program, prefix: str, features: tuple[str, ...]) -> Libr
         *ports.before("arena", [f"inputs[{i}]" for i in range(len(program.inputs))]),
         f"{ENTRY}(weights, prepared, arena);",
         *ports.after("arena", [f"outputs[{i}]" for i in range(len(program.outputs))]),
+        *ports.refused("arena"),
     ]
     return render_library(program, prefix, declarations, prepare, run, "threads.c")

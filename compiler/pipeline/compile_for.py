@@ -122,6 +122,7 @@ def compile_for(
         prepared=launches.prepared,
         dimensions=model.tensors.dimensions,
         scalars=scalars,
+        refusals=model.tensors.refusals,
     )
 
 

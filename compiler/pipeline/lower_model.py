@@ -9,8 +9,6 @@ from ..costs import CPU_COSTS, CpuCosts
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
 from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
-from ..ir.nodes import Expr
-from ..ir.sizes import scalars_of
 from ..system.recursion import deep_recursion
 from ..system.run_passes import Observer, ignore
 from ..tensor import Tensor
@@ -71,11 +69,9 @@ def lower_tensors(
     lowering = _Lowering(observe, opt_level, policy, choose, costs, choices)
     made = lowering.region(tensors, {}, frozenset())
     outputs = tuple(t for _, t in made.tensors.outputs)
-    # The caller of a run reads how long its results are, too.
-    sizes = scalars_of(*(n for t in outputs for n in t.shape if isinstance(n, Expr)))
     ports = (
         tuple(t for _, t in made.tensors.inputs),
-        (*outputs, *(s.source for s in sizes if isinstance(s.source, Tensor))),
+        (*outputs, *(s.source for s in made.reported if isinstance(s.source, Tensor))),
     )
     stored = place_tensors(ports, made.groups, made.steps, made.layouts, made.aliases, made.sources)
     return replace(made, name=name, stored=stored)

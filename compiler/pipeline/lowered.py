@@ -49,10 +49,16 @@ class Lowered:
     def measured(self) -> Mapping[Scalar, Tensor]:
         """The scalars that a run computes, with the tensors of one element that they are taken from."""
         used = (s for k in self.kernels for s in k.scalars)
-        shapes = (n for _, t in self.tensors.outputs for n in t.shape if isinstance(n, Expr))
-        found = dict.fromkeys((*used, *scalars_of(*shapes), *scalars_of(*trip_counts(self.steps))))
+        found = dict.fromkeys((*used, *self.reported, *scalars_of(*trip_counts(self.steps))))
         given = {d.scalar for d in self.tensors.dimensions}
         return {s: s.source for s in found if isinstance(s.source, Tensor) and s not in given}
+
+    @property
+    def reported(self) -> tuple[Scalar, ...]:
+        """The scalars that the caller of a run reads: how long results are, whether the run took a branch that does not
+        fit."""
+        shapes = (n for _, t in self.tensors.outputs for n in t.shape if isinstance(n, Expr))
+        return (*scalars_of(*shapes), *(r.scalar for r in self.tensors.refusals))
 
     @property
     def observed(self) -> tuple[Tensor, ...]:

@@ -11,6 +11,7 @@ from ..ir.sizes import shown
 from .bind_sizes import bind_sizes
 from .dlpack import CPU, FAULTS, Exchanged
 from .program import Program, TensorSpec, read_tensor, write_tensor
+from .refusals import check_refusals
 
 Array = np.ndarray
 
@@ -53,8 +54,9 @@ def write_inputs(arena: Array, program: Program, inputs: Mapping[str, object]) -
 
 
 def read_outputs(arena: Array, program: Program) -> dict[str, Array]:
-    """The outputs of a run, copied from `arena` (uint8)."""
+    """The outputs of a run, copied from `arena` (uint8). InputError for a run that took a branch that does not fit."""
     scalars = {s: int(arena[at:][:4].view(np.int32)[0]) for s, at in program.scalars.items()}
+    check_refusals(program.refusals, scalars.__getitem__)
     return {s.name: read_tensor(arena, s, scalars) for s in program.outputs}
 
 

@@ -21,6 +21,7 @@ from ..ir.nodes import Buffer, Kernel, Scalar
 from ..ir.sizes import Size, value_of
 from .dimensions import Dimension
 from .program import Program, TensorSpec
+from .refusals import Refusal
 from .steps import Branch, Loop, leaves
 from .steps import Step as AnyStep
 
@@ -240,7 +241,7 @@ Steps = Sequence[Step]
 @dataclass(frozen=True, slots=True)
 class DeviceProgram:
     """`backend` is the name of its target. `host` has a segment for each of the calls among `steps`, in order;
-    `dimensions` are the sizes that each run decides.
+    `dimensions` are the sizes that each run decides, `refusals` the branches that none may take.
 
     The values of scalars are known outside of the device: those of dimensions by the arrays of a run, counters of
     loops, and what is measured.
@@ -258,6 +259,7 @@ class DeviceProgram:
     outputs: tuple[Port, ...]
     host: Program | None = None
     dimensions: tuple[Dimension, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
 
     @property
     def is_fixed(self) -> bool:

@@ -25,6 +25,7 @@ from ..errors import InputError
 from ..ir.nodes import Expr, Kernel, Scalar
 from ..ir.sizes import Size, capacities, text_of, value_of
 from .dimensions import Dimension
+from .refusals import Refusal
 from .steps import Step as AnyStep
 from .steps import leaves
 
@@ -106,7 +107,7 @@ class Program:
     `keys` are the cache keys of the kernels' code; empty for no caching. The launches `prepare` run once, at load: from
     the weights they fill the `prepared` bytes, which are read like weights. `segments`: steps `first` to `last`
     (excluded) that run separately, in the host program of a device program. `scalars` are the places of int32 in the
-    arena, in bytes.
+    arena, in bytes, those of `refusals` among them.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Program:
     segments: tuple[tuple[int, int], ...] = ()
     keys: tuple[str, ...] = ()
     dimensions: tuple[Dimension, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
     scalars: Mapping[Scalar, int] = field(default_factory=dict)
 
     @property

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ..ir.nodes import Buffer, Origin
 from ..program.dimensions import Dimension
+from ..program.refusals import Refusal
 from .structure import Structure
 from .tensor import Tensor
 
@@ -20,7 +21,8 @@ class TensorProgram:
     """`tensors` are all computed tensors in topological order; `origins` names the ONNX nodes they come from.
     Those in `stored` are always materialised: copies that change the layout. `channels_last` are buffers of images that
     are not recognised by their readers or producers, `windows` buffers of Winograd's windows, in the transform domain.
-    `structures` are the loops and branches of the region. `dimensions` are the sizes that a run decides."""
+    `structures` are the loops and branches of the region. `dimensions` are the sizes that a run decides, `refusals` the
+    branches that none may take."""
 
     inputs: tuple[tuple[str, Tensor], ...]
     outputs: tuple[tuple[str, Tensor], ...]
@@ -31,6 +33,7 @@ class TensorProgram:
     windows: frozenset[Buffer] = frozenset()
     structures: tuple[Inner, ...] = ()
     dimensions: tuple[Dimension, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

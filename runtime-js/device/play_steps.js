@@ -2,7 +2,7 @@
 // data; what they launch is collected until a value of the device decides how the run goes on.
 import { narrow, words } from '../values/convert.js';
 import { lengthOf, typedArray } from '../values/dtypes.js';
-import { evaluate, extentsOf, shapeOf, varies } from '../values/sizes.js';
+import { checkRefusals, evaluate, extentsOf, shapeOf, varies } from '../values/sizes.js';
 import { reachOf, runsOf } from '../values/strided.js';
 import { at, storageOf, valueAt } from './device_program.js';
 
@@ -162,6 +162,7 @@ async function carryOut(now, inputs, sizes, download) {
   const { program, plan, device, pending, flush } = now;
   const scalars = [...sizes];
   await carryOutSteps(now, { scalars, inputs, pending }, flush);
+  checkRefusals(plan.refusals, scalars);
   const layouts = plan.outputs.map(({ dtype, shape: whole }) => {
     const shape = shapeOf(whole, scalars);
     return {

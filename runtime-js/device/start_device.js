@@ -34,7 +34,9 @@ export async function startDevice(open, plan, notify) {
   const enqueue = queueTasks(state, program);
   if (plan.warmup) {
     const [inputs, scalars] = emptyInputs(plan);
-    await enqueue(inputs, scalars, (now) => carryOut(now, inputs, scalars, true));
+    await enqueue(inputs, scalars, (now) =>
+      carryOut({ ...now, plan: { ...now.plan, refusals: [] } }, inputs, scalars, true),
+    );
   }
   const { device } = /** @type {Built} */ (state.built);
   return {

@@ -25,6 +25,7 @@ const ABI = 4;
  * @property {TensorSpec[]} inputs
  * @property {TensorSpec[]} outputs
  * @property {import('../values/sizes.js').Dimension[]} [dimensions] that each run decides
+ * @property {import('../values/sizes.js').Refusal[]} [refusals]
  * @property {(FileSpec & { offset: number })[]} weights
  * @property {Part[]} backends in order of preference
  */
@@ -45,7 +46,7 @@ export async function load(manifest, options = {}) {
       `model.js has bundle format ${manifest.abi}, these runtime files have ${ABI}: compile again`,
     );
   }
-  const { inputs, outputs, weights, dimensions = [] } = manifest;
+  const { inputs, outputs, weights, dimensions = [], refusals = [] } = manifest;
   const { backend, threads, worker, warmup, device, onProgress, signal, timeout } = checkOptions(
     options,
     manifest.backends.map((part) => part.backend),
@@ -61,7 +62,8 @@ export async function load(manifest, options = {}) {
     }
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
-  const plan = { parts, weights, inputs, outputs, dimensions, threads, warmup, timeout, variants: listVariants() };
+  const common = { parts, weights, inputs, outputs, dimensions, refusals };
+  const plan = { ...common, threads, warmup, timeout, variants: listVariants() };
   const inWorker = worker && typeof Worker === 'function';
   const starting = inWorker
     ? startWorker(plan, notify, signal)

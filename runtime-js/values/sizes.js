@@ -1,6 +1,7 @@
 // Sizes that a run decides. The compiler writes a size as a number, or with an expression of scalars: the numbers of
 // `dimensions`, and what a run computes besides.
 
+import { RunError } from '../errors.js';
 import { elementOf, lengthOf, typedArray } from './dtypes.js';
 
 /**
@@ -8,6 +9,8 @@ import { elementOf, lengthOf, typedArray } from './dtypes.js';
  * @typedef {number | { text: string, most: number, value: Expression }} Size `most` is the largest value
  * @typedef {{ name: string, least: number, most: number, multiple: number, input?: number }} Dimension its scalar counts
  *   multiples; `input` is the number of the input whose element it is
+ * @typedef {{ scalar: number, text: string }} Refusal a branch that does not fit the sizes that the model is compiled for: a
+ *   run that takes it leaves another number than 0 in the scalar
  * @typedef {{ name: string, dtype: string, shape: readonly Size[] }} Spec
  */
 
@@ -61,6 +64,16 @@ export const shapeOf = (shape, scalars) =>
  * @param {readonly Size[]} shape
  */
 export const extentsOf = (shape) => shape.map((size) => (typeof size === 'number' ? size : size.most));
+
+/**
+ * @param {readonly Refusal[] | undefined} refusals
+ * @param {readonly (number | undefined)[]} scalars after a run
+ * @throws {RunError} where the run took a branch that it may not
+ */
+export function checkRefusals(refusals, scalars) {
+  const taken = refusals?.find(({ scalar }) => scalars[scalar]);
+  if (taken) throw new RunError('refused', taken.text);
+}
 
 /** @param {readonly Size[]} shape */
 export const varies = (shape) => shape.some((size) => typeof size !== 'number');

@@ -5,7 +5,7 @@ import { fetchFile, fetchJson } from '../fetch/fetch_file.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { elementOf, lengthOf } from '../values/dtypes.js';
 import { resultIn, roomFor } from '../values/into.js';
-import { emptyInputs, extentsOf, shapeOf, varies } from '../values/sizes.js';
+import { checkRefusals, emptyInputs, extentsOf, shapeOf, varies } from '../values/sizes.js';
 import { eachRun } from '../values/strided.js';
 import { countThreads, STACK_BYTES } from './count_threads.js';
 import { pickVariant } from './features.js';
@@ -103,7 +103,10 @@ export async function startWasm(given, onProgress) {
       });
       return rooms.map((room, i) => resultIn(/** @type {TensorSpec} */ (plan.outputs[i]), room, shapes[i]));
     };
-    if (plan.warmup) run(...emptyInputs(plan));
+    if (plan.warmup) {
+      const warmUp = runner({ ...plan, refusals: [] }, memory, () => play(exports.run));
+      warmUp(...emptyInputs(plan), () => undefined);
+    }
     const runTimed = runner(plan, memory, () => {
       clock_launch(-1);
       play(exports.profile);
@@ -179,6 +182,7 @@ function runner(plan, memory, compute) {
     });
     compute();
     const now = scalars.map(([n]) => Number(n));
+    checkRefusals(plan.refusals, now);
     return plan.outputs.map(({ dtype, shape }, i) => {
       const own = shapeOf(shape, now);
       const { bytes } = elementOf(dtype);

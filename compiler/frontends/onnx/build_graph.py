@@ -18,6 +18,7 @@ from ...system.limits import is_too_large
 from .check_model import names_read
 from .check_node import check_node
 from .control_flow import CONTROL_FLOW
+from .deciding_input import Decision, deciding_input
 from .fix_shapes import InputShapes
 from .problems import Problems, is_onnx
 from .read_attributes import read_attributes
@@ -40,6 +41,9 @@ class Frame:
 
     builder: Builder
     scope: Scope
+    refusals: list[tuple[Value, str]] | None = None
+    """Of branches inside that do not fit the sizes of the model (`Graph.refusals`); None where no branch may be such a
+    one: in a loop, which would have to carry that on."""
 
 
 def build_graph(
@@ -58,7 +62,8 @@ def build_graph(
     build.nodes(model.graph.node, build.main)
     outputs = [build.output(v.name) for v in model.graph.output]
     problems.raise_if_any()
-    return build.main.builder.build([v for v in outputs if v is not None], shapes.dimensions)
+    found = [v for v in outputs if v is not None]
+    return build.main.builder.build(found, shapes.dimensions, build.main.refusals or ())
 
 
 class Import:
@@ -78,6 +83,7 @@ class Import:
         self._weights = weights
         self._source = source
         self._problems = problems
+        self._graph = model.graph
         self._opsets = {i.domain: i.version for i in model.opset_import}
         self._made = {o for node in model.graph.node for o in node.output}
         # What nothing reads is not asked for: training outputs of inference models, say.
@@ -85,7 +91,7 @@ class Import:
         self._node_names = Names()
         self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._made))
         self._count = 0
-        self.main = Frame(Builder(model.graph.name, source.memory), {})
+        self.main = Frame(Builder(model.graph.name, source.memory), {}, [])
         self.main.scope.update((v.name, self._input(v)) for v in model.graph.input if v.name not in weights)
         # What may not become an output under its own name: an input, or what is an output already.
         self._bound = {v for v in self.main.scope.values() if isinstance(v, Value)}
@@ -190,7 +196,7 @@ class Import:
     def subgraph(self, graph: onnx.GraphProto, given: Mapping[str, Item | None], frame: Frame) -> list[Item | None]:
         """The outputs of a subgraph, whose nodes are added to `frame` but keep their names to themselves. `given` are
         its inputs."""
-        own = Frame(frame.builder, {**frame.scope, **given})
+        own = Frame(frame.builder, {**frame.scope, **given}, frame.refusals)
         for tensor in graph.initializer:
             data = read_tensor(tensor, self._source)
             own.scope[tensor.name] = frame.builder.constant(self.value_name(tensor.name, own), data)
@@ -199,12 +205,12 @@ class Import:
 
     @contextmanager
     def attempt(self) -> Iterator[Problems]:
-        """Collects the problems of what is imported meanwhile, which may be imported in another way."""
+        """Collects the problems of what is imported meanwhile, which may be imported in another way, or need not be."""
         around, found = self._problems, self._problems.afresh()
         self._problems = found
         try:
             yield found
-        except UnsupportedError as error:
+        except (UnsupportedError, InputError) as error:
             found.add(str(error))
         finally:
             self._problems = around
@@ -212,6 +218,10 @@ class Import:
     def report(self, problems: Problems) -> None:
         """Keeps the problems of an attempt."""
         self._problems.take(problems)
+
+    def deciding_input(self, condition: str) -> Decision | None:
+        """The input that decides a condition of the model's graph."""
+        return deciding_input(self._graph, condition, self._weights)
 
     def is_input(self, value: Value) -> bool:
         """Whether it is one of the model's."""
@@ -229,9 +239,11 @@ class Import:
         outputs: Sequence[str],
         frame: Frame,
         regions: tuple[Graph, ...],
+        more: int = 0,
     ) -> Sequence[Value | None]:
-        """The outputs of a node with regions."""
+        """The outputs of a node with regions, and so many more, which the model does not name."""
         names = [self.value_name(o, frame) if o else "" for o in outputs]
+        names += [self.fresh(f"{name}.refused") for _ in range(more)]
         return frame.builder.node(op_type, name, inputs, {}, names, self.opset, "", regions)
 
     def add(

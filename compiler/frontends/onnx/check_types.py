@@ -6,12 +6,15 @@ import re
 from collections.abc import Collection, Mapping
 
 import onnx
-from onnx import shape_inference
+from onnx import helper, shape_inference
 
 from ...errors import InputError
 from .hide_shape_operands import hide_shape_operands
 from .read_model import Source
 from .write_defaults import write_defaults
+
+_NOT_INFERRED = "branches"
+"""The domain of nodes that inference passes over."""
 
 
 def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source) -> Mapping[str, onnx.TypeProto]:
@@ -28,7 +31,7 @@ def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source
     write_defaults(copy.graph.node, next(i.version for i in copy.opset_import if not i.domain))
     hide_shape_operands(copy, source)
     try:
-        inferred = shape_inference.infer_shapes(copy, check_type=True, strict_mode=True, data_prop=False)
+        inferred = _infer(copy)
     except (shape_inference.InferenceError, ValueError) as error:
         inputs = ", ".join(
             f"{v.name} {[d.dim_value for d in v.type.tensor_type.shape.dim]}"
@@ -40,6 +43,23 @@ def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source
             f"the inputs are {inputs or 'none'}: check them, or export the model again"
         ) from None
     return {v.name: v.type for v in (*inferred.graph.value_info, *inferred.graph.output)}
+
+
+def _infer(model: onnx.ModelProto) -> onnx.ModelProto:
+    """What ONNX infers. A branch of an If may contradict the shapes: importing decides what becomes of it."""
+    try:
+        return shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=False)
+    except (shape_inference.InferenceError, ValueError):
+        without = onnx.ModelProto()
+        without.CopyFrom(model)
+        branches = [n for n in without.graph.node if n.op_type == "If" and not n.domain]
+        if not branches:
+            raise
+        for node in branches:
+            node.domain = _NOT_INFERRED
+            del node.attribute[:]
+        without.opset_import.append(helper.make_opsetid(_NOT_INFERRED, 1))
+        return shape_inference.infer_shapes(without, check_type=True, strict_mode=True, data_prop=False)
 
 
 def _first(complaints: str) -> str:

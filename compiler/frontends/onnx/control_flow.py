@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx
 
+from ...graph.ir import Value
 from .loops import import_loop
+from .problems import Problems
 from .scans import import_scan
 from .sequences import Items, tensors
 
 if TYPE_CHECKING:
     from .build_graph import Frame, Import
+
+THEN, ELSE = "then_branch", "else_branch"
 
 Importer = Callable[["Import", onnx.NodeProto, str, Items, "Frame"], Items]
 
@@ -24,16 +30,71 @@ def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Fr
     graphs = {a.name: a.g for a in node.attribute}
     known = frame.builder.constant_of(condition)
     if known is not None:
-        return build.subgraph(graphs["then_branch" if known.item() else "else_branch"], {}, frame)
+        return build.subgraph(graphs[THEN if known.item() else ELSE], {}, frame)
+    sides = [_side(build, name, side, graphs[side], frame) for side in (THEN, ELSE)]
+    wrong = [s for s in sides if s.outputs is None]
+    reason = wrong[0].problems.of_sizes if len(wrong) == 1 and frame.refusals is not None else None
+    if wrong and reason is None:
+        for s in wrong:
+            build.report(s.problems)
+        return [None] * len(node.output)
+    # Each side says whether a branch in it was refused; the other one says no.
+    own = [(s, text) for s in sides for _, text in s.refusals]
     regions = []
-    for side in ("then_branch", "else_branch"):
-        inner = build.inside(frame, f"{name}.{side}")
-        outputs = build.subgraph(graphs[side], {}, inner)
-        made = tensors(name, outputs)
-        if any(v is None for v in made):
-            return [None] * len(outputs)
-        regions.append(inner.builder.build([v for v in made if v is not None]))
-    return build.add_node("If", name, [condition], node.output, frame, tuple(regions))
+    for s in sides:
+        flags = [v for other in sides for v in (other.flags if other is s else s.none_of(other))]
+        regions.append(s.frame.builder.build([] if s.outputs is None else [*s.outputs, *flags]))
+    made = build.add_node("If", name, [condition], node.output, frame, tuple(regions), len(own) + len(wrong))
+    count = len(node.output)
+    texts = [text for _, text in own] + [_refusal(build, node, name, s, reason) for s in wrong]
+    for value, text in zip(made[count:], texts, strict=True):
+        assert value is not None
+        assert frame.refusals is not None
+        frame.refusals.append((value, text))
+    return made[:count]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A branch: its frame, and its outputs, or None and the problems that it has."""
+
+    name: str
+    frame: Frame
+    outputs: list[Value] | None
+    problems: Problems
+
+    @property
+    def refusals(self) -> list[tuple[Value, str]]:
+        """Of branches in it."""
+        return (self.frame.refusals or []) if self.outputs is not None else []
+
+    @property
+    def flags(self) -> list[Value]:
+        return [v for v, _ in self.refusals]
+
+    def none_of(self, other: _Side) -> list[Value]:
+        """In place of the other's refusals: where this side runs, that one does not."""
+        builder = self.frame.builder
+        return [builder.constant(f"{v.name}.{self.name}", np.zeros(1, np.int32)) for v in other.flags]
+
+
+def _side(build: Import, name: str, side: str, graph: onnx.GraphProto, frame: Frame) -> _Side:
+    inner = replace(build.inside(frame, f"{name}.{side}"), refusals=None if frame.refusals is None else [])
+    made: Sequence[Value | None] = [None]
+    with build.attempt() as problems:
+        made = tensors(name, build.subgraph(graph, {}, inner))
+    outputs = [v for v in made if v is not None]
+    return _Side(side, inner, outputs if len(outputs) == len(made) and not problems else None, problems)
+
+
+def _refusal(build: Import, node: onnx.NodeProto, name: str, side: _Side, reason: str | None) -> str:
+    """What a run says that takes a side which does not fit, and how it is left out of the model."""
+    decision = build.deciding_input(node.input[0])
+    without = "" if decision is None else f". {decision.flag(truth=side.name != THEN)} compiles the model without it"
+    return (
+        f"If (node {name!r}): this run takes its {side.name}, which does not fit the sizes that the model was compiled "
+        f"for: {reason}{without}"
+    )
 
 
 CONTROL_FLOW: Mapping[str, Importer] = {"If": _if, "Loop": import_loop, "Scan": import_scan}

@@ -40,6 +40,11 @@ class Problems:
     def __bool__(self) -> bool:
         return bool(self._kinds or self._reasons)
 
+    @property
+    def of_sizes(self) -> str | None:
+        """The first reason, where all operators are supported: one of this model's sizes."""
+        return next(iter(self._reasons), None) if not self._kinds else None
+
     def afresh(self) -> Problems:
         """None yet, of the same model."""
         return Problems(self._source, self._opset)

@@ -1,0 +1,126 @@
+"""Branches that do not fit the sizes that a model is compiled for: an error of the runs that take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from drivers import need_driver
+from onnx_models import Array, assert_close, onnxruntime_results, random
+from webnn_compile.errors import InputError, UnsupportedError
+
+WEIGHTS = {"wide": random((8, 4), 1), "narrow": random((4, 4), 2)}
+
+
+def parsed(text: str) -> onnx.ModelProto:
+    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> g {text}')
+    made.graph.initializer.extend(onnx.numpy_helper.from_array(a, n) for n, a in WEIGHTS.items())
+    return made
+
+
+RATES = """
+    (float[batch, n] x, int64 sr) => (float[batch, 4] y, float[batch] z) <int64 rate = {16000}, int64[1] last = {1}> {
+      a = Relu(x)
+      c = Equal(sr, rate)
+      y = If(c) <
+        then_branch = t () => (float[batch, 4] u) { u = MatMul(a, wide) },
+        else_branch = e () => (float[batch, 4] v) { w = MatMul(a, narrow) v = Neg(w) }
+      >
+      z = ReduceSum <keepdims = 0> (y, last)
+    }"""
+"""As a detector of voices has them: frames of 8 at the higher rate, of 4 at the lower."""
+
+NESTED = """
+    (float[2, n] x, bool outer, bool inner) => (float[2, 4] y) {
+      y = If(outer) <
+        then_branch = t () => (float[2, 4] u) {
+          u = If(inner) <
+            then_branch = tt () => (float[2, 4] p) { p = MatMul(x, wide) },
+            else_branch = te () => (float[2, 4] q) { q = MatMul(x, narrow) }
+          >
+        },
+        else_branch = e () => (float[2, 4] v) <int64[2] zero = {0, 0}, int64[2] ends = {2, 4}> {
+          v = Slice(x, zero, ends)
+        }
+      >
+    }"""
+
+
+def runs_as_onnxruntime(
+    compiled: webnn_compile.CompiledModel, made: onnx.ModelProto, feeds: Mapping[str, Array]
+) -> None:
+    assert_close(compiled.run(feeds), onnxruntime_results(made, feeds))
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu", "opencl", "c"])
+def test_a_run_that_takes_it_is_an_error(target: str) -> None:
+    """And those before and after it that do not are none."""
+    need_driver(target)
+    made = parsed(RATES)
+    compiled = webnn_compile.compile(made, target, dims={"batch": (1, 3), "n": 8})
+    good = {"x": random((3, 8)), "sr": np.array(16000)}
+    runs_as_onnxruntime(compiled, made, good)
+    with pytest.raises(
+        InputError, match=r"^If \(node 'If_2'\): this run takes its else_branch, which does not fit .*M"
+    ) as e:
+        compiled.run(good | {"sr": np.array(8000)})
+    assert str(e.value).endswith("--fix sr=16000 compiles the model without it")
+    runs_as_onnxruntime(compiled, made, good)
+
+
+def test_either_branch_may_not_fit() -> None:
+    made = parsed(RATES)
+    compiled = webnn_compile.compile(made, dims={"batch": 2, "n": 4})
+    good = {"x": random((2, 4)), "sr": np.array(8000)}
+    runs_as_onnxruntime(compiled, made, good)
+    with pytest.raises(InputError, match=r"takes its then_branch, .* --fix sr=VALUE compiles the model without it"):
+        compiled.run(good | {"sr": np.array(16000)})
+
+
+def test_neither_fits() -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"2 in all:\n  MatMul .* \[2, 5\] and \[8, 4\].*\n  MatMul .* and \[4, 4\]"
+    ):
+        webnn_compile.compile(parsed(RATES), dims={"batch": 2, "n": 5})
+
+
+def test_a_fixed_input_leaves_no_branch() -> None:
+    compiled = webnn_compile.compile(parsed(RATES), dims={"batch": 2, "n": 8}, constants={"sr": 16000})
+    assert compiled.run({"x": random((2, 8))})["y"].shape == (2, 4)
+
+
+@pytest.mark.parametrize("target", ["native", "webgl"])
+def test_a_branch_in_a_branch(target: str) -> None:
+    need_driver(target)
+    made = parsed(NESTED)
+    compiled = webnn_compile.compile(made, target, dims={"n": 8})
+    x = random((2, 8))
+    for outer, inner in ((True, True), (False, True), (False, False)):
+        runs_as_onnxruntime(compiled, made, {"x": x, "outer": np.array(outer), "inner": np.array(inner)})
+    with pytest.raises(InputError, match=r"this run takes its else_branch"):
+        compiled.run({"x": x, "outer": np.array(True), "inner": np.array(False)})
+
+
+def test_a_branch_in_a_loop_has_to_fit() -> None:
+    made = parsed("""
+        (float[2, n] x, bool c, int64 times) => (float[2, 4] y) <bool on = {1}> {
+          start = MatMul(x, wide)
+          y = Loop(times, on, start) <body = b (int64 i, bool g, float[2, 4] before) => (bool h, float[2, 4] after) {
+            h = Identity(g)
+            after = If(c) <
+              then_branch = t () => (float[2, 4] u) { u = Neg(before) },
+              else_branch = e () => (float[2, 4] v) { v = MatMul(before, wide) }
+            >
+          }>
+        }""")
+    with pytest.raises(InputError, match=r"shapes do not fit together: .*If.*MatMul.*Incompatible dimensions"):
+        webnn_compile.compile(made, dims={"n": 8, "times": (0, 3)})
+
+
+def test_an_operator_that_is_not_supported_is_no_matter_of_sizes() -> None:
+    made = parsed(RATES.replace("v = Neg(w)", "v = Det(w)"))
+    with pytest.raises(UnsupportedError, match="Det: 1 node"):
+        webnn_compile.compile(made, dims={"batch": 2, "n": 8})
