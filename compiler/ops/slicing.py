@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, ExprLike, Scalar
 from ..ir.simplify import simplify_expr
-from ..ir.sizes import Size, capacity, ceiling, larger, size, smaller
+from ..ir.sizes import Size, capacity, ceiling, larger, number, size, smaller
 from ..tensor import Tensor, compute
 from .axes import diagonal_within, many_axes
 from .call import Call
@@ -103,27 +103,38 @@ def _parts_of_run(call: Call, t: Tensor, axes: Sequence[int] | None, steps: Sequ
     _check_counts(call, count, counts[1][0] if ends.rank else 1, axes, steps)
     parts = [Part(0, 1, e) for e in t.shape]
     for i, (axis, step) in enumerate(zip(axes, steps, strict=True)):
-        extent = t.shape[axis]
-        first = _computed(f"{call.name}.start{i}", starts, i, extent, step, is_end=False)
-        parts[axis] = _between(first, _computed(f"{call.name}.end{i}", ends, i, extent, step, is_end=True), step)
+        parts[axis] = _part_of_run(f"{call.name}.{i}", (starts, ends), i, t.shape[axis], step)
     return parts
 
 
-def _computed(name: str, positions: Tensor, i: int, extent: Size, step: int, *, is_end: bool) -> Size:
-    """Element i of `positions`, counted from the front and kept where `_part` keeps it, as a size: from 0 on, or from
-    -1 on where steps go backwards."""
-    before = int(step < 0)
-    most = size(extent - before)
+def _part_of_run(name: str, bounds: tuple[Tensor, Tensor], i: int, extent: Size, step: int) -> Part:
+    """The part between elements i of the two `bounds`. A run computes where it starts and how many elements it has; a
+    start is never such that the part would reach beyond the axis, which the index says once more."""
+    apart, room = abs(step), capacity(extent)
 
-    def body(_: Expr) -> Expr:
+    def place(positions: Tensor) -> Expr:
         given = to_int32(positions.read((Const(i),) * positions.rank))
-        place = select(given < 0, given + extent, given)
-        if is_end and before:
-            place = select(given.eq(_TO_THE_FIRST[0]), -1, place)
-        return minimum(maximum(place, -before if is_end else 0), most) + before
+        found = select(given < 0, given + extent, given)
+        if step < 0 and positions is bounds[1]:
+            found = select(given.eq(_TO_THE_FIRST[0]), -1, found)
+        return found
 
-    source = compute(name, (1,), (positions,), body)
-    return size(Scalar(name, capacity(extent) + 1, source=source) - before)
+    def start_of() -> Expr:
+        return minimum(maximum(place(bounds[0]), 0), extent if step > 0 else number(extent) - 1)
+
+    def count_of() -> Expr:
+        first, end = start_of(), place(bounds[1])
+        distance = minimum(end, extent) - first if step > 0 else first - maximum(end, -1)
+        return maximum(distance + (apart - 1), 0) // apart
+
+    def size_of(what: str, value: Expr, most: int) -> Scalar:
+        source = compute(f"{name}.{what}", (1,), bounds, lambda _: value)
+        return Scalar(f"{name}.{what}", most + 1, source=source)
+
+    count = size_of("count", count_of(), -(-room // apart))
+    start = size_of("start", maximum(start_of(), 0), room if step > 0 else max(room - 1, 0))
+    last = size((count - 1) * apart)  # from the start on
+    return Part(smaller(start, size(room - 1 - last)) if step > 0 else larger(start, last), step, count)
 
 
 def _from_front(position: Size, extent: Size) -> Size:
