@@ -13,6 +13,7 @@ from ..ir.sizes import shown, value_of
 from .arrays import check_names, read_input
 from .bind_sizes import bind_sizes
 from .program import Program, TensorSpec
+from .refusals import check_refusals
 
 Array = np.ndarray
 
@@ -55,8 +56,10 @@ class Ports:
             (p.memory[_corner(a.shape)] if p.varies else p.memory)[...] = a
 
     def read(self, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """The outputs of a run, in new arrays or in those of `out`. Raises InputError as `place` does."""
+        """The outputs of a run, in new arrays or in those of `out`. Raises InputError as `place` does, and for a run
+        that took a branch that does not fit."""
         scalars = {s: int(a[0]) for s, a in self._scalars.items()}
+        check_refusals(self._program.refusals, scalars.__getitem__)
         found = {}
         for p in self._outputs:
             here = p.memory[_corner(tuple(value_of(n, scalars) for n in p.spec.shape))] if p.varies else p.memory
