@@ -33,6 +33,13 @@ MANY_KERNELS = ("attention", "compress", "gru", "lstm", "nonmaxsuppression", "no
 ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 5, "webgl": 5, "opencl": 16, "cuda": 16}}
 """By backend, which may be a browser's: of those rows every so many, where its driver takes long to compile them."""
 
+SPECIAL_ROWS: Mapping[Effort, Mapping[str, int]] = {
+    "check": {"native": 256},
+    "ci": {"native": 16, "wasm": 256, "webgpu": 256, "webgl": 256, "c": 512},
+    "all": {"native": 1} | dict.fromkeys(("wasm", "wasm-relaxed", "webgpu", "webgl", "c", "opencl"), 8) | {"cuda": 64},
+}
+"""By target: of the rows with NaN, infinities and the ends of integers every so many; none of other targets."""
+
 NODE_TESTS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 8} | dict.fromkeys(("wasm", "c", "opencl", "cuda"), 64),
     "ci": {"wasm": 4, "c": 8, "opencl": 16, "cuda": 64},
@@ -130,6 +137,12 @@ def row_runs(row: str, backend: str, effort: Effort) -> bool:
     """Whether the row of the operator table runs on the backend."""
     fewer = ROWS_OF_MANY_KERNELS.get(effort, {}) if row.startswith(MANY_KERNELS) else {}
     return every_nth_row(row, max(fewer.get(backend, 1), ROWS_OF_BACKENDS[effort].get(backend, 1)))
+
+
+def special_row_runs(row: str, target: str, effort: Effort) -> bool:
+    """Whether the row runs on the target with NaN, infinities and the ends of integers (`test_special_values`)."""
+    n = SPECIAL_ROWS[effort].get(target)
+    return n is not None and every_nth_row(f"special {row}", n)
 
 
 def network_runs(network: str, backend: str, effort: Effort) -> bool:

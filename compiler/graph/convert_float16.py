@@ -14,7 +14,7 @@ from .names import value_names
 
 # ONNX's codes of element types, as attributes give them (onnx.TensorProto.DataType).
 _FLOAT, _FLOAT16 = 1, 10
-_TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype"})
+_TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype", "stash_type"})
 
 
 def convert_float16(graph: Graph) -> Graph:

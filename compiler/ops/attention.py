@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import sqrt
 
-from ..dtypes import BOOL, DType
+from ..dtypes import BOOL, F16, F32, DType
 from ..ir.construct import all_of, select, unary
 from ..ir.nodes import Const, Expr
 from ..ir.sizes import Size, equal, is_one, known_less, shown, text_of
@@ -193,10 +193,11 @@ def _mask_element(mask: Tensor, at: Sequence[Expr], j: Expr) -> Expr:
 
 
 def _in_precision(call: Call, t: Tensor) -> Tensor:
-    """In the type in which the softmax is to be computed."""
+    """In the type in which the softmax is to be computed, or in float32 for float16."""
     if "softmax_precision" not in call.attributes:
         return t
-    return _cast(f"{call.name}.precise", t, onnx_dtype(call, "softmax_precision", 0))
+    asked = onnx_dtype(call, "softmax_precision", 0)
+    return _cast(f"{call.name}.precise", t, F32 if asked == F16 else asked)
 
 
 def _cast(name: str, t: Tensor, dtype: DType) -> Tensor:

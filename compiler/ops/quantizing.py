@@ -14,6 +14,9 @@ from .broadcast import broadcast_element
 from .call import Call
 from .casting import onnx_dtype
 
+_NO_FINER_THAN_FLOAT32 = (0, 1, 10, 16)
+"""Of QuantizeLinear's attribute precision: the scale's type, float32, float16, bfloat16. All divide in float32 here."""
+
 
 def _parameter(call: Call, index: int, at: tuple[Expr, ...]) -> Expr | None:
     """The element of input `index` (scale or zero point) for that of x at `at`: one for all, one for each place along
@@ -42,6 +45,8 @@ def _quantize(call: Call) -> Tensor:
     (opset 21) says otherwise."""
     x = call.input(0)
     asked = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else U8
+    if call.attribute("precision", 0) not in _NO_FINER_THAN_FLOAT32:
+        raise call.unsupported(f"attribute precision={call.attribute('precision', 0)}", "divide in float32: 1, or 0")
     zero_point = call.optional(2)
     dtype = asked if zero_point is None else zero_point.dtype
 
@@ -55,14 +60,15 @@ def _quantize(call: Call) -> Tensor:
 
 
 def _dequantize(call: Call) -> Tensor:
-    """(x - zero_point) * scale, in the scale's dtype."""
+    """(x - zero_point) * scale, in the scale's dtype, or that which output_dtype says (opset 23)."""
     x = call.input(0)
+    dtype = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else call.input(1).dtype
 
     def body(*axes: Expr) -> Expr:
         scale, zero = _parameter(call, 1, axes), _parameter(call, 2, axes)
         assert scale is not None
         value = x.read(axes).cast(I32)
-        return (value if zero is None else value - zero.cast(I32)).cast(scale.dtype) * scale
+        return ((value if zero is None else value - zero.cast(I32)).cast(scale.dtype) * scale).cast(dtype)
 
     return compute(call.name, x.shape, call.inputs, body)
 

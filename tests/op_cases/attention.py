@@ -63,6 +63,7 @@ CASES = [
         _case(f"scores-{mode}", given={MASK: _a.normal(3, 6)}, outputs=4, softcap=2.0, qk_matmul_output_mode=mode)
         for mode in range(4)
     ),
+    _case("half-precision", softmax_precision=10),
     _case("precision", softmax_precision=1, opset=24),
     _case("short-mask", given={MASK: _a.normal(3, 4)}, opset=24),
     _case("lengths", given={NONPAD: ints(4, 6)}, opset=24),

@@ -18,6 +18,14 @@ def zeros(dtype: str) -> np.ndarray:
     return np.asarray([3, 0, 7], dtype)
 
 
+def _dequantized(scale: str, to: str, code: int) -> Case:
+    """Of another type than the scale's, which onnxruntime lacks."""
+    x = a.integers(-99, 99, 5, dtype="int8")
+    expected = (x * np.asarray(0.25, scale)).astype(to)
+    inputs, attributes = (x, np.asarray(0.25, scale)), {"output_dtype": code}
+    return Case(f"dequantizelinear-to-{to}", "DequantizeLinear", inputs, attributes, 23, expected=(expected,))
+
+
 CASES = [
     *(
         Case(
@@ -115,6 +123,8 @@ CASES = [
         (a.integers(-99, 99, 4, 3, dtype="int8"), a.uniform(0.1, 1, 2, 3)),
         {"axis": 0, "block_size": 2},
     ),
+    _dequantized("float32", "float16", TensorProto.FLOAT16),
+    _dequantized("float16", "float32", TensorProto.FLOAT),
     Case("dynamicquantizelinear", "DynamicQuantizeLinear", (a.uniform(-3, 5, 3, 7),), outputs=3),
     Case("dynamicquantizelinear-scalar", "DynamicQuantizeLinear", (np.asarray(1.5, np.float32),), outputs=3),
     Case("dynamicquantizelinear-positive", "DynamicQuantizeLinear", (a.uniform(2, 5, 7),), opset=11, outputs=3),

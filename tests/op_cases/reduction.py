@@ -88,7 +88,7 @@ def _with_nan(op: str) -> list[Case]:
 
 
 def _beyond(op: str, wrapped: int) -> Case:
-    """Integers wrap: onnxruntime did until 1.20, and keeps to the nearest since."""
+    """Integers wrap, as in onnxruntime 1.20; 1.32 keeps to the nearest."""
     x = np.asarray([2**31 - 1, 2**31 - 1, 5], np.int32)
     return Case(f"{op.lower()}-beyond-int32", op, (x,), {"keepdims": 0}, expected=(np.asarray(wrapped, np.int32),))
 

@@ -69,6 +69,14 @@ BAD = {
     "attribute approximate='fast' is unknown": Case("", "Gelu", (_f(3),), {"approximate": "fast"}),
     "its input has rank 1, not 2": Case("", "EyeLike", (_f(3),)),
     "delta is 0": Case("", "Range", (np.asarray(0), np.asarray(3), np.asarray(0)), constants=frozenset({0, 1, 2})),
+    "attribute precision=11": Case("", "QuantizeLinear", (_f(3), _f()), {"precision": 11}),
+    "attribute qk_matmul_output_mode=4 is none of 0 to 3": Case(
+        "", "Attention", (_f(1, 1, 2, 2),) * 3, {"qk_matmul_output_mode": 4}
+    ),
+    "it has one of past_key and past_value": Case("", "Attention", (*(_f(1, 1, 2, 2),) * 3, None, _f(1, 1, 1, 2))),
+    "it has both past keys and nonpad_kv_seqlen": Case(
+        "", "Attention", (*(_f(1, 1, 2, 2),) * 3, None, *(_f(1, 1, 1, 2),) * 2, _i(2))
+    ),
     "parameters of shape [2] do not fit [3, 4]": Case("", "QuantizeLinear", (_f(3, 4), np.ones(2, np.float32))),
     "result would have shape": Case("", "Pad", (_f(3), _i(-2, -2)), constants=ALL),
 }

@@ -1,0 +1,118 @@
+"""What ONNX's schemas give an operator that is listed as supported is read by its definition, or listed here with the
+reason: an attribute that nothing reads is a model that is computed without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, SupportsIndex, overload
+
+import onnx
+import pytest
+from op_table import Case, all_cases
+from webnn_compile.dtypes import from_numpy
+from webnn_compile.frontends.onnx.check_model import OLDEST_OPSET
+from webnn_compile.ops import OPERATORS
+from webnn_compile.ops.call import Call
+from webnn_compile.tensor import Tensor, constant, placeholder
+
+UNREAD_ATTRIBUTES: Mapping[tuple[str, str], str] = {
+    **{(op, "saturate"): "of float8 types alone, which are refused" for op in ("Cast", "CastLike", "QuantizeLinear")},
+    **{(op, "round_mode"): "of float8 types alone, which are refused" for op in ("Cast", "CastLike")},
+    **{("Dropout", name): "of training alone, which is refused" for name in ("ratio", "seed")},
+    ("Range", "stash_type"): "of float16 and bfloat16: one is computed in float32, the other refused",
+    ("GroupNormalization", "stash_type"): "statistics are of float32, and of float64 where the input is",
+    ("RMSNormalization", "stash_type"): "statistics are of float32, and of float64 where the input is",
+    ("TopK", "sorted"): "where it is 0 any order is right",
+}
+"""By operator and attribute: why its value changes no result."""
+
+UNREAD_INPUTS: Mapping[tuple[str, str], str] = {("Dropout", "ratio"): "of training alone, which is refused"}
+"""By operator and input."""
+
+
+class Attributes(dict[str, object]):
+    """Remembers which of them were read, there or not."""
+
+    def __init__(self, given: Mapping[str, object], read: set[str]) -> None:
+        super().__init__(given)
+        self._read = read
+
+    def get(self, name: str, default: object = None) -> Any:
+        self._read.add(name)
+        return super().get(name, default)
+
+    def __getitem__(self, name: str) -> object:
+        self._read.add(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self._read.add(str(name))
+        return super().__contains__(name)
+
+
+class Inputs(tuple[Tensor | None, ...]):
+    """Remembers which of them were taken by their number. To list them, as what a tensor may read, takes none."""
+
+    read: set[int]
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> Tensor | None: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Tensor | None, ...]: ...
+    def __getitem__(self, at: Any) -> Any:
+        self.read.update(range(len(self))[at] if isinstance(at, slice) else (int(at) % len(self),))
+        return super().__getitem__(at)
+
+
+def schemas(op: str) -> Iterator[onnx.defs.OpSchema]:
+    """Each version of an operator from the oldest opset on that is read."""
+    for version in range(OLDEST_OPSET, onnx.defs.onnx_opset_version() + 1):
+        if onnx.defs.has(op, max_inclusive_version=version):
+            schema = onnx.defs.get_schema(op, version)
+            if version in (OLDEST_OPSET, schema.since_version):
+                yield schema
+
+
+def call_of(case: Case, attributes: set[str], inputs: set[int], count: int) -> Call:
+    """The row's node, with as many inputs as the operator may have, and what is read of it."""
+    given = [
+        None
+        if a is None
+        else constant(f"x{i}", a)
+        if i in case.constants
+        else placeholder(f"x{i}", a.shape, from_numpy(a.dtype))
+        for i, a in enumerate(case.inputs)
+    ]
+    taken = Inputs([*given, *[None] * (count - len(given))])
+    taken.read = inputs
+    values = {n: tuple(v) if isinstance(v, list) else v for n, v in case.attributes.items()}
+    return Call(case.op, case.id, case.opset, Attributes(values, attributes), taken, case.outputs)
+
+
+ROWS: dict[str, list[Case]] = {}
+for row in all_cases():
+    ROWS.setdefault(row.op, []).append(row)
+
+
+@pytest.mark.parametrize("op", [op for domain, op in OPERATORS if not domain])
+def test_attributes_and_inputs_are_read(op: str) -> None:
+    versions = list(schemas(op))
+    wanted = {name for s in versions for name in s.attributes} - {n for o, n in UNREAD_ATTRIBUTES if o == op}
+    single = [s for s in versions if not any(i.option == i.option.Variadic for i in s.inputs)]
+    names = {(k, i.name) for s in single for k, i in enumerate(s.inputs)}
+    places = {k for k, name in names if (op, name) not in UNREAD_INPUTS}
+    attributes: set[str] = set()
+    inputs: set[int] = set()
+    for case in ROWS[op]:
+        if wanted <= attributes and places <= inputs:
+            break
+        schema = onnx.defs.get_schema(op, case.opset)
+        OPERATORS["", op](call_of(case, attributes, inputs, len(schema.inputs) if schema in single else 0))
+    assert wanted - attributes == set(), "attributes that are not read"
+    assert {name for k, name in names if k in places - inputs} == set(), "inputs that are not read"
+
+
+def test_reasons_are_of_what_there_is() -> None:
+    known = {(op, n) for (op, n) in UNREAD_ATTRIBUTES if any(n in s.attributes for s in schemas(op))}
+    known |= {(op, n) for (op, n) in UNREAD_INPUTS if any(n == i.name for s in schemas(op) for i in s.inputs)}
+    assert known == {*UNREAD_ATTRIBUTES, *UNREAD_INPUTS}
