@@ -10,7 +10,7 @@ import webnn_compile
 from drivers import need_driver
 from effort import effort_of, special_row_runs
 from op_table import Array, Case, all_cases, check, feeds, make_model, reference, untyped_model
-from special_values import DIFFERENCES, of_nothing, variants
+from special_values import DIFFERENCES, DIFFERENCES_OF_ROWS, differs, of_nothing, variants
 from webnn_compile.build.verify import Runnable
 
 ARCHITECTURE = Path(__file__).resolve().parent.parent / "ARCHITECTURE.md"
@@ -38,7 +38,7 @@ def test_values(case: Case, target: str) -> None:
         if not _fits(variant, target):
             continue
         got = _run(compiled, variant)
-        if kind not in DIFFERENCES.get(case.op, ((), ""))[0]:
+        if not differs(case, kind):
             check(got, reference(variant), variant.tolerance)
 
 
@@ -51,13 +51,14 @@ def test_nothing(case: Case, target: str) -> None:
         pytest.skip(f"onnxruntime refuses it: {error}")
     model = untyped_model(case)
     got = _run(webnn_compile.compile(model, target=target, shapes={n: a.shape for n, a in feeds(case).items()}), case)
-    if "nothing" not in DIFFERENCES.get(case.op, ((), ""))[0]:
+    if not differs(case, "nothing"):
         check(got, expected, case.tolerance)
 
 
 def test_the_table_for_users_names_every_difference() -> None:
     text = ARCHITECTURE.read_text().partition(HEADING)[2].partition("\n## ")[0]
     assert [op for op in DIFFERENCES if f"`{op}`" not in text] == []
+    assert set(DIFFERENCES_OF_ROWS) <= {case.id for case in ROWS}
 
 
 def _run(compiled: Runnable, case: Case) -> list[Array]:
