@@ -23,7 +23,7 @@ PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.s
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: $(DEMO)/page $(DEMO)/compile/files.json $(if $(HEADLESS),.venv/browsers) ## compile the example, serve its page (PORT=8000); HEADLESS=1: check it instead
+demo: $(DEMO)/page $(DEMO)/compile/files.json $(if $(HEADLESS),.venv/chromium) ## compile the example, serve its page (PORT=8000); HEADLESS=1: check it instead
 	$(BIN)/python demo-site/show.py $(DEMO) $(if $(HEADLESS),--headless,--port $(PORT))
 
 check: lint ## the fast loop: lint, and the tests that a change most likely breaks (tests/effort.py)
@@ -86,9 +86,14 @@ $(DEMO)/compile/files.json: $(COMPILER) $(COMPILE_PAGE) | .venv/demo .venv/node
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	@touch $@ .venv/demo
 
+.venv/chromium: .venv/demo
+	$(BIN)/pip install --quiet --editable '.[browser]'
+	.ci/browsers $(BIN)/playwright chromium
+	@touch $@
+
 .venv/browsers: .venv/test
 	.ci/browsers $(BIN)/playwright
-	@touch $@
+	@touch $@ .venv/chromium
 
 # Node only checks and tests the JavaScript. Where it is missing or too old, PyPI has one for the virtual environment.
 .venv/node: .venv/python

@@ -77,6 +77,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     extra: Mapping[str, str]
     site: Site
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
         path = unquote(urlsplit(self.path).path)
         self.site.requests.append(path)
@@ -126,6 +129,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         for name, value in self.extra.items():
             self.send_header(name, value)
         self.end_headers()
+        if self.command == "HEAD":
+            return
         half = len(body) // 2 if fault else len(body)
         with contextlib.suppress(ConnectionError):
             self.wfile.write(body[:half])

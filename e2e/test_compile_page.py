@@ -124,6 +124,8 @@ def test_the_card_and_the_command_line(opened: Page) -> None:
     )
     assert "./resnet18_digits/model.js" in opened.inner_text("#code")
     assert "kernels" in opened.inner_text("#report")
+    model = f"{DIGITS.stat().st_size / 1e6:.1f} MB of the model, as it has scripts and shaders"
+    assert model in opened.inner_text("#report")
 
 
 def test_the_archive_that_is_downloaded_holds_the_bundle(opened: Page, tmp_path: Path) -> None:

@@ -36,13 +36,20 @@ class SizeOption(click.ParamType[int]):
         return size
 
 
+def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
+    """What a build cannot do without; the names of the stages need none of it."""
+    if value is None and ctx.params.get("dump") != LIST:
+        raise click.MissingParameter(ctx=ctx, param=param)
+    return value or Path()
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.argument("model", type=FILE)
+@click.argument("model", type=FILE, metavar="MODEL", required=False, callback=_needed)
 @click.option(
     "--out",
     type=FILE,
     metavar="FOLDER",
-    required=True,
+    callback=_needed,
     help="Folder to write the bundle to, new or empty.",
 )
 @input_options
@@ -99,9 +106,10 @@ class SizeOption(click.ParamType[int]):
 )
 @click.option(
     "--dump",
+    is_eager=True,
     metavar="after:[TARGET:]STAGE",
     help="Print the model as it is after a stage, such as after:schedule_cpu or after:webgpu:wgsl, with a line where "
-    "the stage changed nothing. list: print the stages, and compile nothing.",
+    "the stage changed nothing. list: print the stages, and compile nothing; that needs no MODEL and no --out.",
 )
 @click.option(
     "--report",

@@ -51,29 +51,3 @@ export function bestRows(scores, labels) {
     return row;
   });
 }
-
-/**
- * @param {File} file a label on each line, or a JSON list, or an object of labels by number
- * @returns {Promise<string[]>}
- */
-export async function readLabels(file) {
-  const text = await file.text();
-  if (!/\.json$/i.test(file.name)) return text.trimEnd().split(/\r?\n/);
-  /** @type {unknown} */
-  let parsed;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw new Error(`${file.name} is no JSON: ${error instanceof Error ? error.message : error}`);
-  }
-  if (typeof parsed !== 'object' || parsed === null) throw new Error(`${file.name} has no list of labels`);
-  // {"0": ["n01440764", "tench"]}, as Keras has it: the last part is the one to read.
-  /** @type {string[]} */
-  const labels = [];
-  for (const [index, label] of Object.entries(parsed)) {
-    const at = Number(index);
-    if (!Number.isInteger(at)) throw new Error(`${file.name}: ${JSON.stringify(index)} is no number of a class`);
-    labels[at] = String(Array.isArray(label) ? label.at(-1) : label);
-  }
-  return labels;
-}

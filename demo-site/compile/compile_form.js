@@ -104,8 +104,11 @@ export function createCompileForm(compile, cancel) {
       current?.row.classList.add('done');
       current = addPhase(phase);
     },
-    /** @param {import('./types.js').Report} of */
-    finish({ seconds, kernels, weightBytes, bundleBytes, heapBytes }) {
+    /**
+     * @param {import('./types.js').Report} of
+     * @param {number} modelBytes of the files that it was compiled from
+     */
+    finish({ seconds, kernels, weightBytes, bundleBytes, heapBytes }, modelBytes) {
       endTicks();
       list.replaceChildren();
       for (const [phase, time] of Object.entries(seconds)) {
@@ -118,7 +121,7 @@ export function createCompileForm(compile, cancel) {
           .map(([target, times]) => `${count(times)} for ${backendName(target)}`)
           .join(', '),
         weights: size(weightBytes),
-        bundle: size(bundleBytes),
+        bundle: `${size(bundleBytes)}${larger(bundleBytes, weightBytes, modelBytes)}`,
         "compiler's memory": size(heapBytes),
       });
       button.textContent = 'Compile again';
@@ -133,6 +136,18 @@ export function createCompileForm(compile, cancel) {
       section.hidden = true;
     },
   };
+}
+
+/**
+ * Why a bundle is larger than its model, where it is.
+ * @param {number} bundle
+ * @param {number} weights
+ * @param {number} model
+ */
+function larger(bundle, weights, model) {
+  if (bundle <= model) return '';
+  const why = weights > model ? 'weights are stored as float32' : 'it has scripts and shaders';
+  return `: more than the ${size(model)} of the model, as ${why}`;
 }
 
 /** @param {number} seconds less than one */

@@ -166,7 +166,10 @@ async function compile(choice) {
   }
   if (mine !== job) return;
   mine.choice = choice;
-  form.finish(compiled.report);
+  form.finish(
+    compiled.report,
+    mine.files.reduce((sum, file) => sum + file.size, 0),
+  );
   useIt.show(compiled, { file: nameOf(mine.files), choice, records: mine.records });
   await workbench.load(compiled, choice.targets);
 }

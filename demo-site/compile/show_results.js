@@ -1,10 +1,11 @@
 // The outputs of a run: the best classes, figures, pictures, files.
 
-import { bestRows, isScores, readLabels } from './classes.js';
+import { bestRows, isScores } from './classes.js';
 import { drawOutput, isPicture, rangeOf } from './draw_output.js';
 import { element, make, say, showFacts } from './elements.js';
 import { milliseconds, number, shapeText, some } from './format.js';
 import { writeNpy } from './npy.js';
+import { readLabels } from './read_labels.js';
 import { saveFile } from './save_file.js';
 import { numbersOf } from './tensor_values.js';
 

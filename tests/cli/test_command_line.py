@@ -192,6 +192,13 @@ def test_the_list_of_stages(path: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.output == "".join(f"{t}: {', '.join(stages(t, 0))}\n" for t in ("webgl", "wasm"))
     assert not out.exists()
+    assert run("--targets", "webgl,wasm", "--opt-level", "0", "--dump", "list").output == result.output
+
+
+def test_what_a_build_needs(path: Path) -> None:
+    assert "Missing argument 'MODEL'" in run("--out", "out").output
+    assert "Missing option '--out'" in run(path).output
+    assert "Missing option '--out'" in run(path, "--dump", "after:import").output
 
 
 def test_a_dump_is_all_that_goes_to_standard_output(path: Path, tmp_path: Path) -> None:
