@@ -27,7 +27,7 @@ class Report:
     bundle's constants, `memory` those of the wasm module; `recorded` has by target the choices that records made,
     `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has by backend the
     reason why halves were not compared with the reference; `alone` is the target and the program that was
-    written in place of a bundle, `manual` the file that says how it is used."""
+    written in place of a bundle, `cpu` the processor that it is for, `manual` the file that says how it is used."""
 
     model: str
     precision: str
@@ -49,6 +49,7 @@ class Report:
     uncompared: dict[str, str] = field(default_factory=dict)
     layers: list[LayerError] = field(default_factory=list)
     alone: tuple[str, Program] | None = None
+    cpu: str = ""
     manual: str = ""
     files: list[WrittenFile] = field(default_factory=list)
 

@@ -74,7 +74,7 @@ def write_alone(row: CpuTarget, writer: Writer, model: Path, out: Path, work: Wo
         report.damaged = work.records.damaged
     report.inputs, report.outputs, report.dimensions = program.inputs, program.outputs, program.dimensions
     report.refusals = program.refusals
-    report.weights, report.alone = len(program.weights), (row.name, program)
+    report.weights, report.alone, report.cpu = len(program.weights), (row.name, program), cpu
     report.manual = next(f.name for f in files if f.name.endswith(writer.manual))
     with work.timed("write"):
         report.files = write_folder(files, out, writer.kind, force=options.force)
