@@ -236,7 +236,7 @@ TWO = "(float[n, 4] x, float[n] z) => (y) { e = Exp(x) y = Neg(z) }"
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (EXP, {}, r"x: declared \[n, 4\]\nFix them, .* --shape x=1x4 .*; or leave sizes to each run: --dim n=1"),
+        (EXP, {}, r"x: declared \[n, 4\]\nFix them: --dim n=1\n.*\nOr leave sizes to each run: --dim n=1\.\.8"),
         (EXP, {"dims": {"m": 3}}, "--dim m: g has no dimension of this name, and no input of one integer; its named d"),
         (EXP, {"dims": {"n": (5, 2)}}, r"the size 'n' is given as 5\.\.2: give a least and a most value, of at least"),
         (EXP, {"dims": {"n": (1, 2**31)}}, r"given as 1\.\.2147483648: give a least and a most value, .* less than 2"),

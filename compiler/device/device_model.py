@@ -365,7 +365,9 @@ def _launcher(device: Device, launches: Sequence[tuple[int, Sequence[int]]]) -> 
 def to_device(data: Array, dtype: DType, device: DType, what: str) -> Array:
     """Elements of the model's `dtype` converted to the device's 32-bit type."""
     if dtype == I64 and data.size and not (int(data.min()) >= -(2**31) and int(data.max()) < 2**31):
-        raise InputError(f"{what} has an element beyond int32, which the device cannot hold")
+        raise InputError(
+            f"{what} has an element beyond int32, which the device cannot hold; targets wasm and native have 64 bits"
+        )
     return np.ascontiguousarray(data, device.numpy).reshape(-1)
 
 

@@ -73,7 +73,7 @@ BAD_MODELS: Mapping[str, tuple[Build, str]] = {
     "no outputs": (lambda _: model([], {"x": [2]}, []), r"has no outputs"),
     "free dimension": (
         lambda _: unary("Relu", shape=["n", 3]),
-        r"x: declared \[n, 3\]\nFix them, for example with --shape x=1x3",
+        r"x: declared \[n, 3\]\nFix them: --dim n=1",
     ),
     "shapes that do not fit": (misfit, r"do not fit together: .*node name: dense.*the inputs are x \[2, 3\]"),
     "too large for wasm32": (huge, r"'bad' needs 5\.9\d GiB of memory .* but wasm32 has 4 GiB: use a smaller input"),

@@ -9,6 +9,7 @@ from onnx import AttributeProto, TensorProto, helper
 from onnx_models import model, node, random
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.frontends.onnx.problems import Problems
 from webnn_compile.ops import OPERATORS
 
 
@@ -156,3 +157,22 @@ def test_text_constant() -> None:
         [node("Constant", [], ["c"], "words", value_string="hi"), node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"]
     )
     assert "Constant (node 'words'): it holds text (value_string); remove text from the model" in text
+
+
+@pytest.mark.parametrize(
+    ("op", "domain", "advice"),
+    [
+        ("FusedMatMul", "com.microsoft", "; onnxruntime's optimiser wrote it: take the model from before it"),
+        ("QLinearConv", "", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
+        ("QLinearAdd", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
+        ("ZipMap", "ai.onnx.ml", "; export without it: options={'zipmap': False}"),
+        ("Gelu", "com.microsoft", "or its model builder wrote it: export the network with torch.onnx.export alone"),
+    ],
+)
+def test_which_export_has_no_such_operator(op: str, domain: str, advice: str) -> None:
+    problems = Problems("net.onnx", 17)
+    assert not problems.check_kind(node(op, ["x"], ["y"], "made", domain=domain))
+    with pytest.raises(UnsupportedError) as caught:
+        problems.raise_if_any()
+    assert f"{op}: 1 node 'made'; " in str(caught.value)
+    assert advice in str(caught.value)

@@ -12,7 +12,6 @@ from ...errors import InputError
 from ...ir.nodes import Scalar
 from ...ir.sizes import Size, size
 from ...program.dimensions import Dimension
-from ...system.escape import shell_word
 from ..model_inputs import Dim, Extent, ModelInputs
 from .read_model import Source
 
@@ -28,6 +27,15 @@ class InputShapes:
     of: Mapping[str, tuple[Size, ...]]
     elements: Mapping[str, tuple[Size, ...]]
     dimensions: tuple[Dimension, ...]
+
+
+class FreeDimensions(InputError):
+    """Inputs of these `names` have dimensions of which nothing says how long they are; all inputs are `declared` so."""
+
+    def __init__(self, source: str, names: Sequence[str], declared: Mapping[str, Declared]) -> None:
+        lines = "".join(f"\n  {name}: declared {_text(declared[name])}" for name in names)
+        super().__init__(f"{source} has inputs with free dimensions:{lines}")
+        self.names, self.declared = tuple(names), declared
 
 
 def fix_shapes(model: onnx.ModelProto, given: ModelInputs, weights: Collection[str], source: Source) -> InputShapes:
@@ -59,17 +67,7 @@ def fix_shapes(model: onnx.ModelProto, given: ModelInputs, weights: Collection[s
             shapes[name] = sizes
             _write(value.type.tensor_type, sizes, dims or [])
     if free:
-        lines = "".join(f"\n  {name}: declared {_text(declared[name])}" for name in free)
-        examples = {name: _example(declared[name], symbols) for name in free}
-        flags = " ".join(f"--shape {shell_word(name)}={'x'.join(map(str, shape))}" for name, shape in examples.items())
-        named = dict.fromkeys(
-            d for name in free for d in declared[name] or () if isinstance(d, str) and d.isidentifier()
-        )
-        leave = f"; or leave sizes to each run: {' '.join(f'--dim {d}=1..MOST' for d in named)}" if named else ""
-        raise InputError(
-            f"{source.name} has inputs with free dimensions:{lines}\n"
-            f"Fix them, for example with {flags} (in Python: shapes={examples}){leave}"
-        )
+        raise FreeDimensions(source.name, free, declared)
     elements = {name: (symbols.size(name),) for name in values}
     return InputShapes(shapes, elements, symbols.dimensions(values))
 
@@ -246,18 +244,3 @@ def _write(tensor: onnx.TypeProto.Tensor, shape: Sequence[Size], names: Sequence
 
 def _text(declared: Declared) -> str:
     return "no shape" if declared is None else f"[{', '.join('?' if d is None else str(d) for d in declared)}]"
-
-
-def _example(declared: Declared, symbols: _Symbols) -> tuple[int, ...]:
-    """A shape that fits the declared one: batch 1, and for what looks like an image 3 channels of 224 x 224."""
-    dims = [None] * 4 if declared is None else declared
-    usual = (1, 3, 224, 224) if len(dims) == 4 else (1,) + (128,) * len(dims)
-    shape = []
-    for d, extent in zip(dims, usual, strict=False):
-        if isinstance(d, int):
-            extent = d
-        elif isinstance(d, str):
-            known = symbols.known(d)
-            extent = known if known is not None else 1 if "batch" in d.lower() else extent
-        shape.append(extent)
-    return tuple(shape)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
 
-from ...errors import InputError
+from ...errors import InputError, WebnnCompileError
 from ...graph.ir import Graph
 from ...system.limits import CompileMemory
 from ..model_inputs import ModelInputs
@@ -17,12 +18,13 @@ from .check_types import check_types
 from .convert_old import convert_old
 from .embed_external import embed_external
 from .fix_inputs import fix_inputs
-from .fix_shapes import fix_shapes
+from .fix_shapes import FreeDimensions, fix_shapes
 from .inline_functions import inline_functions
 from .problems import Problems
 from .read_model import Source, read_model
 from .separate_weights import separate_weights
 from .sort_nodes import sort_nodes
+from .suggest_sizes import arguments_of, flags_of, suggest_sizes
 
 
 def import_model(
@@ -39,7 +41,32 @@ def import_model(
     """
     proto, source = read_model(model, memory)
     check_names(proto, source)
-    return _import(proto, source, inputs or ModelInputs())
+    given = inputs or ModelInputs()
+    try:
+        return _import(proto, source, given)
+    except FreeDimensions as free:
+        raise InputError(_with_suggestions(free, proto, source, given)) from None
+
+
+def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Source, given: ModelInputs) -> str:
+    """What is said of free dimensions: with the options that give them sizes, each line of which has been tried."""
+
+    def fits(inputs: ModelInputs) -> bool:
+        try:
+            _import(proto, replace(source, memory=CompileMemory()), inputs)
+        except WebnnCompileError:
+            return False
+        return True
+
+    fixed, ranges = suggest_sizes(free, given, len(proto.graph.node), fits)
+    lines = [str(free)]
+    if fixed is not None:
+        lines += [f"Fix them: {flags_of(fixed)}", f"(in Python: {arguments_of(fixed)})"]
+    if ranges is not None and any(d.least < d.most for d in ranges.dims.values()):
+        lines.append(f"{'Or leave' if fixed is not None else 'Leave'} sizes to each run: {flags_of(ranges)}")
+    if len(lines) == 1:
+        lines.append("Fix them by --shape NAME=1x3x224x224 for each input, or by --dim NAME=LEAST..MOST for each name")
+    return "\n".join(lines)
 
 
 def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Graph:

@@ -88,7 +88,35 @@ class Problems:
                 values.setdefault(a.name, {})[_shown(a)] = None
         attributes = [f"{name}={_some(list(seen), ' or ')}" for name, seen in sorted(values.items())]
         names = [repr(n.name or n.output[0]) for n in nodes if n.name or n.output]
-        return "; ".join([f"{op}: {count} {_some(names, ', ')}".rstrip(), *attributes])
+        other = _other_export(domain, nodes[0].op_type)
+        advice = [] if other is None else [other]
+        return "; ".join([f"{op}: {count} {_some(names, ', ')}".rstrip(), *attributes, *advice])
+
+
+_OF_OPTIMISERS = ("Fused", "Skip", "Bias", "Fast", "QuickGelu", "NhwcMaxPool", "NchwcConv", "Nchwc", "EmbedLayer")
+"""How operators begin that onnxruntime's optimiser puts in place of others."""
+
+_QUANTIZED = ("QLinear", "QAttention", "QGemm", "QEmbed", "DynamicQuantize", "MatMulIntegerTo")
+"""How operators begin that quantizers write in the form of operators."""
+
+
+def _other_export(domain: str, op: str) -> str | None:
+    """Which export has no such operator, where that is known."""
+    if op.startswith(_QUANTIZED):
+        return "quantize in the form of QuantizeLinear and DequantizeLinear: quant_format=QuantFormat.QDQ"
+    if domain == "ai.onnx.ml" and op == "ZipMap":
+        return "export without it: options={'zipmap': False} in skl2onnx, zipmap=False in onnxmltools"
+    if domain == "com.microsoft.nchwc" or (domain == "com.microsoft" and op.startswith(_OF_OPTIMISERS)):
+        return "onnxruntime's optimiser wrote it: take the model from before it, or save it with ORT_DISABLE_ALL"
+    if domain == "com.microsoft" and op in (
+        "Gelu",
+        "Attention",
+        "MultiHeadAttention",
+        "LayerNormalization",
+        "RotaryEmbedding",
+    ):
+        return "onnxruntime's optimiser or its model builder wrote it: export the network with torch.onnx.export alone"
+    return None
 
 
 def _some(parts: list[str], separator: str) -> str:

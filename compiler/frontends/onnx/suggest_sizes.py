@@ -1,0 +1,169 @@
+"""Which sizes a model whose inputs have free dimensions can be compiled for: found by trying."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ...system.escape import shell_word
+from ..model_inputs import Dim, Extent, ModelInputs
+from .fix_shapes import Declared, FreeDimensions
+
+_BATCH = re.compile(r"batch", re.IGNORECASE)
+_PAST = re.compile(r"past|cache", re.IGNORECASE)
+_TOTAL = re.compile(r"total|kv_?len|attention_mask|past.*\+|\+.*past", re.IGNORECASE)
+
+_WORK = 30_000
+"""Nodes that are imported in all, about: small models are tried in more ways than large ones."""
+
+_LENGTHS = (128, 16, 32, 224, 1)
+"""That are tried, in this order, for dimensions of which nothing is known."""
+
+MOST = 128
+"""The largest size of the ranges that are suggested."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """What each kind of dimension is given."""
+
+    batch: Dim
+    past: Dim
+    length: Dim
+    first: Dim | None = None
+    """Of an input's first dimension, whatever its name."""
+    sums: bool = False
+    """Whether totals are given as the sum of what is past and the rest."""
+
+    def of(self, symbol: str, *, first: bool) -> Dim:
+        if first and self.first is not None:
+            return self.first
+        if _BATCH.search(symbol) or (first and symbol in ("n", "N", "b", "B")):
+            return self.batch
+        return self.past if _PAST.search(symbol) and not _TOTAL.search(symbol) else self.length
+
+
+def suggest_sizes(
+    free: FreeDimensions, given: ModelInputs, nodes: int, fits: Callable[[ModelInputs], bool]
+) -> tuple[ModelInputs | None, ModelInputs | None]:
+    """Fixed sizes, and ranges of sizes, with which the model `fits`; None for what is not found. `nodes` are those of
+    the model: the more it has, the fewer ways are tried."""
+    tries = max(2, min(12, _WORK // max(nodes, 1)))
+
+    def first_of(plans: Iterator[ModelInputs | None]) -> ModelInputs | None:
+        distinct: list[ModelInputs] = []
+        for plan in plans:
+            if plan is not None and plan not in distinct:
+                distinct.append(plan)
+        return next((plan for plan in distinct[:tries] if fits(plan)), None)
+
+    fixed = first_of(_plan(free, given, sizes) for sizes in _fixed())
+    return fixed, first_of(_plan(free, given, sizes) for sizes in _ranges())
+
+
+def flags_of(inputs: ModelInputs) -> str:
+    """The options of a command line that say so; all of them, but for constants that are no single number."""
+    constants = [f"--fix {shell_word(n)}={a.item()}" for n, a in inputs.constants.items() if a.size == 1]
+    shapes = [f"--shape {shell_word(name)}={_joined(shape)}" for name, shape in inputs.shapes.items()]
+    dims = [f"--dim {shell_word(name)}={dim}" for name, dim in inputs.dims.items()]
+    return " ".join([*constants, *shapes, *dims])
+
+
+def arguments_of(inputs: ModelInputs) -> str:
+    """The same of the function `compile`, for fixed sizes."""
+    dims = {name: d.least for name, d in inputs.dims.items()}
+    given = {"shapes": dict(inputs.shapes), "dims": dims}
+    return ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
+
+
+def _joined(shape: tuple[Extent, ...]) -> str:
+    separator = "," if any(isinstance(d, str) and "x" in d.lower() for d in shape) else "x"
+    return separator.join(map(str, shape))
+
+
+def _fixed() -> Iterator[_Sizes]:
+    one = Dim(1, 1)
+    for length in _LENGTHS:
+        same = Dim(length, length)
+        yield _Sizes(one, same, same, first=one)
+        for sums in (True, False):
+            yield _Sizes(one, same, same, sums=sums)
+        yield _Sizes(one, Dim(0, 0), same)
+
+
+def _ranges() -> Iterator[_Sizes]:
+    one, batch = Dim(1, 1), Dim(1, 8)
+    past, length = Dim(0, MOST), Dim(1, MOST)
+    for sums in (False, True):
+        yield _Sizes(batch, past, length, sums=sums)
+    yield _Sizes(batch, past, Dim(32, 256, 32))
+    for sums in (False, True):
+        yield _Sizes(one, past, length, sums=sums)
+    yield _Sizes(one, past, length, first=one)
+    yield _Sizes(one, past, Dim(32, 256, 32), first=one)
+    yield _Sizes(batch, Dim(0, 0), length)
+    yield _Sizes(one, Dim(0, 0), length, first=one)
+
+
+def _plan(free: FreeDimensions, given: ModelInputs, sizes: _Sizes) -> ModelInputs | None:
+    """`given` with these sizes for all that is free; None where there is nothing of that kind to be said."""
+    shapes, dims = dict(given.shapes), dict(given.dims)
+    known = {
+        d: extent
+        for name, shape in given.shapes.items()
+        for d, extent in zip(free.declared.get(name) or (), shape, strict=False)
+        if isinstance(extent, int) and isinstance(d, str)
+    }
+    all_declared: dict[str, Declared] = {
+        n: [*given.shapes[n]] if n in given.shapes else d for n, d in free.declared.items()
+    }
+    symbols = _symbols(all_declared)
+    past = next((s for s in symbols if _PAST.search(s) and not _TOTAL.search(s)), None)
+    rest = next((s for s in symbols if s != past and not _BATCH.search(s) and not _TOTAL.search(s)), None)
+    total = f"{past}+{rest}" if sizes.sums and past is not None and rest is not None else None
+    if sizes.sums and total is None:
+        return None
+    varies = sizes.length.least < sizes.length.most
+    for name in free.names:
+        declared = all_declared[name]
+        extents: list[Extent] = []
+        for axis, d in enumerate([None] * 4 if declared is None else declared):
+            usual = (1, 3, 224, 224)[axis] if len(declared or "four") == 4 and axis < 2 else None
+            if isinstance(d, int):
+                extents.append(d)
+            elif d in known:
+                extents.append(known[d])
+            elif d is None or (not d.isidentifier() and not _has_names(d, symbols)):
+                number = 1 if axis == 0 else usual or _image(declared) or sizes.length.most
+                extents.append(number)
+            elif total is not None and _TOTAL.search(d):
+                extents.append(total)
+            else:
+                extents.append(d)
+                if d.isidentifier() and d not in dims:
+                    found = sizes.of(d, first=axis == 0)
+                    image = _image(declared) if axis > 1 and not varies else None
+                    dims[d] = Dim(usual, usual) if usual and not varies else Dim(image, image) if image else found
+        if declared is None or any(a != b for a, b in zip(extents, declared, strict=True)):
+            shapes[name] = tuple(extents)
+    for symbol in (past, rest) if total is not None else ():
+        if symbol is not None and symbol not in dims:
+            dims[symbol] = sizes.of(symbol, first=False)
+    return ModelInputs(shapes, dims, given.constants)
+
+
+def _image(declared: Declared) -> int | None:
+    """Rows and columns of what looks like an image."""
+    return 224 if declared is None or len(declared) == 4 else None
+
+
+def _symbols(declared: Mapping[str, Declared]) -> list[str]:
+    found = (d for shape in declared.values() for d in shape or () if isinstance(d, str) and d.isidentifier())
+    return list(dict.fromkeys(found))
+
+
+def _has_names(text: str, symbols: list[str]) -> bool:
+    """Whether an expression is of symbols that have a size of their own."""
+    names = re.findall(r"[A-Za-z_]\w*", text)
+    return bool(names) and all(n in symbols for n in names)
