@@ -261,11 +261,13 @@ def test_what_cannot_be_compiled(text: str, options: Mapping[str, Any], message:
     [
         (
             "(float[n, 4] x, int64[2] s) => (y) { y = Reshape(x, s) }",
-            r"Reshape \(node 'Reshape_0'\): its input 'shape' is computed at run time, .*make 's' a constant.*by --fix",
+            r"Reshape \(node 'Reshape_0'\): its input 'shape' is computed at run time, .*make 's' a constant.*: "
+            r"--fix s=VALUE,VALUE\n",
         ),
         (
             "(float[n, 4] x, int64 s) => (y) <int64 a = {0}, int64 b = {1}> { y = Range(a, s, b) }",
-            r"Range \(node 'Range_0'\): .*bound a size among them by --dim NAME=LEAST\.\.MOST",
+            r"Range \(node 'Range_0'\): .*a size among them by --dim NAME=LEAST\.\.MOST: --fix s=VALUE or "
+            r"--dim s=1\.\.MOST\n",
         ),
         (
             "(float[n] x, float[m] z) => (y) { y = Add(x, z) }",

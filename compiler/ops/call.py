@@ -26,6 +26,14 @@ def operator_name(domain: str, op_type: str) -> str:
     return f"{domain}.{op_type}" if domain else op_type
 
 
+class NotKnownError(UnsupportedError):
+    """An operand that decides a shape is computed at run time: `value` is its name."""
+
+    def __init__(self, message: str, value: str) -> None:
+        super().__init__(message)
+        self.value = value
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One use of an operator: `name` is the node's, `opset` the version of the operator's `domain` ("" for ai.onnx),
@@ -138,12 +146,14 @@ class Call:
             raise self._not_known(index, what)
         return data
 
-    def _not_known(self, index: int, what: str) -> UnsupportedError:
-        return self.unsupported(
+    def _not_known(self, index: int, what: str) -> NotKnownError:
+        t = self.input(index)
+        error = self.unsupported(
             f"its input '{what}' is computed at run time, so the shape of the result is not known at compile time",
-            f"make {self.input(index).name!r} a constant, or the inputs that decide it, by --fix NAME=VALUE, or bound "
-            "a size among them by --dim NAME=LEAST..MOST",
+            f"make {t.name!r} a constant, or the inputs that decide it, by --fix NAME=VALUE, or bound a size among "
+            "them by --dim NAME=LEAST..MOST",
         )
+        return NotKnownError(str(error), t.name)
 
     def sizes(self, index: int, what: str) -> tuple[Size, ...] | None:
         """Like `ints`, where the elements may also be known as sizes: by arithmetic on shapes."""

@@ -13,12 +13,12 @@ from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileE
 from ...graph.builder import Builder
 from ...graph.ir import Attribute, Graph, Value
 from ...graph.names import Names
-from ...ops.call import operator_name
+from ...ops.call import NotKnownError, operator_name
 from ...system.limits import is_too_large
 from .check_model import names_read
 from .check_node import check_node
 from .control_flow import CONTROL_FLOW
-from .deciding_input import Decision, deciding_input
+from .deciding_input import Decision, deciding_input, flags_for
 from .fix_shapes import InputShapes
 from .problems import Problems, is_onnx
 from .read_attributes import read_attributes
@@ -162,7 +162,8 @@ class Import:
             opset = self._opsets[node.domain]
             return frame.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
         except UnsupportedError as error:
-            self._problems.add(str(error))
+            flags = flags_for(self._graph, error.value, self._weights) if isinstance(error, NotKnownError) else []
+            self._problems.add(": ".join([str(error), *([" and ".join(flags)] if flags else [])]))
             return self._stand_ins(node)
         except WebnnCompileError:
             raise
