@@ -82,7 +82,7 @@ def write_alone(row: CpuTarget, writer: Writer, model: Path, out: Path, work: Wo
 
 def _c_files(program: Program, _: str, work: Work) -> list[BundleFile]:
     embedded = work.options.embed_weights
-    source = render(program, embedded=embedded)
+    source = render(program, embedded=embedded, tested=True)
     arguments = ["weights", "prepared", "arena", *(["sizes"] if Ports.of(program).vary else [])]
     arguments += [f"inputs[{i}]" for i in range(len(program.inputs))]
     arguments += [f"outputs[{i}]" for i in range(len(program.outputs))]
@@ -97,6 +97,7 @@ def _c_files(program: Program, _: str, work: Work) -> list[BundleFile]:
     return [
         BundleFile(f"{source.name}.c", source.code.encode(), "source"),
         BundleFile(f"{source.name}.h", source.header.encode(), "source"),
+        BundleFile(f"{source.name}_self_test.h", source.self_test.encode(), "source"),
         BundleFile(f"{source.name}_library.c", library.source.encode(), "source"),
         *(
             [BundleFile(f"{source.name}_weights.c", render_weights(source.name, program).encode(), "source")]
@@ -166,7 +167,12 @@ _SHARED = tuple(f"{{}}{suffix}" for suffix in _COMMON)
 
 C_SOURCE = Writer(
     "source",
-    _kind("C source of a model", ("{}.c", "{}.h", "{}_library.c", *_SHARED), _source_name, ("{}_weights.c",)),
+    _kind(
+        "C source of a model",
+        ("{}.c", "{}.h", "{}_library.c", *_SHARED),
+        _source_name,
+        ("{}_weights.c", "{}_self_test.h"),
+    ),
     _c_files,
     cpu="generic",
     manual=".h",

@@ -80,6 +80,10 @@ class Prelude:
         vectors = any("vector_size" in text for text in self._texts.values())
         return "\n".join([HEAD, *([NEEDS_VECTORS] if vectors else []), *self._texts.values()])
 
+    def texts(self) -> tuple[str, ...]:
+        """Each definition."""
+        return tuple(self._texts.values())
+
     def memory(self, dtype: DType) -> str:
         """The type of an element in memory that other types have used."""
         name = f"{short(dtype)}_t"

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..codegen.c_ports import Ports, functions, size_text
 from ..codegen.source import Writer
-from ..ir.nodes import Kernel, Scalar, Store, Var
-from ..ir.rewrite import walk
+from ..ir.nodes import Kernel, Scalar, Var
 from ..ir.sizes import text_of
 from ..program.program import Launch, Program, Region, Slot, Step, Steps, TensorSpec
 from ..program.steps import Branch, Loop
@@ -20,6 +19,7 @@ from ..system.recursion import deep_recursion
 from .dialect import C
 from .prelude import SCALARS, Prelude
 from .reordered_sums import reorders_sums
+from .self_test import render_self_test, written
 
 COMPILED = ", compiled by webnn-compile."
 """In the first line of a header."""
@@ -108,11 +108,13 @@ TAKEN = frozenset((*HEADERS, *KEYWORDS, "linux", "unix", "pthread", "timer"))
 
 @dataclass(frozen=True, slots=True)
 class CSource:
-    """`name` is the prefix of the functions. `code` and `header` are the files NAME.c and NAME.h."""
+    """`name` is the prefix of the functions. `code` and `header` are the files NAME.c and NAME.h; `self_test` is
+    NAME_self_test.h where it was asked for."""
 
     name: str
     code: str
     header: str
+    self_test: str = ""
 
 
 def identifier(name: str) -> str:
@@ -122,9 +124,9 @@ def identifier(name: str) -> str:
 
 
 @deep_recursion()
-def render(program: Program, *, embedded: bool = False) -> CSource:
+def render(program: Program, *, embedded: bool = False, tested: bool = False) -> CSource:
     """The program's kernels as functions, and NAME_prepare and NAME_run around them. `embedded`: `render_weights` makes
-    another file, which the header knows."""
+    another file, which the header knows. `tested`: the source's own test is made, too."""
     prefix, prelude = identifier(program.name), Prelude()
     names = [f"k{i}_{identifier(k.name)}" for i, k in enumerate(program.kernels)]
     kernels = [render_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]
@@ -140,8 +142,11 @@ def render(program: Program, *, embedded: bool = False) -> CSource:
         _function(f"void {prefix}_prepare(const void *weights, void *prepared)", ["weights", "prepared"], prepare),
         _function(_signature(prefix, program), ["weights", "prepared", "arena"], run),
     ]
-    code = "\n".join([f'#include "{prefix}.h"', prelude.text(), *functions(ends), *kernels, *ends])
-    return CSource(prefix, code, _header(prefix, program, embedded=embedded))
+    head, test = prelude.text(), f'#ifdef MODEL_TEST\n#include "{prefix}_self_test.h"\n#endif\n'
+    code = "\n".join([f'#include "{prefix}.h"', head, *functions(ends), *kernels, test, *ends])
+    by_name = dict(zip(names, program.kernels, strict=True))
+    own = render_self_test(prefix, program, by_name, render_kernel, head) if tested else ""
+    return CSource(prefix, code, _header(prefix, program, embedded=embedded), own)
 
 
 def render_weights(prefix: str, program: Program) -> str:
@@ -158,8 +163,8 @@ def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:
     names = {b: f"b{i}" for i, b in enumerate(kernel.params)}
     scalars: dict[Var, str] = {s: f"s{i}" for i, s in enumerate(kernel.scalars)}
     lines = Writer(C(names, prelude), scalars).write(kernel.body)
-    written = {n.buffer for n in walk(kernel.body) if isinstance(n, Store)}
-    params = [f"{'' if b in written else 'const '}{prelude.memory(b.dtype)} *{n}" for b, n in names.items()]
+    stored = written(kernel)
+    params = [f"{'' if b in stored else 'const '}{prelude.memory(b.dtype)} *{n}" for b, n in names.items()]
     params += [f"int {n}" for n in scalars.values()]
     text = "\n".join(lines)
     unused = [f"  (void){n};" for n in names.values() if f"{n}[" not in text]  # of no elements, say
@@ -252,6 +257,10 @@ def _header(prefix: str, program: Program, *, embedded: bool) -> str:
                 "and prepared memory may then be shared by threads; each needs an arena of its own. All memory is best",
                 f"aligned to {ALIGNMENT} bytes. -DMODEL_THREADS=4 -fopenmp: a run uses so many threads.",
                 f"For programs that allocate memory there is {prefix}_library.h.",
+                "",
+                f"With -DMODEL_TEST there is {prefix}_self_test, which finds faults of C compilers: it runs the model",
+                "on made-up inputs, and each kernel beside its scalar form, compiled without optimisation. It returns",
+                "the name of the first kernel that differs, or NULL. Builds for use are made without -DMODEL_TEST.",
             ),
             f"#ifndef {upper}_H",
             f"#define {upper}_H",
@@ -268,6 +277,9 @@ def _header(prefix: str, program: Program, *, embedded: bool) -> str:
             f"void {prefix}_prepare(const void *weights, void *prepared);",
             comment(*(_tensor(kind, i, t) for kind, i, t in tensors), *_sizes(ports), *_refusals(program)),
             f"{_signature(prefix, program)};",
+            "#ifdef MODEL_TEST",
+            f"const char *{prefix}_self_test(const void *weights);",
+            "#endif",
             "#ifdef __cplusplus",
             "}",
             "#endif",

@@ -35,7 +35,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_files_and_report(digits: Path) -> None:
-    suffixes = (".c", ".h", ".hpp", ".weights", "_library.c", "_library.h")
+    suffixes = (".c", ".h", ".hpp", ".weights", "_library.c", "_library.h", "_self_test.h")
     assert sorted(p.name for p in digits.iterdir()) == [f"resnet18_digits{s}" for s in suffixes]
     report = json.loads((digits.parent / "report.json").read_text())["targets"]["c"]
     header = (digits / "resnet18_digits.h").read_text()
