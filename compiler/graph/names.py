@@ -12,13 +12,15 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
+        self._counts: dict[str, int] = {}
 
     def fresh(self, stem: str) -> str:
         """`stem` where it is free, else `stem_2`, `stem_3`...; it is taken from then on."""
-        name, count = stem, 1
+        name, count = stem, self._counts.get(stem, 1)
         while name in self._taken:
             count += 1
             name = f"{stem}_{count}"
+        self._counts[stem] = count
         self._taken.add(name)
         return name
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 import onnx
@@ -20,11 +22,31 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class Parts(Sequence[Value]):
+    """So many tensors, each of which `make` adds to the graph when it is first read: of thousands of rows a model may
+    read one."""
+
+    def __init__(self, count: int, make: Callable[[int], Value]) -> None:
+        self._count = count
+        self._make = cache(make)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Value: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Value, ...]: ...
+    def __getitem__(self, at: int | slice) -> Value | tuple[Value, ...]:
+        places = range(self._count)[at]
+        return self._make(places) if isinstance(places, int) else tuple(map(self._make, places))
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A sequence of tensors."""
 
-    items: tuple[Value, ...]
+    items: Sequence[Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +93,7 @@ class Use:
         found = [helper.get_attribute_value(a) for a in self.node.attribute if a.name == name]
         return found[0] if found else default
 
-    def listed(self, index: int) -> tuple[Value, ...]:
+    def listed(self, index: int) -> Sequence[Value]:
         """An input that is a sequence."""
         item = self.inputs[index]
         if isinstance(item, Stacked):
@@ -168,14 +190,14 @@ def _split(use: Use) -> Item:
         lengths = [int(sizes)] * whole + [rest] * (rest > 0)
     else:
         lengths = [int(n) for n in sizes]
-    found, start = [], 0
-    for length in lengths:
-        ends = (use.ints(start), use.ints(start + length), use.ints(axis))
-        found.append(use.add("Slice", t, *ends))
-        start += length
-    if sizes is None and not use.attribute("keepdims", 1):
-        found = [use.add("Squeeze", v, use.ints(axis)) for v in found]
-    return Listed(tuple(found))
+    ends = list(accumulate(lengths))
+    squeezed = sizes is None and not use.attribute("keepdims", 1)
+
+    def part(i: int) -> Value:
+        found = use.add("Slice", t, use.ints(ends[i] - lengths[i]), use.ints(ends[i]), use.ints(axis))
+        return use.add("Squeeze", found, use.ints(axis)) if squeezed else found
+
+    return Listed(Parts(len(lengths), part))
 
 
 def _concat(use: Use) -> Item:
@@ -206,7 +228,7 @@ def _joined(use: Use, rows: Value, axis: int, *, new: bool) -> Value:
     return use.add("Reshape", moved, use.add("Concat", before, use.ints(-1), after, axis=0))
 
 
-def _as_rows(use: Use, items: tuple[Value, ...]) -> list[Value]:
+def _as_rows(use: Use, items: Sequence[Value]) -> list[Value]:
     return [use.add("Unsqueeze", v, use.ints(0)) for v in items]
 
 
