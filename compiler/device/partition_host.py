@@ -90,10 +90,10 @@ class _Links:
         for i, t in enumerate(self.made):
             self.writers.setdefault(t, []).append(i)
         self.reads = [tuple(dict.fromkeys(self.owner(t) for t in g.reads if not t.is_constant)) for g in model.groups]
-        measured = [tuple(map(self.owner, model.sources.get(g.output, ()))) for g in model.groups]
+        self.scalars = [frozenset(map(self.owner, model.sources.get(g.output, ()))) for g in model.groups]
         self.before = [
             frozenset(w for t in (*reads, *scalars) for w in self.writers.get(t, ()))
-            for reads, scalars in zip(self.reads, measured, strict=True)
+            for reads, scalars in zip(self.reads, self.scalars, strict=True)
         ]
         after: list[set[int]] = [set() for _ in self.made]
         for i, makers in enumerate(self.before):
@@ -192,9 +192,20 @@ class _Division:
         turns = self._in_order(groups) if nested else self._turns(groups)
         for turn in turns:
             if turn[0] in self._reasons:
-                yield self._segment(turn, nested)
+                for part in self._calls(turn):
+                    yield self._segment(part, nested)
             else:
                 yield from turn
+
+    def _calls(self, groups: Sequence[int]) -> Iterator[list[int]]:
+        """Groups of the host in parts, of which none makes a scalar that it takes: those are given to a call."""
+        part: list[int] = []
+        for i in groups:
+            if not self._links.scalars[i].isdisjoint(self._links.made[k] for k in part):
+                yield part
+                part = []
+            part.append(i)
+        yield part
 
     def _segment(self, groups: Sequence[int], nested: bool) -> Segment:
         links = self._links

@@ -21,7 +21,16 @@ def memo(function: F) -> F:
     A proof about a size needs the interval of a term at every level of it: computed anew each time, that takes time
     exponential in how deep minima, quotients and remainders nest.
     """
-    cached = lru_cache(MOST)(function)
+    return _cached(function, MOST)
+
+
+def keep(function: F) -> F:
+    """The function, with every result kept: equal arguments give the same object."""
+    return _cached(function, None)
+
+
+def _cached(function: F, most: int | None) -> F:
+    cached = lru_cache(most)(function)
     _clear.append(cached.cache_clear)
     return cached  # type: ignore[return-value]
 

@@ -96,7 +96,7 @@ def _sources(expressions: Iterable[Expr]) -> tuple[Tensor, ...]:
 def _expressions(t: Tensor) -> Iterator[Expr]:
     over = t.body.axes if isinstance(t.body, Reduce) else ()
     yield from (v.length for v in (*t.axes, *over) if v.length is not None)
-    yield from (n for n in t.sizes or () if isinstance(n, Expr))
+    yield from (n for n in t.shape if isinstance(n, Expr))
     if t.body is not None:
         yield t.body
 

@@ -17,10 +17,11 @@ import numpy as np
 from ..dtypes import BOOL, I64, DType
 from ..ir.construct import select
 from ..ir.index import decide
+from ..ir.name_size import name_size
 from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
 from ..ir.reduction import COMBINE, Reduce
 from ..ir.sizes import Size, divided, larger, number, size, smaller
-from .tensor import Tensor, compute, constant
+from .tensor import Tensor, compute, constant, source_of
 
 MOST_ELEMENTS = 64
 """Of a tensor that is known so: a shape has no more dimensions than a few."""
@@ -31,7 +32,9 @@ Element = Size | bool
 def with_known_elements(t: Tensor) -> Tensor:
     """`t`, with its elements where they are known as sizes."""
     found = known_elements(t)
-    return t if found is None or t.elements is not None or t.data is not None else replace(t, elements=found)
+    if found is None or t.elements is not None or t.data is not None:
+        return t
+    return replace(t, elements=tuple(name_size(n, source_of) for n in found))
 
 
 def from_sizes(name: str, sizes: Sequence[Size] | Size) -> Tensor:

@@ -17,6 +17,7 @@ from ..dtypes import DType, from_numpy
 from ..errors import BoundsError
 from ..ir.bounds import leaves_int32, unproved_index
 from ..ir.index import range_of
+from ..ir.name_size import name_size
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
 from ..ir.reduction import COMBINE, WITHOUT_NAN, Reduce, neutral
 from ..ir.rewrite import loads
@@ -62,8 +63,9 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[Size, ...]:
+        """As readers know it: there a length that is a long expression is a scalar (`name_size`)."""
         if any(v.length is not None for v in self.axes):
-            return tuple(v.extent if v.length is None else v.length for v in self.axes)
+            return tuple(v.extent if v.length is None else name_size(v.length, source_of) for v in self.axes)
         return self.buffer.shape if self.sizes is None else self.sizes
 
     @property
@@ -191,6 +193,11 @@ def check_reads(name: str, body: Expr) -> None:
 def _axis(name: str, extent: Size) -> Var:
     canonical = size(extent)
     return Var(name, capacity(canonical), None if isinstance(canonical, int) else canonical)
+
+
+def source_of(name: str, value: Expr) -> Tensor:
+    """What a scalar of this value is computed by."""
+    return compute(name, (1,), (), lambda _: value)
 
 
 def axis_name(dimension: int) -> str:

@@ -1,0 +1,48 @@
+"""Names for sizes that are long expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from zlib import crc32
+
+from .index import range_of
+from .memo import keep
+from .nodes import Expr, Scalar
+from .printer import print_node
+from .rewrite import children
+from .sizes import Size, size
+
+LONGEST = 32
+"""Nodes of an expression, as a tree, by which readers of a tensor know a size."""
+
+Source = Callable[[str, Expr], object]
+"""From a name and an int32 expression to what a run computes it by."""
+
+
+def name_size(n: Size, source: Source) -> Size:
+    """A size itself where it is short, else a scalar that a run computes from it, whose interval alone is known.
+
+    So no size is longer than what one operator makes of short ones: in a chain of sizes that are each made of several
+    copies of the one before, expressions would grow exponentially. Equal sizes have one name.
+    """
+    found = None if isinstance(n, int) or not _is_long(n) else range_of(n)
+    if isinstance(n, int) or found is None:
+        return n
+    low = min(found[0], 0)
+    return size(_scalar_of(n if not low else n - low, source) + low)
+
+
+@keep
+def _scalar_of(n: Expr, source: Source) -> Scalar:
+    name = f"size_{crc32(print_node(n).encode()):08x}"
+    found = range_of(n)
+    assert found is not None
+    return Scalar(name, found[1] + 1, low=found[0], source=source(name, n))
+
+
+def _is_long(e: Expr) -> bool:
+    stack, count = [*children(e)], 1
+    while stack and count <= LONGEST:
+        stack.extend(children(stack.pop()))
+        count += 1
+    return count > LONGEST
