@@ -78,6 +78,7 @@ SAMPLED: Mapping[str, int] = {
     "tests/ops/test_resize_varying.py::test_to_sizes_of_a_run": 4,
     "tests/tensor/test_winograd.py::test_every_target_computes_by_tiles": 3,
     "tests/tensor/test_winograd.py::test_in_bands": 3,
+    "tests/test_compile_time.py::test_work_grows_like_the_model": 2,
     "tests/test_light_models.py::test_agrees_with_the_reference_output": 2,
     "tests/test_long_sums.py::test_long_sums": 3,
 }

@@ -6,6 +6,7 @@ import resource
 from collections.abc import Callable
 
 from fuzz.case import Case, Outcome
+from fuzz.check_growth import check_growth
 from fuzz.check_model import check_model
 from fuzz.check_names import check_names
 from fuzz.check_page import check_page
@@ -25,4 +26,6 @@ def check_case(case: Case, phase: Callable[[str], None]) -> Outcome:
         return check_page(case, phase)
     if case.kind == "names":
         return check_names(case, phase)
+    if case.kind == "growth":
+        return check_growth(case, phase)
     return check_model(draw_subject(case), phase)

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from fuzz.base_models import base_model, pick_row
 from fuzz.case import Array, Case, Subject
+from fuzz.check_growth import LARGEST, draw_growing
 from fuzz.draw_names import draw_names
 from fuzz.more_operators import long_graph
 from fuzz.mutate_bytes import mutate_bytes
@@ -34,6 +35,9 @@ def draw_subject(case: Case) -> Subject:
         return Subject(graph.model().SerializeToString(), graph.inputs, draw.choice(targets), strict=True)
     if case.kind == "names":
         return Subject(draw_names(case).model.SerializeToString(), {}, "bundle", strict=True)
+    if case.kind == "growth":
+        growing, names = draw_growing(case)
+        return Subject(growing.model(LARGEST).SerializeToString(), {}, edits=names)
     if case.kind == "nodes":
         row = pick_row(draw)
         what, variant = draw.choice(list(vary_node(untyped_model(row))))

@@ -1,0 +1,41 @@
+"""The oracle for models that grow: compiling one of twice the size takes at most a little more than twice the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from zlib import crc32
+
+from fuzz.case import Case, Outcome
+from growing_models import STEPS, Growing, exponent, repeated
+from webnn_compile.errors import WebnnCompileError
+
+LARGEST = 12
+"""How often a block of steps is repeated."""
+
+MOST = 1.6
+"""Of the exponent: n log n at such sizes has up to 1.4."""
+
+
+def draw_growing(case: Case) -> tuple[Growing, tuple[str, ...]]:
+    """A block of up to three steps that a model repeats, by name, along rows of a fixed or varying number."""
+    draw = Random(crc32(case.kind.encode()) << 32 | case.seed)
+    varies = draw.random() < 0.7
+    names = tuple(draw.choices(list(STEPS), k=draw.choice((1, 2, 2, 3))))
+    kept = names if case.kept is None else tuple(names[i] for i in case.kept)
+    return repeated(kept, ("N", 4) if varies else (300, 4)), kept
+
+
+def check_growth(case: Case, phase: Callable[[str], None]) -> Outcome:
+    """Fits the exponent by which calls of functions grow with the number of repetitions."""
+    growing, names = draw_growing(case)
+    phase("compile")
+    if not names:
+        return Outcome("empty")
+    try:
+        found = exponent(growing, LARGEST)
+    except WebnnCompileError as error:
+        return Outcome("refused", details=str(error))
+    if found < MOST:
+        return Outcome("grows like its size")
+    return Outcome("fault", "the work of compiling grows faster than n log n", f"{', '.join(names)}: n ** {found:.2f}")

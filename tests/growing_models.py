@@ -1,0 +1,293 @@
+"""Models that grow along one dimension, and the work that compiling them takes, as calls of functions: a number that
+the machine's load does not change."""
+
+from __future__ import annotations
+
+import cProfile
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+import webnn_compile
+from onnx import helper, numpy_helper
+from onnx_models import Array, node
+
+Node = onnx.NodeProto
+CONSTANTS: Mapping[str, Any] = {
+    **{
+        name: np.array([n])
+        for name, n in (("zero", 0), ("one", 1), ("two", 2), ("three", 3), ("seven", 7), ("minus", -5), ("big", 2**31))
+    },
+    "first": np.array(0),
+    "row": np.ones((1, 4), np.float32),
+    "half": np.float32(0.5),
+    "weight": np.full((4, 4, 1, 1), 0.1, np.float32),
+    "square": np.full((4, 4), 0.1, np.float32),
+}
+
+
+@dataclass(frozen=True)
+class Growing:
+    """`build(n)` gives the nodes of a model of size n, from the input `v0` to `output(n)`. `shape` is that of `v0`, in
+    which names are dimensions, of 1 to 300 where `dims` has no other range; `inputs(n)` are further ones, and
+    `conditions(n)` inputs of one bool. Work is compared at sizes up to `size`."""
+
+    build: Callable[[int], Sequence[Node]]
+    shape: Sequence[int | str] | Callable[[int], Sequence[int | str]] = (8, 4)
+    size: int = 16
+    output: Callable[[int], str] = lambda n: f"v{n}"
+    inputs: Callable[[int], Mapping[str, Sequence[int | str]]] = lambda n: {}
+    conditions: Callable[[int], Sequence[str]] = lambda n: ()
+    weights: Callable[[int], Mapping[str, Array]] = lambda n: {}
+    dims: Mapping[str, Any] = field(default_factory=lambda: {"N": (1, 300)})
+
+    def model(self, n: int) -> onnx.ModelProto:
+        given = self.given(n)
+        typed = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in given.items()]
+        typed += [helper.make_tensor_value_info(c, onnx.TensorProto.BOOL, []) for c in self.conditions(n)]
+        nodes = self.build(n)
+        read = set(_reads(nodes))
+        weights = {**{k: v for k, v in CONSTANTS.items() if k in read}, **self.weights(n)}
+        graph = helper.make_graph(
+            nodes,
+            "growing",
+            typed,
+            [helper.make_empty_tensor_value_info(self.output(n))],
+            [numpy_helper.from_array(np.asarray(data), name) for name, data in weights.items()],
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+    def given(self, n: int) -> dict[str, Sequence[int | str]]:
+        return {"v0": self.shape(n) if callable(self.shape) else self.shape, **self.inputs(n)}
+
+    def sizes(self, n: int) -> dict[str, Any]:
+        named = {d for shape in self.given(n).values() for d in shape if isinstance(d, str)}
+        return {d: self.dims.get(d, (1, 300)) for d in named}
+
+
+def _reads(nodes: Sequence[Node]) -> list[str]:
+    found = [name for n in nodes for name in n.input]
+    return found + [name for n in nodes for a in n.attribute for name in _reads(a.g.node) if a.type == a.GRAPH]
+
+
+def count_calls(growing: Growing, n: int, target: str = "native") -> int:
+    """Calls of Python functions while the model of size n is compiled."""
+    proto, dims = growing.model(n), growing.sizes(n)
+    profile = cProfile.Profile(builtins=False)
+    profile.enable()
+    try:
+        webnn_compile.compile(proto, target, dims=dims, cache=False)
+    finally:
+        profile.disable()
+    return sum(row.callcount for row in profile.getstats())
+
+
+def exponent(growing: Growing, n: int) -> float:
+    """Of the power of the size by which work grows from n/2 to n, without what a model of size 2 takes; 0 where it
+    hardly grows."""
+    count_calls(growing, 2)  # what is imported late, and kept for good
+    base, some, more = (count_calls(growing, size) for size in (2, n // 2, n))
+    if more < 1.2 * base or some <= base:
+        return 0
+    return math.log((more - base) / (some - base)) / math.log((n - 2) / (n // 2 - 2))
+
+
+def repeated(names: Sequence[str], shape: Sequence[int | str]) -> Growing:
+    """Steps of these names in a row, so many times."""
+
+    def step(k: int) -> Sequence[Node]:
+        return [made for j, name in enumerate(names) for made in STEPS[name](len(names) * k + j)]
+
+    return Growing(_chain(step), shape, output=lambda n: f"v{n * len(names)}", conditions=lambda _: ["c"])
+
+
+def _chain(make: Callable[[int], Sequence[Node]]) -> Callable[[int], list[Node]]:
+    return lambda n: [made for k in range(n) for made in make(k)]
+
+
+def _step(op: str, *operands: str, **attributes: Any) -> Callable[[int], list[Node]]:
+    return lambda k: [node(op, [f"v{k}", *operands], [f"v{k + 1}"], **attributes)]
+
+
+def _each(op: str, *operands: str, **attributes: Any) -> Callable[[int], list[Node]]:
+    return _chain(_step(op, *operands, **attributes))
+
+
+def _branch(k: int, nodes: Sequence[Node], output: str) -> onnx.GraphProto:
+    return helper.make_graph(nodes, f"region{k}", [], [helper.make_empty_tensor_value_info(output)])
+
+
+def _if(k: int, condition: str, then: Sequence[Node]) -> Node:
+    other = [node("Relu", [f"v{k}"], [f"e{k}"])]
+    return node(
+        "If",
+        [condition],
+        [f"v{k + 1}"],
+        then_branch=_branch(k, then, f"t{k}"),
+        else_branch=_branch(k, other, f"e{k}"),
+    )
+
+
+def _length(k: int, to: str) -> Node:
+    return node("Shape", [f"v{k}"], [to], start=0, end=1)
+
+
+def _cut(k: int, arithmetic: Sequence[Node]) -> list[Node]:
+    """v = v[: end], where `arithmetic` makes end of the length."""
+    return [_length(k, f"s{k}"), *arithmetic, node("Slice", [f"v{k}", "zero", f"h{k}", "zero"], [f"v{k + 1}"])]
+
+
+def _halves(k: int) -> list[Node]:
+    return _cut(k, [node("Div", [f"s{k}", "two"], [f"h{k}"])])
+
+
+def _remainders(k: int) -> list[Node]:
+    return _cut(
+        k,
+        [
+            node("Mod", [f"s{k}", "seven"], [f"m{k}"]),
+            node("Div", [f"s{k}", "three"], [f"d{k}"]),
+            node("Add", [f"m{k}", f"d{k}"], [f"h{k}"]),
+        ],
+    )
+
+
+def _if_of_sum(k: int) -> list[Node]:
+    return [
+        node("ReduceSum", [f"v{k}"], [f"m{k}"], keepdims=0),
+        node("Greater", [f"m{k}", "half"], [f"c{k}"]),
+        _if(k, f"c{k}", [node("Concat", [f"v{k}", "row"], [f"t{k}"], axis=0)]),
+    ]
+
+
+def _nested(n: int) -> list[Node]:
+    inner: list[Node] = [node("Exp", ["v0"], ["x0"])]
+    for k in range(n):
+        then = _branch(k, inner, f"x{k}")
+        other = _branch(k, [node("Neg", ["v0"], [f"e{k}"])], f"e{k}")
+        inner = [node("If", ["c"], [f"x{k + 1}"], then_branch=then, else_branch=other)]
+    return inner
+
+
+def _split(n: int) -> list[Node]:
+    return [
+        node("SplitToSequence", ["v0"], ["s"], axis=0, keepdims=1),
+        node("SequenceAt", ["s", "first"], [f"v{n}"]),
+    ]
+
+
+def _inserted(n: int) -> list[Node]:
+    made = [node("SequenceEmpty", [], ["q0"])]
+    made += [node("SequenceInsert", [f"q{k}", "v0"], [f"q{k + 1}"]) for k in range(n)]
+    return [*made, node("ConcatFromSequence", [f"q{n}"], [f"v{n}"], axis=0)]
+
+
+def _dense(k: int) -> list[Node]:
+    return [
+        node("Relu", [f"v{k}"], [f"r{k}"]),
+        node("Add", [f"r{k}", f"v{k}"], [f"a{k}"]),
+        node("Mul", [f"a{k}", f"r{k}"], [f"v{k + 1}"]),
+    ]
+
+
+def _sizes_added(n: int) -> list[Node]:
+    made = [_length(0, "s0")]
+    made += [node("Add", [f"s{k}", "one"], [f"s{k + 1}"]) for k in range(n)]
+    return [*made, node("Slice", ["v0", "zero", f"s{n}", "zero"], [f"v{n}"])]
+
+
+def _sizes_nested(n: int) -> list[Node]:
+    made = [_length(0, "s0")]
+    for k in range(n):
+        made += [
+            node("Div", [f"s{k}", "two"], [f"d{k}"]),
+            node("Max", [f"d{k}", "three"], [f"x{k}"]),
+            node("Add", [f"x{k}", f"s{k}"], [f"s{k + 1}"]),
+        ]
+    return [*made, node("Slice", ["v0", "zero", f"s{n}", "zero"], [f"v{n}"])]
+
+
+def _loop(n: int) -> list[Node]:
+    carried = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [8, 4])
+    counter = helper.make_tensor_value_info("i", onnx.TensorProto.INT64, [])
+    condition = helper.make_tensor_value_info("go", onnx.TensorProto.BOOL, [])
+    body = helper.make_graph(
+        [node("Exp", ["x"], ["y"]), node("Identity", ["go"], ["more"]), node("Neg", ["y"], ["rows"])],
+        "body",
+        [counter, condition, carried],
+        [helper.make_empty_tensor_value_info(name) for name in ("more", "y", "rows")],
+    )
+    return [node("Loop", ["trips", "", "v0"], ["last", f"v{n}"], body=body)]
+
+
+def _rank(n: int) -> list[Node]:
+    return [
+        node("Transpose", ["v0"], ["t"], perm=list(reversed(range(n)))),
+        node("Softmax", ["t"], ["p"], axis=0),
+        node("Add", ["p", "v0"], [f"v{n}"]),
+    ]
+
+
+def _with_input(k: int) -> list[Node]:
+    return [node("Add", [f"v{k}", f"x{k}"], [f"v{k + 1}"])]
+
+
+def _operands(op: str, **attributes: Any) -> Callable[[int], list[Node]]:
+    return lambda n: [node(op, ["v0", *(f"x{k}" for k in range(n))], [f"v{n}"], **attributes)]
+
+
+def _inputs(shape: Sequence[int | str]) -> Callable[[int], Mapping[str, Sequence[int | str]]]:
+    return lambda n: {f"x{k}": shape for k in range(n)}
+
+
+STEPS: Mapping[str, Callable[[int], Sequence[Node]]] = {
+    "map": _step("Exp"),
+    "sums of maps": _dense,
+    "product": _step("MatMul", "square"),
+    "normalisation": _step("Softmax", axis=1),
+    "running sum": _step("CumSum", "first"),
+    "padding": _step("Concat", "row", axis=0),
+    "slice": _step("Slice", "one", "big", "zero"),
+    "slice from the end": _step("Slice", "minus", "big", "zero"),
+    "every other row": _step("Slice", "zero", "big", "zero", "two"),
+    "half": _halves,
+    "remainder": _remainders,
+    "an If that cuts": lambda k: [_if(k, "c", [node("Slice", [f"v{k}", "one", "big", "zero"], [f"t{k}"])])],
+    "an If that adds": _if_of_sum,
+    "doubling and halving": lambda k: [
+        node("Concat", [f"v{k}", f"v{k}"], [f"w{k}"], axis=0),
+        node("Slice", [f"w{k}", "zero", "big", "zero", "two"], [f"v{k + 1}"]),
+    ],
+}
+"""Nodes from `v<k>` to `v<k + 1>`, of rows of four elements."""
+
+GROWING: Mapping[str, Growing] = {
+    "maps": Growing(_each("Exp")),
+    "sums of maps": Growing(_chain(_dense)),
+    "convolutions": Growing(_each("Conv", "weight"), shape=(1, 4, 8, 8)),
+    "products of a size that varies": Growing(_each("MatMul", "square"), shape=("N", 4)),
+    "transposes": Growing(_each("Transpose", perm=[1, 0]), shape=(4, 4)),
+    "paddings": Growing(_chain(STEPS["padding"]), shape=("N", 4)),
+    "slices": Growing(_chain(STEPS["slice"]), shape=(300, 4)),
+    "slices that may be empty": Growing(_chain(STEPS["slice"]), shape=("N", 4)),
+    "halves": Growing(_chain(_halves), shape=("N", 4)),
+    "remainders": Growing(_chain(_remainders), shape=("N", 4), size=8),
+    "additions of sizes": Growing(_sizes_added, shape=("N", 4)),
+    "minima of sizes": Growing(_sizes_nested, shape=("N", 4)),
+    "inputs": Growing(_chain(_with_input), inputs=_inputs((8, 4))),
+    "operands of a sum": Growing(_operands("Sum"), inputs=_inputs((8, 4))),
+    "parts": Growing(_operands("Concat", axis=0), inputs=_inputs((3, 4))),
+    "parts of sizes that vary": Growing(
+        _operands("Concat", axis=0), size=8, inputs=lambda n: {f"x{k}": (f"N{k}", 4) for k in range(n)}
+    ),
+    "nested Ifs": Growing(_nested, size=8, output=lambda n: f"x{n}", conditions=lambda _: ["c"]),
+    "Ifs that cut": Growing(_chain(STEPS["an If that cuts"]), (300, 4), size=8, conditions=lambda _: ["c"]),
+    "Ifs that add": Growing(_chain(_if_of_sum), ("N", 4), size=8),
+    "iterations": Growing(_loop, weights=lambda n: {"trips": np.array(n)}),
+    "dimensions": Growing(_rank, shape=lambda n: (2, *[1] * (n - 1))),
+    "rows of a sequence": Growing(_split, shape=lambda n: (n,), size=2000),
+    "insertions": Growing(_inserted),
+}
