@@ -8,9 +8,9 @@ from functools import reduce
 
 import numpy as np
 
-from ..dtypes import F64
+from ..dtypes import F32, F64, I32, highest
 from ..ir.construct import maximum, maximum_nan, minimum, minimum_nan, select, unary
-from ..ir.nodes import Expr, ExprLike, binary, expr
+from ..ir.nodes import Bitcast, Expr, ExprLike, binary, expr
 from ..tensor import Tensor, compute
 from .broadcast import binary_operator, fold_operands, pointwise, scalar_element, unary_operator
 from .call import Call
@@ -28,7 +28,11 @@ def _abs(x: Expr) -> Expr:
 
 
 def _sign(x: Expr) -> Expr:
-    """-1, 0 or 1; NaN of a NaN."""
+    """-1, 0 or 1; NaN of a NaN. Of float32 by the bits, since devices take subnormal numbers for zero."""
+    if x.dtype == F32:
+        bits = Bitcast(I32, x)
+        sign = select(bits < 0, expr(-1.0, F32), 1)
+        return select(unary("isnan", x), x, select((bits & highest(I32)).eq(0), expr(0.0, F32), sign))
     zero = select(unary("isnan", x), x, 0) if x.dtype.is_float else expr(0, x.dtype)
     below = zero if x.dtype.kind == "uint" else select(x < 0, expr(-1, x.dtype), zero)
     return select(x > 0, expr(1, x.dtype), below)

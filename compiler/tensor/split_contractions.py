@@ -69,7 +69,7 @@ def split_contractions(program: TensorProgram, occupancy: int, choices: LayerCho
 def match_product(t: Tensor) -> Product | None:
     """`t` as a product with a constant (of a matrix, or a convolution of one image and one group), or None."""
     body = t.body
-    if t.prepared or t.is_dynamic or t.dtype != F32:
+    if t.prepared or t.is_dynamic or t.dtype != F32 or 0 in t.extents:
         return None
     if not isinstance(body, Reduce) or body.op != "sum" or body.init.value:
         return None

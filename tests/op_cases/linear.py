@@ -39,6 +39,8 @@ _GEMM = [
 _MATMUL = [
     Case("matmul", "MatMul", (_x(3, 5), _x(5, 4))),
     Case("matmul-weights", "MatMul", (_x(7, 9), _x(9, 5)), constants=frozenset({1})),
+    Case("matmul-weights-no-rows", "MatMul", (_x(0, 900), _x(900, 8)), constants=frozenset({1})),
+    Case("matmul-no-terms", "MatMul", (_x(2, 0), _x(0, 3))),
     Case("matmul-3d", "MatMul", (_x(2, 3, 5), _x(2, 5, 4))),
     Case("matmul-4d", "MatMul", (_x(2, 3, 4, 5), _x(2, 3, 5, 2))),
     Case("matmul-broadcast-b", "MatMul", (_x(2, 3, 4, 5), _x(5, 2))),
