@@ -37,6 +37,18 @@ MODELS = {
           together = Concat <axis = 0> (b1, l1, all)
           y = Reshape(back, together)
         }""",
+    "bounds that are infinite": """
+        (float[n] x) => (float[n] y)
+        <float one = {1}, float none = {0}, int64[1] zero = {0}, float[1] ends = {1}> {
+          infinite = Div(one, none)
+          far = Div(ends, none)
+          s = Shape(x)
+          l = Cast <to = 1> (s)
+          bounded = Clip(l, one, infinite)
+          near = Min(bounded, far)
+          e = Cast <to = 7> (near)
+          y = Slice(x, zero, e)
+        }""",
     "a causal mask": """
         (float[n, n] x) => (float[n, n] y)
         <int64 zero = {0}, int64 one = {1}, float low = {-1000}, int64[1] first = {0}, int64[1] second = {1}> {

@@ -80,7 +80,8 @@ class _Elements:
         if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
             return None
         if t.data is not None:
-            whole = t.data.dtype.kind != "f" or bool((t.data == t.data.astype("int64")).all())
+            with np.errstate(invalid="ignore"):  # of NaN and infinities, which are no integers
+                whole = t.data.dtype.kind != "f" or bool((t.data == t.data.astype("int64")).all())
             return _as_dtype(tuple(int(v) for v in t.data.reshape(-1)), t.dtype) if whole else None
         if t.body is None:
             return None
@@ -111,7 +112,9 @@ def _value(e: Expr, env: Mapping[Var, int], operands: Operands) -> Element | Non
     """The value of an expression where loop variables are numbers; None where it is no size."""
     match e:
         case Const(value, _):
-            return bool(value) if isinstance(value, bool) else int(value) if value == int(value) else None
+            if isinstance(value, float):
+                return int(value) if value.is_integer() else None  # NaN and infinities are no integers
+            return value
         case Scalar():
             return e
         case Var():
