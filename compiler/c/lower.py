@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..ir.simplify import simplify
 from ..passes.branch_unlikely import branch_unlikely
+from ..passes.clamp_conversions import clamp_conversions
 from ..passes.flatten_indices import flatten_indices
 from ..passes.lower_float16 import lower_float16
 from ..passes.lower_math import lower_math
@@ -17,6 +18,7 @@ PASSES = (
     vectorize_loops,
     unroll_loops,
     simplify,
+    clamp_conversions,
     lower_math,
     lower_float16,
     select_guarded,

@@ -136,6 +136,14 @@ class Prelude:
         if lanes == 1:
             return name
         v, other = self.vector(to, lanes), self.vector(source, lanes)
+        if (to, source) == (I32, F32):
+            body = (
+                f"const {v} low = a < {float(low)!r}f, high = a >= {float(high + 1)!r}f; "
+                f"const {v} fits = ~(low | high) & (a == a); "
+                f"const {v} r = __builtin_convertvector(({other})(({v})a & fits), {v}); "
+                f"return r | (low & {_integer(low, to)}) | (high & {_integer(high, to)});"
+            )
+            return self._define(f"{v}_of_{other}", v, f"{other} a", body)
         each = f"{v} r; for (int i = 0; i < {lanes}; i++) r[i] = {name}(a[i]); return r;"
         return self._define(f"{v}_of_{other}", v, f"{other} a", each)
 

@@ -9,6 +9,7 @@ from ..ir.addresses import Items
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scope, Select, Store, Unary, Var
 from ..ir.unlikely import Unlikely
+from ..passes.clamp_conversions import is_clamped
 from .llvm_module import LlvmModule
 from .llvm_types import literal, llvm_type, memory_type
 
@@ -179,6 +180,8 @@ class ExpressionWriter:
             return self.instruction(f"{'fcmp une' if source.is_float else 'icmp ne'} {old} {x}, {zero}")
         if source.is_float and to.is_float:
             return self.instruction(f"{'fpext' if to.bits > source.bits else 'fptrunc'} {old} {x} to {new}")
+        if source.is_float and lanes > 1 and to == I32 and is_clamped(a):
+            return self.instruction(f"fptosi {old} {x} to {new}")
         if source.is_float:
             name = "fptosi" if to.kind == "int" else "fptoui"
             full = f"{name}.sat.{_mangle(new)}.{_mangle(old)}"

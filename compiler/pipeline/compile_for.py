@@ -12,6 +12,7 @@ from ..errors import ScheduleError
 from ..ir.layout import Layout
 from ..ir.nodes import Kernel, Scalar
 from ..ir.simplify import simplify
+from ..passes.clamp_conversions import clamp_conversions
 from ..passes.flatten_indices import flatten_indices
 from ..passes.hoist_constants import hoist_constants
 from ..passes.lower_float16 import lower_float16
@@ -63,6 +64,7 @@ LOWERING_PASSES: tuple[KernelPass, ...] = (
     vectorize_loops,
     unroll_loops,
     simplify,
+    clamp_conversions,
     lower_math,
     lower_float16,
     outline_tiles,

@@ -46,6 +46,15 @@ CASES = [
         )
         for d in ("uint8", "int8")
     ),
+    *(
+        Case(
+            f"quantizelinear-vectors-{d}",
+            "QuantizeLinear",
+            (np.linspace(-400, 400, 37, dtype=np.float32) ** 3, scalar(300), scalar(9, d)),
+            constants=KNOWN,
+        )
+        for d in ("uint8", "int8")
+    ),
     Case("quantizelinear-halves", "QuantizeLinear", (HALVES, scalar(1), scalar(0, "int8"))),
     Case(
         "quantizelinear-saturates",
