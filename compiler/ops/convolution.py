@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from ..dtypes import I32
 from ..ir.nodes import Const, Expr
 from ..ir.sizes import shown
 from ..tensor import Tensor, compute
 from .call import Call
 from .reduce_axes import reduce_over
 from .window import guard_of, per_axis, scaled, shifted, windows_of
-
-Element = Callable[[Sequence[Expr], Expr | None], Expr]
-"""How a factor of the product is read: its index, and the guard that is false in the padding."""
+from .zero_points import Factor, factor, less_zero_point, zero_point
 
 
 def conv(call: Call) -> Tensor:
     """ONNX Conv: x (N, IC, spatial), w (OC, IC/group, spatial), optional bias (OC)."""
     x, w = image_and_weights(call)
-    return add_bias(
-        call, _contract(call, x, w, lambda i, guard: x.read(list(i), guard), lambda i, _: w.read(list(i))), 2
-    )
+    return add_bias(call, _contract(call, x, w, factor(x), factor(w)), 2)
 
 
 def conv_integer(call: Call) -> Tensor:
@@ -29,20 +24,16 @@ def conv_integer(call: Call) -> Tensor:
     x, w = image_and_weights(call)
     x_zero, w_zero = zero_point(call, 2), zero_point(call, 3)
 
-    def x_element(index: Sequence[Expr], guard: Expr | None) -> Expr:
-        if x_zero is None:
-            return x.read(list(index), guard).cast(I32)
-        zero = x_zero.read([Const(0)] * x_zero.rank)
-        return x.read(list(index), guard, otherwise=zero).cast(I32) - zero.cast(I32)
+    def of_image(_: Sequence[Expr], zero: Tensor) -> Expr:
+        return zero.read([Const(0)] * zero.rank)
 
-    def w_element(index: Sequence[Expr], _: Expr | None) -> Expr:
-        value = w.read(list(index)).cast(I32)
-        if w_zero is None:
-            return value
-        channel = index[0] if w_zero.shape not in ((), (1,)) else Const(0)
-        return value - w_zero.read([channel] * w_zero.rank).cast(I32)
+    def of_filter(index: Sequence[Expr], zero: Tensor) -> Expr:
+        channel = index[0] if zero.shape not in ((), (1,)) else Const(0)
+        return zero.read([channel] * zero.rank)
 
-    return _contract(call, x, w, x_element, w_element, (x_zero, w_zero))
+    image = less_zero_point(f"{call.name}.x", x, x_zero, of_image)
+    filters = less_zero_point(f"{call.name}.w", w, w_zero, of_filter)
+    return _contract(call, x, w, image, filters)
 
 
 def image_and_weights(call: Call) -> tuple[Tensor, Tensor]:
@@ -60,10 +51,8 @@ def image_and_weights(call: Call) -> tuple[Tensor, Tensor]:
     return x, w
 
 
-def _contract(
-    call: Call, x: Tensor, w: Tensor, x_element: Element, w_element: Element, more: tuple[Tensor | None, ...] = ()
-) -> Tensor:
-    """The sum over (channel, taps) of x * w, with shape (N, OC, positions)."""
+def _contract(call: Call, x: Tensor, w: Tensor, image: Factor, filter_: Factor) -> Tensor:
+    """The sum over (channel, taps) of x * w, read as factors, with shape (N, OC, positions)."""
     group = call.attribute("group", 1)
     batch, _, *sizes = x.shape
     (channels,) = call.fixed(x, (1,))
@@ -81,12 +70,12 @@ def _contract(
                 channel = first if depth == 1 else first + ic
             position = [window.at(i, j) for window, i, j in zip(windows, o, k, strict=True)]
             taps = [shifted(j, n) for j, n in zip(k, skipped, strict=True)]
-            return x_element([n, channel, *position], guard_of(windows, o, k)) * w_element([oc, ic, *taps], None)
+            return image.read([n, channel, *position], guard_of(windows, o, k)) * filter_.read([oc, ic, *taps], None)
 
         return reduce_over("sum", (depth, *(window.kernel for window in windows)), product)
 
     shape = (batch, filters, *(window.count for window in windows))
-    return compute(call.name, shape, (x, w, *more), body)
+    return compute(call.name, shape, (*image.reads, *filter_.reads), body)
 
 
 def add_bias(call: Call, t: Tensor, index: int) -> Tensor:
@@ -103,12 +92,6 @@ def check_channels(call: Call, have: int, expected: int, filters: int, group: in
             f"its input has {have} channels, its weights are for {expected} in {group} groups with {filters} filters",
             "check the input shape",
         )
-
-
-def zero_point(call: Call, index: int) -> Tensor | None:
-    """Input `index`, None where it is absent or known to be zero."""
-    t = call.optional(index)
-    return None if t is None or (t.data is not None and not t.data.any()) else t
 
 
 OPERATORS = {"Conv": conv, "ConvInteger": conv_integer}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..dtypes import I32
 from ..ir.nodes import Const, Expr
 from ..ir.sizes import Size, equal, is_one, shown
 from ..tensor import Tensor, compute
 from .broadcast import broadcast_element, broadcast_shape, spread_input
 from .call import Call
-from .convolution import zero_point
 from .reduce_axes import reduce_over
+from .zero_points import Place, less_zero_point, zero_point
 
 
 def gemm(call: Call) -> Tensor:
@@ -68,21 +67,13 @@ def mat_mul_integer(call: Call) -> Tensor:
     a, b = call.input(0), call.input(1)
     a_zero, b_zero = _zero_point(call, 2, a), _zero_point(call, 3, b)
 
-    def less_zero(t: Tensor, index: tuple[Expr, ...], zero: Tensor | None, along: int) -> Expr:
-        value = t.read(index).cast(I32)
-        if zero is None:
-            return value
+    def along(axis: int) -> Place:
         # A 1-D zero point has one value per row (or column); one of full rank has extent 1 along the depth.
-        at = (index[along],) if zero.rank == 1 else index
-        return value - broadcast_element(zero, at).cast(I32)
+        return lambda index, zero: broadcast_element(zero, (index[axis],) if zero.rank == 1 else tuple(index))
 
-    return _matmul(
-        call,
-        a,
-        b,
-        lambda left, right: less_zero(a, left, a_zero, -2) * less_zero(b, right, b_zero, -1),
-        (a_zero, b_zero),
-    )
+    left = less_zero_point(f"{call.name}.a", a, a_zero, along(-2))
+    right = less_zero_point(f"{call.name}.b", b, b_zero, along(-1))
+    return _matmul(call, a, b, lambda i, j: left.read(i, None) * right.read(j, None), (*left.reads, *right.reads))
 
 
 def _zero_point(call: Call, index: int, operand: Tensor) -> Tensor | None:

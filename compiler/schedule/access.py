@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..dtypes import BOOL, F32, I32
+from ..dtypes import BOOL, F32, I8, I32, U8
 from ..ir.index import Affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Expr, If, Load, Node, Scope, Select, Store, Var
 from ..ir.rewrite import children, free_vars, walk
+
+ELEMENTS = (F32, I32, I8, U8)
+"""Types of elements that fill lanes; bytes are mostly widened where they are loaded, and narrowed where stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,8 @@ def accesses(node: Node) -> Iterator[Access]:
 
 
 def vectorisable(node: Node, var: Var) -> bool:
-    """Whether a loop over `var` can run in SIMD lanes: 32-bit elements, each access contiguous or uniform in `var`,
-    guards, gathered indices and integer divisions uniform."""
+    """Whether a loop over `var` can run in SIMD lanes: elements of 32 or 8 bits, each access contiguous or uniform in
+    `var`, guards, gathered indices and integer divisions uniform."""
     for n in walk(node):
         if isinstance(n, If):
             return False
@@ -47,13 +50,13 @@ def vectorisable(node: Node, var: Var) -> bool:
                 return False
             if any(isinstance(x, Load) and _varies(x, var) for i in n.indices for x in walk(i)):
                 return False
-        if isinstance(n, Store | Load) and n.buffer.dtype not in (F32, I32):
+        if isinstance(n, Store | Load) and n.buffer.dtype not in ELEMENTS:
             return False
     values = [n.value for n in walk(node) if isinstance(n, Store)] + ([node] if isinstance(node, Expr) else [])
     for x in (x for v in values for x in _outside_loads(v)):
-        if x.dtype not in (F32, I32, BOOL):
+        if x.dtype not in (*ELEMENTS, BOOL):
             return False
-        divides = isinstance(x, Binary) and x.dtype == I32 and x.op in ("//", "%", "fmod", "/")
+        divides = isinstance(x, Binary) and x.dtype.is_int and x.op in ("//", "%", "fmod", "/")
         if divides and _varies(x, var):
             return False
     return all(a.stride(var) in ((1,) if isinstance(a.node, Store) else (0, 1)) for a in accesses(node))

@@ -17,7 +17,7 @@ from .rules.cores import schedule_cores
 from .rules.long_sums import block_products, block_sums
 from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
-from .rules.roles import find_roles
+from .rules.roles import NUMBERS, find_roles
 from .rules.transform import find_transform, schedule_transform
 from .split_groups import split_groups
 from .steps import preload
@@ -64,7 +64,7 @@ def _schedule(
                 return schedule_transform(nest, transform, target), {}
     stmt = preload(split_groups(stmt, nest))
     nest = match_reduction(stmt)
-    if find_roles(nest) is not None:
+    if find_roles(nest, NUMBERS) is not None:
         made, swapped = schedule_contraction(stmt, target, packed, choices)
         return block_products(made), swapped
     return block_sums(schedule_reduction(stmt, nest, target, choices)), {}

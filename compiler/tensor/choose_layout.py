@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from ..costs import CPU_COSTS, CpuCosts
-from ..dtypes import F32
+from ..dtypes import F32, I8, I32, U8
 from ..ir.bounds import conjuncts, nonnegative
 from ..ir.index import affine, range_of
 from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
@@ -28,6 +28,9 @@ from .tensor import Tensor
 CHANNEL_ALIGN = 4
 """Channels are rounded up to a multiple of this: the elements of a v128, a vec4f, a texel."""
 
+IMAGES = (F32, I32, I8, U8)
+"""Element types of tensors that have other layouts than ONNX's."""
+
 HALO_LIMIT = 8
 """Widest halo, in elements a side, that convolutions always have; a wider one where `CpuCosts` say that it pays."""
 
@@ -39,7 +42,7 @@ Halos = dict[Tensor, tuple[tuple[int, int], ...]]
 def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tensor, ...], t: Tensor) -> bool:
     """Same rank, spatial axis d in index d, and no other operand but weights: the product of two computed tensors is a
     matrix product, which looks alike but reads its operands row-major."""
-    if t.is_constant or t.rank != len(axes) or t.rank < 3 or t.dtype != F32:
+    if t.is_constant or t.rank != len(axes) or t.rank < 3 or t.dtype not in IMAGES:
         return False
     sites = list(loads(reduction.value))
     constant = {r.buffer for r in reads if r.is_constant}
@@ -74,7 +77,7 @@ def choose_layout(
     fixed = {t for _, t in (*program.inputs, *program.outputs)}
     last: set[Tensor] = set()
     for g in groups:
-        if g.reduce is None or g.output.rank < 3 or g.output.dtype != F32:
+        if g.reduce is None or g.output.rank < 3 or g.output.dtype not in IMAGES:
             continue
         spatial = [t for t in g.reads if reads_spatially(g.reduce, g.axes, g.reads, t)]
         if spatial:
@@ -89,7 +92,7 @@ def choose_layout(
     if not policy.fill_halos:
         halos = _equal_halos(halos, groups)
     for t in last - fixed:
-        if t.rank >= 3 and t.dtype == F32:
+        if t.rank >= 3 and t.dtype in IMAGES:
             align = CHANNEL_ALIGN if policy.few_channels or t.extents[1] >= CHANNEL_ALIGN else 1
             layouts[t] = Layout.channels_last(t.extents, align=align, pad=halos.get(t))
     layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.windows)
@@ -116,7 +119,7 @@ def _spread(groups: tuple[Group, ...], last: set[Tensor]) -> None:
     while changed:
         changed = False
         for g in groups:
-            if g.output in last or g.output.rank < 3 or g.output.dtype != F32 or g.reduce is not None:
+            if g.output in last or g.output.rank < 3 or g.output.dtype not in IMAGES or g.reduce is not None:
                 continue
             if any(t in last and t.rank == g.output.rank for t in g.reads) and _keeps_axes(g):
                 last.add(g.output)

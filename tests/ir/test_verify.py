@@ -41,7 +41,7 @@ X, Y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
 N, B = Buffer("n", (8,), I32), Buffer("b", (8,), BOOL)
 POSITIONS = Buffer("positions", (8,), I32, constant=True, values=(0, 7))
 LOCAL = Buffer("acc", (), F32, Scope.LOCAL)
-COUNT = Buffer("count", (), I32, Scope.LOCAL)
+BYTE = Buffer("byte", (), U8, Scope.LOCAL)
 I, J, K = Var("i", 8), Var("j", 4), Var("k", 2)
 XI = Load(X, (I,))
 ONE = Const(1.0, F32)
@@ -143,9 +143,9 @@ FAULTS: dict[str, tuple[Callable[[], Stmt], str]] = {
         lambda: For(J, For(K, Store(Y, (J,), ONE)), LoopKind.IN_ORDER),
         "a loop in order holds loops that stay",
     ),
-    "integers in a loop in order": (
-        lambda: Alloc(COUNT, For(J, Store(COUNT, (), Const(1)), LoopKind.IN_ORDER)),
-        "locals that are not float32",
+    "bytes in a loop in order": (
+        lambda: Alloc(BYTE, For(J, Store(BYTE, (), Const(1, U8)), LoopKind.IN_ORDER)),
+        "locals of other types than float32",
     ),
     "dtypes of operands": (lambda: of(Binary("+", XI, Const(1))), "operands of + are float32 and int32"),
     "dtypes of arms": (lambda: of(Select(XI < 0.0, XI, Const(0))), "a selection by bool of float32 or int32"),
@@ -247,7 +247,7 @@ def copy_in_function(at: Expr = START) -> Stmt:
 
 
 def in_order(*sums: Load, body: Stmt | None = None) -> Stmt:
-    return Alloc(COUNT, Alloc(LOCAL, InOrder((body or Store(Y, (Const(0),), ONE),), sums, ())))
+    return Alloc(BYTE, Alloc(LOCAL, InOrder((body or Store(Y, (Const(0),), ONE),), sums, ())))
 
 
 LOWERED_FAULTS: dict[str, tuple[Stmt, str]] = {
@@ -263,7 +263,7 @@ LOWERED_FAULTS: dict[str, tuple[Stmt, str]] = {
         "no place in a parameter",
     ),
     "loop among iterations in order": (in_order(body=For(J, Store(Y, (J,), ONE))), "iterations in order hold loops"),
-    "sum that is no float32": (in_order(Load(COUNT, ())), "no local float32"),
+    "sum of bytes": (in_order(Load(BYTE, ())), "no local float32"),
     "constant that is none": (For(J, Held((Splat(Load(X, (J,)), 4),), Store(Y, (J,), ONE))), "no vector of a constant"),
     "body of a loop with constants": (For(J, Held((), Store(X, (J,), ONE))), "stores to Buffer(x"),
     "sum in memory": (in_order(Load(X, (Const(0),))), "no local float32"),

@@ -83,6 +83,36 @@ _CONV_INTEGER = [
         (_x8, _a.integers(-128, 128, 4, 3, 2, 2, dtype="int8"), scalar(128, "uint8"), scalar(5, "int8")),
     ),
     Case(
+        "conv-integer-tiles",
+        "ConvInteger",
+        (
+            _a.integers(0, 256, 1, 9, 5, 7, dtype="uint8"),
+            _a.integers(0, 256, 18, 9, 3, 3, dtype="uint8"),
+            scalar(77, "uint8"),
+            _a.integers(0, 256, 18, dtype="uint8"),
+        ),
+        {"pads": [1, 1, 1, 1]},
+        constants=frozenset({1, 3}),
+    ),
+    Case(
+        "conv-integer-groups",
+        "ConvInteger",
+        (_a.integers(0, 256, 1, 8, 5, 6, dtype="uint8"), _a.integers(-128, 128, 10, 4, 3, 3, dtype="int8")),
+        {"group": 2, "pads": [0, 1, 1, 0]},
+        constants=frozenset({1}),
+    ),
+    Case(
+        "conv-integer-depthwise",
+        "ConvInteger",
+        (
+            _a.integers(0, 256, 1, 11, 7, 9, dtype="uint8"),
+            _a.integers(-128, 128, 11, 1, 3, 3, dtype="int8"),
+            scalar(200, "uint8"),
+        ),
+        {"group": 11, "pads": [1, 1, 1, 1]},
+        constants=frozenset({1}),
+    ),
+    Case(
         "conv-integer-group",
         "ConvInteger",
         (_x8, _a.integers(0, 256, 6, 1, 3, 3, dtype="uint8"), scalar(9, "uint8")),

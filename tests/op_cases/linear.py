@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from op_cases._arrays import Arrays, scalar
 from op_table import Array, Case
 
@@ -58,6 +59,14 @@ _MATMUL = [
     Case("matmul-opset-7", "MatMul", (_x(2, 3, 5), _x(5, 4)), opset=7),
 ]
 
+_FACTORS = (_bytes("int8", 7, 19), _bytes("uint8", 19, 13), _bytes("int8", 7), _bytes("uint8", 13))
+
+
+def _product(a: Array, b: Array, rows: Array, columns: Array) -> Array:
+    """The operands less their zero points, one for each row of `a` and each column of `b`."""
+    return np.matmul(a - rows[:, None].astype(np.int32), b - columns.astype(np.int32))
+
+
 _INTEGER = [
     Case("matmulinteger", "MatMulInteger", (_bytes("uint8", 3, 5), _bytes("uint8", 5, 4))),
     Case(
@@ -70,6 +79,19 @@ _INTEGER = [
         "MatMulInteger",
         (_bytes("uint8", 3, 5), _bytes("uint8", 5, 4), scalar(12, "uint8"), _bytes("uint8", 4)),
         constants=frozenset({1, 2, 3}),
+    ),
+    Case(
+        "matmulinteger-tiles",
+        "MatMulInteger",
+        (_bytes("uint8", 7, 37), _bytes("int8", 37, 21), scalar(131, "uint8")),
+        constants=frozenset({1}),
+    ),
+    Case(
+        "matmulinteger-zero-row-and-column",
+        "MatMulInteger",
+        _FACTORS,
+        constants=frozenset({1, 3}),
+        expected=(_product(*_FACTORS),),  # the reference refuses a zero point for each row
     ),
     Case("matmulinteger-3d", "MatMulInteger", (_bytes("uint8", 2, 3, 5), _bytes("int8", 5, 4), scalar(7, "uint8"))),
 ]

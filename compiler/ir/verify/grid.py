@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...dtypes import F32
+from ...dtypes import F32, I32
 from ..all_reduce import AllReduce, Among
 from ..calls import InOrder
 from ..nodes import Barrier, Const, For, If, LoopKind, Node, Scope, Seq, Stmt, Store
@@ -27,7 +27,7 @@ def check_loop(s: For, at: Place) -> Iterator[str]:
     if s.kind is LoopKind.CORE and not (s.parallel and at.outermost):
         yield f"a loop for several cores is a reduction or stands inside another statement: {shown(s)}"
     if s.kind is LoopKind.IN_ORDER and any(_is_out_of_order(n) for n in unique(s.body)):
-        yield f"a loop in order holds loops that stay, or locals that are not float32: {shown(s)}"
+        yield f"a loop in order holds loops that stay, or locals of other types than float32 and int32: {shown(s)}"
     if s.kind is LoopKind.SERIAL and any(_is_total(n) for n in unique(s.body)):
         yield f"a workgroup computes a total together in a loop: {shown(s)}"
     if s.kind is LoopKind.VECTOR and not (s.parallel and _only_stores(s.body)):
@@ -67,14 +67,14 @@ def check_in_order(s: InOrder) -> Iterator[str]:
     """Problems of iterations that are written out, and of what passes between them."""
     if any(isinstance(n, For) for x in s.iterations for n in unique(x)):
         yield f"iterations in order hold loops: {shown(s)}"
-    if any(x.buffer.scope is Scope.GLOBAL or x.dtype != F32 for x in s.sums):
-        yield f"what passes between iterations in order is no local float32: {shown(s)}"
+    if any(x.buffer.scope is Scope.GLOBAL or x.dtype not in (F32, I32) for x in s.sums):
+        yield f"what passes between iterations in order is no local float32 or int32: {shown(s)}"
 
 
 def _is_out_of_order(n: Node) -> bool:
     if isinstance(n, For):
         return n.kind not in (LoopKind.UNROLL, LoopKind.VECTOR)
-    return isinstance(n, Store) and n.buffer.scope is not Scope.GLOBAL and n.buffer.dtype != F32
+    return isinstance(n, Store) and n.buffer.scope is not Scope.GLOBAL and n.buffer.dtype not in (F32, I32)
 
 
 def _is_total(n: Node) -> bool:

@@ -45,6 +45,8 @@ Scheduled = tuple[Stmt, dict[Buffer, Buffer]]
 def schedule_contraction(stmt: Stmt, target: Target, packed: Mapping[Buffer, Buffer], choices: Choices) -> Scheduled:
     """B has its layout in `packed` if an earlier nest of the kernel reads it."""
     stmt, nest, roles = merge_rows(stmt)
+    if not nest.acc.dtype.is_float:
+        target = replace(target, fused=False)  # there is no such instruction for integers
     known = packed[roles.b.buffer].layout if roles.b.buffer in packed else None
     blocks = choose_blocks(nest, roles, target, choices) if known is None else blocks_of(known, nest)
     if blocks is None:
@@ -79,7 +81,7 @@ def _block(stmt: Stmt, nest: Reduction, roles: Roles, blocks: Blocks, target: Ta
             raise ScheduleError(f"contraction: fewer than {len(around)} loops are around the blocks of K")
         stmt = stmt.body
     over = nest.over[0]
-    return around, accumulate(stmt, over, blocks.depth, apart=over.extent > MOST_PRODUCTS)
+    return around, accumulate(stmt, over, blocks.depth, apart=nest.acc.dtype.is_float and over.extent > MOST_PRODUCTS)
 
 
 def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Target) -> Scheduled:

@@ -27,6 +27,7 @@ from ..steps import (
     outline,
     partition,
     powers_below,
+    reorder,
     rfactor,
     sink,
     split,
@@ -37,6 +38,7 @@ from ..steps import (
 )
 from .each_nest import each_nest
 from .merge_reduction import merge_reduction
+from .roles import order_reduction
 
 WINDOW_UNROLL = 16
 """Windows of up to this many elements are unrolled where neighbours share no loads."""
@@ -68,6 +70,8 @@ def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
     if not isinstance(nest, Reduction):
         return stmt
     merged, inner = merge_reduction(stmt)
+    if not nest.loops and inner.over and not _is_contiguous(inner, inner.over[-1], target):
+        merged, inner = merge_reduction(_in_memory_order(merged, inner))
     ways = ["none"]
     if inner.over and _is_contiguous(inner, inner.over[-1], target):
         ways.insert(0, "along")
@@ -80,6 +84,12 @@ def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
             zero = neutral(inner.op, inner.acc.dtype)
             return simplify_stmt(outline(rfactor(merged, inner.over[-1], target.lanes, zero)))
     return stmt
+
+
+def _in_memory_order(stmt: Stmt, nest: Reduction) -> Stmt:
+    """The reduction of a whole tensor, in the order of its elements in memory."""
+    order = order_reduction(nest, nest.value)
+    return simplify_stmt(reorder(stmt, order)) if len(order) > 1 else stmt
 
 
 def _lanes_across(stmt: Stmt, nest: Reduction, plan: WindowPlan, target: Target) -> Stmt:

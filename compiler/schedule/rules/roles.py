@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ...dtypes import F32
+from ...dtypes import F32, I8, I32, U8, DType
 from ...errors import ScheduleError
 from ...ir.contraction import find_contraction
 from ...ir.index import flat_offset
-from ...ir.nodes import Expr, Load, Stmt, Store, Var
+from ...ir.nodes import Binary, Cast, Expr, Load, Stmt, Store, Var
 from ...ir.rewrite import free_vars
 from ...ir.simplify import simplify_stmt
 from ..access import Access, accesses, contiguous
@@ -19,8 +19,9 @@ from ..steps import fuse
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The loop over columns, the loop over rows (None for a single row), the operand `b` that is indexed by columns,
-    and the other. `batch` are the loops that index both: each of their iterations is a product of its own."""
+    """The loop over columns, the loop over rows (None for a single row), the load of the operand `b` that is indexed by
+    columns, and the other operand. `batch` are the loops that index both: each of their iterations is a product of its
+    own. Bytes of `b` are widened as they are loaded."""
 
     column: Var
     row: Var | None
@@ -29,30 +30,47 @@ class Roles:
     batch: tuple[Var, ...]
 
 
-def find_roles(nest: Reduction) -> Roles | None:
-    """The roles of a sum of products, None where the nest has no column loop that can be a vector, or no loop to sum
-    over, as where there is one term."""
+FLOATS, NUMBERS = (F32,), (F32, I32)
+"""Element types of sums."""
+
+
+def find_roles(nest: Reduction, dtypes: tuple[DType, ...] = FLOATS) -> Roles | None:
+    """The roles of a sum of products in one of `dtypes`, None where the nest has no column loop that can be a vector,
+    or no loop to sum over, as where there is one term."""
     found = find_contraction(nest.loops, nest.over, nest.value)
-    if found is None or not nest.over or nest.op != "+" or nest.acc.dtype != F32:
+    if found is None or not nest.over or nest.op != "+" or nest.acc.dtype not in dtypes:
         return None
     best: tuple[tuple[bool, ...], Roles] | None = None
     for c in found.orientations:
-        if not isinstance(c.b, Load) or c.b.guard is not None:
+        b = _operand(c.b, nest.over)
+        if b is None or b.guard is not None:
             continue
         for column in c.columns:
-            step = _stride(c.b, column)
-            if step is None or not (step == 1 or c.b.buffer.constant):
+            step = _stride(b, column)
+            if step is None or not (step == 1 or b.buffer.constant):
                 continue
             row = max(c.rows, key=lambda v: (min(v.extent, 8), nest.loops.index(v)), default=None)
-            score = (_stride(nest.store, column) == 1, c.b.buffer.constant, step == 1)
+            score = (_stride(nest.store, column) == 1, b.buffer.constant, step == 1)
             if best is None or score > best[0]:
-                best = (score, Roles(column, row, c.b, c.a, c.batch))
+                best = (score, Roles(column, row, b, c.a, c.batch))
     return best[1] if best else None
+
+
+def _operand(e: Expr, over: tuple[Var, ...]) -> Load | None:
+    """The load of an operand: all of `e`, or of integers what is widened, less what the loops `over` leave the same."""
+    match e:
+        case Load():
+            return e
+        case Cast(to, Load(dtype=source) as load) if to == I32 and source in (I8, U8):
+            return load
+        case Binary("-", a, zero) if e.dtype == I32 and not free_vars(zero) & {*over}:
+            return _operand(a, over)
+    return None
 
 
 def roles_of(nest: Reduction) -> Roles:
     """Like `find_roles`. Raises ScheduleError for a nest without roles."""
-    roles = find_roles(nest)
+    roles = find_roles(nest, NUMBERS)
     if roles is None:
         raise ScheduleError("contraction: the nest is no sum of products with a column loop")
     return roles
@@ -79,11 +97,11 @@ def merge_rows(stmt: Stmt) -> tuple[Stmt, Reduction, Roles]:
     return stmt, nest, roles
 
 
-def order_reduction(nest: Reduction, roles: Roles) -> list[Var]:
-    """Reduction loops in order of falling strides of A: kernel rows, kernel columns, channels."""
+def order_reduction(nest: Reduction, operand: Expr) -> list[Var]:
+    """Reduction loops in order of falling strides of an operand: kernel rows, kernel columns, channels."""
 
     def stride(v: Var) -> int:
-        strides = [abs(s) for a in accesses(roles.a) if (s := a.stride(v)) is not None]
+        strides = [abs(s) for a in accesses(operand) if (s := a.stride(v)) is not None]
         return max(strides, default=0)
 
     return sorted(nest.over, key=lambda v: -stride(v))

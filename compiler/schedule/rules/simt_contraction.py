@@ -62,7 +62,7 @@ def simt_contraction(stmt: Stmt, target: GpuTarget, choices: Choices) -> tuple[S
 
 
 def plan_simt(nest: Reduction, roles: Roles, target: GpuTarget, choices: Choices) -> SimtPlan:
-    over = order_reduction(nest, roles)
+    over = order_reduction(nest, roles.a)
     stride = _stride(nest, roles)
     rows, groups = choices.choose("tile", _tiles(nest, roles, over, stride, target))
     across = -(-roles.column.extent // (LANES * groups))
@@ -149,7 +149,7 @@ def _stride(nest: Reduction, roles: Roles) -> int:
     """The distance of neighbouring rows of the tile in positions of A."""
     if roles.row is None or len(nest.over) < 2:
         return 1
-    taps = order_reduction(nest, roles)[-2]
+    taps = order_reduction(nest, roles.a)[-2]
     for a in accesses(roles.a):
         along, across = a.stride(roles.row), a.stride(taps)
         if along and across:

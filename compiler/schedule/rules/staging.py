@@ -41,7 +41,7 @@ def find_staged(nest: Reduction) -> StagedPlan | None:
     roles = find_roles(nest)
     if roles is None or roles.row is None or not roles.b.buffer.constant or not nest.over:
         return None
-    over = order_reduction(nest, roles)
+    over = order_reduction(nest, roles.a)
     rows = tuple(v for v in nest.loops if v is not roles.column)
     count = prod(v.extent for v in rows)
     if free_vars(roles.b) & set(rows):  # groups, each with weights of its own

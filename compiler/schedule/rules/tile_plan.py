@@ -11,9 +11,8 @@ from itertools import permutations
 from math import prod
 
 from ...choices import Choices, ordered
-from ...dtypes import F32
 from ...ir.layout import Layout
-from ...ir.nodes import Var
+from ...ir.nodes import Load, Var
 from ...ir.rewrite import free_vars, loads
 from ...target import Target
 from ..nest import Reduction
@@ -70,8 +69,8 @@ def choose_blocks(nest: Reduction, roles: Roles, target: Target, choices: Choice
         return None
     fitting = [n for n in range(2, MOST_BLOCKS + 1) if over.extent % n == 0 and over.extent // n >= costs.fewest_steps]
     preferred = 1
-    if row_count(nest, roles) in costs.streamed_rows and roles.b.buffer.size * F32.bytes >= costs.streamed_weights:
-        least = -(-over.extent * width * F32.bytes // costs.streamed_panel)
+    if row_count(nest, roles) in costs.streamed_rows and _bytes(roles.b) >= costs.streamed_weights:
+        least = -(-over.extent * width * roles.b.dtype.bytes // costs.streamed_panel)
         preferred = next((n for n in range(least, 2 * least) if over.extent % (n * DEPTH) == 0), 1)
         preferred = 1 if over.extent // preferred < costs.fewest_steps else preferred
     count = choices.choose("blocks", ordered(preferred, [1, *fitting]))
@@ -183,19 +182,24 @@ def _choose_rows(rows: int, most: int, choices: Choices) -> int:
 
 def _choose_order(nest: Reduction, roles: Roles, choices: Choices) -> list[Var]:
     """The reduction loops, by default with falling strides of A."""
-    preferred = tuple(nest.over.index(v) for v in order_reduction(nest, roles))
+    preferred = tuple(nest.over.index(v) for v in order_reduction(nest, roles.a))
     others = permutations(range(len(nest.over))) if len(nest.over) <= 3 else ()
     return [nest.over[i] for i in choices.choose("order", ordered(preferred, list(others)))]
 
 
 def _choose_inside(nest: Reduction, roles: Roles, width: int, tile_rows: int, target: Target, choices: Choices) -> int:
     products = prod(v.extent for v in roles.batch)
-    a = sum(x.buffer.size for x in loads(roles.a)) * F32.bytes // products
-    b = roles.b.buffer.size * F32.bytes // products
+    a = sum(map(_bytes, loads(roles.a))) // products
+    b = _bytes(roles.b) // products
     panels = -(-roles.column.extent // width)
     preferred = panels_inside(a, b, -(-row_count(nest, roles) // tile_rows), panels, target.costs)
     powers = [1 << n for n in range(panels.bit_length()) if 1 << n < panels]
     return choices.choose("inside", ordered(preferred, [1, *powers, panels]))
+
+
+def _bytes(operand: Load) -> int:
+    """Of the buffer that is loaded."""
+    return operand.buffer.size * operand.dtype.bytes
 
 
 def _layout(roles: Roles, over: list[Var], width: int, blocks: Blocks | None, matrices: int, target: Target) -> Layout:
