@@ -72,8 +72,8 @@ def rows_page(browser: Browser, site: Site, folder: Path, backend: str) -> Itera
 def add_bundle(folder: Path, artifact: Artifact, entry: str) -> None:
     """Its files, all named by their content but for the entry."""
     for file in render_bundle(artifact):
-        path = folder / "rows" / (entry if file.kind == "entry" else file.name)
-        if file.kind == "entry" or not path.exists():
+        path = folder / "rows" / (entry if file.name == "model.js" else file.name)
+        if file.name == "model.js" or not path.exists():
             path.write_bytes(file.data)
 
 
