@@ -20,7 +20,7 @@ def add(weights: Weights, t: Tensor, order: tuple[int, ...] = (0, 1)) -> int:
 
 def test_what_loses_nothing_is_shipped_as_halves() -> None:
     weights = Weights()
-    tensors = [constant("a", FINE), constant("b", WHOLE), constant("c", WHOLE + 1), constant("d", FINE)]
+    tensors = [constant("a", FINE), constant("b", WHOLE), constant("c", WHOLE + 1), constant("d", FINE + 1)]
     tensors += [constant("few", WHOLE[:2]), constant("ids", WHOLE.astype(np.int64))]
     tensors += [constant("halves", FINE.astype(np.float16))]
     assert [weights.dtype(t) for t in tensors] == [F32, F16, F16, F32, F32, I64, F16]
@@ -50,6 +50,30 @@ def test_every_layout_and_plain_bytes() -> None:
     assert blob[at : at + 6] == b"module"
     assert weights.memory()[weights.in_memory(at) :][:6] == b"module"
     assert weights.halves == ((0, at),)
+
+
+def test_equal_bytes_are_there_once() -> None:
+    """An embedding that is also the operand of the last product, which reads it transposed."""
+    weights = Weights()
+    embedding, again, operand = constant("e", FINE), constant("f", FINE.copy()), constant("o", FINE.T.copy())
+    at = add(weights, embedding)
+    assert add(weights, again) == at
+    assert add(weights, operand, (1, 0)) == at
+    assert weights.append(FINE.tobytes()) == at
+    once = FINE.tobytes() + bytes(-FINE.nbytes % ALIGNMENT)
+    assert weights.blob() == once
+    assert add(weights, operand) == len(once)
+
+
+def test_halves_and_the_floats_that_have_their_bytes_are_two() -> None:
+    weights = Weights()
+    halves = constant("h", WHOLE)
+    at = add(weights, halves)
+    other = weights.append(np.frombuffer(weights.blob(), np.uint8)[: 2 * WHOLE.size].tobytes())
+    assert other != at
+    np.testing.assert_array_equal(
+        np.frombuffer(weights.memory(), np.float32, WHOLE.size, weights.in_memory(at)), WHOLE.reshape(-1)
+    )
 
 
 def test_nan_and_infinities_are_halves_only_where_they_come_back() -> None:

@@ -8,6 +8,7 @@ from math import prod
 
 from ..ir.layout import Layout
 from ..ir.nodes import Buffer
+from ..passes.narrow_types import narrow_types
 from ..pipeline.lowered import Lowered, kernel_name
 from ..program.device_program import (
     CompiledKernel,
@@ -21,10 +22,11 @@ from ..program.device_program import (
 )
 from ..tensor import Tensor
 from ..tensor.build_kernel import build_kernel
+from ..tensor.repack_kernel import repack_kernel
 from .arrange_constant import find_arrangement
 from .compile_kernels import DistinctKernels
+from .narrow_model import constant_range
 from .place_values import DeviceMemory, storage_bytes
-from .repack_kernel import repack_kernel
 from .storage_types import StorageTypes
 
 ConstantUse = tuple[Tensor, Layout, Placement | None]
@@ -121,7 +123,9 @@ class _Constants:
         if (t, there) not in self._shipped:
             self._shipped[t, there] = self._upload(t, there, offset)
         source = self._shipped[t, there]
-        naive = self._types.apply(repack_kernel(t, there, layout), (t, t))
+        plain = repack_kernel(t, there, layout)
+        narrowed = narrow_types(plain, {} if t.dtype.is_float else {plain.params[0]: constant_range(t)}).kernel
+        naive = self._types.apply(narrowed, (t, t))
         value = self._new_value(t, layout, place)
         at = self._kernels.number(naive, (self.storages[self.values[source].storage].placement, place))
         self.prepare.append(Launch(at, naive.name, (source, value)))

@@ -12,6 +12,7 @@ from .fold_constants import fold_constants
 from .ir import Graph
 from .merge_duplicates import merge_duplicates
 from .remove_identities import remove_identities
+from .share_transposes import share_transposes
 
 GraphPass = Callable[[Graph], Graph]
 """Gives back the same object where nothing changed."""
@@ -24,6 +25,7 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     fold_batch_norm,
     eliminate_dead_code,
     merge_duplicates,
+    share_transposes,
 )
 
 

@@ -35,6 +35,7 @@ from ..target import Target
 from ..tensor import Tensor
 from ..tensor.build_kernel import build_kernel
 from ..tensor.fuse import Group
+from ..tensor.repack_kernel import repack_kernel
 from ..tensor.steps import BranchStep, LoopStep, condition_of
 from ..tensor.steps import Steps as ModelSteps
 from .lazy_kernels import (
@@ -50,6 +51,9 @@ from .lowered import Lowered, kernel_name
 from .weights import Weights
 
 KernelPass = Callable[[Kernel], Kernel]
+
+REPACKED = 2**14
+"""Elements from which on a constant is in the file in one layout, and copied to others at load."""
 
 KernelChoices = Callable[[Kernel, Sequence[object]], Choices]
 """The choices of each naive kernel, by its parameters' placements on a device that has any."""
@@ -307,18 +311,36 @@ class _Launches:
         if not tensor.is_constant:
             return self._in_arena(tensor)
         assert layout is not None
-        if tensor.data is not None:
+        if tensor.data is None:
+            return self._prepare(tensor, layout)
+        if tensor.data.size < REPACKED:
             return Slot(Region.WEIGHTS, self.weights.in_memory(self.weights.add(tensor, layout)))
-        return self._prepare(tensor, layout)
+        there, at = self.weights.find(tensor, layout)
+        source = Slot(Region.WEIGHTS, self.weights.in_memory(at))
+        return source if there == layout else self._repack(tensor, source, there, layout)
+
+    def _repack(self, tensor: Tensor, source: Slot, there: Layout, layout: Layout) -> Slot:
+        """The slot of a constant in `layout` after loading, copied from the file's layout."""
+        key = (tensor, layout)
+        if key not in self._placed:
+            self._placed[key] = self._new_slot(tensor, layout)
+            naive = repack_kernel(tensor, there, layout)
+            arguments = (source, self._placed[key])
+            self.prepare.append(Launch(self._kernel(naive), naive.name, arguments, (tensor.name,), ("Layout",)))
+        return self._placed[key]
+
+    def _new_slot(self, tensor: Tensor, layout: Layout) -> Slot:
+        """Memory that is written at load."""
+        slot = Slot(Region.PREPARED, self.prepared)
+        self.prepared += aligned(prod(layout.physical_shape) * tensor.dtype.bytes)
+        return slot
 
     def _prepare(self, tensor: Tensor, layout: Layout) -> Slot:
         """The slot of `tensor` in `layout` after loading; its kernel is built for that layout."""
         key = (tensor, layout)
         if key not in self._placed:
             group = self._model.prepared[tensor]
-            slot = Slot(Region.PREPARED, self.prepared)
-            self._placed[key] = slot
-            self.prepared += aligned(prod(layout.physical_shape) * tensor.dtype.bytes)
+            slot = self._placed[key] = self._new_slot(tensor, layout)
             naive = build_kernel(kernel_name(group), group, {tensor: layout})
             self._compiler.observe("build_kernel", naive)
             self.prepare.append(self.launch(group, naive, slot))

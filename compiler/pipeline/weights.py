@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 
 from ..dtypes import F16, F32, DType
@@ -16,7 +18,8 @@ ALIGNMENT = 64
 
 
 class Weights:
-    """Constants packed sequentially, each (tensor, layout) once.
+    """Constants packed sequentially, equal bytes once: layouts may differ and mean the same, as one of a matrix that is
+    both an embedding and the last product's operand.
 
     Float32 constants representable in float16 ship as float16, in half the bytes; targets that compute in float32 widen
     them at load: memory then holds the same parts in the same order, the halves at twice their size.
@@ -26,6 +29,7 @@ class Weights:
         self._offsets: dict[Tensor, dict[Layout, int]] = {}
         self._halved: dict[Tensor, bool] = {}
         self._parts: list[tuple[Array, bool]] = []
+        self._by_content: dict[tuple[bytes, bool], int] = {}
         self._in_memory: dict[int, int] = {}
         self._size = self._memory_size = 0
 
@@ -43,9 +47,11 @@ class Weights:
         return self._append(np.frombuffer(data, np.uint8), halve=False)
 
     def _append(self, data: Array, *, halve: bool) -> int:
-        at = self._size
-        self._in_memory[at] = self._memory_size
         raw = np.frombuffer((data.astype(np.float16) if halve else data).tobytes(), np.uint8)
+        at = self._by_content.setdefault((sha256(raw.data).digest(), halve), self._size)
+        if at < self._size:
+            return at
+        self._in_memory[at] = self._memory_size
         padded = np.concatenate([raw, np.zeros(-raw.size % ALIGNMENT, np.uint8)])
         self._parts.append((padded, halve))
         self._size += padded.size
