@@ -159,7 +159,7 @@ def test_dump_after_every_stage(level: int, path: Path, tmp_path: Path) -> None:
         if stage == "llvm":
             assert text.count("define ") > 1
             assert 'target triple = "wasm32' in text
-        elif stage in ("import", "fold_constants", "convert_float16", "merge_duplicates"):
+        elif stage in ("import", "fold_constants", "convert_float16", "merge_duplicates", "share_transposes"):
             assert re.search(r"graph test\n  input x: float32\[1, 3, 8, 8\]\n", text), stage
             assert "  output probabilities: float32[1, 5]\n" in text
         elif stage in ("build_kernel", "schedule_cpu", "unroll_loops", "lower_float16"):
