@@ -55,7 +55,7 @@ FEW_RESULTS = {
     "odd sum": (product(3, 50, 1001), 7),
     "not in fours": (product(1, 7, 3 * 11 * 31), 3),
     "image": (convolution(13, 128, 160), 4),
-    "one column of images": (convolution(1, 300, 10), 15),
+    "one column of images": (convolution(1, 2700, 10), 15),
 }
 
 
