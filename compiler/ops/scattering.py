@@ -15,7 +15,7 @@ from ..ir.construct import all_of, maximum, maximum_nan, minimum, minimum_nan, s
 from ..ir.nodes import Expr, expr
 from ..ir.reduction import COMBINE as OPERATOR_OF
 from ..ir.reduction import neutral
-from ..ir.sizes import Size, equal, known_less, least, number, product, shown
+from ..ir.sizes import Size, equal, known_less, larger, least, number, shown, size
 from ..tensor import Tensor, compute, constant, reduce
 from .axes import one_axis
 from .broadcast import pointwise
@@ -142,8 +142,7 @@ def _scatter(
 
         def replaced(*at: Expr) -> Expr:
             place = last.read(at[:depth])
-            inner = minimum(maximum(place, 0), product(extents) - 1)
-            update = updates.read(source(at, unravel(inner, extents)), (place >= 0) & inside(at))
+            update = updates.read(source(at, _indices(maximum(place, 0), extents)), (place >= 0) & inside(at))
             return select(place >= 0, update, data.read(at))
 
         return compute(call.name, data.shape, (data, updates, last), replaced)
@@ -187,6 +186,12 @@ def _linear(place: Sequence[Expr], extents: Sequence[Size]) -> Expr:
     for p, extent in zip(place, extents, strict=True):
         result = result * extent + p
     return result
+
+
+def _indices(linear: Expr, extents: Sequence[Size]) -> list[Expr]:
+    """Those of element number `linear`, all in range whatever it is."""
+    first, *rest = unravel(linear, extents)
+    return [minimum(first, larger(size(extents[0] - 1), 0)), *rest]
 
 
 def _misfit(call: Call, *tensors: Tensor) -> Exception:

@@ -80,6 +80,37 @@ MODELS: Mapping[str, tuple[str, tuple[int, int]]] = {
         }""",
         (2, 8),
     ),
+    "elements put at places that a run counts": (
+        """
+        (float[1, 1, n] x) => (float[1, 1, n] row, float[1, 5, n] grid, float[1, 1, n] along)
+        <int64 zero = {0}, int64 one = {1}, int64 five = {5}, int64[1] last = {-1}, int64[3] column = {1, -1, 1},
+         float[1, 5, 1] fives = {0, 10, 20, 30, 40}> {
+          shape = Shape(x)
+          nothing = ConstantOfShape <value = int64[1] {0}> (shape)
+          two = Shape <start = 2> (x)
+          length = Squeeze(two)
+          counted = Range(zero, length, one)
+          places = Add(counted, nothing)
+          columns = Unsqueeze(places, last)
+          rows = Unsqueeze(nothing, last)
+          at = Concat <axis = -1> (rows, rows, columns)
+          less = Neg(x)
+          row = ScatterND(x, at, less)
+          wide = Add(x, fives)
+          four = Range(zero, five, one)
+          down = Reshape(four, column)
+          others = Mul(places, zero)
+          deep = Add(down, others)
+          deepest = Unsqueeze(deep, last)
+          across = Mul(deepest, zero)
+          over = Add(columns, across)
+          ends = Concat <axis = -1> (across, deepest, over)
+          lower = Neg(wide)
+          grid = ScatterND(wide, ends, lower)
+          along = ScatterElements <axis = 2> (x, places, less)
+        }""",
+        (1, 5),
+    ),
     "convolutions of which as many as steps": (
         """
         (float[1, 1, n, 7] x) => (float[1, 2, a, 4] y, float[1, 1, b, 14] wide, float[1, 1, 12, 15] given)
