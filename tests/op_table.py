@@ -40,7 +40,7 @@ class Case:
     """One use of an operator. `inputs` in order, None where an optional one is absent; `constants` are the indices of
     those that become initialisers. `outputs` is how many the node has, with the `absent` ones, which it does not name.
     `tolerance` is relative to max(1, max |reference|) and holds for floats only. `expected` replaces the reference
-    where that one is wrong, or has no such operator."""
+    where that one is wrong, or has no such operator. Of another `domain` than ai.onnx the version is 1."""
 
     id: str
     op: str
@@ -52,6 +52,7 @@ class Case:
     absent: frozenset[int] = frozenset()
     tolerance: float = 1e-5
     expected: tuple[Array, ...] | None = None
+    domain: str = ""
 
 
 def feeds(case: Case) -> dict[str, Array]:
@@ -99,7 +100,7 @@ def reference(case: Case) -> list[Array]:
 def untyped_model(case: Case) -> onnx.ModelProto:
     names = ["" if a is None else f"x{i}" for i, a in enumerate(case.inputs)]
     outputs = ["" if i in case.absent else f"y{i}" for i in range(case.outputs)]
-    node = helper.make_node(case.op, names, outputs, name="node", **case.attributes)
+    node = helper.make_node(case.op, names, outputs, name="node", domain=case.domain, **case.attributes)
     graph = helper.make_graph(
         [node],
         "case",
@@ -114,9 +115,9 @@ def untyped_model(case: Case) -> onnx.ModelProto:
             if a is not None and i in case.constants
         ],
     )
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=IR_VERSION, producer_name="test"
-    )
+    versions = {"": case.opset} | ({case.domain: 1} if case.domain else {})
+    imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
+    return helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION, producer_name="test")
 
 
 def evaluate_model(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Array]:
@@ -127,7 +128,7 @@ def evaluate_model(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Arr
 def graph_of(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Graph:
     """The graph of a model without subgraphs, which is not checked."""
     builder = Builder(model.graph.name)
-    opset = model.opset_import[0].version
+    opsets = {i.domain: i.version for i in model.opset_import}
     values: dict[str, Value] = {}
     for t in model.graph.initializer:
         values[t.name] = builder.constant(t.name, numpy_helper.to_array(t))
@@ -140,7 +141,8 @@ def graph_of(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Graph:
             [values[n] if n else None for n in node.input],
             {a.name: _attribute(a) for a in node.attribute},
             list(node.output),
-            opset,
+            opsets[node.domain],
+            node.domain,
         )
         values.update({n: v for n, v in zip(node.output, made, strict=True) if v is not None})
     return builder.build([values[o.name] for o in model.graph.output])

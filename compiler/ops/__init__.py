@@ -19,6 +19,7 @@ from . import (
     einsum,
     elementwise,
     filling,
+    fused,
     gather,
     joining,
     layer_normalisation,
@@ -74,6 +75,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         slicing,
         softmax,
     ),
+    "com.microsoft": (fused,),
 }
 """By domain ("" for ai.onnx) the files that define its operators."""
 

@@ -54,12 +54,12 @@ def _factor(call: Call, name: str, product: Tensor) -> float:
 
 def mat_mul(call: Call) -> Tensor:
     """ONNX MatMul: NumPy's matmul, with 1-D operands and broadcast batches."""
-    a, b = call.input(0), call.input(1)
+    return mat_mul_of(call, call.input(0), call.input(1))
 
-    def product(left: tuple[Expr, ...], right: tuple[Expr, ...]) -> Expr:
-        return a.read(left) * b.read(right)
 
-    return _matmul(call, a, b, product)
+def mat_mul_of(call: Call, a: Tensor, b: Tensor) -> Tensor:
+    """The same of any two tensors."""
+    return _matmul(call, a, b, lambda left, right: a.read(left) * b.read(right))
 
 
 def mat_mul_integer(call: Call) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, expr
 from ..ir.sizes import divides, equal, is_one, shown
@@ -18,8 +20,13 @@ def _transpose(call: Call) -> Tensor:
     perm = many_axes(call, call.attribute("perm", tuple(reversed(range(t.rank)))), t.rank)
     if len(perm) != t.rank:
         raise call.unsupported(f"perm {list(perm)} does not fit a tensor of rank {t.rank}", "the model is invalid")
+    return transposed(call.name, t, perm)
+
+
+def transposed(name: str, t: Tensor, perm: Sequence[int]) -> Tensor:
+    """`t` with its dimension perm[d] as dimension d."""
     place = [perm.index(d) for d in range(t.rank)]
-    return compute(call.name, tuple(t.shape[d] for d in perm), (t,), lambda *axes: t.read([axes[d] for d in place]))
+    return compute(name, tuple(t.shape[d] for d in perm), (t,), lambda *axes: t.read([axes[d] for d in place]))
 
 
 def _expand(call: Call) -> Tensor:

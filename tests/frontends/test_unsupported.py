@@ -162,11 +162,15 @@ def test_text_constant() -> None:
 @pytest.mark.parametrize(
     ("op", "domain", "advice"),
     [
-        ("FusedMatMul", "com.microsoft", "; onnxruntime's optimiser wrote it: take the model from before it"),
-        ("QLinearConv", "", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
-        ("QLinearAdd", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
+        ("FusedConv", "com.microsoft", "; onnxruntime's optimiser wrote it: take the model from before it"),
+        ("QGemm", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
+        ("QLinearWhere", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
         ("ZipMap", "ai.onnx.ml", "; export without it: options={'zipmap': False}"),
-        ("Gelu", "com.microsoft", "or its model builder wrote it: export the network with torch.onnx.export alone"),
+        (
+            "Attention",
+            "com.microsoft",
+            "or its model builder wrote it: export the network with torch.onnx.export alone",
+        ),
     ],
 )
 def test_which_export_has_no_such_operator(op: str, domain: str, advice: str) -> None:

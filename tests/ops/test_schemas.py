@@ -4,10 +4,12 @@ reason: an attribute that nothing reads is a model that is computed without it."
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, SupportsIndex, overload
 
 import onnx
 import pytest
+from onnxruntime.capi import onnxruntime_pybind11_state
 from op_table import Case, all_cases
 from webnn_compile.dtypes import from_numpy
 from webnn_compile.frontends.onnx.check_model import OLDEST_OPSET
@@ -65,7 +67,7 @@ class Inputs(tuple[Tensor | None, ...]):
 
 
 def schemas(op: str) -> Iterator[onnx.defs.OpSchema]:
-    """Each version of an operator from the oldest opset on that is read."""
+    """Each version of an operator of ai.onnx from the oldest opset on that is read."""
     for version in range(OLDEST_OPSET, onnx.defs.onnx_opset_version() + 1):
         if onnx.defs.has(op, max_inclusive_version=version):
             schema = onnx.defs.get_schema(op, version)
@@ -89,9 +91,15 @@ def call_of(case: Case, attributes: set[str], inputs: set[int], count: int) -> C
     return Call(case.op, case.id, case.opset, Attributes(values, attributes), taken, case.outputs)
 
 
-ROWS: dict[str, list[Case]] = {}
+def contributed() -> dict[str, Any]:
+    """By name the operators of com.microsoft, as onnxruntime declares them."""
+    listed = onnxruntime_pybind11_state.get_all_operator_schema()
+    return {s.name: s for s in listed if s.domain == "com.microsoft"}
+
+
+ROWS: dict[tuple[str, str], list[Case]] = {}
 for row in all_cases():
-    ROWS.setdefault(row.op, []).append(row)
+    ROWS.setdefault((row.domain, row.op), []).append(row)
 
 
 @pytest.mark.parametrize("op", [op for domain, op in OPERATORS if not domain])
@@ -103,13 +111,26 @@ def test_attributes_and_inputs_are_read(op: str) -> None:
     places = {k for k, name in names if (op, name) not in UNREAD_INPUTS}
     attributes: set[str] = set()
     inputs: set[int] = set()
-    for case in ROWS[op]:
+    for case in ROWS["", op]:
         if wanted <= attributes and places <= inputs:
             break
         schema = onnx.defs.get_schema(op, case.opset)
         OPERATORS["", op](call_of(case, attributes, inputs, len(schema.inputs) if schema in single else 0))
     assert wanted - attributes == set(), "attributes that are not read"
     assert {name for k, name in names if k in places - inputs} == set(), "inputs that are not read"
+
+
+@pytest.mark.parametrize("op", [op for domain, op in OPERATORS if domain == "com.microsoft"])
+def test_attributes_and_inputs_of_onnxruntime_are_read(op: str) -> None:
+    schema = contributed()[op]
+    variadic = any(str(i.option).endswith("Variadic") for i in schema.inputs)
+    attributes: set[str] = set()
+    inputs: set[int] = set()
+    for case in ROWS["com.microsoft", op]:
+        call = call_of(case, attributes, inputs, 0 if variadic else len(schema.inputs))
+        OPERATORS["com.microsoft", op](replace(call, opset=1, domain="com.microsoft"))
+    assert set(schema.attributes) - attributes == set(), "attributes that are not read"
+    assert set(() if variadic else range(len(schema.inputs))) - inputs == set(), "inputs that are not read"
 
 
 def test_reasons_are_of_what_there_is() -> None:
