@@ -34,7 +34,11 @@ ARITHMETIC = {
 }
 """Of operators on integers that are no indices and no sizes: those inputs."""
 
-FLOATS = {**dict.fromkeys(("Conv", "ConvTranspose"), (0,)), "NonMaxSuppression": (0, 1)}
+FLOATS: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(("Conv", "ConvTranspose"), (0,)),
+    "NonMaxSuppression": (0, 1),
+    **dict.fromkeys(("QLinearConv", "QLinearMatMul"), ()),
+}
 """Of operators with other inputs of floats, weights and limits, which are finite: those inputs."""
 
 OF_NOTHING = (

@@ -29,6 +29,8 @@ from . import (
     normalisation,
     padding,
     pooling,
+    quantized,
+    quantized_products,
     quantizing,
     recurrent,
     reduction,
@@ -64,6 +66,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         normalisation,
         padding,
         pooling,
+        quantized_products,
         quantizing,
         recurrent,
         reduction,
@@ -75,7 +78,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         slicing,
         softmax,
     ),
-    "com.microsoft": (fused,),
+    "com.microsoft": (fused, quantized),
 }
 """By domain ("" for ai.onnx) the files that define its operators."""
 

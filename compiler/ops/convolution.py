@@ -21,8 +21,13 @@ def conv(call: Call) -> Tensor:
 
 def conv_integer(call: Call) -> Tensor:
     """ONNX ConvInteger: 8-bit x and w less their zero points, accumulated in int32; padding counts as zero."""
-    x, w = image_and_weights(call)
-    x_zero, w_zero = zero_point(call, 2), zero_point(call, 3)
+    return integer_conv_of(call, (0, 1), (zero_point(call, 2), zero_point(call, 3)))
+
+
+def integer_conv_of(call: Call, operands: tuple[int, int], zeros: tuple[Tensor | None, Tensor | None]) -> Tensor:
+    """The same of the inputs with these numbers, less these zero points: a scalar, and a scalar or one per filter."""
+    x, w = image_and_weights(call, *operands)
+    x_zero, w_zero = zeros
 
     def of_image(_: Sequence[Expr], zero: Tensor) -> Expr:
         return zero.read([Const(0)] * zero.rank)
@@ -36,10 +41,10 @@ def conv_integer(call: Call) -> Tensor:
     return _contract(call, x, w, image, filters)
 
 
-def image_and_weights(call: Call) -> tuple[Tensor, Tensor]:
-    """The first two inputs, of one rank; raises UnsupportedError where kernel_shape contradicts the weights."""
-    x = call.input(0)
-    w = call.input(1, (None,) * x.rank)
+def image_and_weights(call: Call, image: int = 0, weights: int = 1) -> tuple[Tensor, Tensor]:
+    """These inputs, of one rank; raises UnsupportedError where kernel_shape contradicts the weights."""
+    x = call.input(image)
+    w = call.input(weights, (None,) * x.rank)
     if x.rank < 3:
         raise call.unsupported(f"its input has shape {shown(x.shape)}, without spatial axes", "check the input shape")
     kernel = call.fixed(w, range(2, w.rank))

@@ -14,7 +14,7 @@ from .broadcast import MOST_OPERANDS
 from .call import Call
 
 
-def _concat(call: Call) -> Tensor:
+def concat(call: Call) -> Tensor:
     every = call.every_input()
     first = every[0]
     axis = one_axis(call, call.attribute("axis", 0), first.rank)
@@ -90,6 +90,6 @@ def _split(call: Call) -> tuple[Tensor, ...]:
 
 
 OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
-    "Concat": _concat,
+    "Concat": concat,
     "Split": _split,
 }

@@ -64,8 +64,13 @@ def mat_mul_of(call: Call, a: Tensor, b: Tensor) -> Tensor:
 
 def mat_mul_integer(call: Call) -> Tensor:
     """ONNX MatMulInteger: 8-bit operands less their zero points (scalar, or per row of A and column of B), in int32."""
-    a, b = call.input(0), call.input(1)
-    a_zero, b_zero = _zero_point(call, 2, a), _zero_point(call, 3, b)
+    return integer_mat_mul_of(call, (0, 1), (2, 3))
+
+
+def integer_mat_mul_of(call: Call, operands: tuple[int, int], zeros: tuple[int, int]) -> Tensor:
+    """The same of the inputs with these numbers."""
+    a, b = (call.input(i) for i in operands)
+    a_zero, b_zero = (_zero_point(call, i, t) for i, t in zip(zeros, (a, b), strict=True))
 
     def along(axis: int) -> Place:
         # A 1-D zero point has one value per row (or column); one of full rank has extent 1 along the depth.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..dtypes import F32, I32, U8
+from ..dtypes import F32, I32, U8, DType
 from ..ir.construct import select, unary
 from ..ir.nodes import Const, Expr
 from ..ir.sizes import shown
@@ -40,6 +40,12 @@ def _parameter(call: Call, index: int, at: tuple[Expr, ...]) -> Expr | None:
     return t.read([i // block if d == axis else i for d, i in enumerate(at)]) if block else t.read((at[axis],))
 
 
+def quantum(scaled: Expr, zero: Expr | None, dtype: DType) -> Expr:
+    """saturate(round(scaled) + zero), rounding halves to even."""
+    rounded = unary("round", scaled)
+    return (rounded if zero is None else rounded + zero.cast(F32)).cast(dtype)
+
+
 def _quantize(call: Call) -> Tensor:
     """saturate(round(x / scale) + zero_point), rounding halves to even; uint8 unless the zero point or output_dtype
     (opset 21) says otherwise."""
@@ -53,8 +59,7 @@ def _quantize(call: Call) -> Tensor:
     def body(*axes: Expr) -> Expr:
         scale, zero = _parameter(call, 1, axes), _parameter(call, 2, axes)
         assert scale is not None
-        rounded = unary("round", x.read(axes).cast(F32) / scale.cast(F32))
-        return (rounded if zero is None else rounded + zero.cast(F32)).cast(dtype)
+        return quantum(x.read(axes).cast(F32) / scale.cast(F32), zero, dtype)
 
     return compute(call.name, x.shape, call.inputs, body)
 

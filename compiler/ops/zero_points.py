@@ -31,7 +31,11 @@ def factor(t: Tensor) -> Factor:
 
 def zero_point(call: Call, index: int) -> Tensor | None:
     """Input `index`, None where it is absent or known to be zero."""
-    t = call.optional(index)
+    return unless_zero(call.optional(index))
+
+
+def unless_zero(t: Tensor | None) -> Tensor | None:
+    """None for a tensor that is known to be zero, too."""
     return None if t is None or (t.data is not None and not t.data.any()) else t
 
 
