@@ -38,14 +38,19 @@ class NativeModel:
             define_parallel_for(module, threads)
         self.program = program
         self._code = JitModule(module.text(header(host(), jit=True)), cache)
-        self._weights = _aligned(len(program.weights) + program.prepared)
-        self._weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
-        self.arena = _aligned(program.arena)
+        weights, arena = _aligned(len(program.weights) + program.prepared), _aligned(program.arena)
+        weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         # Whatever is read before it is written shows as NaN; what a device's host is given has halos of zeros.
-        self.arena[:] = 0 if program.segments else 0xFF
-        self.ports = Ports(program, self.arena)
-        self._memory = _address(self._weights), _address(self.arena)
-        if program.prepare:
+        arena[:] = 0 if program.segments else 0xFF
+        self.use_memory(weights, arena)
+
+    def use_memory(self, weights: Array, arena: Array) -> None:
+        """Runs take place in these bytes from now on, each from a multiple of 64 on: `weights` are the program's with
+        room for what is prepared, which is computed now."""
+        self._weights, self.arena = weights, arena
+        self.ports = Ports(self.program, arena)
+        self._memory = _address(weights), _address(arena)
+        if self.program.prepare:
             self.call(PREPARE)
 
     def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:

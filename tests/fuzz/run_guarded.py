@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from fuzz.case import Array
-from webnn_compile.codegen.render_host import PREPARE
 from webnn_compile.native.model import NativeModel
 from webnn_compile.program.program import Program
 
@@ -27,12 +26,11 @@ def run_guarded(program: Program, feeds: Mapping[str, Array]) -> dict[str, Array
     weights = np.concatenate([np.frombuffer(program.weights, np.uint8), prepared])
     results = []
     for poison in POISONS:
-        around_weights, model._weights = _placed(weights, poison)
-        around_arena, model.arena = _placed(np.full(program.arena, poison, np.uint8), poison)
+        around_weights, inner_weights = _placed(weights, poison)
+        around_arena, arena = _placed(np.full(program.arena, poison, np.uint8), poison)
         if program.segments:
-            model.arena[:] = 0
-        if program.prepare:
-            model.call(PREPARE)
+            arena[:] = 0
+        model.use_memory(inner_weights, arena)
         results.append(model.run(feeds))
         for whole, size, what in (
             (around_weights, len(weights), "weights"),
