@@ -66,9 +66,10 @@ def _cosine(r: Num) -> Num:
 
 def _by_quadrant(x: Num, function: Callable[[Num, Num], Num]) -> Num:
     """The function of the quadrant of `x`; NaN where that is infinite or none, told by its bits: compilers of shaders
-    may assume that there are none."""
+    may assume that there are none. Both arms end alike, which `branch_unlikely` makes use of."""
     size = x.bits(I32).op("and", 0x7FFFFFFF)
-    far = (size < INFINITY).where(function(*large_quadrant(x)), float("nan"), x)
+    r, k = large_quadrant(x)
+    far = function((size < INFINITY).where(r, float("nan"), x), k)
     return Num(Unlikely(size.of(LARGE).op("<=", size).e, far.e, function(*small_quadrant(x)).e), x.lanes)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from glsl.fragments import MODELS, Array, biggest, kernels, kernels_of, one, places_of
 from kernel_checks import assert_close, inputs_for, laid_out, poison, run_kernel, taken_out
+from onnx_models import model, node
 from webnn_compile.bundle.render_device import render_device
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import InternalError
@@ -178,6 +179,18 @@ def test_golden_shader(name: str, request: pytest.FixtureRequest) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     assert text == file.read_text()
+
+
+@pytest.mark.parametrize("count", [1, 2, 16])
+def test_loops_around_many_functions_are_kept(count: int) -> None:
+    """Each of four results evaluates its sines; steps of the sum are unrolled while these are few."""
+    sines = [node("Sin", [f"s{i}"], [f"s{i + 1}"]) for i in range(count)]
+    total = node("ReduceSum", [f"s{count}", "axis"], ["y"], keepdims=0)
+    made = model([*sines, total], {"s0": (8, 64)}, ["y"], {"axis": np.array([1])})
+    (kernel,) = kernels_of(made)
+    text = compose(WebGl().compile_kernel(kernel, places_of(kernel, images=False)).kernel)
+    assert text.count("if (1174405120 <= ") == 4 * count * (4 if count <= 2 else 1)
+    assert text.count("-0.00019515296 * ") == text.count("if (1174405120 <= ")
 
 
 def test_no_golden_shader_is_left_over() -> None:

@@ -10,7 +10,23 @@ from kernel_checks import kernel_of, run_kernel
 from webnn_compile.dtypes import F32, I32, U32, DType
 from webnn_compile.ir.construct import maximum, minimum
 from webnn_compile.ir.lanes import Extract, Ramp, Splat
-from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, For, If, Kernel, Load, Seq, Store, Unary, Var
+from webnn_compile.ir.nodes import (
+    Alloc,
+    Binary,
+    Buffer,
+    Cast,
+    Const,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Load,
+    Select,
+    Seq,
+    Store,
+    Unary,
+    Var,
+)
 from webnn_compile.ir.rewrite import loads, walk
 from webnn_compile.ir.unlikely import Unlikely
 from webnn_compile.ir.verify import verify_kernel
@@ -68,6 +84,32 @@ def test_what_is_seldom_needed_is_behind_a_branch(lanes: int) -> None:
     verify_kernel(after, "branch_unlikely")
     for floats in (FLOATS, np.full(8, 0.5, np.float32), np.full(8, -3, np.float32)):
         same(kernel, after, floats)
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_what_both_arms_compute_alike_is_written_once(lanes: int) -> None:
+    """But for arms that have little in common."""
+    at: tuple[Expr, ...] = (Ramp(Const(0), lanes) if lanes > 1 else Const(0),)
+    x = Load(X, at)
+
+    def of(value: float) -> Expr:
+        return Splat(Const(value, F32), lanes) if lanes > 1 else Const(value, F32)
+
+    def end(a: Expr, b: Expr) -> Expr:
+        return Select(Binary("<", a, b), Unary("sqrt", a * a + of(3.0)), b - a * of(0.5))
+
+    cond = Binary("<", of(1.0), x)
+    alike = Unlikely(cond, end(x + of(2.0), x * x), end(x, Unary("neg", x)))
+    apart = Unlikely(cond, (x + of(2.0)) * (x - of(3.0)) - x, (x - of(1.0)) * (x + of(4.0)) - of(5.0))
+    for value, buffers, roots in ((alike, 2, 1), (apart, 1, 0)):
+        kernel = kernel_of(Store(Y, at, value), X, Y)
+        after = branch_unlikely(kernel)
+        verify_kernel(after, "branch_unlikely")
+        nodes = list(walk(after.body))
+        assert sum(isinstance(n, Alloc) for n in nodes) == buffers
+        assert sum(isinstance(n, Unary) and n.op == "sqrt" for n in nodes) == roots
+        for floats in (FLOATS, np.full(8, 0.5, np.float32), np.full(8, 3, np.float32)):
+            same(kernel, after, floats)
 
 
 def test_elsewhere_than_in_values_unlikely_is_a_selection() -> None:

@@ -3,7 +3,8 @@ four elements.
 
 A loop along the elements of a texel is unrolled by four. Loops over a window are unrolled as long as the fetches of one
 iteration stay few: a window's columns share texels among the pixels of a tile, its rows do not, but save a loop. More
-than about 64 fetches in a row no longer pay: they run out of registers.
+than about 64 fetches in a row no longer pay: they run out of registers. Mathematical functions do not pay either: a
+fetch costs little next to one, and software rasterisers take 50 ms to compile a sine.
 """
 
 from __future__ import annotations
@@ -16,16 +17,20 @@ import numpy as np
 from ...choices import Choices, ordered
 from ...dtypes import I32
 from ...ir.index import affine
-from ...ir.nodes import Binary, Cast, Const, Expr, Load, LoopKind, Scope, Select, Stmt, Var
-from ...ir.rewrite import free_vars, loads
+from ...ir.nodes import Binary, Cast, Const, Expr, Load, LoopKind, Node, Scope, Select, Stmt, Unary, Var
+from ...ir.rewrite import free_vars, loads, walk
 from ...ir.scalar_ops import apply_binary
 from ...ir.simplify import simplify_stmt
+from ...ir.verify import LOWERED_UNARY
 from ..nest import Reduction
 from ..steps import reorder, split, tag, tiles_of
 
 TEXEL = 4
 FETCHES = 48
 """Most texels fetched in one iteration, where a loop could be kept instead."""
+
+FUNCTIONS = 32
+"""Most mathematical functions evaluated in one iteration, where a loop could be kept instead."""
 
 MOST_FETCHES = 96
 """The limit for choices other than the default."""
@@ -37,7 +42,7 @@ def schedule_fragment_reduction(stmt: Stmt, nest: Reduction, tiles: Sequence[Var
     """The reduction without its parallel loops; `tiles` are those that will be unrolled inside."""
     if not nest.over:
         return stmt
-    runs = _along_texels(nest)
+    runs = _along_texels(nest) if _functions(nest) * prod(v.extent for v in tiles) * TEXEL <= FUNCTIONS else [None]
     run = choices.choose("run", [None if v is None else nest.over.index(v) for v in runs])
     along = None if run is None else nest.over[run]
     written = _written_out(nest, along, tiles, choices)
@@ -58,6 +63,7 @@ def _written_out(nest: Reduction, along: Var | None, tiles: Sequence[Var], choic
     """The loops that are unrolled: greedily the one that adds the fewest fetches for its iterations, by default as long
     as fetches stay few."""
     sites = [x for x in loads(nest.value) if x.buffer.scope is Scope.GLOBAL]
+    functions = _functions(nest)
     written_out = {v: v.extent for v in tiles}
     if along is not None:
         written_out[along] = min(TEXEL, along.extent)
@@ -66,6 +72,8 @@ def _written_out(nest: Reduction, along: Var | None, tiles: Sequence[Var], choic
     while free:
         best = min(free, key=lambda v: fetches(sites, {**written_out, v: v.extent}) / v.extent)
         written_out[best] = best.extent
+        if functions * prod(written_out.values()) > FUNCTIONS:
+            break
         fetched = fetches(sites, written_out)
         candidates.append((best, fetched))
         free.remove(best)
@@ -75,6 +83,20 @@ def _written_out(nest: Reduction, along: Var | None, tiles: Sequence[Var], choic
     few = next((n for n, (_, fetched) in enumerate(candidates) if fetched > FETCHES), len(candidates))
     count = choices.choose("written", ordered(few, [0, *counts]))
     return [v for v, _ in candidates[:count]]
+
+
+def _functions(nest: Reduction) -> int:
+    """Mathematical functions that an element evaluates."""
+    return sum(_is_function(n) for n in walk(nest.value))
+
+
+def _is_function(n: Node) -> bool:
+    match n:
+        case Unary(op, _):
+            return op not in LOWERED_UNARY
+        case Binary(op, _, _):
+            return op in ("pow", "fmod") and n.dtype.is_float
+    return False
 
 
 def _along_texels(nest: Reduction) -> list[Var | None]:
