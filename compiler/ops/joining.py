@@ -6,9 +6,11 @@ from collections.abc import Callable
 from itertools import accumulate
 
 from ..ir.construct import select
+from ..ir.name_size import name_size
 from ..ir.nodes import Expr, expr
 from ..ir.sizes import Size, ceiling, equal, shown, size, smaller, text_of
 from ..tensor import Tensor, compute
+from ..tensor.tensor import source_of
 from .axes import one_axis
 from .broadcast import MOST_OPERANDS
 from .call import Call
@@ -30,13 +32,19 @@ def concat(call: Call) -> Tensor:
 
 
 def joined(name: str, every: list[Tensor], axis: int) -> Tensor:
-    """`every` concatenated along `axis`; many in groups, which are concatenated then."""
+    """`every` concatenated along `axis`; many in groups, which are concatenated then. A part starts where those
+    before it end: at a sum, where their sizes vary, and at a scalar once that is long."""
     first = every[0]
     parts = [t for t in every if t.extents[axis] > 0]
     if len(parts) > MOST_OPERANDS:
         groups = [parts[i : i + MOST_OPERANDS] for i in range(0, len(parts), MOST_OPERANDS)]
         return joined(name, [joined(f"{name}.{i}", group, axis) for i, group in enumerate(groups)], axis)
-    ends = list(accumulate((t.shape[axis] for t in parts), lambda a, b: size(a + b)))
+    starts, ends = [], []
+    start: Size = 0
+    for t in parts:
+        starts.append(start)
+        ends.append(size(start + t.shape[axis]))
+        start = name_size(ends[-1], source_of)
     shape = (*first.shape[:axis], ends[-1] if ends else 0, *first.shape[axis + 1 :])
 
     def body(*axes: Expr) -> Expr:
@@ -45,7 +53,7 @@ def joined(name: str, every: list[Tensor], axis: int) -> Tensor:
         position = axes[axis]
         result: Expr | None = None
         for i in reversed(range(len(parts))):
-            start, end = ends[i - 1] if i else 0, ends[i]
+            start, end = starts[i], ends[i]
             # Selects evaluate both arms, so every read needs the whole of its own guard.
             guards = [position >= start] * (i > 0) + [position < end] * (i < len(parts) - 1)
             guard = guards[0] & guards[1] if len(guards) == 2 else guards[0] if guards else None

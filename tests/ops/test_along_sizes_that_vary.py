@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
+from growing_models import GROWING
 from onnx_models import assert_close, onnxruntime_results, random
 
 MODELS: Mapping[str, tuple[str, tuple[int, int]]] = {
@@ -147,3 +149,16 @@ def check(name: str, target: str) -> None:
     for n in range(span[0], span[1] + 1):
         feeds = {"x": random([d.dim_value or n for d in shape])}
         assert_close(compiled.run(feeds), onnxruntime_results(made, feeds))
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgpu", "webgl"])
+def test_parts_that_begin_at_long_sums(target: str) -> None:
+    """Some parts are empty, and so is the whole once."""
+    need_driver(target)
+    growing = GROWING["parts of sizes that vary"]
+    compiled = webnn_compile.compile(growing.model(24), target, dims={f"N{k}": (0, 3) for k in range(24)})
+    for lengths in ([k % 4 for k in range(24)], [3] * 24, [0] * 24, [0] * 23 + [2]):
+        feeds = {f"x{k}": random((n, 4), k) for k, n in enumerate(lengths)}
+        feeds["v0"] = random((8, 4), 24)
+        want = np.concatenate([feeds["v0"], *(feeds[f"x{k}"] for k in range(24))])
+        np.testing.assert_array_equal(compiled.run(feeds)["v24"], want)
