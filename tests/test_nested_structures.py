@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
+from growing_models import GROWING
 from onnx_models import assert_close, onnxruntime_results, random
 
 MODELS = {
@@ -145,3 +147,11 @@ def test_nested(name: str, target: str) -> None:
         if "choose" in feeds:
             feeds["choose"][()] = bool(seed)
         assert_close(compiled.run(feeds), onnxruntime_results(made, feeds))
+
+
+def test_branches_as_deep_as_onnx_builds_them() -> None:
+    """Deeper than Protobuf reads them back from ONNX's inference."""
+    compiled = webnn_compile.compile(GROWING["nested Ifs"].model(32))
+    x = random((8, 4))
+    np.testing.assert_allclose(compiled.run({"v0": x, "c": np.array(True)})["x32"], np.exp(x), rtol=1e-6)
+    np.testing.assert_array_equal(compiled.run({"v0": x, "c": np.array(False)})["x32"], -x)

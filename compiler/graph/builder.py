@@ -80,7 +80,7 @@ class Builder:
         Raises UnsupportedError where the operator is unknown or does not support its attributes.
         """
         draft = Node(op_type, name, tuple(inputs), tuple(None for _ in outputs), attributes, opset, domain, regions)
-        tensors = define(draft, {v: tensor_of(v, self.constant_of(v)) for v in draft.reads})
+        tensors = define(draft, {v: tensor_of(v, self.constant_of(v)) for v in draft.reads}, types_only=True)
         if len(tensors) < len([o for o in outputs if o]):
             raise UnsupportedError(
                 f"{draft.op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"

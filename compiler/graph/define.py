@@ -33,13 +33,16 @@ def tensor_of(value: Value, data: Array | None = None) -> Tensor:
     return replace(placeholder(value.name, value.shape, value.dtype), elements=value.elements)
 
 
-def define(node: Node, tensors: Mapping[Value, Tensor], record: Record = ignore) -> tuple[Tensor, ...]:
-    """The tensors of a node's outputs over those of what it reads.
+def define(
+    node: Node, tensors: Mapping[Value, Tensor], record: Record = ignore, *, types_only: bool = False
+) -> tuple[Tensor, ...]:
+    """The tensors of a node's outputs over those of what it reads. With `types_only` those of an If have the right
+    shapes and dtypes alone: they are of the types of its regions' outputs, and the nodes inside are not defined again.
 
     Raises UnsupportedError where the operator is unknown, InputError where a result has too many elements.
     """
     if node.op == "If":
-        made = _define_if(node, tensors, record)
+        made = _define_if(node, tensors, record, types_only=types_only)
     elif node.op == "Loop":
         made = _define_loop(node, tensors, record)
     else:
@@ -87,9 +90,12 @@ def _define_region(
     return [known[v] for v in region.outputs]
 
 
-def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record) -> tuple[Tensor, ...]:
+def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record, *, types_only: bool) -> tuple[Tensor, ...]:
     (condition,) = (tensors[v] for v in node.inputs if v is not None)
-    then, otherwise = (_define_region(region, (), tensors, record) for region in node.regions)
+    then, otherwise = (
+        [tensor_of(v) for v in region.outputs] if types_only else _define_region(region, (), tensors, record)
+        for region in node.regions
+    )
     if (refused := is_refused(node)) is not None:
         then, otherwise = _with_refusal(node.name, then, otherwise, refused)
     for a, b in zip(then, otherwise, strict=True):

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class Node:
         return f"{self.op} {self.name!r}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Graph:
     """`nodes` stand in topological order. `constants` holds the value of every Value that no node makes and that is
     no input; of a region its own constants. `dimensions` are the sizes that a run decides, of the whole model alone,
@@ -97,7 +98,7 @@ class Graph:
         """All that is computed for: outputs, and values of refusals."""
         return (*self.outputs, *(v for v, _ in self.refusals))
 
-    @property
+    @cached_property
     def captured(self) -> tuple[Value, ...]:
         """What a region reads of the graphs around it, once each."""
         own = {*self.inputs, *self.constants}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 
 import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import helper, shape_inference
 
 from ...errors import InputError
@@ -46,10 +47,11 @@ def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source
 
 
 def _infer(model: onnx.ModelProto) -> onnx.ModelProto:
-    """What ONNX infers. A branch of an If may contradict the shapes: importing decides what becomes of it."""
+    """What ONNX infers. A branch of an If may contradict the shapes: importing decides what becomes of it. Nor are
+    branches entered that are nested too deeply for Protobuf to read them with the types that were added."""
     try:
         return shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=False)
-    except (shape_inference.InferenceError, ValueError):
+    except (shape_inference.InferenceError, ValueError, DecodeError):
         without = onnx.ModelProto()
         without.CopyFrom(model)
         branches = [n for n in without.graph.node if n.op_type == "If" and not n.domain]
