@@ -131,6 +131,19 @@ def _if(k: int, condition: str, then: Sequence[Node]) -> Node:
     )
 
 
+def _cut_or_add(k: int) -> list[Node]:
+    """An If of which one branch is a row shorter, the other one a row longer."""
+    return [
+        node(
+            "If",
+            [f"c{k}"],
+            [f"v{k + 1}"],
+            then_branch=_branch(k, [node("Slice", [f"v{k}", "one", "big", "zero"], [f"t{k}"])], f"t{k}"),
+            else_branch=_branch(k, [node("Concat", [f"v{k}", "row"], [f"e{k}"], axis=0)], f"e{k}"),
+        )
+    ]
+
+
 def _length(k: int, to: str) -> Node:
     return node("Shape", [f"v{k}"], [to], start=0, end=1)
 
@@ -281,10 +294,11 @@ GROWING: Mapping[str, Growing] = {
     "operands of a sum": Growing(_operands("Sum"), inputs=_inputs((8, 4))),
     "parts": Growing(_operands("Concat", axis=0), inputs=_inputs((3, 4))),
     "parts of sizes that vary": Growing(
-        _operands("Concat", axis=0), size=8, inputs=lambda n: {f"x{k}": (f"N{k}", 4) for k in range(n)}
+        _operands("Concat", axis=0), size=32, inputs=lambda n: {f"x{k}": (f"N{k}", 4) for k in range(n)}
     ),
-    "nested Ifs": Growing(_nested, size=8, output=lambda n: f"x{n}", conditions=lambda _: ["c"]),
+    "nested Ifs": Growing(_nested, size=20, output=lambda n: f"x{n}", conditions=lambda _: ["c"]),
     "Ifs that cut": Growing(_chain(STEPS["an If that cuts"]), (300, 4), size=8, conditions=lambda _: ["c"]),
+    "Ifs that cut or add": Growing(_chain(_cut_or_add), ("N", 4), conditions=lambda n: [f"c{k}" for k in range(n)]),
     "Ifs that add": Growing(_chain(_if_of_sum), ("N", 4), size=8),
     "iterations": Growing(_loop, weights=lambda n: {"trips": np.array(n)}),
     "dimensions": Growing(_rank, shape=lambda n: (2, *[1] * (n - 1))),
