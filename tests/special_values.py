@@ -87,6 +87,7 @@ DIFFERENCES: Mapping[str, tuple[frozenset[str], str]] = {
         "onnxruntime keeps a running sum over channels, which a NaN never leaves again",
     ),
     "ConvTranspose": (frozenset(SPRINKLED), ZERO_TIMES),
+    **dict.fromkeys(("DFT", "STFT"), (frozenset(SPRINKLED), ZERO_TIMES)),
     "LayerNormalization": (
         frozenset({"infinite", "minus infinity alone"}),
         "onnxruntime's mean of infinities is NaN, NumPy's is infinite",
