@@ -94,7 +94,8 @@ class Builder:
         if wanted and all(known for known, o in zip(numbers, outputs, strict=False) if o):
             return tuple(self.constant(o, _array(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
         made = tuple(
-            Value(o, t.shape, t.dtype, t.elements) if o else None for t, o in zip(tensors, outputs, strict=False)
+            Value(o, t.shape, t.dtype, t.elements, t.bounds) if o else None
+            for t, o in zip(tensors, outputs, strict=False)
         )
         self._nodes.append(replace(draft, outputs=made))
         return made

@@ -14,6 +14,7 @@ from ..ops import OPERATORS
 from ..ops.call import Call
 from ..system.limits import check_elements
 from ..tensor import Tensor, compute, constant, placeholder
+from ..tensor.bound_elements import with_bounds
 from ..tensor.known_elements import known_elements, with_known_elements
 from ..tensor.structure import after, branch, loop
 from .ir import Array, Graph, Node, Value
@@ -30,7 +31,7 @@ def tensor_of(value: Value, data: Array | None = None) -> Tensor:
     """`value` as an operand: with its elements, where they are known."""
     if data is not None:
         return constant(value.name, data)
-    return replace(placeholder(value.name, value.shape, value.dtype), elements=value.elements)
+    return replace(placeholder(value.name, value.shape, value.dtype), elements=value.elements, bounds=value.bounds)
 
 
 def define(
@@ -49,6 +50,7 @@ def define(
         made = _define_operator(node, tensors)
     if any(t.elements is not None or t.is_dynamic for t in (tensors[v] for v in node.reads)):
         made = tuple(map(with_known_elements, made))
+    made = tuple(map(with_bounds, made))
     for t in made:
         if any(isinstance(extent, int) and extent < 0 for extent in t.shape):
             raise UnsupportedError(

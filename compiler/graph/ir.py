@@ -29,6 +29,7 @@ from ..dtypes import DType
 from ..ir.sizes import Size, shown
 from ..ops.call import operator_name
 from ..program.dimensions import Dimension
+from ..tensor.tensor import Bounds
 
 Array = np.ndarray
 Attribute = int | float | str | bytes | Array | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
@@ -37,12 +38,13 @@ Attribute = int | float | str | bytes | Array | tuple[int, ...] | tuple[float, .
 @dataclass(frozen=True, eq=False, slots=True)
 class Value:
     """A tensor that flows between nodes. `name` is the ONNX value name. `elements`, in row-major order, are those of a
-    small integer tensor that are known as sizes. Compares by identity."""
+    small integer tensor that are known as sizes, `bounds` those of other integers. Compares by identity."""
 
     name: str
     shape: tuple[Size, ...]
     dtype: DType
     elements: tuple[Size, ...] | None = None
+    bounds: Bounds | None = None
 
     def __repr__(self) -> str:
         known = "" if self.elements is None else f" = {shown(self.elements)}"

@@ -103,10 +103,11 @@ class Call:
         """`n`, if it is a number. Raises UnsupportedError where it is known at run time only."""
         if isinstance(n, int):
             return n
-        names = dict.fromkeys(s.name for s in scalars_of(n))
+        names = dict.fromkeys(s.name for s in scalars_of(n) if s.source is None)
+        flags = " ".join(f"--dim {shell_word(name)}=NUMBER" for name in names)
         raise self.unsupported(
             f"it needs a fixed size {what}, and {text_of(n)} is known at run time only",
-            " ".join(["fix it:", *(f"--dim {shell_word(name)}=NUMBER" for name in names)]),
+            f"fix it: {flags}" if flags else "make it a constant in the model, or what decides it by --fix NAME=VALUE",
         )
 
     def every_input(self) -> list[Tensor]:
@@ -143,27 +144,42 @@ class Call:
             return None
         data = self.input(index).data
         if data is None:
-            raise self._not_known(index, what)
+            raise self.not_known(index, what)
         return data
 
-    def _not_known(self, index: int, what: str) -> NotKnownError:
+    def not_known(self, index: int, what: str, otherwise: str = "") -> NotKnownError:
+        """The error of an input that decides a shape, and is computed at run time; `otherwise` is further advice."""
         t = self.input(index)
         error = self.unsupported(
             f"its input '{what}' is computed at run time, so the shape of the result is not known at compile time",
             f"make {t.name!r} a constant, or the inputs that decide it, by --fix NAME=VALUE, or bound a size among "
-            "them by --dim NAME=LEAST..MOST",
+            f"them by --dim NAME=LEAST..MOST{otherwise}",
         )
         return NotKnownError(str(error), t.name)
 
     def sizes(self, index: int, what: str) -> tuple[Size, ...] | None:
-        """Like `ints`, where the elements may also be known as sizes: by arithmetic on shapes."""
+        """Like `ints`, where the elements may also be known as sizes, by arithmetic on shapes, or computed by a run
+        between bounds."""
         t = self.optional(index)
         if t is None or t.data is not None:
             return self.ints(index, what)
         elements = self.known_sizes(index)
         if elements is None:
-            raise self._not_known(index, what)
+            return self._bounded(index, what, None if t.bounds is None else t.bounds.elements)
         return elements
+
+    def counts(self, index: int, what: str) -> tuple[Size, ...] | None:
+        """Like `sizes`, of numbers that are not negative where the model is valid, so that an upper bound will do."""
+        t = self.optional(index)
+        if t is None or t.bounds is None or self.known_sizes(index) is not None:
+            return self.sizes(index, what)
+        return self._bounded(index, what, t.bounds.counts)
+
+    def _bounded(self, index: int, what: str, found: Sequence[Size | None] | None) -> tuple[Size, ...]:
+        known = None if found is None else tuple(n for n in found if n is not None)
+        if found is None or known is None or len(known) < len(found) or self.input(index).rank > 1:
+            raise self.not_known(index, what, ", or in the model by Min or Clip")
+        return known
 
     def known_sizes(self, index: int) -> tuple[Size, ...] | None:
         """The elements of an input where they are known as sizes; None where a run computes them."""
@@ -173,6 +189,16 @@ class Call:
         if t.data is not None:
             return tuple(map(int, t.data.reshape(-1)))
         return known_elements(t)
+
+    def element(self, index: int, *, count: bool = False) -> Size | None:
+        """The first element of an input as a size; with `count` its maximum with 0 where it is not known. None where a
+        run computes it without bounds."""
+        known = self.known_sizes(index)
+        if known is not None:
+            return known[0] if known else None
+        bounds = self.input(index).bounds
+        found = None if bounds is None else bounds.counts if count else bounds.elements
+        return found[0] if found else None
 
     def ints(self, index: int, what: str) -> tuple[int, ...] | None:
         """Like `constant`, as a tuple of Python ints. Raises UnsupportedError for more than one dimension."""

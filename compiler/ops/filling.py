@@ -7,9 +7,11 @@ import math
 import numpy as np
 
 from ..dtypes import from_numpy
+from ..ir.construct import maximum, select
 from ..ir.nodes import Const
 from ..ir.sizes import ceiling, larger, product
 from ..tensor import Tensor, compute
+from ..tensor.bound_elements import bounded_size
 from ..tensor.known_elements import from_sizes
 from .axes import diagonal_within
 from .call import Call
@@ -20,7 +22,7 @@ def _constant_of_shape(call: Call) -> Tensor:
     value = call.attribute("value", np.zeros(1, np.float32))
     if value.size != 1:
         raise call.unsupported(f"attribute value has {value.size} elements, not one", "the model is invalid")
-    shape = call.sizes(0, "input") or ()
+    shape = call.counts(0, "input") or ()
     return compute(call.name, shape, (), lambda *_: Const(value.item(), from_numpy(value.dtype)))
 
 
@@ -52,15 +54,37 @@ def _range(call: Call) -> Tensor:
 
 
 def _range_of_sizes(call: Call) -> Tensor:
-    """A range whose length is known at run time, of numbers that are known as sizes."""
+    """A range whose length is known at run time, of numbers that are known as sizes, or whose bounds bound it."""
     dtype = call.input(0).dtype
-    starts, limits, deltas = (call.sizes(i, what) or (0,) for i, what in enumerate(("start", "limit", "delta")))
-    start, limit, delta = starts[0], limits[0], call.fixed_size(deltas[0], "of its steps")
+    start, limit, delta = (call.element(i) for i in range(3))
+    if isinstance(start, int) and start >= 0 and isinstance(delta, int) and delta > 0:
+        limit = call.element(1, count=True)
+    if start is None or limit is None or not isinstance(delta, int):
+        return _range_of_run(call)
     if delta == 0:
         raise call.unsupported("delta is 0", "the model is invalid")
     distance = limit - start if delta > 0 else start - limit
     count = larger(ceiling(distance, abs(delta)), 0)
     return compute(call.name, (count,), (), lambda i: (i * delta + start).cast(dtype))
+
+
+def _range_of_run(call: Call) -> Tensor:
+    """A range of which a run computes how many numbers it has, if there is a bound of it."""
+    inputs = [call.input(i) for i in range(3)]
+    dtype = inputs[0].dtype
+    start, limit, delta = (t.read((Const(0),) * t.rank) for t in inputs)
+    count = None
+    if dtype.is_int:
+        up = delta > 0
+        distance = select(up, limit - start, start - limit)
+        steps = (maximum(distance, 1) - 1) // maximum(select(up, delta, -delta), 1) + 1
+        count = bounded_size(f"{call.name}.count", inputs, select(distance > 0, steps, 0))
+    if count is None:
+        unknown = [i for i in range(3) if inputs[i].data is None and call.element(i) is None]
+        index = unknown[0] if unknown else 1
+        advice = ", or in the model by Min or Clip" if dtype.is_int else ""
+        raise call.not_known(index, ("start", "limit", "delta")[index], advice)
+    return compute(call.name, (count,), inputs, lambda i: start + i.cast(dtype) * delta)
 
 
 def _shape(call: Call) -> Tensor:

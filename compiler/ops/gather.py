@@ -141,7 +141,7 @@ def _gather_nd(call: Call) -> Tensor:
 def _one_hot(call: Call) -> Tensor:
     """values[1] where the new axis stands at the index (from the end where negative), values[0] elsewhere."""
     indices, values = call.input(0), call.input(2)
-    depth = (call.sizes(1, "depth") or (0,))[0]
+    depth = (call.counts(1, "depth") or (0,))[0]
     axis = one_axis(call, call.attribute("axis", -1), indices.rank + 1)
     wide = I64 if indices.dtype.is_int and indices.dtype.bits > 16 else I32
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from ..ir.construct import select
+from ..ir.construct import maximum, minimum, select
 from ..ir.name_size import name_size
 from ..ir.nodes import Expr, expr
-from ..ir.sizes import Size, ceiling, equal, shown, size, smaller, text_of
+from ..ir.sizes import Size, ceiling, equal, larger, shown, size, smaller, text_of
 from ..tensor import Tensor, compute
+from ..tensor.bound_elements import bounded_size
 from ..tensor.tensor import source_of
 from .axes import one_axis
 from .broadcast import MOST_OPERANDS
 from .call import Call
+from .gather import to_int32
 
 
 def concat(call: Call) -> Tensor:
@@ -71,6 +73,10 @@ def _split(call: Call) -> tuple[Tensor, ...]:
     axis = one_axis(call, call.attribute("axis", 0), t.rank)
     extent = t.shape[axis]
     sizes: tuple[Size, ...] | None
+    if call.opset >= 13 and call.has(1) and call.known_sizes(1) is None:
+        ends = _ends_of_run(call, extent)
+        sizes = tuple(larger(size(end - start), 0) for start, end in zip([0, *ends], ends, strict=False))
+        return _parts(call, t, axis, sizes, ends)
     sizes = call.sizes(1, "split") if call.opset >= 13 else call.attribute("split", None)
     if sizes is None:
         count = call.attribute("num_outputs", call.outputs)
@@ -85,6 +91,26 @@ def _split(call: Call) -> tuple[Tensor, ...]:
             "check the input shapes",
         )
 
+    return _parts(call, t, axis, sizes, ends)
+
+
+def _ends_of_run(call: Call, extent: Size) -> list[Size]:
+    """Where parts end whose sizes a run computes: within the axis, of which the last part is the rest."""
+    given = call.input(1)
+    (count,) = call.fixed(given)
+    ends: list[Size] = []
+    total = expr(0)
+    for i in range(count - 1):
+        taken = minimum(maximum(to_int32(given[i]), 0), extent)
+        total = minimum(total + taken, extent)
+        end = bounded_size(f"{call.name}.end{i}", [given], total)
+        if end is None:
+            raise call.not_known(1, "split")
+        ends.append(smaller(end, extent))
+    return [*ends, extent]
+
+
+def _parts(call: Call, t: Tensor, axis: int, sizes: Sequence[Size], ends: Sequence[Size]) -> tuple[Tensor, ...]:
     def part(i: int, start: Size) -> Tensor:
         shape = (*t.shape[:axis], sizes[i], *t.shape[axis + 1 :])
         return compute(

@@ -32,13 +32,13 @@ def transposed(name: str, t: Tensor, perm: Sequence[int]) -> Tensor:
 def _expand(call: Call) -> Tensor:
     """Broadcast with the shape, in both directions."""
     t = call.input(0)
-    shape = broadcast_shape(call, [t.shape, call.sizes(1, "shape") or ()])
+    shape = broadcast_shape(call, [t.shape, call.counts(1, "shape") or ()])
     return compute(call.name, shape, (t,), lambda *axes: broadcast_element(t, axes))
 
 
 def _tile(call: Call) -> Tensor:
     t = call.input(0)
-    repeats = call.sizes(1, "repeats") or ()
+    repeats = call.counts(1, "repeats") or ()
     if len(repeats) != t.rank or any(isinstance(r, int) and r < 0 for r in repeats):
         raise call.unsupported(f"repeats {shown(repeats)} do not fit {shown(t.shape)}", "the model is invalid")
     shape = tuple(e * r for e, r in zip(t.shape, repeats, strict=True))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
+from ..dtypes import I32
+from ..ir.construct import all_of, select
 from ..ir.nodes import Const, Expr, expr
-from ..ir.sizes import Size, divided, divides, equal, is_one, known_less, product, shown
+from ..ir.sizes import Size, divided, divides, equal, is_one, known_less, number, product, shown
 from ..tensor import Tensor, compute
+from ..tensor.bound_elements import bounded_size
 from .axes import axes_argument, many_axes
 from .call import Call
-from .unravel import unravel
+from .gather import to_int32
+from .unravel import unravel, unravel_within
 
 
 def reshaped(name: str, t: Tensor, shape: Sequence[Size]) -> Tensor:
@@ -86,6 +91,8 @@ def _reshape(call: Call) -> Tensor:
 
 
 def _misfit(call: Call, t: Tensor, given: Sequence[Size]) -> Exception:
+    if call.known_sizes(1) is None:
+        return call.not_known(1, "shape")
     return call.unsupported(
         f"{shown(t.shape)} cannot become {shown(given)}", "check the input shapes (--shape), or export the model again"
     )
@@ -104,6 +111,8 @@ def _squeeze(call: Call) -> Tensor:
     """Without axes (an attribute before opset 13), every dimension of extent 1 goes; no axes in a list of them are
     none given, as onnxruntime reads it."""
     t = call.input(0)
+    if _is_of_run(call):
+        return _without_axes(call, t)
     given = axes_argument(call, 1, since=13)
     axes = many_axes(call, given, t.rank) if given else [d for d, e in enumerate(t.shape) if is_one(e)]
     if not all(is_one(t.shape[d]) for d in axes):
@@ -116,11 +125,77 @@ def _squeeze(call: Call) -> Tensor:
 def _unsqueeze(call: Call) -> Tensor:
     """The axes (an attribute before opset 13) are those of the result."""
     t = call.input(0)
+    if _is_of_run(call):
+        return _with_axes(call, t)
     given = axes_argument(call, 1, since=13) or ()
     rank = t.rank + len(given)
     axes = many_axes(call, given, rank)
     old = iter(t.shape)
     return reshaped(call.name, t, tuple(1 if d in axes else next(old) for d in range(rank)))
+
+
+def _is_of_run(call: Call) -> bool:
+    """Whether a run computes the axes: how many they are is known."""
+    if call.opset < 13 or not call.has(1) or call.input(1).data is not None:
+        return False
+    axes = call.input(1)
+    return axes.rank == 0 or isinstance(axes.shape[0], int)
+
+
+def _named(axes: Tensor, rank: int) -> list[Expr]:
+    """Whether `axes`, which a run computes, name each of `rank` dimensions."""
+    count = prod(axes.extents)
+    values = [to_int32(axes.read((Const(i),) * axes.rank)) for i in range(count)]
+    return [~all_of(*(v.ne(d) & v.ne(d - rank) for v in values)) for d in range(rank)]
+
+
+def _with_axes(call: Call, t: Tensor) -> Tensor:
+    """Unsqueeze along axes that a run computes: each dimension is 1, or one of the operand's by how many named ones
+    are before it."""
+    axes = call.input(1)
+    named = _named(axes, t.rank + prod(axes.extents))
+    before: Expr = expr(0)
+    sizes: list[Expr] = []
+    for here in named:
+        own: Expr = expr(1)
+        for d, extent in enumerate(t.shape):
+            own = select(before.eq(len(sizes) - d), number(extent), own)
+        sizes.append(select(here, 1, own))
+        before = before + here.cast(I32)
+    return _of_run(call, t, sizes)
+
+
+def _without_axes(call: Call, t: Tensor) -> Tensor:
+    """Squeeze along axes that a run computes: each dimension is one of the operand's, by how many named ones are before
+    it."""
+    axes = call.input(1)
+    named = _named(axes, t.rank)
+    kept: list[Expr] = [expr(0)]  # how many are before each
+    for here in named:
+        kept.append(kept[-1] + select(here, expr(0), 1))
+    sizes: list[Expr] = []
+    for place in range(t.rank - prod(axes.extents)):
+        own: Expr = expr(1)
+        for d, (here, extent) in enumerate(zip(named, t.shape, strict=True)):
+            own = select(~here & kept[d].eq(place), number(extent), own)
+        sizes.append(own)
+    return _of_run(call, t, sizes)
+
+
+def _of_run(call: Call, t: Tensor, sizes: Sequence[Expr]) -> Tensor:
+    """`t` in a shape that a run computes from the axes."""
+    axes = call.input(1)
+    shape = [bounded_size(f"{call.name}.size{d}", [axes], n) for d, n in enumerate(sizes)]
+    known = [n for n in shape if n is not None]
+    if len(known) < len(shape):
+        raise call.not_known(1, "axes")
+
+    def body(*at: Expr) -> Expr:
+        whole = range(len(shape))
+        linear = _linear(at, known, whole) if shape else expr(0)
+        return t.read(unravel_within(linear, t.shape))
+
+    return compute(call.name, known, (t,), body)
 
 
 OPERATORS = {

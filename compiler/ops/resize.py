@@ -79,7 +79,7 @@ def resize(call: Call) -> Tensor:
     absent: tuple[int, ...] = ()
     named = call.attribute("axes", absent)
     dimensions = many_axes(call, named, x.rank) if named else tuple(range(x.rank))
-    factors, sizes = call.floats(2, "scales"), call.sizes(3, "sizes")
+    factors, sizes = call.floats(2, "scales"), call.counts(3, "sizes")
     if factors:
         axes = _scaled(call, x, dimensions, factors)
     elif sizes:

@@ -15,13 +15,13 @@ from ..ir.construct import all_of, maximum, maximum_nan, minimum, minimum_nan, s
 from ..ir.nodes import Expr, expr
 from ..ir.reduction import COMBINE as OPERATOR_OF
 from ..ir.reduction import neutral
-from ..ir.sizes import Size, equal, known_less, larger, least, number, shown, size
+from ..ir.sizes import Size, equal, known_less, least, number, shown
 from ..tensor import Tensor, compute, constant, reduce
 from .axes import one_axis
 from .broadcast import pointwise
 from .call import Call
 from .gather import to_int32
-from .unravel import unravel
+from .unravel import unravel_within
 
 COMBINE: dict[str, tuple[str, Callable[[Expr, Expr], Expr]]] = {
     "add": ("sum", lambda a, b: a + b),
@@ -142,7 +142,7 @@ def _scatter(
 
         def replaced(*at: Expr) -> Expr:
             place = last.read(at[:depth])
-            update = updates.read(source(at, _indices(maximum(place, 0), extents)), (place >= 0) & inside(at))
+            update = updates.read(source(at, unravel_within(maximum(place, 0), extents)), (place >= 0) & inside(at))
             return select(place >= 0, update, data.read(at))
 
         return compute(call.name, data.shape, (data, updates, last), replaced)
@@ -186,12 +186,6 @@ def _linear(place: Sequence[Expr], extents: Sequence[Size]) -> Expr:
     for p, extent in zip(place, extents, strict=True):
         result = result * extent + p
     return result
-
-
-def _indices(linear: Expr, extents: Sequence[Size]) -> list[Expr]:
-    """Those of element number `linear`, all in range whatever it is."""
-    first, *rest = unravel(linear, extents)
-    return [minimum(first, larger(size(extents[0] - 1), 0)), *rest]
 
 
 def _misfit(call: Call, *tensors: Tensor) -> Exception:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..ir.construct import maximum, minimum
 from ..ir.nodes import Expr
-from ..ir.sizes import Size, is_one, larger, least, number, product
+from ..ir.sizes import Size, is_one, larger, least, number, product, size
 
 
 def unravel(linear: Expr, shape: Sequence[Size]) -> list[Expr]:
@@ -21,6 +21,15 @@ def unravel(linear: Expr, shape: Sequence[Size]) -> list[Expr]:
             index = maximum(minimum(index, number(extent) - 1), 0)
         found.append(index)
     return found
+
+
+def unravel_within(linear: Expr, shape: Sequence[Size]) -> list[Expr]:
+    """`unravel` of a number from 0 on, of which it is not known to be less than there are elements: all indices are in
+    range."""
+    if not shape:
+        return []
+    first, *rest = unravel(linear, shape)
+    return [minimum(first, larger(size(shape[0] - 1), 0)), *rest]
 
 
 def _divisor(n: Size) -> Size:

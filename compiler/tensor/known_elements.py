@@ -93,7 +93,7 @@ class _Elements:
             operands[r.buffer] = r.extents, elements
         found = []
         for at in product(*map(range, t.extents)):
-            value = _value(t.body, dict(zip(t.axes, at, strict=True)), operands)
+            value = element_value(t.body, dict(zip(t.axes, at, strict=True)), operands)
             if value is None:
                 return None
             found.append(value)
@@ -105,10 +105,11 @@ def _as_dtype(elements: tuple[Size, ...], dtype: DType) -> tuple[Element, ...]:
     return tuple(bool(e) if dtype == BOOL and isinstance(e, int) else e for e in elements)
 
 
-Operands = Mapping[Buffer, tuple[tuple[int, ...], tuple[Element, ...]]]
+Operands = Mapping[Buffer, tuple[tuple[int, ...], Sequence[Element | None] | None]]
+"""The extents of what a body reads, and its elements where they are known."""
 
 
-def _value(e: Expr, env: Mapping[Var, int], operands: Operands) -> Element | None:
+def element_value(e: Expr, env: Mapping[Var, int], operands: Operands) -> Element | None:
     """The value of an expression where loop variables are numbers; None where it is no size."""
     match e:
         case Const(value, _):
@@ -122,40 +123,40 @@ def _value(e: Expr, env: Mapping[Var, int], operands: Operands) -> Element | Non
         case Reduce(op, axes, value, init):
             if any(v.length is not None for v in axes) or prod(v.extent for v in axes) > MOST_ELEMENTS:
                 return None
-            parts: list[Element | None] = [_value(init, env, operands)]
+            parts: list[Element | None] = [element_value(init, env, operands)]
             for at in product(*(range(v.extent) for v in axes)):
-                parts.append(_value(value, {**env, **dict(zip(axes, at, strict=True))}, operands))
+                parts.append(element_value(value, {**env, **dict(zip(axes, at, strict=True))}, operands))
             return fold(lambda a, b: _combine(COMBINE[op], a, b), parts)
         case Load(buffer, indices, guard):
-            inside = True if guard is None else _value(guard, env, operands)
+            inside = True if guard is None else element_value(guard, env, operands)
             if inside is False:
                 return 0
             extents, elements = operands[buffer]
             flat = 0
             for index, extent in zip(indices, extents, strict=True):
-                i = _value(index, env, operands)
+                i = element_value(index, env, operands)
                 if not isinstance(i, int):
                     return None
                 flat = flat * extent + i
-            return elements[flat] if inside is True else None
+            return elements[flat] if inside is True and elements is not None else None
         case Cast(dtype, a):
-            converted = _value(a, env, operands)
+            converted = element_value(a, env, operands)
             if dtype.name == "bool" and converted is not None:
                 return _combine("!=", converted, 0)
             return int(converted) if isinstance(converted, bool) else converted
         case Unary("neg", a):
-            return _combine("-", 0, _value(a, env, operands))
+            return _combine("-", 0, element_value(a, env, operands))
         case Unary("not", a) if e.dtype.name == "bool":
-            truth = _value(a, env, operands)
+            truth = element_value(a, env, operands)
             return not truth if isinstance(truth, bool) else None
         case Unary("floor" | "ceil" | "round" | "trunc", a):
-            return _value(a, env, operands)
+            return element_value(a, env, operands)
         case Binary("/", a, b):
-            return _quotient(_value(a, env, operands), _value(b, env, operands), exact=a.dtype.is_float)
+            return _quotient(element_value(a, env, operands), element_value(b, env, operands), exact=a.dtype.is_float)
         case Binary(op, a, b):
-            return _combine(op, _value(a, env, operands), _value(b, env, operands))
+            return _combine(op, element_value(a, env, operands), element_value(b, env, operands))
         case Select(cond, a, b):
-            chosen, then, otherwise = (_value(x, env, operands) for x in (cond, a, b))
+            chosen, then, otherwise = (element_value(x, env, operands) for x in (cond, a, b))
             if isinstance(chosen, bool):
                 return then if chosen else otherwise
             return then if then is not None and then == otherwise else None

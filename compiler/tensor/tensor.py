@@ -17,6 +17,7 @@ from ..dtypes import DType, from_numpy
 from ..errors import BoundsError
 from ..ir.bounds import leaves_int32, unproved_index
 from ..ir.index import range_of
+from ..ir.intervals import Range
 from ..ir.name_size import name_size
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
 from ..ir.reduction import COMBINE, WITHOUT_NAN, Reduce, neutral
@@ -28,6 +29,17 @@ if TYPE_CHECKING:
     from .structure import Source
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is known of the integers that a run computes: all are in `span`. Of a tensor of few, in row-major order,
+    `elements` are those that have a least and a greatest value, as sizes, and `counts` are max(element, 0) of those
+    that have a greatest; None stands for the rest."""
+
+    span: Range
+    elements: tuple[Size | None, ...] | None = None
+    counts: tuple[Size | None, ...] | None = None
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Tensor:
     """`buffer` gives name, shape and dtype; `axes` are the variables of `body`, one per dimension; `reads` are the
@@ -37,7 +49,8 @@ class Tensor:
     is loaded, in the layout of each of its readers. An `exact` one is stored in float32 also where others are rounded
     to float16: a part of a sum. `sizes` is the shape of a placeholder of which a dimension is dynamic; elsewhere the
     lengths of the axes say it. `elements` are those of a small integer tensor, in row-major order, where they are known
-    as sizes. `source` says of which loop or branch a placeholder is a result.
+    as sizes; `bounds` is what is known of other integers. `source` says of which loop or branch a placeholder is a
+    result.
     """
 
     buffer: Buffer
@@ -49,6 +62,7 @@ class Tensor:
     exact: bool = False
     sizes: tuple[Size, ...] | None = None
     elements: tuple[Size, ...] | None = None
+    bounds: Bounds | None = None
     source: Source | None = None
 
     def __post_init__(self) -> None:

@@ -50,6 +50,10 @@ CASES = [
         Case(f"range-{n}", "Range", tuple(scalar(v, dtype) for v in vs), constants=frozenset({0, 1, 2}))
         for n, (*vs, dtype) in RANGES.items()
     ),
+    *(
+        Case(f"range-by-{n}-of-a-run", "Range", tuple(scalar(v, "int64") for v in vs), constants=frozenset({0, 1}))
+        for n, vs in {"3": (0, 10, 3), "minus-2": (9, -4, -2), "more": (3, 5, 99), "back": (3, 5, -1)}.items()
+    ),
     Case(
         "range-opset11", "Range", tuple(scalar(v, "int32") for v in (0, 7, 3)), opset=11, constants=frozenset({0, 1, 2})
     ),

@@ -37,6 +37,7 @@ CASES = [
         constants=SIZES,
         outputs=3,
     ),
+    Case("split-sizes-of-a-run", "Split", (a.normal(2, 7), ints(3, 0, 4)), {"axis": 1}, outputs=3),
     Case("split-with-nothing", "Split", (a.normal(4), ints(0, 4)), constants=SIZES, outputs=2),
     Case("split-equal-opset13", "Split", (a.normal(6, 2),), opset=13, outputs=3),
     Case("split-num-outputs", "Split", (a.normal(2, 6),), {"axis": 1, "num_outputs": 2}, outputs=2),
