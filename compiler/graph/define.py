@@ -106,7 +106,17 @@ def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record, *, t
                 f"If (node {node.name!r}): its branches give {a.dtype}{shown(a.shape)} and {b.dtype}{shown(b.shape)} "
                 "for one output; give them one rank and type, or fix what the condition depends on"
             )
-    return tuple(branch(node.name, condition, then, otherwise, [tensors[v] for v in node.reads]))
+    captured = [tensors[v] for v in node.reads]
+    return tuple(branch(node.name, condition, then, otherwise, [*captured, *_measuring(captured)]))
+
+
+def _measuring(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """What computes the sizes that elements of `tensors` are known as, or may be taken as."""
+    sizes: list[Size] = []
+    for t in tensors:
+        bounded = () if t.bounds is None else (*(t.bounds.elements or ()), *(t.bounds.counts or ()))
+        sizes += [n for n in (*(t.elements or ()), *bounded) if n is not None]
+    return [s.source for s in scalars_of(*map(number, sizes)) if isinstance(s.source, Tensor)]
 
 
 def is_refused(node: Node) -> int | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeVar, cast
 
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..ir.sizes import Size, equal, scalars_of, shown, text_of
+from ..ir.sizes import Size, capacity, equal, scalars_of, shown, text_of
 from ..system.escape import shell_word
+from ..system.limits import ELEMENTS
 from ..tensor import Tensor
 from ..tensor.known_elements import known_elements
 
@@ -176,8 +178,9 @@ class Call:
         return self._bounded(index, what, t.bounds.counts)
 
     def _bounded(self, index: int, what: str, found: Sequence[Size | None] | None) -> tuple[Size, ...]:
-        known = None if found is None else tuple(n for n in found if n is not None)
-        if found is None or known is None or len(known) < len(found) or self.input(index).rank > 1:
+        known = tuple(n for n in found or () if n is not None)
+        too_many = prod(max(capacity(n), 1) for n in known) > ELEMENTS
+        if found is None or len(known) < len(found) or self.input(index).rank > 1 or too_many:
             raise self.not_known(index, what, ", or in the model by Min or Clip")
         return known
 

@@ -14,7 +14,8 @@ from webnn_compile.errors import UnsupportedError
 
 HEADER = '<ir_version: 10, opset_import: ["" : 21]> g'
 CONSTANTS = """<int64 one = {1}, int64 two = {2}, int64 ten = {10}, int64 zero = {0}, int64[1] ones = {1},
-    int64[1] tens = {10}, int64[1] nought = {0}, int64[1] last = {-1}, float[2] off_on = {0, 3}>"""
+    int64[1] tens = {10}, int64[1] nought = {0}, int64[1] last = {-1},
+    float[2] off_on = {0, 3}, float[1] ones_ = {1}, int64[1] twos = {2}>"""
 
 MODELS: Mapping[str, str] = {
     "filled": """
@@ -71,6 +72,26 @@ MODELS: Mapping[str, str] = {
           second = Range(zero, ten, one)
           between = Add(first, second)
         }""",
+    "in regions": """
+        (int64[1] k, bool[4] b, float[n, 1] x) => (float[1] total, float[p, 2] taken) {
+          off = Squeeze(nought)
+          row = Gather(x, off)
+          total = Loop(ten, , row) <body = each (int64 i, bool on, float[1] sum) => (bool still, float[1] more) {
+            still = Identity(on)
+            moved = Add(k, i)
+            some = Mod(moved, tens)
+            few = Expand(ones_, some)
+            own = ReduceSum <keepdims = 1> (few)
+            more = Add(sum, own)
+          }>
+          least = Min(k, tens)
+          length = Max(least, nought)
+          shape = Concat <axis = 0> (length, twos)
+          wanted = Gather(b, off)
+          taken = If (wanted) <
+            then_branch = yes () => (float[p, 2] most) { most = Expand(ones_, shape) },
+            else_branch = no () => (float[q, 2] none) { none = ConstantOfShape(shape) }>
+        }""",
 }
 
 
@@ -102,10 +123,13 @@ def check(name: str, target: str) -> None:
         ("least = Max(k, tens) y = Expand(tens, least)", ["--fix k=VALUE", "--dim k=1..MOST", "Min or Clip"]),
         ("flat = Squeeze(k) y = Range(flat, ten, one)", ["'start'", "--dim k=1..MOST"]),
         ("y = ConstantOfShape(v)", ["--fix v=VALUE,VALUE"]),
+        ("wide = Cast <to = 7> (u) y = ConstantOfShape(wide)", ["--fix u=VALUE,VALUE"]),
     ],
 )
 def test_what_has_no_bound_names_the_options(body: str, flags: list[str]) -> None:
-    made = onnx.parser.parse_model(f"{HEADER} (int64[1] k, int64[2] v) => (float[a] y) {CONSTANTS} {{ {body} }}")
+    made = onnx.parser.parse_model(
+        f"{HEADER} (int64[1] k, int64[2] v, uint16[2] u) => (float[a] y) {CONSTANTS} {{ {body} }}"
+    )
     with pytest.raises(UnsupportedError) as error:
         webnn_compile.compile(made)
     assert all(flag in str(error.value) for flag in flags), str(error.value)
