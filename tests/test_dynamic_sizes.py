@@ -278,8 +278,8 @@ def test_what_cannot_be_compiled(text: str, options: Mapping[str, Any], message:
         ),
         (
             "(float[n, 4] x, int64 s) => (y) <int64 a = {0}, int64 b = {1}> { y = Range(a, s, b) }",
-            r"Range \(node 'Range_0'\): .*a size among them by --dim NAME=LEAST\.\.MOST, or in the model by Min or Clip: "
-            r"--fix s=VALUE or --dim s=1\.\.MOST\n",
+            r"Range \(node 'Range_0'\): .*a size among them by --dim NAME=LEAST\.\.MOST, or in the model by Min or "
+            r"Clip: --fix s=VALUE or --dim s=1\.\.MOST\n",
         ),
         (
             "(float[n] x, float[m] z) => (y) { y = Add(x, z) }",
