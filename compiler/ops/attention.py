@@ -197,6 +197,8 @@ def _in_precision(call: Call, t: Tensor) -> Tensor:
     if "softmax_precision" not in call.attributes:
         return t
     asked = onnx_dtype(call, "softmax_precision", 0)
+    if not asked.is_float:
+        raise call.unsupported(f"attribute softmax_precision is {asked}, no type of floats", "the model is invalid")
     return _cast(f"{call.name}.precise", t, F32 if asked == F16 else asked)
 
 

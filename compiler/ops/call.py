@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from ..dtypes import DType
 from ..errors import UnsupportedError
 from ..ir.sizes import Size, capacity, equal, scalars_of, shown, text_of
 from ..system.escape import shell_word
@@ -92,6 +93,18 @@ class Call:
                 "the model is invalid: export it again",
             )
         return t
+
+    def check_dtypes(self, indices: Iterable[int], *dtypes: DType) -> None:
+        """Raises UnsupportedError unless these inputs, where they are there, have one dtype, of `dtypes`: for operators
+        of other domains than ai.onnx, whose types nothing checks before."""
+        found = {i: t for i in indices if (t := self.inputs[i] if i < len(self.inputs) else None) is not None}
+        for i, t in found.items():
+            expected = dtypes if i == next(iter(found)) else (found[next(iter(found))].dtype,)
+            if t.dtype not in expected:
+                raise self.unsupported(
+                    f"input {i} ({t.name!r}) is {t.dtype}, where {' or '.join(map(str, expected))} is expected",
+                    "the model is invalid: export it again",
+                )
 
     def fixed(self, t: Tensor, dimensions: Iterable[int] | None = None) -> tuple[int, ...]:
         """The extents of these dimensions of `t`, by default of all.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ..dtypes import F16, F32, F64
 from ..tensor import Tensor, compute
 from .activation import gelu_by_erf, gelu_by_tanh, swish
 from .broadcast import pointwise
@@ -59,10 +62,18 @@ def _operand(call: Call, index: int, side: str) -> Tensor:
     return t if perm == sorted(perm) else transposed(f"{call.name}.{side.lower()}", t, perm)
 
 
+def _of_floats(operator: Callable[[Call], Tensor]) -> Callable[[Call], Tensor]:
+    def checked(call: Call) -> Tensor:
+        call.check_dtypes(range(len(call.inputs)), F32, F16, F64)
+        return operator(call)
+
+    return checked
+
+
 OPERATORS = {
-    "BiasGelu": _bias_gelu,
-    "FastGelu": _fast_gelu,
-    "FusedMatMul": _fused_mat_mul,
-    "Gelu": _gelu,
-    "QuickGelu": _quick_gelu,
+    "BiasGelu": _of_floats(_bias_gelu),
+    "FastGelu": _of_floats(_fast_gelu),
+    "FusedMatMul": _of_floats(_fused_mat_mul),
+    "Gelu": _of_floats(_gelu),
+    "QuickGelu": _of_floats(_quick_gelu),
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..dtypes import F32, I32
+from ..dtypes import F32, I8, I32, U8
 from ..ir.nodes import Expr
 from ..tensor import Tensor, compute
 from .activation import OPERATORS as ACTIVATIONS
@@ -35,12 +35,16 @@ def _requantize(call: Call, operator: Operator, firsts: list[int], result: int) 
     real = operator(replace(call, inputs=tuple(_dequantized(call, first) for first in firsts)))
     scale, zero = _scalar(call, result), scalar_element(call, result + 1, "zero point of the result")
     dtype = call.input(firsts[0]).dtype
+    call.check_dtypes((result,), F32)
+    call.check_dtypes((*firsts, result + 1), U8, I8)
     reads = (real, call.input(result), call.optional(result + 1))
     return compute(f"{call.name}.quantized", real.shape, reads, lambda *i: quantum(real[i] / scale, zero, dtype))
 
 
 def _dequantized(call: Call, first: int) -> Tensor:
     """(x - zero_point) * scale of the operand that begins at input `first`."""
+    call.check_dtypes((first, first + 2), U8, I8)
+    call.check_dtypes((first + 1,), F32)
     x, scale = call.input(first), _scalar(call, first + 1)
     zero = scalar_element(call, first + 2, "zero point")
 

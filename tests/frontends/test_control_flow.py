@@ -10,7 +10,7 @@ import onnx
 import pytest
 import webnn_compile
 from onnx_models import assert_close, onnxruntime_results, random
-from webnn_compile.errors import UnsupportedError
+from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.onnx import import_model
 
 X: Mapping[str, Any] = {"x": random((3, 4))}
@@ -77,6 +77,16 @@ def test_a_branch_that_is_known_may_have_another_shape() -> None:
         >
       }"""
     assert "If" not in operators(parsed(shapes))
+
+
+@pytest.mark.parametrize("condition", ["bool[2] c = {1, 0}", "float[1] c = {1}"])
+def test_a_known_condition_that_is_none(condition: str) -> None:
+    made = parsed(f"""(float[3, 4] x) => (float[3, 4] y) <{condition}> {{
+      y = If(c) <then_branch = a () => (float[3, 4] p) {{ p = Exp(x) }},
+                 else_branch = b () => (float[3, 4] q) {{ q = Neg(x) }}>
+    }}""")
+    with pytest.raises(InputError, match=r"If .*'c' is .*, where one element of bool is expected"):
+        import_model(made)
 
 
 def test_branches_of_other_ranks() -> None:

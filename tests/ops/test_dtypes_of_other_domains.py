@@ -1,0 +1,47 @@
+"""Operators of other domains than ai.onnx, whose operands' types no schema of ONNX checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx_models import model, node, random
+from webnn_compile.errors import UnsupportedError
+from webnn_compile.frontends.onnx import import_model
+
+MICROSOFT = "com.microsoft"
+SCALE, ZERO = np.float32(0.1), np.uint8(3)
+QUANTA = np.arange(6, dtype=np.uint8).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "message"),
+    [
+        ("QLinearSigmoid", [QUANTA.astype(np.float32), SCALE, ZERO, SCALE, ZERO], r"input 0 .* is float32, where"),
+        ("QLinearSigmoid", [QUANTA, np.uint8(1), ZERO, SCALE, ZERO], r"input 1 .* is uint8, where float32 is"),
+        (
+            "QLinearAdd",
+            [QUANTA, SCALE, np.int8(3), QUANTA, SCALE, ZERO, SCALE, ZERO],
+            r"input 2 .* is int8, where uint8",
+        ),
+        (
+            "QLinearMul",
+            [QUANTA, SCALE, ZERO, QUANTA, SCALE, ZERO, SCALE, np.int8(3)],
+            r"input 7 .* is int8, where uint8",
+        ),
+        ("Gelu", [QUANTA], r"input 0 .* is uint8, where float32 or float16 or float64 is expected"),
+        ("BiasGelu", [random((2, 3)), np.ones(3)], r"input 1 .* is float64, where float32 is expected"),
+        ("FusedMatMul", [random((2, 3)), QUANTA.T], r"input 1 .* is uint8, where float32 is expected"),
+    ],
+)
+def test_another_dtype_is_refused(op: str, operands: list[np.ndarray], message: str) -> None:
+    names = [f"a{i}" for i in range(len(operands))]
+    proto = model(
+        [node(op, names, ["y"], domain=MICROSOFT)],
+        {},
+        ["y"],
+        dict(zip(names, operands, strict=True)),
+        imports=[onnx.helper.make_opsetid(MICROSOFT, 1)],
+    )
+    with pytest.raises(UnsupportedError, match=message):
+        import_model(proto)
