@@ -49,6 +49,7 @@ def _stft(call: Call) -> Tensor:
     parts = _parts(call, x)
     (size,) = call.fixed(x, (1,))
     window = call.optional(2, (None,))
+    call.input(1)
     step = _one(call, 1, "frame_step", 1)
     length = _one(call, 3, "frame_length", size if window is None else call.fixed(window)[0])
     if window is not None and call.fixed(window) != (length,):

@@ -81,6 +81,7 @@ def _channels_first(operator: Operator) -> Operator:
 
 def _concat(call: Call) -> Tensor:
     """The result's scale and zero point come first, then (x, scale, zero point) of each operand."""
+    call.input(2)
     return _requantize(call, concat, list(range(2, len(call.inputs), 3)), 0)
 
 

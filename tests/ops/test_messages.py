@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from op_table import Case, evaluate_case
 from webnn_compile.errors import UnsupportedError
+from webnn_compile.ops.call import operator_name
 
 
 def _f(*shape: int) -> np.ndarray:
@@ -19,6 +20,13 @@ def _i(*values: int) -> np.ndarray:
 
 
 ALL = frozenset({1, 2, 3, 4})
+
+_BYTE, _SCALE = np.asarray(1, np.uint8), np.asarray(1, np.float32)
+_QUANTIZED = (
+    *(np.ones((1, 1, 4), np.uint8), _SCALE, _BYTE),
+    *(np.ones((2, 1, 2), np.uint8), np.ones(3, np.float32), _BYTE),
+    *(_SCALE, _BYTE),
+)
 
 BAD = {
     "p=-1 is less than 1": Case("", "LpPool", (_f(1, 2, 2, 2),), {"kernel_shape": [4, 3], "p": -1}),
@@ -78,6 +86,26 @@ BAD = {
         "", "Attention", (*(_f(1, 1, 2, 2),) * 3, None, *(_f(1, 1, 1, 2),) * 2, _i(2))
     ),
     "parameters of shape [2] do not fit [3, 4]": Case("", "QuantizeLinear", (_f(3, 4), np.ones(2, np.float32))),
+    "shape [2, 5, 3], without a last dimension of 1 (real) or 2 (complex)": Case("", "DFT", (_f(2, 5, 3),)),
+    "axis 2 is that of real and imaginary parts": Case("", "DFT", (_f(2, 5, 1), None, _i(-1)), constants=ALL),
+    "a transform of length 9000 takes a table of 162000000 elements": Case("", "DFT", (_f(1, 9000, 1),)),
+    "its length is 0": Case("", "DFT", (_f(1, 1, 2),), {"inverse": 1, "onesided": 1}),
+    "its input 'dft_length' has 2 elements": Case("", "DFT", (_f(1, 4, 1), _i(4, 4)), constants=ALL),
+    "its frames of length 9, 4 apart, do not fit 8 samples": Case(
+        "", "STFT", (_f(1, 8, 1), _i(4), _f(9)), constants=ALL
+    ),
+    "its window has shape [3], its frames are of length 4": Case(
+        "", "STFT", (_f(1, 8, 1), _i(4), _f(3), _i(4)), constants=ALL
+    ),
+    "input 4 ('x4') has shape [3], where [2] is expected": Case("", "QLinearConv", _QUANTIZED),
+    "attribute channels_last=1": Case(
+        "",
+        "QLinearGlobalAveragePool",
+        (np.ones((1, 2, 3), np.uint8), _f(), None, _f()),
+        {"channels_last": 1},
+        domain="com.microsoft",
+    ),
+    "input 2 is missing": Case("", "QLinearConcat", (_f(), np.uint8(0)), domain="com.microsoft"),
     "result would have shape": Case("", "Pad", (_f(3), _i(-2, -2)), constants=ALL),
 }
 
@@ -176,5 +204,5 @@ def test_the_message_names_node_and_reason(message: str) -> None:
         evaluate_case(case)
     text = str(raised.value)
     assert message in text
-    assert text.startswith(f"{case.op} (node 'node'): ")
+    assert text.startswith(f"{operator_name(case.domain, case.op)} (node 'node'): ")
     assert "; " in text, "says what to do"
