@@ -48,9 +48,12 @@ def define(
         made = _define_loop(node, tensors, record)
     else:
         made = _define_operator(node, tensors)
-    if any(t.elements is not None or t.is_dynamic for t in (tensors[v] for v in node.reads)):
-        made = tuple(map(with_known_elements, made))
-    made = tuple(map(with_bounds, made))
+    # A result that another one reads stays the same object.
+    operands = [tensors[v] for v in node.reads]
+    fixed = _inner(made, operands) if len(made) > 1 else set()
+    if any(t.elements is not None or t.is_dynamic for t in operands):
+        made = tuple(t if t in fixed else with_known_elements(t) for t in made)
+    made = tuple(t if t in fixed else with_bounds(t) for t in made)
     for t in made:
         if any(isinstance(extent, int) and extent < 0 for extent in t.shape):
             raise UnsupportedError(
@@ -59,6 +62,18 @@ def define(
         check_elements(capacities(t.shape), f"{node.op} (node {node.name!r}): its result")
     record(node, made)
     return made
+
+
+def _inner(results: Sequence[Tensor], operands: Sequence[Tensor]) -> set[Tensor]:
+    """What results are made of, without `operands` and what is beyond them."""
+    found: set[Tensor] = set()
+    open_ = [r for t in results for r in t.reads]
+    while open_:
+        t = open_.pop()
+        if t not in found and t not in operands:
+            found.add(t)
+            open_.extend(t.reads)
+    return found
 
 
 def _define_operator(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
