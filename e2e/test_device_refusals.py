@@ -236,14 +236,15 @@ def test_where_nothing_runs_all_reasons_are_told(page: Page, site: Site) -> None
         assert part in refused["message"]
 
 
-def test_a_damaged_program_is_no_reason_to_go_on(page: Page, tmp_path: Path) -> None:
+def test_a_damaged_program_is_told_where_no_other_may_be_tried(page: Page, tmp_path: Path) -> None:
+    """In `auto` the next backend is (`test_auto`), but not where the weights, which all read, are missing."""
     with serve(write_site(tmp_path, {"tiny": tiny_device_artifact("webgl", "wasm")})) as site:
         open_bundle(page, site, "tiny", "webgl")
         pretend(page)
         site.faults["webgl-*.json"] = "alter"
-        assert outcome(page, "return bundle.load()")["code"] == "altered"
+        assert outcome(page, "return bundle.load({ backend: 'webgl' })")["code"] == "altered"
         site.faults["webgl-*.json"] = "html"
-        assert outcome(page, "return bundle.load()")["code"] == "html"
+        assert outcome(page, "return bundle.load({ backend: 'webgl' })")["code"] == "html"
         del site.faults["webgl-*.json"]
         site.faults["weights-*.bin"] = "missing"
         assert outcome(page, "return bundle.load()")["code"] == "http"
