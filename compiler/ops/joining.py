@@ -96,7 +96,7 @@ def _split(call: Call) -> tuple[Tensor, ...]:
 
 def _ends_of_run(call: Call, extent: Size) -> list[Size]:
     """Where parts end whose sizes a run computes: within the axis, of which the last part is the rest."""
-    given = call.input(1)
+    given = call.input(1, (None,))
     (count,) = call.fixed(given)
     ends: list[Size] = []
     total = expr(0)
