@@ -20,7 +20,7 @@ SILENT = 3
 
 class Connections:
     """All connections of a broker: WebSockets, HTTP, and those of which no request has come. Where there are too many,
-    those whose sender has not shown that it knows a secret end, the oldest first."""
+    those without an authenticated sender are closed, the oldest first."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -77,7 +77,7 @@ class Connection(ServerConnection):
         self.network = ""
 
     def admit(self) -> None:
-        """Its hello has been accepted, or it asks for a file by a path that peers alone know: frames of any size may
+        """Its hello has been accepted, or it requests a file by a secret path: frames of any size may
         come, and no stranger takes its place."""
         self._admitted = True
         self._connections.admit(self)

@@ -126,7 +126,7 @@ def identifier(name: str) -> str:
 @deep_recursion()
 def render(program: Program, *, embedded: bool = False, tested: bool = False) -> CSource:
     """The program's kernels as functions, and NAME_prepare and NAME_run around them. `embedded`: `render_weights` makes
-    another file, which the header knows. `tested`: the source's own test is made, too."""
+    another file, which the header names. `tested`: the source's own test is made, too."""
     prefix, prelude = identifier(program.name), Prelude()
     names = [f"k{i}_{identifier(k.name)}" for i, k in enumerate(program.kernels)]
     kernels = [render_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]

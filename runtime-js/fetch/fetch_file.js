@@ -4,7 +4,7 @@ import { watchDownloads } from './watch_downloads.js';
 
 /** @typedef {{ url: string, bytes: number, sha256: string }} FileSpec */
 
-/** What a bundler must be told: the README has it for each. */
+/** Which settings bundlers need: the README lists them. */
 export const BUNDLERS =
   'where a bundler made the page, esbuild and rollup must leave model.js external and parcel the .json files raw';
 

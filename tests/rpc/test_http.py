@@ -160,7 +160,7 @@ def test_a_download_that_is_not_read_does_not_hold_up_the_end() -> None:
 
 
 def test_too_many_connections_of_any_kind() -> None:
-    """The oldest that has not shown that it knows a secret makes room for the next."""
+    """The oldest unauthenticated connection is closed for the next one."""
     with start_broker(limits=Limits(sockets=2)) as own, contextlib.ExitStack() as stack:
         opened = [stack.enter_context(_plain_socket(own)) for _ in range(3)]
         assert _read_all(opened[0]) == 0
