@@ -65,8 +65,8 @@ def _cosine(r: Num) -> Num:
 
 
 def _by_quadrant(x: Num, function: Callable[[Num, Num], Num]) -> Num:
-    """The function of the quadrant of `x`; NaN where that is infinite or NaN, by a comparison of its bits: compilers of shaders
-    may assume that there are none. Both arms end alike, which `branch_unlikely` makes use of."""
+    """The function of the quadrant of `x`; NaN where that is infinite or NaN, by a comparison of its bits: compilers of
+    shaders may assume that there are none. Both arms end alike, which `branch_unlikely` makes use of."""
     size = x.bits(I32).op("and", 0x7FFFFFFF)
     r, k = large_quadrant(x)
     far = function((size < INFINITY).where(r, float("nan"), x), k)
