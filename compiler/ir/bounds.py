@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import gcd
 
 from ..dtypes import I32
@@ -110,13 +110,29 @@ class ConditionalRanges:
                     high = min(high, self._of_form(form + g)[1])
         return max(low, least), min(high, most)
 
-    def _forms_over(self, atoms: Iterable[Expr]) -> Iterator[Affine]:
+    def _forms_over(self, atoms: Collection[Expr]) -> Iterator[Affine]:
         """What is >= 0, also as it is after the divisions that occur among the atoms."""
         quotients = (a for a in atoms if isinstance(a, Binary) and a.op == "//" and isinstance(a.b, Const))
         divisors = {int(a.b.value) for a in quotients if isinstance(a.b, Const) and a.b.value > 0}
         for form in self._forms:
             yield form
             yield from (_divided(form, c) for c in divisors)
+        for atom in atoms:
+            yield from self._of_division(atom)
+
+    def _of_division(self, atom: Expr) -> Iterator[Affine]:
+        """What is >= 0 by a division by a size s: k - 1 - x // s, and s - 1 - x % s, where 0 <= x < k * s, hence s > 0.
+        x may be such a quotient itself: the loops of several sizes that vary are one loop, divided again."""
+        if not (isinstance(atom, Binary) and atom.op in ("//", "%") and is_size(atom.b)) or isinstance(atom.b, Const):
+            return
+        x, divisor = affine(atom.a), affine(atom.b)
+        size = range_of(atom.b)
+        if size is None or size[0] < 0 or self._of_form(x)[0] < 0:
+            return
+        for form in self._forms_over([a for a, _ in x.terms]):
+            times, rest = divide_terms(form + x + Affine((), 1), divisor)
+            if not rest.terms and not rest.constant:
+                yield (times if atom.op == "//" else divisor) + Affine(((atom, -1),), -1)
 
     def _of_form(self, form: Affine) -> Range:
         found = form.range(self._of_atom)
@@ -126,23 +142,11 @@ class ConditionalRanges:
     def _of_atom(self, e: Expr) -> Range:
         if is_size(e):
             return range_of(e) or self._ranges.of(e)
-        r = narrow_quotient(e, atom_range(e, self.of) or self._ranges.of(e))
-        match e:
-            case Binary("//", a, b) if not isinstance(b, Const) and is_size(b):
-                return self._of_quotient(affine(a), b, r)
-        return r
-
-    def _of_quotient(self, a: Affine, b: Expr, r: Range) -> Range:
-        """The interval, of at most `r`, of a // b: where 0 <= a < k * b it is at most k - 1."""
-        size = range_of(b)
-        if size is None or size[0] < 0 or self._of_form(a)[0] < 0:
-            return r
-        for f in self._forms_over([atom for atom, _ in a.terms]):
-            times, rest = divide_terms(f + a + Affine((), 1), affine(b))
-            most = None if rest.terms or rest.constant else times.range()
-            if most is not None:
-                r = max(r[0], 0), min(r[1], most[1] - 1)
-        return r
+        low, high = narrow_quotient(e, atom_range(e, self.of) or self._ranges.of(e))
+        for form in self._of_division(e):
+            most = (form + Affine(((e, 1),), 0)).range()
+            low, high = max(low, 0), high if most is None else min(high, most[1])
+        return low, high
 
 
 def _tightened(form: Affine) -> Affine:

@@ -173,13 +173,17 @@ _RELAXED = 3
 
 def _most_by_relaxing(form: Affine, of_atom: Callable[[Expr], Range | None] | None, depth: int = _RELAXED) -> int:
     """An upper bound of a form whose interval is known, by x - d < d * (x // d) <= x and min(x, y) <= x, after which x
-    may cancel or join others: 8 * (n // 8) + 4 * (n % 8 // 4) is at most n."""
+    may cancel or join others: 8 * (n // 8) + 4 * (n % 8 // 4) is at most n. max(x, y) is one of the two."""
     r = form._by_intervals(of_atom)
     best = 2**63 if r is None else r[1]
     for atom, c in form.terms if depth else ():
         for larger, divisor in _relaxations(atom, c):
             relaxed = form.without(atom).scale(divisor) + larger
             best = min(best, _most_by_relaxing(relaxed, of_atom, depth - 1) // divisor)
+        if isinstance(atom, Binary) and atom.op == ("max" if c > 0 else "min"):
+            rest = form.without(atom)
+            sides = (rest + affine(side).scale(c) for side in (atom.a, atom.b))
+            best = min(best, max(_most_by_relaxing(side, of_atom, depth - 1) for side in sides))
     return best
 
 

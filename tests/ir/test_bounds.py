@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -25,7 +26,8 @@ GROWN = Var("grown", 6, A + STEP + 1)
 LEFT = Var("left", 2, Binary("max", A - 2, Const(0)))
 ROW = Var("row", 2, B)
 COUNT = Scalar("count", 43)
-SIZES = (A, B, STEP, FLATTENED, GROWN, LEFT)
+NONE = Scalar("none", 3)
+SIZES = (A, B, NONE, STEP, FLATTENED, GROWN, LEFT)
 """Of a run, and what counts up to them."""
 
 LOADED = st.sampled_from(VARIABLES[:1]).map(lambda v: Load(TABLE, (v,)))
@@ -33,7 +35,7 @@ LOADED = st.sampled_from(VARIABLES[:1]).map(lambda v: Load(TABLE, (v,)))
 
 def _indices(variables: Sequence[Var], *leaves: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     divisors = st.one_of(
-        st.integers(1, 8).map(Const), st.sampled_from([v for v in variables if v in (A, B)] or [Const(2)])
+        st.integers(1, 8).map(Const), st.sampled_from([v for v in variables if v in (A, B, NONE)] or [Const(2)])
     )
 
     def grow(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
@@ -91,8 +93,9 @@ def _value(e: Expr, at: dict[Expr, int]) -> int:
         case Binary(op, a, b):
             x, y = _value(a, at), _value(b, at)
             results = {"+": x + y, "-": x - y, "*": x * y, "min": min(x, y), "max": max(x, y), "<": x < y, "<=": x <= y}
-            results |= {"and": x and y} | ({"//": x // y, "%": x % y} if y else {})
-            return int(results[op])
+            if op in ("//", "%"):
+                return x // y if op == "//" else x % y
+            return int((results | {"and": x and y})[op])
     raise AssertionError(e)
 
 
@@ -112,8 +115,9 @@ def _check_proof(variables: Sequence[Var], index: Expr, extent: int, guard: Expr
     if unproved_index(Load(Buffer("x", (extent,), F32), (index,), guard)) is not None:
         return
     for at in _iterations(variables, {}):
-        if guard is None or _value(guard, at):
-            assert 0 <= _value(index, at) < extent
+        with contextlib.suppress(ZeroDivisionError):  # of NONE, which has no meaning
+            if guard is None or _value(guard, at):
+                assert 0 <= _value(index, at) < extent
 
 
 def clamped(e: Expr, last: int) -> Expr:
@@ -154,6 +158,10 @@ FLAT = I * 64 + T  # invocations of workgroups
         (K, 2, K < (A + 1) // 2),
         (T // COUNT, 2, T < COUNT * 2),
         ((T // 5) // COUNT, 3, T < COUNT * 15),
+        (T // COUNT // B, 3, T < A * COUNT * B),  # a loop over three sizes, divided again
+        (COUNT - 1 - T % COUNT, 42, T < COUNT * 5),  # backwards
+        (T // B + Binary("min", COUNT, Const(7) - A), 7, T < A * B),  # from where all that is read stays inside
+        (Binary("max", A - B, Const(0)) + B, 4, None),
         (COUNT // 8 * 8 + I, 41, Const(0) < COUNT % 8 // 4),  # an iteration of a loop that does one or none
         (COUNT // 2 * 8 + I, 165, Const(0) < COUNT % 2),
     ],
