@@ -18,7 +18,7 @@ from server import Site, serve
 
 ROWS, LENGTH = 6, 1000
 X = np.random.default_rng(0).standard_normal((ROWS, LENGTH)).astype(np.float32)
-X[1, 17], X[2, 999], X[3, 5] = np.inf, -np.inf, 7.5
+X[1, 17], X[2, 999], X[3, 5], X[4, 700] = np.inf, -np.inf, 7.5, np.nan
 
 SPY = """(hidden) => {
   // Into `shaders` what is compiled; with `hidden` devices have no subgroups, whatever the adapter has.

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dtypes import F32, F64, I32, I64, highest, lowest
-from ..ir.construct import maximum, minimum, select, unary
-from ..ir.nodes import Bitcast, Const, Expr, ExprLike, Scalar
+from ..dtypes import I32, highest, lowest
+from ..ir.construct import maximum, minimum, select
+from ..ir.nodes import Const, Expr, ExprLike, Scalar
 from ..ir.sizes import Size, capacity, number
 from ..tensor import Tensor, compute, constant, reduce
 from ..tensor.structure import loop
@@ -92,17 +92,6 @@ class Order:
     def at(self, line: Sequence[Expr], place: Expr) -> Expr:
         """The index of the element at a place."""
         return self.rows.read((place, *line) if self.by_place else (*line, place))
-
-
-def sort_key(x: Expr) -> Expr:
-    """What to sort elements by: integers themselves; of floats integers in their order, NaN equal to NaN and above
-    infinity, as NumPy sorts, and one for both zeros. Comparisons of floats give no order where there is a NaN."""
-    if not x.dtype.is_float:
-        return x
-    whole = I64 if x.dtype == F64 else I32
-    bits = Bitcast(whole, x if x.dtype == F64 else x.cast(F32))
-    most = highest(whole)
-    return select(unary("isnan", x), most, select(bits < 0, -(bits & most), bits))
 
 
 @dataclass(frozen=True, slots=True)

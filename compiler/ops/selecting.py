@@ -11,6 +11,7 @@ from ..dtypes import BOOL, I32, I64
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, Scalar
 from ..ir.sizes import Size, capacity, known_less, larger, product, shown, smaller
+from ..ir.sort_key import sort_key
 from ..tensor import Tensor, compute, reduce
 from ..tensor.structure import loop
 from .axes import one_axis
@@ -23,7 +24,6 @@ from .ordering import (
     first_in_order,
     places,
     prefix_sums,
-    sort_key,
     sorted_order,
     within,
 )

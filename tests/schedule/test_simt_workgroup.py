@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -54,12 +55,19 @@ def check(nest: Nest, target: GpuTarget = SHORT, tolerance: float = REASSOCIATED
 
 
 @settings(max_examples=6, deadline=None)
-@given(st.integers(1, 3), st.integers(2, 255), st.sampled_from(["sum", "prod", "max", "min"]))
+@given(st.integers(1, 3), st.integers(2, 255), st.sampled_from(["sum", "prod", "max", "min", "max_nan", "min_nan"]))
 def test_rows(rows: int, length: int, op: str) -> None:
     scheduled = check(sum_of_rows(rows, length, op))
     assert find_grid(scheduled).workgroup_size == (16, 1, 1)
     assert find_grid(scheduled).workgroups == (rows, 1, 1)
     assert meetings(scheduled) == 1
+
+
+@pytest.mark.parametrize("op", ["max", "max_nan", "min_nan"])
+def test_extremes_by_subgroups(op: str) -> None:
+    """Those that keep NaN too, for which devices have no operation."""
+    made = WebGpu().compile_kernel(sum_of_rows(2, 512, op).kernel, (None, None)).kernel
+    assert f"subgroup{op[:3].capitalize()}(" in str(made.with_subgroups)
 
 
 @pytest.mark.parametrize("length", [256, 260, 516])
@@ -92,14 +100,17 @@ def test_integers_are_exact(op: str) -> None:
     check(sum_of_columns(100, 4, op, I32), tolerance=0.0)
 
 
-@pytest.mark.parametrize("op", ["max", "sum"])
-def test_infinities_and_nan_are_what_they_were(op: str) -> None:
-    nest = sum_of_rows(4, 300, op)
+@pytest.mark.parametrize("op", ["max", "sum", "max_nan", "min_nan"])
+@pytest.mark.parametrize("of", [sum_of_rows, sum_of_columns])
+def test_infinities_and_nan_are_what_they_were(op: str, of: Callable[..., Nest]) -> None:
+    nest = of(*((4, 300) if of is sum_of_rows else (300, 4)), op)
     x = inputs_for(nest.kernel)[0]
-    x[0, 17], x[1, 299], x[2, 5] = np.inf, np.nan, -np.inf
-    x[3] = -np.inf
+    lines = x if of is sum_of_rows else x.T
+    lines[0, 17], lines[1, 299], lines[2, 5] = np.inf, np.nan, -np.inf
+    lines[3] = -np.inf
     (want,) = run_kernel(nest.kernel, [x])
     scheduled = schedule_simt(nest.kernel, WEBGPU)
+    assert meetings(scheduled) == 1
     for passes in (TREE_PASSES, SUBGROUP_PASSES):
         (got,) = run_kernel(lower(scheduled, passes), [x])
         np.testing.assert_allclose(got, want, rtol=REASSOCIATED)

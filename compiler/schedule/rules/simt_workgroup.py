@@ -22,11 +22,13 @@ from __future__ import annotations
 from math import prod
 
 from ...choices import Choices, ordered
+from ...dtypes import I32
 from ...ir.all_reduce import AllReduce, Among
 from ...ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, If, Load, LoopKind, Scope, Seq, Stmt, Store, Var
-from ...ir.reduction import neutral
+from ...ir.reduction import WITHOUT_NAN, neutral
 from ...ir.rewrite import rewrite, substitute
 from ...ir.simplify import simplify_expr, simplify_stmt
+from ...ir.sort_key import from_sort_key, sort_key
 from ...target import GpuTarget
 from ..access import accesses, vectorisable
 from ..nest import Reduction, match_reduction
@@ -95,25 +97,30 @@ class _Workgroup:
         self.vectors = results is None and whole and 1 in strides and vectorisable(nest.value, over)
         self.lane = Var("lane", LANES) if self.vectors else results
         self.acc = Buffer("acc", () if self.lane is None else (LANES,), dtype, Scope.LOCAL)
-        self.total = Buffer("total", (), dtype, Scope.LOCAL) if self.vectors else self.acc
+        # Of a max or min that keeps NaN the workgroup combines keys: devices have no such operation of subgroups.
+        self.keyed = nest.op in WITHOUT_NAN and dtype.is_float
+        shape = () if self.vectors else self.acc.shape
+        changed = self.vectors or self.keyed
+        self.total = Buffer("total", shape, I32 if self.keyed else dtype, Scope.LOCAL) if changed else self.acc
         self.t, self.count = Var("t", count), count
 
     def body(self) -> Stmt:
-        own, op = self._at(self.acc), self.nest.op
+        own, at, op = self._at(self.acc), self._at(self.total), self.nest.op
         stmts: list[Stmt] = [self._each(Store(self.acc, own, neutral(op, self.acc.dtype))), self._elements()]
-        if self.vectors:
-            stmts.append(Store(self.total, (), _sum_of_lanes(op, self.acc)))
-        at = self._at(self.total)
-        together = Store(self.total, at, AllReduce(op, Load(self.total, at), Among.WORKGROUP))
+        if self.total is not self.acc:
+            mine = _sum_of_lanes(op, self.acc) if self.vectors else Load(self.acc, own)
+            key = sort_key(mine, nan_lowest=op == "min_nan") if self.keyed else mine
+            stmts.append(self._of_total(Store(self.total, at, key)))
+        among = WITHOUT_NAN[op] if self.keyed else op
+        together = Store(self.total, at, AllReduce(among, Load(self.total, at), Among.WORKGROUP))
         start = self.nest.start.value
         result: Expr = Load(self.total, at)
+        if self.keyed:
+            result = from_sort_key(result, self.acc.dtype)
         if start != neutral(op, result.dtype):
             result = Binary(op, start, result)
         store = _with_result(self.nest.store, self.nest.acc, result)
-        if self.vectors:
-            stmts += [together, If(self.t < 1, store)]
-        else:
-            stmts += [self._each(together), If(self.t < 1, self._each(store))]
+        stmts += [self._of_total(together), If(self.t < 1, self._of_total(store))]
         body: Stmt = Seq(tuple(stmts))
         for buffer in dict.fromkeys((self.acc, self.total)):
             body = Alloc(buffer, body)
@@ -137,6 +144,10 @@ class _Workgroup:
 
     def _each(self, stmt: Stmt) -> Stmt:
         return stmt if self.lane is None else For(self.lane, stmt, LoopKind.VECTOR)
+
+    def _of_total(self, stmt: Stmt) -> Stmt:
+        """For each result."""
+        return stmt if self.vectors else self._each(stmt)
 
 
 def _turns(over: Var, size: int) -> Var:
