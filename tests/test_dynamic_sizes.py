@@ -327,5 +327,5 @@ def test_an_input_that_is_a_size_of_one_value_is_held_to_it(target: str) -> None
     feeds = {"x": random((4,)), "count": np.array(3)}
     assert_close(compiled.run(feeds), onnxruntime_results(made, feeds))
     for wrong in (4, -3, 2**40):
-        with pytest.raises(InputError, match=f"makes count {wrong}, and the model was compiled for 3 to 3"):
+        with pytest.raises(InputError, match=f"makes count {wrong}, and the model was compiled for 3 only"):
             compiled.run(feeds | {"count": np.array(wrong)})

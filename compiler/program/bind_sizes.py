@@ -64,7 +64,8 @@ def _alone(size: Size) -> tuple[Scalar | None, int]:
 
 def _set(found: dict[Scalar, int], by: dict[Scalar, str], d: Dimension, n: int, what: str) -> None:
     if not d.least <= n <= d.most:
-        raise InputError(f"{what} makes {d.name} {n}, and the model was compiled for {d.least} to {d.most}")
+        sizes = f"{d.least} to {d.most}" if d.least < d.most else f"{d.most} only"
+        raise InputError(f"{what} makes {d.name} {n}, and the model was compiled for {sizes}")
     if n % d.multiple:
         raise InputError(f"{what} makes {d.name} {n}, and the model was compiled for multiples of {d.multiple}")
     known = found.setdefault(d.scalar, n // d.multiple)

@@ -32,7 +32,10 @@ function checkSize(dimensions, scalar, size, what) {
   const { name, least, most, multiple } = /** @type {Dimension} */ (dimensions[scalar]);
   const says = `${what} makes ${name} ${size}`;
   if (!Number.isInteger(size)) throw new RangeError(`${says}, which is no whole number`);
-  if (size < least || size > most) throw new RangeError(`${says}, and the model was compiled for ${least} to ${most}`);
+  if (size < least || size > most) {
+    const sizes = least < most ? `${least} to ${most}` : `${most} only`;
+    throw new RangeError(`${says}, and the model was compiled for ${sizes}`);
+  }
   if (size % multiple) throw new RangeError(`${says}, and the model was compiled for multiples of ${multiple}`);
   return size / multiple;
 }
