@@ -85,7 +85,7 @@ test('an element may be a size', () => {
   });
   const five = { ...count, least: 5, most: 5 };
   assert.deepEqual(sizes.bind([five], [spec], [{ length: 1, element: 5n }]), [5]);
-  assert.throws(() => sizes.bind([five], [spec], [{ length: 1, element: 7n }]), /compiled for 5 to 5$/);
+  assert.throws(() => sizes.bind([five], [spec], [{ length: 1, element: 7n }]), /compiled for 5 only$/);
   assert.throws(() => sizes.bind([count], [spec], [{ length: 1, element: 1.5 }]), /which is no whole number$/);
 });
 
