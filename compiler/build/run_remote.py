@@ -14,6 +14,7 @@ from ..bundle import Manifest, make_manifest
 from ..errors import InputError
 from ..program.arrays import read_inputs
 from ..program.bind_sizes import bind_sizes
+from ..program.ports import check_out, copy_out
 from .build import make_artifact_of
 from .targets import TARGETS, bundled_targets
 
@@ -52,13 +53,16 @@ class RemoteModel:
         self._manifest, self._loaded = manifest, loaded
         self._close = weakref.finalize(self, opened.close)
 
-    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
-        """Outputs by name. Raises InputError for a missing, unexpected or misshapen input, and what the device says."""
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name; `out` and errors are those of NativeModel, and what the device says is an InputError."""
+        if out is not None:
+            check_out(self._manifest.outputs, out)
         specs = self._manifest.inputs
         arrays = read_inputs(specs, inputs)
         bind_sizes(self._manifest.dimensions, specs, arrays)
         with _explained():
-            return dict(self._loaded.run({s.name: a for s, a in zip(specs, arrays, strict=True)}))
+            found = dict(self._loaded.run({s.name: a for s, a in zip(specs, arrays, strict=True)}))
+        return copy_out(self._manifest.outputs, found, out)
 
     def close(self) -> None:
         """Frees the model, and the device for others."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
+import threading
 from collections.abc import Mapping
-from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..codegen.c_ports import Ports
 from ..errors import InputError
 from ..program.arrays import read_inputs
 from ..program.bind_sizes import bind_sizes
+from ..program.ports import check_out, live_part, room_for
 from ..program.program import Program
 from ..system.c_compiler import build_library, find_compiler
 from ..system.cache import Cache
@@ -25,7 +26,8 @@ FLAGS = ("-std=c99", "-O3", "-march=native", "-ffp-contract=fast")
 
 
 class CModel:
-    """`run` is not reentrant: the arena belongs to the model. Raises InputError where there is no C compiler."""
+    """The arena belongs to the model, so runs of several threads wait for each other. Raises InputError where there is
+    no C compiler."""
 
     backend = "c"
 
@@ -39,6 +41,7 @@ class CModel:
             path.write_bytes(library)
             self._library = ctypes.CDLL(str(path))
         self.program, self._ports = program, Ports.of(program)
+        self._lock = threading.Lock()
         self._run = getattr(self._library, f"{source.name}_run")
         self._weights = _aligned(len(program.weights))
         self._weights[:] = np.frombuffer(program.weights, np.uint8)
@@ -47,24 +50,26 @@ class CModel:
         self._arena[:] = 0xFF  # whatever is read before it is written shows as NaN
         getattr(self._library, f"{source.name}_prepare")(_address(self._weights), _address(self._prepared))
 
-    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
-        """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name; `out` and errors are those of NativeModel."""
+        if out is not None:
+            check_out(self.program.outputs, out)
         p, ports = self.program, self._ports
         arrays = read_inputs(p.inputs, inputs)
         scalars = bind_sizes(p.dimensions, p.inputs, arrays)
         given = [np.ascontiguousarray(a) for a in arrays]
         sizes = np.zeros(ports.count, np.int64)
         sizes[: len(p.dimensions)] = [scalars[d.scalar] * d.multiple for d in p.dimensions]
-        results = {t.name: np.empty(t.length, t.dtype.numpy) for t in p.outputs}
+        results = [room_for(t, (out or {}).get(t.name)) for t in p.outputs]
         passed = [sizes] if ports.vary else []
-        memory = (self._weights, self._prepared, self._arena, *passed, *given, *results.values())
-        refused = self._run(*map(_address, memory))
+        memory = (self._weights, self._prepared, self._arena, *passed, *given, *results)
+        with self._lock:
+            refused = self._run(*map(_address, memory))
         if p.refusals and refused:
             raise InputError(p.refusals[refused - 1].text)
         shapes = [tuple(n if isinstance(n, int) else int(sizes[ports.number(n)]) for n in t.shape) for t in p.outputs]
-        return {
-            t.name: results[t.name][: prod(shape)].reshape(shape) for t, shape in zip(p.outputs, shapes, strict=True)
-        }
+        found = zip(p.outputs, results, shapes, strict=True)
+        return {t.name: live_part(t, a, shape, out) for t, a, shape in found}
 
 
 def _aligned(size: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -18,6 +19,7 @@ from ..program.arrays import check_names, check_type, read_input
 from ..program.bind_sizes import bind_sizes
 from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Steps, Storage
 from ..program.dlpack import Borrowed, DeviceArray, Exchanged, borrow
+from ..program.ports import check_out, copy_out
 from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
 from ..program.refusals import check_refusals
 from ..program.steps import Branch, Loop
@@ -103,8 +105,8 @@ class Host(Protocol):
 
 
 class DeviceModel:
-    """A device program on a device, with the interface of NativeModel. Its device memory is freed by `close`, or when
-    it is garbage."""
+    """A device program on a device, with the interface of NativeModel: runs of several threads wait for each other. Its
+    device memory is freed by `close`, or when it is garbage."""
 
     def __init__(self, program: DeviceProgram, weights: bytes, device: Device, host: Host | None = None) -> None:
         if (host is None) != (program.host is None):
@@ -116,6 +118,7 @@ class DeviceModel:
         self._host = host
         self._device = device
         self._closed = False
+        self._lock = threading.RLock()
         device.allocate(program.storages)
         for c in program.constants:
             data = np.frombuffer(weights, c.dtype.numpy, c.bytes // c.dtype.bytes, c.offset)
@@ -131,26 +134,39 @@ class DeviceModel:
         self._given: list[Any] = []
 
     @overload
-    def run(self, inputs: Mapping[str, object], output: Literal["host"] = "host") -> dict[str, Array]: ...
+    def run(
+        self, inputs: Mapping[str, object], output: Literal["host"] = "host", *, out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]: ...
 
     @overload
-    def run(self, inputs: Mapping[str, object], output: Literal["device"]) -> dict[str, DeviceArray]: ...
+    def run(
+        self, inputs: Mapping[str, object], output: Literal["device"], *, out: None = None
+    ) -> dict[str, DeviceArray]: ...
 
-    def run(self, inputs: Mapping[str, object], output: str = "host") -> dict[str, Array] | dict[str, DeviceArray]:
+    def run(
+        self, inputs: Mapping[str, object], output: str = "host", *, out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array] | dict[str, DeviceArray]:
         """Outputs by name, of arrays of NumPy, or of others that exchange data by DLPack, in this device's memory or
-        the processor's. With `output` "device" they stay in the device's memory, where such libraries read them.
-        Raises InputError for a missing, unexpected or misshapen input, for an int64 element that does not fit the
-        device's int32, and for outputs that are not on the device."""
+        the processor's. With `output` "device" they stay in the device's memory, where such libraries read them. `out`
+        is that of NativeModel. Raises InputError for a missing, unexpected or misshapen input, for an int64 element
+        that does not fit the device's int32, and for outputs that are not on the device."""
         if output not in OUTPUTS:
             raise InputError(f"output={output!r}: choose one of {', '.join(OUTPUTS)}")
         if output == "device":
             self._check_shared()
-        self._upload(inputs)
-        self._execute()
-        check_refusals(self.program.refusals, self._scalars.__getitem__)
-        if output == "device":
-            return {p.spec.name: self._keep(p) for p in self.program.outputs}
-        return {p.spec.name: self._output(p) for p in self.program.outputs}
+        specs = [p.spec for p in self.program.outputs]
+        if out is not None:
+            check_out(specs, out)
+            if output == "device":
+                raise InputError("out=: arrays of the processor's memory; leave output='device' out, or this")
+        with self._lock:
+            self._upload(inputs)
+            self._execute()
+            check_refusals(self.program.refusals, self._scalars.__getitem__)
+            if output == "device":
+                return {p.spec.name: self._keep(p) for p in self.program.outputs}
+            found = {p.spec.name: self._output(p) for p in self.program.outputs}
+        return copy_out(specs, found, out)
 
     def _check_shared(self) -> None:
         """InputError unless all outputs can stay on the device."""
@@ -176,7 +192,6 @@ class DeviceModel:
         """Of each launch and each call of the host, in order, its name and the milliseconds that it takes in a run. A
         launch writes no storage that it reads, so it is timed `repeat` times in its place, and the mean counts; a call
         of the host may overwrite what it was given, and is timed once. Raises InputError as `run` does."""
-        self._upload(inputs)
         timed = self.program.work
         found = {id(s): 0.0 for s in timed}
 
@@ -190,21 +205,24 @@ class DeviceModel:
             if id(step) in found:
                 found[id(step)] += (time.perf_counter() - start) * 1e3 / times
 
-        self._play(self.program.steps, carry_out)
+        with self._lock:
+            self._upload(inputs)
+            self._play(self.program.steps, carry_out)
         return [(s.name, found[id(s)]) for s in timed]
 
     def time(self, inputs: Mapping[str, object], seconds: float) -> float:
         """Milliseconds of a run, without its inputs and outputs: the mean of as many as take `seconds`. Raises
         InputError as `run` does."""
         runs, spent = 0, 0.0
-        while not runs or spent < seconds:
-            self._upload(inputs)  # a run may use the memory of its inputs for other values
-            self._device.finish()
-            start = time.perf_counter()
-            self._execute()
-            self._device.finish()
-            spent += time.perf_counter() - start
-            runs += 1
+        with self._lock:
+            while not runs or spent < seconds:
+                self._upload(inputs)  # a run may use the memory of its inputs for other values
+                self._device.finish()
+                start = time.perf_counter()
+                self._execute()
+                self._device.finish()
+                spent += time.perf_counter() - start
+                runs += 1
         return spent * 1e3 / runs
 
     def _upload(self, inputs: Mapping[str, object]) -> None:
@@ -291,9 +309,10 @@ class DeviceModel:
 
     def close(self) -> None:
         """Frees the device's memory and programs; a closed model does not run."""
-        if not self._closed:
-            self._closed = True
-            self._device.close()
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._device.close()
 
     def _call(self, step: HostCall) -> None:
         """A segment on the host: reads back its operands, then uploads its results."""

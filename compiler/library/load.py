@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from dataclasses import replace
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from ..ir.sizes import Size, size
 from ..program.arrays import read_inputs
 from ..program.bind_sizes import bind_sizes
 from ..program.dimensions import Dimension
-from ..program.ports import check_out, is_room, place
+from ..program.ports import check_out, live_part, room_for
 from ..program.program import TensorSpec
 
 Array = np.ndarray
@@ -103,13 +102,13 @@ class LoadedModel:
         arrays = read_inputs(self.inputs, inputs)
         sizes = self._bind(arrays)
         given = [np.ascontiguousarray(a) for a in arrays]
-        made = [_room(t, (out or {}).get(t.name)) for t in self.outputs]
+        made = [room_for(t, (out or {}).get(t.name)) for t in self.outputs]
         with self._lock:
             status = self._run(self._context, *sizes, _addresses(given), _addresses(made))
             self._check(status, self._library)
             shapes = [self._output_shape(i) for i in range(len(made))]
         results = zip(self.outputs, made, shapes, strict=True)
-        return {t.name: _live(t, a, shape, out) for t, a, shape in results}
+        return {t.name: live_part(t, a, shape, out) for t, a, shape in results}
 
     def _bind(self, arrays: Sequence[Array]) -> list[ctypes.Array[c_int64]]:
         """The sizes of a run, where it chooses any, as an argument."""
@@ -209,21 +208,6 @@ def _as_given(t: TensorSpec, a: Array, known: Collection[Scalar]) -> TensorSpec:
     """The input with the array's extents in place of scalars that are not known."""
     sizes = zip(t.shape, a.shape, strict=True)
     return replace(t, shape=tuple(e if isinstance(n, Scalar) and n not in known else n for n, e in sizes))
-
-
-def _room(t: TensorSpec, given: object) -> Array:
-    """An array given for the output, if the library can write there, or a new one for the largest shape."""
-    if not t.is_dynamic and is_room(given, t.dtype.numpy, t.extents) and given.flags.c_contiguous:
-        return given
-    return np.empty(t.length, t.dtype.numpy)
-
-
-def _live(t: TensorSpec, a: Array, shape: tuple[int, ...], out: Mapping[str, Array] | None) -> Array:
-    """The elements of a run, without the room for others."""
-    if out and t.name in out:
-        return a if a is out[t.name] else place(t, a[: prod(shape)].reshape(shape), out)
-    n = prod(shape)
-    return (a if n == a.size else a[:n].copy()).reshape(shape)
 
 
 def _missing(folder: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Mapping
 
 import numpy as np
@@ -23,7 +24,8 @@ Array = np.ndarray
 
 
 class NativeModel:
-    """`run` is not reentrant: the arena belongs to the model. Results do not depend on the number of `threads`.
+    """The arena belongs to the model, so runs of several threads wait for each other. Results do not depend on the
+    number of `threads`.
 
     Raises InputError for a program that needs more memory than the machine has.
     """
@@ -37,6 +39,8 @@ class NativeModel:
         if module.calls(PARALLEL_FOR):
             define_parallel_for(module, threads)
         self.program = program
+        # Reentrant, for an input that is computed when it is read may be another run's output.
+        self._lock = threading.RLock()
         self._code = JitModule(module.text(header(host(), jit=True)), cache)
         weights, arena = _aligned(len(program.weights) + program.prepared), _aligned(program.arena)
         weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
@@ -59,9 +63,10 @@ class NativeModel:
         array that an output does not fit."""
         if out is not None:
             check_out(self.program.outputs, out)
-        self.ports.write(inputs)
-        self.call(ENTRY)
-        return self.ports.read(out)
+        with self._lock:
+            self.ports.write(inputs)
+            self.call(ENTRY)
+            return self.ports.read(out)
 
     def call(self, entry: str) -> None:
         """One of the program's functions, on the contents of the arena."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeGuard
 
 import numpy as np
@@ -97,11 +98,12 @@ def place(spec: TensorSpec, found: Array, out: Mapping[str, Array] | None) -> Ar
         or given.dtype != found.dtype
         or given.ndim != found.ndim
         or any(n < m for n, m in zip(given.shape, found.shape, strict=True))
-        or not given.flags.writeable
     ):
         got = f"{given.dtype}{list(given.shape)}" if isinstance(given, np.ndarray) else type(given).__name__
         here = f", here {list(found.shape)}" if spec.is_dynamic else ""
         raise InputError(f"out[{spec.name!r}]: expected room for {spec.dtype}{shown(spec.shape)}{here}, got {got}")
+    if not given.flags.writeable:
+        raise InputError(f"out[{spec.name!r}]: the array is read-only; give one that can be written")
     view = given[_corner(found.shape)]
     view[...] = found
     return view
@@ -110,6 +112,29 @@ def place(spec: TensorSpec, found: Array, out: Mapping[str, Array] | None) -> Ar
 def is_room(given: object, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> TypeGuard[Array]:
     """Whether an array has just these elements, and can be written."""
     return isinstance(given, np.ndarray) and given.dtype == dtype and given.shape == shape and given.flags.writeable
+
+
+def copy_out(specs: Sequence[TensorSpec], found: dict[str, Array], out: Mapping[str, Array] | None) -> dict[str, Array]:
+    """The results `found`, which nothing else holds, those for which `out` has an array copied there. Raises InputError
+    as `place` does."""
+    given = {s.name: s for s in specs if (out or {}).get(s.name) is not None}
+    return {name: place(given[name], a, out) if name in given else a for name, a in found.items()}
+
+
+def room_for(spec: TensorSpec, given: object) -> Array:
+    """Memory without gaps for an output: the array given for it, where it is just that, or a new one for the largest
+    shape, from which `live_part` takes the elements of a run."""
+    if not spec.is_dynamic and is_room(given, spec.dtype.numpy, spec.extents) and given.flags.c_contiguous:
+        return given
+    return np.empty(spec.length, spec.dtype.numpy)
+
+
+def live_part(spec: TensorSpec, room: Array, shape: tuple[int, ...], out: Mapping[str, Array] | None) -> Array:
+    """The elements of a run, without the room for others. Raises InputError as `place` does."""
+    if out and spec.name in out:
+        return room if room is out[spec.name] else place(spec, room[: prod(shape)].reshape(shape), out)
+    n = prod(shape)
+    return (room if n == room.size else room[:n].copy()).reshape(shape)
 
 
 def _corner(shape: Sequence[int]) -> tuple[slice, ...]:

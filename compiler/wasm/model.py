@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from ..codegen.render_host import CLOCK, CLOCK_LAUNCH, ENTRY, PREPARE, PROFILE, 
 from ..codegen.render_launches import render_launches
 from ..program.arrays import read_outputs, write_inputs
 from ..program.device_program import DeviceProgram
+from ..program.ports import check_out, copy_out
 from ..program.program import Program, check_wasm32
 from ..system.cache import Cache
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
@@ -99,11 +101,13 @@ def _link(
 
 
 class WasmModel:
-    """A linked program run by wasmtime (extra `verify`), called like a NativeModel."""
+    """A linked program run by wasmtime (extra `verify`), called like a NativeModel: runs of several threads
+    wait for each other."""
 
     def __init__(self, program: Program, linked: Linked, *, relaxed: bool) -> None:
         self.backend = "wasm-relaxed" if relaxed else "wasm"
         self.program = program
+        self._lock = threading.RLock()
         weights = len(program.weights) + program.prepared
         check_wasm32(program.name, linked.heap_base + ALIGN, weights, program.arena)
         self._weights = linked.heap_base
@@ -122,24 +126,29 @@ class WasmModel:
         if program.prepare:
             self._instance.call(PREPARE, self._weights, self._arena)
 
-    def run(self, inputs: Mapping[str, object]) -> dict[str, Array]:
-        """Outputs by name. Raises InputError for a missing, unexpected or misshapen input."""
-        arena = self._instance.memory[self._arena :]
-        write_inputs(arena, self.program, inputs)
-        self._instance.call(ENTRY, self._weights, self._arena)
-        return read_outputs(arena, self.program)
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name; `out` and errors are those of NativeModel."""
+        if out is not None:
+            check_out(self.program.outputs, out)
+        with self._lock:
+            arena = self._instance.memory[self._arena :]
+            write_inputs(arena, self.program, inputs)
+            self._instance.call(ENTRY, self._weights, self._arena)
+            found = read_outputs(arena, self.program)
+        return copy_out(self.program.outputs, found, out)
 
     def profile(self, inputs: Mapping[str, object]) -> list[float]:
         """Milliseconds of each launch, in the order of the program's; of one that is repeated the sum of all times."""
-        write_inputs(self._instance.memory[self._arena :], self.program, inputs)
-        self._times = [time.perf_counter()]
-        self._launches: list[int] = []
-        self._instance.call(PROFILE, self._weights, self._arena)
-        spans = [(b - a) * 1e3 for a, b in pairwise(self._times)]
+        with self._lock:
+            write_inputs(self._instance.memory[self._arena :], self.program, inputs)
+            self._times = [time.perf_counter()]
+            self._launches: list[int] = []
+            self._instance.call(PROFILE, self._weights, self._arena)
+            spans, launches = [(b - a) * 1e3 for a, b in pairwise(self._times)], self._launches
         if not is_structured(self.program):
             return spans
         found = [0.0] * len(self.program.launches)
-        for launch, span in zip(self._launches, spans, strict=True):
+        for launch, span in zip(launches, spans, strict=True):
             found[launch] += span
         return found
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import webnn_compile
+from drivers import need_driver
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError
 
@@ -19,9 +20,14 @@ def compiled(rows: int | str, **options: Any) -> Any:
     return webnn_compile.compile(model(NODES, {"x": [rows, 4]}, ["y", "s"], {"w": W}), **options)
 
 
-def test_given_arrays_hold_the_results() -> None:
+TARGETS = ("native", "c", "wasm", "opencl")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_given_arrays_hold_the_results(target: str) -> None:
     """Exact ones, larger ones, ones that are not contiguous, and that of an input; others are new."""
-    made = compiled(5)
+    need_driver(target)
+    made = compiled(5, target=target)
     x = random((5, 4))
     right = made.run({"x": x})
     whole, larger, turned = np.empty((5, 5), np.float32), np.empty((7, 6), np.float32), np.empty((5, 5), np.float32).T
@@ -31,15 +37,17 @@ def test_given_arrays_hold_the_results() -> None:
         assert (found["y"] is room) == (room.shape == (5, 5))
         np.testing.assert_array_equal(found["y"], right["y"])
         np.testing.assert_array_equal(found["s"], right["s"])
-    square = compiled(4)
+    square = compiled(4, target=target)
     given = np.zeros((4, 5), np.float32)
     given[:, :4] = random((4, 4))
     expected = square.run({"x": given[:, :4]})["y"]
     np.testing.assert_array_equal(square.run({"x": given[:, :4]}, out={"y": given})["y"], expected)
 
 
-def test_given_arrays_of_the_largest_size() -> None:
-    made = compiled("n", dims={"n": (1, 8)})
+@pytest.mark.parametrize("target", TARGETS)
+def test_given_arrays_of_the_largest_size(target: str) -> None:
+    need_driver(target)
+    made = compiled("n", target=target, dims={"n": (1, 8)})
     out = {"y": np.full((8, 5), np.nan, np.float32), "s": np.zeros((), np.float32)}
     for n in (8, 1, 3):
         x = random((n, 4), n)
@@ -66,11 +74,19 @@ def test_what_does_not_fit(out: Any, message: str) -> None:
         compiled(5).run({"x": random((5, 4))}, out=out)
 
 
-def test_what_cannot_be_written() -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_cannot_be_written(target: str) -> None:
+    need_driver(target)
     room = np.zeros((5, 5), np.float32)
     room.flags.writeable = False
-    with pytest.raises(InputError, match="expected room"):
-        compiled(5).run({"x": random((5, 4))}, out={"y": room})
+    with pytest.raises(InputError, match=r"^out\['y'\]: the array is read-only; give one that can be written$"):
+        compiled(5, target=target).run({"x": random((5, 4))}, out={"y": room})
+
+
+def test_results_that_stay_on_the_device() -> None:
+    need_driver("opencl")
+    with pytest.raises(InputError, match=r"^out=: arrays of the processor's memory; leave output='device' out"):
+        compiled(5, target="opencl").run({"x": random((5, 4))}, output="device", out={})
 
 
 def test_a_call_does_little_in_python() -> None:
