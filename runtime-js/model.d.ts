@@ -169,8 +169,8 @@ export interface RunOptions {
   /**
    * Arrays that outputs are written into, by name, in place of new ones: of an output's dtype, and as long as it gets, or
    * longer. What `run` gives is such an array, or its first elements as a view (`subarray`) where it is longer or the
-   * output's shape is not the same in every run. They may be those of inputs. While a run is under way, and after one that
-   * was cancelled, their contents are undefined. RangeError for one that is too short.
+   * output's shape is not the same in every run. They may be those of inputs. While a run is under way their contents are
+   * undefined, and after one that was cancelled, too, but nothing is written there once it has rejected. RangeError for one that is too short.
    */
   into?: { readonly [Name in keyof Outputs]?: Data<Outputs[Name]> };
   /**

@@ -26,7 +26,7 @@ import * as optional from './optional.js';
  * @property {boolean} [hardware] software adapters do not do
  * @property {typeof import('./optional.js')} [optional] parts that this model may do without
  */
-/** @typedef {Pick<RunOptions, 'output'> & { into?: import('./values/into.js').Into }} SessionOptions `into` is a hint: outputs may come elsewhere */
+/** @typedef {Pick<RunOptions, 'output' | 'signal'> & { into?: import('./values/into.js').Into }} SessionOptions `into` is a hint: outputs may come elsewhere */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
 /** @typedef {(import('./model.js').TypedArray | GPUBuffer) & { shape?: readonly number[] }} Output */
 /**

@@ -108,7 +108,8 @@ export async function load(manifest, options = {}) {
       const { output } = checkRunOptions(options, info);
       const into = checkInto(outputs, options.into);
       const { values: given, scalars } = check(values);
-      const results = await enqueue(given, (inputs) => use().run(inputs, scalars, { output, into }), options.signal);
+      const { signal } = options;
+      const results = await enqueue(given, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal);
       return /** @type {any} */ (
         Object.fromEntries(
           outputs.map((spec, i) => {

@@ -112,10 +112,10 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     });
   /**
    * A run while no other is under way, which the worker may take without a message.
-   * @type {(inputs: import('../start_first.js').Input[], scalars: readonly number[], into: import('../values/into.js').Into) =>
-   *   Promise<any[]> | undefined}
+   * @type {(inputs: import('../start_first.js').Input[], scalars: readonly number[],
+   *   options: import('../start_first.js').SessionOptions) => Promise<any[]> | undefined}
    */
-  const hand = (inputs, scalars, into) => {
+  const hand = (inputs, scalars, { into = [], signal }) => {
     if (!mailbox || waiting.size || ended) return undefined;
     const box = mailbox;
     const run = runs;
@@ -124,14 +124,16 @@ export async function startWorker(plan, onProgress, signal = undefined) {
       done &&
       new Promise((resolve, reject) => {
         waiting.set(runs++, { resolve, reject });
-        const deliver = () => waiting.has(run) && take(run).resolve(takeOutputs(box, plan, into));
+        // The caller's arrays are the caller's again once the run has rejected.
+        const results = () => (signal?.aborted ? [] : takeOutputs(box, plan, into));
+        const deliver = () => waiting.has(run) && take(run).resolve(results());
         done.then(deliver).catch(reject);
       })
     );
   };
   return {
     facts,
-    run: (inputs, scalars, { into = [] } = {}) => hand(inputs, scalars, into) ?? post(inputs, scalars, 0),
+    run: (inputs, scalars, options = {}) => hand(inputs, scalars, options) ?? post(inputs, scalars, 0),
     profile: post,
     dispose: () => end(new RunError('disposed', 'the model was disposed of')),
   };
