@@ -11,7 +11,6 @@ import hmac
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
@@ -60,22 +59,19 @@ class Broker:
         self._leases = Leases(clock, self._lease_ended)
         self._sides: dict[Device, DeviceSide] = {}
         self._joined = 0
-        self._connections = Connections(self._limits)
         self._publisher = Publisher(model, files, pages.files_path)
 
     @contextlib.asynccontextmanager
     async def listen(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
         """Serves until the block ends. Raises OSError where the address is taken."""
         limits = self._limits
-        of_tls: dict[str, Any] = {}
-        if tls is not None:
-            of_tls = {"ssl": tls, "ssl_handshake_timeout": limits.hello, "ssl_shutdown_timeout": limits.stall}
+        connections = Connections(limits, tls)
         async with serve(
             self._handle,
             host,
             port,
             process_request=self._pages.answer,
-            create_connection=self._connections.make,  # type: ignore[arg-type]
+            create_connection=connections.make,  # type: ignore[arg-type]
             open_timeout=None,  # which would end a slow download of a file
             compression=None,  # weights and tensors do not shrink, and it takes time
             max_size=LARGEST_FRAME,
@@ -83,7 +79,6 @@ class Broker:
             ping_interval=limits.ping,
             ping_timeout=limits.ping,
             close_timeout=limits.close,
-            **of_tls,
         ) as server:
             watches = [asyncio.create_task(self._end_idle_leases()), asyncio.create_task(self._publisher.watch())]
             try:
@@ -93,7 +88,7 @@ class Broker:
                     watch.cancel()
                 server.close()
                 await asyncio.sleep(0)  # from now on it accepts none
-                self._connections.abort_http()
+                await connections.abort_http()
 
     async def _handle(self, connection: ServerConnection) -> None:
         assert isinstance(connection, Connection)

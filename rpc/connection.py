@@ -1,10 +1,12 @@
-"""Connections to the broker's port, from their first byte on: the limits before a hello, and signs of life."""
+"""Connections to the broker's port, from `accept` on: TLS, the limits before a hello, and signs of life."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import ipaddress
+import ssl
+from collections.abc import Coroutine
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection
@@ -19,33 +21,35 @@ SILENT = 3
 
 
 class Connections:
-    """All connections of a broker: WebSockets, HTTP, and those of which no request has come. Where there are too many,
-    those without an authenticated sender are closed, the oldest first."""
+    """All connections of a broker: WebSockets, HTTP, and those before their request or TLS handshake. Where there are
+    too many, the unauthenticated ones are closed, the oldest first."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, tls: ssl.SSLContext | None = None) -> None:
         self.limits = limits
+        self.tls = tls
         self.opened: set[Connection] = set()
         self._most = min(limits.sockets, most_sockets())
-        self._strangers: dict[Connection, None] = {}  # oldest first
+        self._unauthenticated: dict[Connection, None] = {}  # oldest first
         self._of_address: dict[str, dict[Connection, None]] = {}
+        self._handshakes: set[asyncio.Task[None]] = set()
 
     def make(self, *args: Any, **options: Any) -> Connection:
         return Connection(*args, connections=self, **options)
 
     def add(self, connection: Connection) -> None:
-        """Makes room for it: of strangers from its address first."""
+        """Makes room for it: closes unauthenticated connections from its address first."""
         self.opened.add(connection)
-        self._strangers[connection] = None
+        self._unauthenticated[connection] = None
         same = self._of_address.setdefault(connection.network, {})
         same[connection] = None
-        if len(same) > self.limits.strangers:
+        if len(same) > self.limits.unauthenticated:
             self._abort(next(iter(same)))
         elif len(self.opened) > self._most:
-            self._abort(next(iter(self._strangers)))
+            self._abort(next(iter(self._unauthenticated)))
 
     def admit(self, connection: Connection) -> None:
-        """It is no stranger any more."""
-        self._strangers.pop(connection, None)
+        """Its sender is authenticated."""
+        self._unauthenticated.pop(connection, None)
         same = self._of_address.get(connection.network, {})
         same.pop(connection, None)
         if not same:
@@ -55,11 +59,17 @@ class Connections:
         self.opened.discard(connection)
         self.admit(connection)
 
-    def abort_http(self) -> None:
+    def start(self, handshake: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(handshake)
+        self._handshakes.add(task)
+        task.add_done_callback(self._handshakes.discard)
+
+    async def abort_http(self) -> None:
         """Ends the connections that are no WebSockets, which a slow reader would keep open."""
         for connection in list(self.opened):
             if connection.state is State.CONNECTING:
                 connection.transport.abort()
+        await asyncio.gather(*self._handshakes)
 
     def _abort(self, connection: Connection) -> None:
         self.remove(connection)
@@ -67,38 +77,77 @@ class Connections:
 
 
 class Connection(ServerConnection):
-    """Its request must come in time; the response may take as long as the other side reads."""
+    """Its request must come in time; the response may take as long as the other side reads. `transport` is the socket's
+    until the TLS handshake is done, then that of TLS."""
 
     def __init__(self, *args: Any, connections: Connections, **options: Any) -> None:
         super().__init__(*args, **options)
         self._connections = connections
         self._arrived = 0
         self._admitted = False
+        self._early: bytearray | None = None  # what arrives before the end of `_start_tls`
         self.network = ""
 
     def admit(self) -> None:
         """Its hello has been accepted, or it requests a file by a secret path: frames of any size may
-        come, and no stranger takes its place."""
+        come, and no unauthenticated connection takes its place."""
         self._admitted = True
         self._connections.admit(self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        """The broker does TLS itself: asyncio's server calls this after the handshake alone, so that sockets that never
+        begin it would count nowhere."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
         self._timer = asyncio.get_running_loop().call_later(self._connections.limits.hello, self._require_request)
         self.network = network_of(transport.get_extra_info("peername"))
         self._connections.add(self)
+        if self._connections.tls is None:
+            super().connection_made(transport)
+        else:
+            transport.pause_reading()
+            self._early = bytearray()
+            self._connections.start(self._start_tls(transport, self._connections.tls))
+
+    async def _start_tls(self, socket: asyncio.Transport, context: ssl.SSLContext) -> None:
+        transport = None
+        with contextlib.suppress(OSError):  # a failed handshake, or the other side has left
+            if not socket.is_closing():
+                transport = await asyncio.get_running_loop().start_tls(
+                    socket, self, context, server_side=True, ssl_shutdown_timeout=self._connections.limits.stall
+                )
+        if transport is None or self not in self._connections.opened:
+            socket.abort()
+            self._end()
+            return
+        early, self._early = bytes(self._early or b""), None
+        super().connection_made(transport)
+        if early:
+            super().data_received(early)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._end()
+        if self._early is None:
+            super().connection_lost(exc)
+
+    def _end(self) -> None:
         self._connections.remove(self)
         self._timer.cancel()
-        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         self._arrived += len(data)
         if not self._admitted and self._arrived > self._connections.limits.hello_bytes:
             self.transport.abort()
-            return
-        super().data_received(data)
+        elif self._early is not None:
+            self._early += data
+        else:
+            super().data_received(data)
+
+    def eof_received(self) -> None:
+        if self._early is None:
+            super().eof_received()
+        else:
+            self.transport.abort()
 
     async def keepalive(self) -> None:
         """In place of the library's, which takes a connection for lost where pongs wait behind data that the broker

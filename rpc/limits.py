@@ -14,16 +14,17 @@ class Limits:
     connections: int = 1024
     """WebSockets of one broker whose hello has been accepted."""
     sockets: int = 4096
-    """Connections of any kind to one broker, those that fetch files among them; where more come, the oldest ends that
-    has shown no secret."""
-    strangers: int = 128
-    """Of these, those of one address that have shown no secret; where more come, its oldest ends."""
+    """Connections of any kind to one broker, counted from `accept` on, those that fetch files among them; where more
+    come, the oldest unauthenticated one is closed."""
+    unauthenticated: int = 128
+    """Of these, those of one address that have sent neither the token nor the path of stored files; where more come,
+    its oldest is closed."""
     frames_per_second: int = 4000
     payload: int = LARGEST_PAYLOAD
     requests: int = 64
     """Calls under way, and requests for a lease that wait."""
     hello: float = 10
-    """From the connection to its request, and from there to its first message."""
+    """From `accept` to the request, TLS handshake included, and from there to the first message."""
     hello_bytes: int = 2**17
     """That arrive before the hello is accepted: its sender may lack the token."""
     stall: float = 60

@@ -1,4 +1,4 @@
-"""What the broker answers to HTTP: its page, stored files however slowly they are read, and nothing to strangers."""
+"""What the broker answers to HTTP and TLS: its page, stored files however slowly they are read, limits of sockets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from functools import partial
 
 import pytest
 from python_device import UPGRADE, PythonDevice, open_socket, python_device
-from webnn_compile.rpc.client import Session, connect
+from webnn_compile.rpc.client import FINGERPRINT_VARIABLE, Session, connect
 from webnn_compile.rpc.connection import network_of
 from webnn_compile.rpc.limits import Limits
 from webnn_compile.rpc.start_broker import Address, start_broker
@@ -37,14 +37,35 @@ def test_files_are_sent_once_and_served(device: PythonDevice, session: Session, 
             urllib.request.urlopen(other)
 
 
+TRUSTING = ssl.create_default_context()
+TRUSTING.check_hostname, TRUSTING.verify_mode = False, ssl.CERT_NONE
+
+
+@pytest.fixture(scope="module")
+def certificate() -> tuple[ssl.SSLContext, str]:
+    """With its fingerprint."""
+    return self_signed_certificate(("127.0.0.1",))
+
+
+@pytest.fixture(params=["http", "https"])
+def tls(request: pytest.FixtureRequest, certificate: tuple[ssl.SSLContext, str]) -> Iterator[ssl.SSLContext | None]:
+    """Of a broker; clients know its fingerprint."""
+    if request.param == "http":
+        yield None
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FINGERPRINT_VARIABLE, certificate[1])
+        yield certificate[0]
+
+
 @contextlib.contextmanager
 def _download(broker: Address, size: int) -> Iterator[socket.socket]:
     """A connection that has asked for a file of `size` bytes and has read nothing."""
     data = random.Random(2).randbytes(size)
     sha256 = hashlib.sha256(data).hexdigest()
-    with python_device(broker) as device, connect(broker.page) as session:
+    with python_device(broker, ssl=_trusting(broker)) as device, connect(broker.page) as session:
         session.put({sha256: data})
-        with _plain_socket(broker) as opened:
+        with _open(broker) as opened:
             opened.sendall(f"GET {device.files}{sha256} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
             yield opened
 
@@ -52,6 +73,16 @@ def _download(broker: Address, size: int) -> Iterator[socket.socket]:
 def _plain_socket(broker: Address) -> socket.socket:
     host, _, port = broker.url.rpartition("/")[2].partition(":")
     return socket.create_connection((host, int(port)), 20)
+
+
+def _open(broker: Address) -> socket.socket:
+    """After the handshake, where the broker has TLS."""
+    opened = _plain_socket(broker)
+    return TRUSTING.wrap_socket(opened) if _trusting(broker) else opened
+
+
+def _trusting(broker: Address) -> ssl.SSLContext | None:
+    return TRUSTING if broker.url.startswith("https:") else None
 
 
 def _read_all(opened: socket.socket) -> int:
@@ -72,16 +103,13 @@ def test_a_slow_download_is_whole(address: Address) -> None:
 
 
 @pytest.mark.parametrize("pause", [0, 3], ids=["fast", "slow"])
-def test_a_download_over_tls_is_whole(pause: float) -> None:
+def test_a_download_over_tls_is_whole(certificate: tuple[ssl.SSLContext, str], pause: float) -> None:
     """However late the other side reads the last of it: longer than the second after which sockets are aborted."""
-    certificate, fingerprint = self_signed_certificate(("127.0.0.1",))
     data = random.Random(4).randbytes(9_000_000)
     sha256 = hashlib.sha256(data).hexdigest()
-    trusting = ssl.create_default_context()
-    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    with start_broker(tls=certificate) as own, connect(own.page, fingerprint=fingerprint) as session:
+    with start_broker(tls=certificate[0]) as own, connect(own.page, fingerprint=certificate[1]) as session:
         session.put({sha256: data})
-        with python_device(own, ssl=trusting) as device, trusting.wrap_socket(_plain_socket(own)) as opened:
+        with python_device(own, ssl=TRUSTING) as device, _open(own) as opened:
             opened.sendall(f"GET {device.files}{sha256} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
             found = b""
             while not found.endswith(data[-50:]) and (piece := opened.recv(2**16)):
@@ -103,6 +131,48 @@ def test_a_connection_without_a_request_ends(address: Address) -> None:
     with _plain_socket(address) as opened:
         opened.sendall(b"GET / HTTP/1.1\r\n")
         assert _read_all(opened) == 0
+
+
+def test_a_connection_without_a_tls_handshake_ends(certificate: tuple[ssl.SSLContext, str]) -> None:
+    with start_broker(tls=certificate[0], limits=Limits(hello=0.2)) as own:
+        for start in (b"", b"\x16\x03\x01\x02"):
+            with _plain_socket(own) as opened:
+                opened.sendall(start)
+                assert _read_all(opened) == 0
+
+
+def test_a_request_that_comes_with_the_end_of_the_tls_handshake(certificate: tuple[ssl.SSLContext, str]) -> None:
+    """In one packet, so that it arrives while TLS begins."""
+    arrived, left = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = TRUSTING.wrap_bio(arrived, left)
+    with start_broker(tls=certificate[0]) as own, _plain_socket(own) as opened:
+        while tls.version() is None or left.pending == 0:
+            try:
+                tls.do_handshake()
+                tls.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            except ssl.SSLWantReadError:
+                opened.sendall(left.read())
+                arrived.write(opened.recv(2**16))
+        opened.sendall(left.read())
+        arrived.write(opened.recv(2**16))
+        assert tls.read(15) == b"HTTP/1.1 200 OK"
+
+
+def test_tls_handshakes_that_fail(
+    certificate: tuple[ssl.SSLContext, str], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the other side sends instead, or where it leaves."""
+    with start_broker(tls=certificate[0]) as own:
+        for sent in (b"", b"\x16\x03\x01\x02", b"GET / HTTP/1.1\r\n\r\n", bytes(2**18)):
+            with _plain_socket(own) as opened, contextlib.suppress(ConnectionError):
+                opened.sendall(sent)
+        with _plain_socket(own) as opened:
+            opened.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            _read_all(opened)
+        with connect(own.page, fingerprint=certificate[1]) as session:
+            assert session.devices() == []
+    assert not caplog.records
+    assert capfd.readouterr().err == ""
 
 
 def test_the_device_page_and_the_runtime_are_served(address: Address) -> None:
@@ -159,30 +229,38 @@ def test_a_download_that_is_not_read_does_not_hold_up_the_end() -> None:
         assert time.monotonic() - start < 10
 
 
-def test_too_many_connections_of_any_kind() -> None:
-    """The oldest unauthenticated connection is closed for the next one."""
-    with start_broker(limits=Limits(sockets=2)) as own, contextlib.ExitStack() as stack:
+def test_too_many_connections_of_any_kind(tls: ssl.SSLContext | None) -> None:
+    """The oldest unauthenticated connection is closed for the next one, TLS handshakes among them."""
+    with start_broker(limits=Limits(sockets=2), tls=tls) as own, contextlib.ExitStack() as stack:
         opened = [stack.enter_context(_plain_socket(own)) for _ in range(3)]
         assert _read_all(opened[0]) == 0
-        opened[2].sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert _read_all(opened[2]) > 0
+        last = stack.enter_context(_open(own))
+        last.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert _read_all(last) > 0
 
 
-def test_sockets_that_say_nothing_keep_nobody_out() -> None:
+def test_silent_sockets_keep_no_other_connection_out(
+    tls: ssl.SSLContext | None, caplog: pytest.LogCaptureFixture
+) -> None:
     """Neither those that have sent nothing, nor WebSockets without a hello; what has joined stays."""
-    with start_broker(limits=Limits(sockets=12, strangers=4, connections=5)) as own, contextlib.ExitStack() as stack:
-        device = stack.enter_context(python_device(own))
-        session = stack.enter_context(connect(own.page))
-        download = stack.enter_context(_download(own, 40_000_000))
-        assert download.recv(1)
-        for _ in range(20):
-            stack.enter_context(_plain_socket(own))
-            silent = stack.enter_context(_plain_socket(own))
-            silent.sendall(UPGRADE.encode())
-        with connect(own.page) as other:
-            assert device.name in [d.name for d in other.devices()]
-        assert len(session.devices()) == 2
-        assert _read_all(download) >= 40_000_000
+    limits = Limits(sockets=12, unauthenticated=4, connections=5)
+    with contextlib.ExitStack() as outer:
+        with start_broker(limits=limits, tls=tls) as own, contextlib.ExitStack() as stack:
+            device = stack.enter_context(python_device(own, ssl=_trusting(own)))
+            session = stack.enter_context(connect(own.page))
+            download = stack.enter_context(_download(own, 40_000_000))
+            assert download.recv(1)
+            for _ in range(20):
+                stack.enter_context(_plain_socket(own))
+                silent = stack.enter_context(_open(own))
+                silent.sendall(UPGRADE.encode())
+            with connect(own.page) as other:
+                assert device.name in [d.name for d in other.devices()]
+            assert len(session.devices()) == 2
+            assert _read_all(download) >= 40_000_000
+            last = outer.enter_context(_plain_socket(own))
+        assert _read_all(last) == 0
+    assert not caplog.records
 
 
 def test_whose_connection_it_is() -> None:
