@@ -33,16 +33,21 @@ CONSTANTS: Mapping[str, Any] = {
 class Growing:
     """`build(n)` gives the nodes of a model of size n, from the input `v0` to `output(n)`. `shape` is that of `v0`, in
     which names are dimensions, of 1 to 300 where `dims` has no other range; `inputs(n)` are further ones, and
-    `conditions(n)` inputs of one bool. Work is compared at sizes up to `size`."""
+    `conditions(n)` inputs of one bool. Work, by default that of compiling, is compared at sizes from `base` to `size`:
+    so far apart that most of it depends on the size."""
 
     build: Callable[[int], Sequence[Node]]
     shape: Sequence[int | str] | Callable[[int], Sequence[int | str]] = (8, 4)
     size: int = 16
+    base: int = 2
     output: Callable[[int], str] = lambda n: f"v{n}"
     inputs: Callable[[int], Mapping[str, Sequence[int | str]]] = lambda n: {}
     conditions: Callable[[int], Sequence[str]] = lambda n: ()
     weights: Callable[[int], Mapping[str, Array]] = lambda n: {}
     dims: Mapping[str, Any] = field(default_factory=lambda: {"N": (1, 300)})
+    work: Callable[[onnx.ModelProto, Mapping[str, Any]], object] = lambda model, dims: webnn_compile.compile(
+        model, dims=dims, cache=False
+    )
 
     def model(self, n: int) -> onnx.ModelProto:
         given = self.given(n)
@@ -73,26 +78,44 @@ def _reads(nodes: Sequence[Node]) -> list[str]:
     return found + [name for n in nodes for a in n.attribute for name in _reads(a.g.node) if a.type == a.GRAPH]
 
 
-def count_calls(growing: Growing, n: int, target: str = "native") -> int:
-    """Calls of Python functions while the model of size n is compiled."""
+def count_calls(growing: Growing, n: int) -> int:
+    """Calls of functions while the model of size n is compiled."""
     proto, dims = growing.model(n), growing.sizes(n)
-    profile = cProfile.Profile(builtins=False)
+    profile = cProfile.Profile()
     profile.enable()
     try:
-        webnn_compile.compile(proto, target, dims=dims, cache=False)
+        growing.work(proto, dims)
     finally:
         profile.disable()
     return sum(row.callcount for row in profile.getstats())
 
 
-def exponent(growing: Growing, n: int) -> float:
-    """Of the power of the size by which work grows from n/2 to n, without what a model of size 2 takes; 0 where it
-    hardly grows."""
-    count_calls(growing, 2)  # what is imported late, and kept for good
-    base, some, more = (count_calls(growing, size) for size in (2, n // 2, n))
-    if more < 1.2 * base or some <= base:
-        return 0
-    return math.log((more - base) / (some - base)) / math.log((n - 2) / (n // 2 - 2))
+@dataclass(frozen=True)
+class Growth:
+    """The work of models of three sizes."""
+
+    sizes: tuple[int, int, int]
+    calls: tuple[int, int, int]
+
+    @property
+    def factor(self) -> float:
+        """Of the work, from the smallest to the largest."""
+        return self.calls[2] / self.calls[0]
+
+    @property
+    def exponent(self) -> float:
+        """Of the power of the size by which work grows, without that of the smallest. Where it hardly grows, that is
+        the quotient of two small numbers, and says nothing: see `factor`."""
+        sizes, calls = ([n - row[0] for n in row[1:]] for row in (self.sizes, self.calls))
+        return math.log(calls[1] / calls[0]) / math.log(sizes[1] / sizes[0]) if min(calls) > 0 else 0
+
+
+def growth(growing: Growing, size: int) -> Growth:
+    """From `growing.base` over half of `size` to `size`."""
+    sizes = (growing.base, size // 2, size)
+    count_calls(growing, growing.base)  # what is imported late, and kept for good
+    base, some, more = (count_calls(growing, n) for n in sizes)
+    return Growth(sizes, (base, some, more))
 
 
 def repeated(names: Sequence[str], shape: Sequence[int | str]) -> Growing:
@@ -280,16 +303,16 @@ STEPS: Mapping[str, Callable[[int], Sequence[Node]]] = {
 GROWING: Mapping[str, Growing] = {
     "maps": Growing(_each("Exp")),
     "sums of maps": Growing(_chain(_dense)),
-    "convolutions": Growing(_each("Conv", "weight"), shape=(1, 4, 8, 8)),
-    "products of a size that varies": Growing(_each("MatMul", "square"), shape=("N", 4)),
+    "convolutions": Growing(_each("Conv", "weight"), shape=(1, 4, 8, 8), size=48),
+    "products of a size that varies": Growing(_each("MatMul", "square"), shape=("N", 4), size=160),
     "transposes": Growing(_each("Transpose", perm=[1, 0]), shape=(4, 4)),
     "paddings": Growing(_chain(STEPS["padding"]), shape=("N", 4)),
-    "slices": Growing(_chain(STEPS["slice"]), shape=(300, 4)),
+    "slices": Growing(_chain(STEPS["slice"]), shape=(300, 4), size=32),
     "slices that may be empty": Growing(_chain(STEPS["slice"]), shape=("N", 4)),
-    "halves": Growing(_chain(_halves), shape=("N", 4)),
+    "halves": Growing(_chain(_halves), shape=("N", 4), base=16, size=128),
     "remainders": Growing(_chain(_remainders), shape=("N", 4), size=8),
-    "additions of sizes": Growing(_sizes_added, shape=("N", 4)),
-    "minima of sizes": Growing(_sizes_nested, shape=("N", 4)),
+    "additions of sizes": Growing(_sizes_added, shape=("N", 4), size=128),
+    "minima of sizes": Growing(_sizes_nested, shape=("N", 4), base=12, size=32),
     "inputs": Growing(_chain(_with_input), inputs=_inputs((8, 4))),
     "operands of a sum": Growing(_operands("Sum"), inputs=_inputs((8, 4))),
     "parts": Growing(_operands("Concat", axis=0), inputs=_inputs((3, 4))),
@@ -300,8 +323,12 @@ GROWING: Mapping[str, Growing] = {
     "Ifs that cut": Growing(_chain(STEPS["an If that cuts"]), (300, 4), size=8, conditions=lambda _: ["c"]),
     "Ifs that cut or add": Growing(_chain(_cut_or_add), ("N", 4), conditions=lambda n: [f"c{k}" for k in range(n)]),
     "Ifs that add": Growing(_chain(_if_of_sum), ("N", 4), size=8),
-    "iterations": Growing(_loop, weights=lambda n: {"trips": np.array(n)}),
     "dimensions": Growing(_rank, shape=lambda n: (2, *[1] * (n - 1))),
-    "rows of a sequence": Growing(_split, shape=lambda n: (n,), size=2000),
     "insertions": Growing(_inserted),
 }
+
+CONSTANT: Mapping[str, Growing] = {
+    "iterations": Growing(_loop, base=8, weights=lambda n: {"trips": np.array(n)}),
+    "rows of a sequence": Growing(_split, shape=lambda n: (n,), size=2000),
+}
+"""Models of which the work does not depend on the size, from `base` on."""
