@@ -7,6 +7,7 @@ import cProfile
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import onnx
 import webnn_compile
 from onnx import helper, numpy_helper
 from onnx_models import Array, node
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.share_transposes import share_transposes
 
 Node = onnx.NodeProto
 CONSTANTS: Mapping[str, Any] = {
@@ -29,12 +32,23 @@ CONSTANTS: Mapping[str, Any] = {
 }
 
 
+Work = Callable[[], object]
+
+
+def _compiling(model: onnx.ModelProto, dims: Mapping[str, Any]) -> Work:
+    return partial(webnn_compile.compile, model, dims=dims, cache=False)
+
+
+def _sharing_transposes(model: onnx.ModelProto, _: Mapping[str, Any]) -> Work:
+    return partial(share_transposes, import_model(model))
+
+
 @dataclass(frozen=True)
 class Growing:
     """`build(n)` gives the nodes of a model of size n, from the input `v0` to `output(n)`. `shape` is that of `v0`, in
     which names are dimensions, of 1 to 300 where `dims` has no other range; `inputs(n)` are further ones, and
-    `conditions(n)` inputs of one bool. Work, by default that of compiling, is compared at sizes from `base` to `size`:
-    so far apart that most of it depends on the size."""
+    `conditions(n)` inputs of one bool. `work` gives the function whose calls are counted, by default that of compiling,
+    at sizes from `base` to `size`: so far apart that most of them depend on the size."""
 
     build: Callable[[int], Sequence[Node]]
     shape: Sequence[int | str] | Callable[[int], Sequence[int | str]] = (8, 4)
@@ -45,9 +59,7 @@ class Growing:
     conditions: Callable[[int], Sequence[str]] = lambda n: ()
     weights: Callable[[int], Mapping[str, Array]] = lambda n: {}
     dims: Mapping[str, Any] = field(default_factory=lambda: {"N": (1, 300)})
-    work: Callable[[onnx.ModelProto, Mapping[str, Any]], object] = lambda model, dims: webnn_compile.compile(
-        model, dims=dims, cache=False
-    )
+    work: Callable[[onnx.ModelProto, Mapping[str, Any]], Work] = _compiling
 
     def model(self, n: int) -> onnx.ModelProto:
         given = self.given(n)
@@ -80,11 +92,11 @@ def _reads(nodes: Sequence[Node]) -> list[str]:
 
 def count_calls(growing: Growing, n: int) -> int:
     """Calls of functions while the model of size n is compiled."""
-    proto, dims = growing.model(n), growing.sizes(n)
+    work = growing.work(growing.model(n), growing.sizes(n))
     profile = cProfile.Profile()
     profile.enable()
     try:
-        growing.work(proto, dims)
+        work()
     finally:
         profile.disable()
     return sum(row.callcount for row in profile.getstats())
@@ -259,6 +271,21 @@ def _loop(n: int) -> list[Node]:
     return [node("Loop", ["trips", "", "v0"], ["last", f"v{n}"], body=body)]
 
 
+def _tables_and_matrices(k: int) -> list[Node]:
+    return [
+        node("MatMul", [f"v{k}", f"matrix{k}"], [f"p{k}"]),
+        node("Add", [f"p{k}", f"table{k}"], [f"v{k + 1}"]),
+    ]
+
+
+def _of_one_shape(n: int) -> dict[str, Array]:
+    """Tables and matrices that differ in the last element alone."""
+    made = {f"{kind}{k}": np.ones((128, 128), np.float32) for k in range(n) for kind in ("table", "matrix")}
+    for i, data in enumerate(made.values()):
+        data[-1, -1] = i
+    return made
+
+
 def _rank(n: int) -> list[Node]:
     return [
         node("Transpose", ["v0"], ["t"], perm=list(reversed(range(n)))),
@@ -323,6 +350,9 @@ GROWING: Mapping[str, Growing] = {
     "Ifs that cut": Growing(_chain(STEPS["an If that cuts"]), (300, 4), size=8, conditions=lambda _: ["c"]),
     "Ifs that cut or add": Growing(_chain(_cut_or_add), ("N", 4), conditions=lambda n: [f"c{k}" for k in range(n)]),
     "Ifs that add": Growing(_chain(_if_of_sum), ("N", 4), size=8),
+    "tables and matrices": Growing(
+        _chain(_tables_and_matrices), shape=(128, 128), size=64, weights=_of_one_shape, work=_sharing_transposes
+    ),
     "dimensions": Growing(_rank, shape=lambda n: (2, *[1] * (n - 1))),
     "insertions": Growing(_inserted),
 }

@@ -22,7 +22,7 @@ def convert_float16(graph: Graph) -> Graph:
     values between are then not rounded to it."""
     if not any(_touches_float16(node, graph) for node in graph.nodes):
         return graph
-    builder, names = Builder(graph.name), value_names(graph)
+    builder, names, outputs = Builder(graph.name), value_names(graph), frozenset(graph.outputs)
     opset = max((n.opset for n in graph.nodes if not n.domain), default=13)
     now: dict[Value, Value] = {}
 
@@ -32,7 +32,7 @@ def convert_float16(graph: Graph) -> Graph:
         return made
 
     def inner_name(value: Value) -> str:
-        return names.fresh(f"{value.name}.float32") if value.dtype == F16 and value in graph.outputs else value.name
+        return names.fresh(f"{value.name}.float32") if value.dtype == F16 and value in outputs else value.name
 
     for v in graph.inputs:
         now[v] = builder.input(v.name, v.shape, v.dtype, v.elements)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable
 
 import numpy as np
 
+from .contents import contents
 from .ir import Array, Attribute, Graph, Node, Value
 
 
 def merge_duplicates(graph: Graph) -> Graph:
     """One of each set of equal constants, and of nodes with equal operator, inputs and attributes (common
     subexpressions). Values that are graph outputs stay apart: each has a name of its own."""
+    outputs = frozenset(graph.outputs)
     replaced: dict[Value, Value] = {}
     constants: dict[Value, Array] = {}
     seen: dict[Hashable, Value | Node] = {}
     for v, data in graph.constants.items():
-        first = seen.setdefault(_contents(data), v)
-        if first is v or v in graph.outputs:
+        first = seen.setdefault(contents(data), v)
+        if first is v or v in outputs:
             constants[v] = data
         else:
             assert isinstance(first, Value)
@@ -30,7 +31,7 @@ def merge_duplicates(graph: Graph) -> Graph:
         attributes = tuple(sorted((name, _hashable(value)) for name, value in node.attributes.items()))
         regions = tuple(map(id, node.regions))  # of control flow each node has its own
         first_node = seen.setdefault((node.op, node.opset, inputs, attributes, present, regions), node)
-        if first_node is node or any(v in graph.outputs for v in node.outputs):
+        if first_node is node or any(v in outputs for v in node.outputs):
             nodes.append(node)
             continue
         assert isinstance(first_node, Node)
@@ -38,10 +39,5 @@ def merge_duplicates(graph: Graph) -> Graph:
     return graph.with_values(replaced, nodes=tuple(nodes), constants=constants) if replaced else graph
 
 
-def _contents(data: Array) -> Hashable:
-    digest = hashlib.blake2b(np.ascontiguousarray(data).data if data.size else b"").digest()
-    return data.dtype.str, data.shape, digest
-
-
 def _hashable(value: Attribute) -> Hashable:
-    return _contents(value) if isinstance(value, np.ndarray) else (type(value).__name__, value)
+    return contents(value) if isinstance(value, np.ndarray) else (type(value).__name__, value)

@@ -14,7 +14,8 @@ def remove_identities(graph: Graph) -> Graph:
     where there is none (an input or constant that is an output) an Identity stays."""
     replaced: dict[Value, Value] = {}
     renamed: dict[Value, Value] = {}
-    bound = {*graph.inputs, *graph.constants, *graph.outputs}
+    outputs = frozenset(graph.outputs)
+    bound = {*graph.inputs, *graph.constants, *outputs}
     nodes: list[Node] = []
     for node in graph.nodes:
         source, target = _source(node, graph), node.outputs[0]
@@ -22,7 +23,7 @@ def remove_identities(graph: Graph) -> Graph:
             nodes.append(node)
             continue
         source = replaced.get(source, source)
-        if target not in graph.outputs:
+        if target not in outputs:
             replaced[target] = source
         elif source not in bound and source not in renamed:
             # Under its new name the value is an output: what was read as `target` is now the same value.
