@@ -27,9 +27,8 @@ from .publish import Publisher
 from .relay import DeviceSide
 from .serving import ServedModel
 
-CLOSE_REASON = 100
-"""Characters of the reason with which a connection is closed: WebSocket allows 123 bytes."""
-
+CLOSE_REASON = 123
+"""Bytes of UTF-8 that WebSocket allows for the reason with which a connection is closed."""
 
 LARGEST_FACTS = 2**15
 """Bytes of a device's facts as JSON: those of all devices travel in one header."""
@@ -97,7 +96,7 @@ class Broker:
             if header is not None:
                 await self._serve(connection, header)
         except ProtocolError as error:
-            await connection.close(error.code, str(error)[:CLOSE_REASON])
+            await connection.close(error.code, str(error).encode()[:CLOSE_REASON].decode(errors="ignore"))
         except ConnectionClosed:
             pass
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import socket
 import ssl
 import sys
@@ -33,7 +34,7 @@ from ..tune.tab_facts import adapter_of_tab
 from .command import FILE
 from .explained import DEBUG, explained, require
 from .input_options import input_options, read_array
-from .terminal import say, say_light_on_dark, show_table
+from .terminal import TerminalLog, say, say_light_on_dark, show_table
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import DeviceInfo, Session
@@ -99,6 +100,7 @@ def serve(
 
     On plain http from another machine a browser has no WebGPU and no threads: use --tls self-signed there.
     """
+    logging.basicConfig(handlers=[TerminalLog()], format="%(message)s")
     with _explained(debug=debug):
         from webnn_compile.rpc.descriptors import allow_sockets
         from webnn_compile.rpc.limits import Limits

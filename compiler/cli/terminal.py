@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 
 import click
@@ -15,6 +16,13 @@ from ..system.escape import terminal_lines, terminal_text
 def say(text: object, *, label: str = "", err: bool = False) -> None:
     """Lines, after a bold `label` in the first."""
     click.echo((click.style(terminal_text(label), bold=True) if label else "") + terminal_lines(text), err=err)
+
+
+class TerminalLog(logging.Handler):
+    """Writes what is logged, tracebacks among it, to standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(self.format(record), err=True)
 
 
 def say_light_on_dark(line: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import logging
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from cli.command import run
 from click.testing import CliRunner
 from onnx_models import model, node
 from webnn_compile.cli import rpc_command, tune_command
+from webnn_compile.cli.terminal import TerminalLog
 from webnn_compile.records.record_file import RecordWriter
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.rpc.client import DeviceInfo
@@ -46,6 +48,19 @@ def test_a_build(evil: Path, tmp_path: Path) -> None:
     printed = " ".join(no_commands(done.output).split())
     assert f"x{SHOWN}: float32" in printed
     assert f"d{SHOWN}: 1..4" in printed.replace(" to ", "..")
+
+
+def test_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    """The broker's: an exception may have the text of a message from the network."""
+    log = logging.Logger("log")
+    log.addHandler(TerminalLog())
+    try:
+        raise ValueError(EVIL)
+    except ValueError:
+        log.exception("a request failed%s", EVIL)
+    printed = no_commands(capsys.readouterr().err)
+    assert "owned" in printed
+    assert "Traceback" in printed
 
 
 def test_a_dump(evil: Path, tmp_path: Path) -> None:

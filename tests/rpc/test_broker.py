@@ -151,6 +151,24 @@ def test_refused_hellos(address: Address, hello: dict[str, Any], code: int, reas
     assert reason in closed.value.rcvd.reason
 
 
+@pytest.mark.parametrize(("field", "message"), [("version", "version {!r} of"), ("role", "the role {!r} is none")])
+@pytest.mark.parametrize("text", ["x" * 200, "漢" * 60, "x" + "漢" * 60, "😀" * 60, "\x1b" * 60], ids=range(5))
+def test_long_reasons_for_closing(
+    address: Address, caplog: pytest.LogCaptureFixture, field: str, message: str, text: str
+) -> None:
+    """WebSocket limits their bytes; they end between characters."""
+    hello = {"id": 0, "op": "hello", "version": VERSION, "role": "client", "token": address.token, field: text}
+    with open_socket(address) as socket:
+        socket.send(join_frame(hello, b""))
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(10)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == MALFORMED
+    assert message.format(text).startswith(closed.value.rcvd.reason)
+    assert 119 < len(closed.value.rcvd.reason.encode()) <= 123
+    assert not caplog.records
+
+
 def test_a_hello_must_come_in_time(address: Address) -> None:
     with open_socket(address) as socket, pytest.raises(ConnectionClosed, match="no hello came"):
         socket.recv(10)
