@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import secrets
 import socket
 import ssl
@@ -23,6 +24,9 @@ from .serving import ServedModel
 _SERVED = (".js", ".css", ".svg", ".html")
 START = 10.0
 """Seconds in which a broker listens, or does not."""
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]+")
+"""Characters that stand in the fragment of an address as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,11 @@ def start_broker(
     model: ServedModel | None = None,
 ) -> Iterator[Address]:
     """Serves until the block ends, `model` to pages that subscribe to it. Port 0 takes a free one, no token a random
-    one. Raises OSError where the address is taken, ValueError where one of `origins` is none."""
-    token = token or secrets.token_urlsafe(24)
+    one. Raises OSError where the address is taken, ValueError where host, token or one of `origins` is none."""
+    check_host(host)
+    if token is None:
+        token = secrets.token_urlsafe(24)
+    check_token(token)
     store = FileStore()
     limits = limits or Limits()
     hosts = (host, socket.gethostname())
@@ -94,6 +101,22 @@ def start_broker(
         thread.join()
         loop.close()
         store.close()
+
+
+def check_token(token: str) -> None:
+    """Raises ValueError for one that cannot stand in an address as it is."""
+    if not _TOKEN.fullmatch(token):
+        raise ValueError("give a token of letters A to Z, digits and the characters - . _ ~, or none for a random one")
+
+
+def check_host(host: str) -> None:
+    """Raises ValueError for what no host is named."""
+    try:
+        if host.encode("idna"):  # an empty one would be all addresses of this machine
+            return
+    except UnicodeError:
+        pass
+    raise ValueError("give an address or a name of this machine, 0.0.0.0 for all its addresses")
 
 
 def static_files() -> dict[str, bytes]:

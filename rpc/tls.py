@@ -32,7 +32,8 @@ def self_signed_certificate(hosts: tuple[str, ...]) -> tuple[ssl.SSLContext, str
 
     key = ec.generate_private_key(ec.SECP256R1())
     names: list[x509.GeneralName] = [
-        x509.IPAddress(ipaddress.ip_address(h)) if is_address(h) else x509.DNSName(h) for h in dict.fromkeys(hosts)
+        x509.IPAddress(ipaddress.ip_address(h)) if is_address(h) else x509.DNSName(h.encode("idna").decode())
+        for h in dict.fromkeys(hosts)
     ]
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "webnn-rpc")])
     now = datetime.datetime.now(datetime.UTC)

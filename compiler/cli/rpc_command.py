@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import os
 import socket
 import ssl
 import sys
@@ -74,7 +75,7 @@ def _explained(*, debug: bool = False) -> Iterator[None]:
 @click.argument("model", type=FILE, required=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option("--token", envvar="WEBNN_RPC_TOKEN", help="The secret of devices and clients; random by default.")
+@click.option("--token", help="The secret of devices and clients; by default WEBNN_RPC_TOKEN, else random.")
 @click.option("--allow-origin", "origins", multiple=True, metavar="URL", help="Pages of one's own that may connect.")
 @click.option("--cert", type=FILE, help="A certificate for https (PEM).")
 @click.option("--key", type=FILE, help="Its private key (PEM).")
@@ -102,13 +103,23 @@ def serve(
     """
     logging.basicConfig(handlers=[TerminalLog()], format="%(message)s")
     with _explained(debug=debug):
+        from webnn_compile.rpc.client import TOKEN_VARIABLE
         from webnn_compile.rpc.descriptors import allow_sockets
         from webnn_compile.rpc.limits import Limits
-        from webnn_compile.rpc.start_broker import start_broker
+        from webnn_compile.rpc.start_broker import check_host, check_token, start_broker
 
+        if token is None:  # not by Click's `envvar`: an empty variable would count as none
+            token, option = os.environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
+        else:
+            option = "--token"
+        with _refusing(f"--host {host!r}"):
+            check_host(host)
+        if token is not None:
+            with _refusing(option):
+                check_token(token)
         allow_sockets(Limits().sockets)
         if token is not None and host not in LOOPBACK and len(token) < LEAST_TOKEN:
-            raise InputError(f"--token: others can reach {host}; give at least {LEAST_TOKEN} characters, or none")
+            raise InputError(f"{option}: others can reach {host}; give at least {LEAST_TOKEN} characters, or none")
         allowed = list(map(_origin, origins))
         served = None if model is None else _serve_model(model, inputs)
         context, fingerprint = _certificate(host, cert, key, tls)
@@ -136,6 +147,15 @@ def serve(
             with contextlib.suppress(KeyboardInterrupt):
                 while True:
                     time.sleep(3600)
+
+
+@contextlib.contextmanager
+def _refusing(option: str) -> Iterator[None]:
+    """A ValueError is one of this option."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
 
 
 def _origin(url: str) -> str:
@@ -190,9 +210,12 @@ def _certificate(
 
 def _reachable(host: str) -> str:
     """The address by which other machines reach this one, where `host` stands for all."""
-    if host not in ("0.0.0.0", "::"):
+    numeric = ""
+    with contextlib.suppress(OSError):  # a name
+        numeric = str(socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)[0][4][0])
+    if numeric not in ("0.0.0.0", "::"):  # which have other spellings: 0, ::0
         return host
-    family, outside = (socket.AF_INET, "192.0.2.1") if host == "0.0.0.0" else (socket.AF_INET6, "2001:db8::1")
+    family, outside = (socket.AF_INET, "192.0.2.1") if numeric == "0.0.0.0" else (socket.AF_INET6, "2001:db8::1")
     with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect((outside, 9))  # sends nothing
         return str(probe.getsockname()[0])

@@ -102,6 +102,24 @@ def test_what_serve_refuses(address: Address, tmp_path: Path) -> None:
         assert reason in refusal("serve", "--cert", str(tmp_path / "c"), "--key", str(tmp_path / "k"), *more)
 
 
+@pytest.mark.parametrize("token", ["", "é", "a b", "a%41", "a#b", "x\ny", "[b]", "abc\n"])
+def test_tokens_that_no_address_has(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+    """An empty one is none by mistake, not a wish for a random one."""
+    reason = "give a token of letters A to Z, digits and the characters - . _ ~"
+    assert f"--token: {reason}" in refusal("serve", "--port", "0", "--token", token)
+    monkeypatch.setenv("WEBNN_RPC_TOKEN", token)
+    assert f"WEBNN_RPC_TOKEN: {reason}" in refusal("serve", "--port", "0")
+    with pytest.raises(ValueError, match="give a token of letters"), start_broker(token=token):
+        pass
+
+
+@pytest.mark.parametrize("host", ["", ".", "a..b", "x" * 70])
+def test_hosts_that_have_no_name(host: str) -> None:
+    assert "give an address or a name of this machine" in refusal("serve", "--port", "0", "--host", host)
+    with pytest.raises(ValueError, match="give an address"), start_broker(host):
+        pass
+
+
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 def test_serve_until_ctrl_c(tls: bool) -> None:
     command = [sys.executable, "-m", "webnn_compile.cli.rpc_command", "serve", "--port", "0"]
@@ -133,7 +151,7 @@ def test_serve_until_ctrl_c(tls: bool) -> None:
 def test_self_signed_certificates_name_their_hosts_and_give_no_tickets() -> None:
     """A ticket arrives after the handshake: OpenSSL may break a connection on which it is read while another thread
     writes."""
-    hosts = ["192.168.1.7", "localhost"]
+    hosts = ["192.168.1.7", "localhost", "é.example"]
     context, fingerprint = self_signed_certificate((*hosts, "localhost"))
     ours, theirs = socket.socketpair()
     with ours, theirs, ThreadPoolExecutor(1) as pool:
@@ -150,7 +168,7 @@ def test_self_signed_certificates_name_their_hosts_and_give_no_tickets() -> None
     assert der is not None
     assert hashlib.sha256(der).hexdigest() == fingerprint.replace(":", "").lower()
     names = x509.load_der_x509_certificate(der).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    assert [str(n.value) for n in names] == hosts
+    assert [str(n.value) for n in names] == [*hosts[:2], "xn--9ca.example"]
 
 
 def test_a_broker_for_other_machines_shows_their_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +177,8 @@ def test_a_broker_for_other_machines_shows_their_address(monkeypatch: pytest.Mon
     assert rpc_command._reachable("192.168.1.7") == "192.168.1.7"
     monkeypatch.setattr(socket.socket, "connect", lambda *_: None)
     monkeypatch.setattr(socket.socket, "getsockname", lambda _: ("10.1.2.3", 5))
-    assert rpc_command._reachable("0.0.0.0") == "10.1.2.3"
+    for every in ("0.0.0.0", "0", "::", "::0"):
+        assert rpc_command._reachable(every) == "10.1.2.3"
     assert rpc_command._with_host("http://[::]:8765/#t", "fd00::7") == "http://[fd00::7]:8765/#t"
     assert rpc_command._with_host("https://127.0.0.1:8765/#t", "host") == "https://host:8765/#t"
 
