@@ -76,7 +76,8 @@ class Pages:
         if isinstance(connection, Connection) and request.path.startswith(self.files_path):
             connection.admit()
         with file:
-            return await _send(connection, Response(status, status.phrase, headers), file, self._stall)
+            body = io.BytesIO() if _method(request) == "HEAD" else file
+            return await _send(connection, Response(status, status.phrase, headers), body, self._stall)
 
     def _find_response(self, request: Request) -> tuple[HTTPStatus, Headers, BinaryIO]:
         try:
@@ -87,6 +88,13 @@ class Pages:
             origin, host = request.headers.get("Origin"), request.headers.get("Host", "")
         except MultipleValuesError as error:  # a proxy in front may have looked at another one
             return _plain(HTTPStatus.BAD_REQUEST, f"There are several headers {error}.\n")
+        methods = ("GET",) if path == SOCKET else ("GET", "HEAD")
+        if _method(request) not in methods:
+            status, headers, file = _plain(
+                HTTPStatus.METHOD_NOT_ALLOWED, f"Only {' and '.join(methods)} are answered.\n"
+            )
+            headers["Allow"] = ", ".join(methods)
+            return status, headers, file
         if path == SOCKET:
             if self._trusted(origin, host):
                 return HTTPStatus.SWITCHING_PROTOCOLS, Headers(), io.BytesIO()
@@ -142,6 +150,11 @@ async def _send(connection: ServerConnection, head: Response, file: BinaryIO, st
         transport.abort()
         await connection.wait_closed()
     return _Sent(head.status_code, head.reason_phrase, head.headers)
+
+
+def _method(request: Request) -> str:
+    """Before version 17, `websockets` refuses all but GET itself."""
+    return getattr(request, "method", "GET")
 
 
 _REFUSED = "Pages of {} may not use this broker: allow them by --allow-origin.\n"

@@ -11,6 +11,8 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from email import message_from_bytes
+from email.message import Message
 from functools import partial
 
 import pytest
@@ -188,6 +190,37 @@ def test_the_device_page_and_the_runtime_are_served(address: Address) -> None:
     for path in ("/rpc/broker.py", "/../pyproject.toml", "/%2e%2e/x", "/rpc/page"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(address.url + path)
+
+
+def _answer(broker: Address, request: str) -> tuple[Message, bytes]:
+    """Headers, the status among them as "Status", and the body."""
+    with _plain_socket(broker) as opened:
+        opened.sendall(request.encode())
+        head, _, body = b"".join(iter(partial(opened.recv, 2**20), b"")).partition(b"\r\n\r\n")
+    return message_from_bytes(b"Status: " + head), body
+
+
+def test_head_has_the_headers_of_get_alone(address: Address, device: PythonDevice, session: Session) -> None:
+    sha256 = hashlib.sha256(b"123").hexdigest()
+    session.put({sha256: b"123"})
+    for path, length in ((f"{device.files}{sha256}", 3), ("/", None), ("/none", None)):
+        asked, body = _answer(address, f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert len(body) == int(asked["Content-Length"])
+        assert length in (None, len(body))
+        head, nothing = _answer(address, f"HEAD {path} HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert [(k, v) for k, v in head.items() if k != "Date"] == [(k, v) for k, v in asked.items() if k != "Date"]
+        assert nothing == b""
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "get", "HEAD"])
+def test_other_methods_are_refused(address: Address, method: str) -> None:
+    for path, allowed in (("/", "GET, HEAD"), ("/none", "GET, HEAD"), ("/socket", "GET")):
+        if method in allowed:
+            continue
+        head, body = _answer(address, f"{UPGRADE.replace('GET', method).replace('/socket', path)}")
+        assert head["Status"].startswith("HTTP/1.1 405")
+        assert head["Allow"] == allowed
+        assert bool(body) == (method != "HEAD")
 
 
 def test_sockets_of_other_origins_are_refused(address: Address) -> None:
