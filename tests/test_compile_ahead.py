@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
@@ -59,9 +60,7 @@ def test_everything_is_then_known(tmp_path: Path) -> None:
 def test_not_for_one_process_or_few_kernels(
     length: int, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "webnn_compile.build.compile_ahead.ProcessPoolExecutor", lambda *_, **__: pytest.fail("started")
-    )
+    monkeypatch.setattr("webnn_compile.build.compile_ahead.WorkerPool", lambda *_, **__: pytest.fail("started"))
     assert compile_ahead(lower_model(import_model(many(tmp_path, length))), BOTH, Cache(None), 2, processes) == 0
 
 
@@ -134,11 +133,17 @@ several = pytest.mark.skipif(
 
 
 @several
-def test_interrupted(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("end", "number", "code"),
+    [(os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGTERM, 143)],
+    ids=["by Ctrl-C", "by SIGTERM to the parent alone"],
+)
+def test_interrupted(end: Callable[[int, int], None], number: int, code: int, tmp_path: Path) -> None:
     running = start(many(tmp_path, 400), tmp_path)
-    os.killpg(running.pid, signal.SIGINT)
+    end(running.pid, number)
     _, errors = running.communicate(timeout=60)
-    assert running.returncode == 130, errors
+    assert running.returncode == code, errors
+    assert not (tmp_path / "out").exists()
     assert errors.splitlines()[-1] == "interrupted; no bundle was written"
     assert "Traceback" not in errors
     assert ends(running.pid)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..choices import DEFAULT, Choices, Replay
@@ -19,8 +15,8 @@ from ..pipeline.compile_for import KernelChoices, compile_kernel, default_choice
 from ..pipeline.lazy_kernels import LAYOUTS, describe, kernel_key, layouts_to_bytes
 from ..pipeline.lowered import Lowered
 from ..system.cache import Cache
-from ..system.collector import collect_less_often
 from ..system.recursion import deep_recursion
+from ..system.workers import WorkerPool, count_cores
 from ..target import Target
 
 FEWEST = 40
@@ -73,11 +69,8 @@ def _lacks(cache: Cache, key: str) -> bool:
 
 
 def _run(tasks: list[_Task], cache: Cache, processes: int) -> int:
-    # Not by forking: the progress display has a thread.
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=follow_parent)
     done = 0
-    finished = False
-    try:
+    with suppress(OSError, RuntimeError), WorkerPool(processes) as pool:
         # Largest first, so that no large kernel starts last.
         tasks.sort(key=lambda t: -t.naive.params[-1].size)
         waiting = [(t.key, pool.submit(_compile, t)) for t in tasks]
@@ -88,11 +81,6 @@ def _run(tasks: list[_Task], cache: Cache, processes: int) -> int:
                 cache.put(LAYOUTS, key, layouts)
                 cache.put(CODE, key, code)
                 done += 1
-        finished = True
-    except (OSError, RuntimeError):
-        pass
-    finally:
-        pool.shutdown(wait=finished, cancel_futures=True)
     return done
 
 
@@ -102,22 +90,3 @@ def _compile(task: _Task) -> tuple[bytes, bytes]:
     code = LlvmModule()
     render_kernel(kernel, code)
     return layouts_to_bytes(b.layout for b in kernel.params), code.to_json().encode()
-
-
-def follow_parent() -> None:
-    """Leaves Ctrl-C to the parent, and ends this process when the parent has ended."""
-    collect_less_often()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def end() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=end, daemon=True).start()
-
-
-def count_cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
+from types import TracebackType
 from typing import Any, TypeVar
 
-from ..build.compile_ahead import count_cores, follow_parent
+from ..system.workers import WorkerPool, count_cores
 from .serial_executor import SerialExecutor
 
 T = TypeVar("T")
@@ -19,22 +19,23 @@ class RestartingExecutor(Executor):
 
     def __init__(self, processes: int) -> None:
         self._processes = processes
-        self._pool = self._open()
-
-    def _open(self) -> ProcessPoolExecutor:
-        spawn = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self._processes, spawn, initializer=follow_parent)
+        self._pool = WorkerPool(processes)
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         try:
             return self._pool.submit(fn, *args, **kwargs)
         except BrokenProcessPool:
             self._pool.shutdown()
-            self._pool = self._open()
+            self._pool = WorkerPool(self._processes)
             return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.__exit__(kind, error, trace)
 
 
 def open_executor(processes: int | None = None) -> Executor:
