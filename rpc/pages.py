@@ -90,11 +90,8 @@ class Pages:
             return _plain(HTTPStatus.BAD_REQUEST, f"There are several headers {error}.\n")
         methods = ("GET",) if path == SOCKET else ("GET", "HEAD")
         if _method(request) not in methods:
-            status, headers, file = _plain(
-                HTTPStatus.METHOD_NOT_ALLOWED, f"Only {' and '.join(methods)} are answered.\n"
-            )
-            headers["Allow"] = ", ".join(methods)
-            return status, headers, file
+            allowed = ", ".join(methods)
+            return _plain(HTTPStatus.METHOD_NOT_ALLOWED, f"Methods of this path: {allowed}.\n", Allow=allowed)
         if path == SOCKET:
             if self._trusted(origin, host):
                 return HTTPStatus.SWITCHING_PROTOCOLS, Headers(), io.BytesIO()
@@ -153,15 +150,15 @@ async def _send(connection: ServerConnection, head: Response, file: BinaryIO, st
 
 
 def _method(request: Request) -> str:
-    """Before version 17, `websockets` refuses all but GET itself."""
+    """Versions of `websockets` without it refuse all but GET themselves."""
     return getattr(request, "method", "GET")
 
 
 _REFUSED = "Pages of {} may not use this broker: allow them by --allow-origin.\n"
 
 
-def _plain(status: HTTPStatus, text: str) -> tuple[HTTPStatus, Headers, BinaryIO]:
+def _plain(status: HTTPStatus, text: str, **more: str) -> tuple[HTTPStatus, Headers, BinaryIO]:
     data = text.encode()
     headers = Headers({"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(data))})
-    headers["Connection"] = "close"
+    headers.update({"Connection": "close", **more})
     return status, headers, io.BytesIO(data)
