@@ -7,16 +7,18 @@ import cProfile
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 import webnn_compile
 from onnx import helper, numpy_helper
 from onnx_models import Array, node
+from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx import import_model
-from webnn_compile.graph.share_transposes import share_transposes
+from webnn_compile.graph.passes import run_graph_passes
 
 Node = onnx.NodeProto
 CONSTANTS: Mapping[str, Any] = {
@@ -32,23 +34,27 @@ CONSTANTS: Mapping[str, Any] = {
 }
 
 
-Work = Callable[[], object]
+def _compile(model: onnx.ModelProto, dims: Mapping[str, Any]) -> None:
+    webnn_compile.compile(model, dims=dims, cache=False)
 
 
-def _compiling(model: onnx.ModelProto, dims: Mapping[str, Any]) -> Work:
-    return partial(webnn_compile.compile, model, dims=dims, cache=False)
+def _simplify(model: onnx.ModelProto, _: Mapping[str, Any]) -> None:
+    run_graph_passes(import_model(model))
 
 
-def _sharing_transposes(model: onnx.ModelProto, _: Mapping[str, Any]) -> Work:
-    return partial(share_transposes, import_model(model))
+def _report(model: onnx.ModelProto, _: Mapping[str, Any]) -> None:
+    """Up to the message that says what is not supported."""
+    with pytest.raises(UnsupportedError):
+        import_model(model)
 
 
 @dataclass(frozen=True)
 class Growing:
     """`build(n)` gives the nodes of a model of size n, from the input `v0` to `output(n)`. `shape` is that of `v0`, in
     which names are dimensions, of 1 to 300 where `dims` has no other range; `inputs(n)` are further ones, and
-    `conditions(n)` inputs of one bool. `work` gives the function whose calls are counted, by default that of compiling,
-    at sizes from `base` to `size`: so far apart that most of them depend on the size."""
+    `conditions(n)` inputs of one bool. The calls of functions in `work`, by default compiling, are counted at sizes
+    from `base` to `size`: so far apart that most of them depend on the size. Where `module` is given, only calls of
+    its functions and by them count: a part of the work that is small but for large models."""
 
     build: Callable[[int], Sequence[Node]]
     shape: Sequence[int | str] | Callable[[int], Sequence[int | str]] = (8, 4)
@@ -59,7 +65,8 @@ class Growing:
     conditions: Callable[[int], Sequence[str]] = lambda n: ()
     weights: Callable[[int], Mapping[str, Array]] = lambda n: {}
     dims: Mapping[str, Any] = field(default_factory=lambda: {"N": (1, 300)})
-    work: Callable[[onnx.ModelProto, Mapping[str, Any]], Work] = _compiling
+    work: Callable[[onnx.ModelProto, Mapping[str, Any]], object] = _compile
+    module: str | None = None
 
     def model(self, n: int) -> onnx.ModelProto:
         given = self.given(n)
@@ -92,14 +99,18 @@ def _reads(nodes: Sequence[Node]) -> list[str]:
 
 def count_calls(growing: Growing, n: int) -> int:
     """Calls of functions while the model of size n is compiled."""
-    work = growing.work(growing.model(n), growing.sizes(n))
+    proto, dims = growing.model(n), growing.sizes(n)
     profile = cProfile.Profile()
     profile.enable()
     try:
-        work()
+        growing.work(proto, dims)
     finally:
         profile.disable()
-    return sum(row.callcount for row in profile.getstats())
+    rows = profile.getstats()
+    if growing.module is None:
+        return sum(row.callcount for row in rows)
+    own = [row for row in rows if not isinstance(row.code, str) and Path(row.code.co_filename).stem == growing.module]
+    return sum(row.callcount + sum(called.callcount for called in row.calls or ()) for row in own)
 
 
 @dataclass(frozen=True)
@@ -208,6 +219,22 @@ def _if_of_sum(k: int) -> list[Node]:
         node("ReduceSum", [f"v{k}"], [f"m{k}"], keepdims=0),
         node("Greater", [f"m{k}", "half"], [f"c{k}"]),
         _if(k, f"c{k}", [node("Concat", [f"v{k}", "row"], [f"t{k}"], axis=0)]),
+    ]
+
+
+def _refused(k: int) -> list[Node]:
+    """An If of which one branch does not fit; its condition is that of the one before, negated."""
+    return [
+        node("Not", [f"c{k}"], [f"c{k + 1}"]),
+        _if(k, f"c{k + 1}", [node("MatMul", [f"v{k}", "matrix"], [f"t{k}"])]),
+    ]
+
+
+def _not_known(k: int) -> list[Node]:
+    """A shape that a run computes, from the one before."""
+    return [
+        node("Cast", [f"v{k}"], [f"v{k + 1}"], to=onnx.TensorProto.INT64),
+        node("ConstantOfShape", [f"v{k + 1}"], [f"y{k + 1}"]),
     ]
 
 
@@ -350,8 +377,24 @@ GROWING: Mapping[str, Growing] = {
     "Ifs that cut": Growing(_chain(STEPS["an If that cuts"]), (300, 4), size=8, conditions=lambda _: ["c"]),
     "Ifs that cut or add": Growing(_chain(_cut_or_add), ("N", 4), conditions=lambda n: [f"c{k}" for k in range(n)]),
     "Ifs that add": Growing(_chain(_if_of_sum), ("N", 4), size=8),
+    "refused Ifs": Growing(
+        _chain(_refused),
+        size=64,
+        conditions=lambda _: ["c0"],
+        weights=lambda _: {"matrix": np.ones((3, 3), np.float32)},
+        work=_simplify,
+        module="deciding_inputs",
+    ),
+    "shapes that are not known": Growing(
+        _chain(_not_known), shape=(3,), size=64, output=lambda n: f"y{n}", work=_report, module="deciding_inputs"
+    ),
     "tables and matrices": Growing(
-        _chain(_tables_and_matrices), shape=(128, 128), size=64, weights=_of_one_shape, work=_sharing_transposes
+        _chain(_tables_and_matrices),
+        shape=(128, 128),
+        size=64,
+        weights=_of_one_shape,
+        work=_simplify,
+        module="share_transposes",
     ),
     "dimensions": Growing(_rank, shape=lambda n: (2, *[1] * (n - 1))),
     "insertions": Growing(_inserted),

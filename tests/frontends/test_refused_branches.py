@@ -11,6 +11,8 @@ import webnn_compile
 from drivers import need_driver
 from onnx_models import Array, assert_close, onnxruntime_results, random
 from webnn_compile.errors import InputError, UnsupportedError
+from webnn_compile.frontends.model_inputs import Dim, ModelInputs
+from webnn_compile.frontends.onnx import import_model
 
 WEIGHTS = {"wide": random((8, 4), 1), "narrow": random((4, 4), 2)}
 
@@ -78,6 +80,28 @@ def test_either_branch_may_not_fit() -> None:
     runs_as_onnxruntime(compiled, made, good)
     with pytest.raises(InputError, match=r"takes its then_branch, .* --fix sr=VALUE compiles the model without it"):
         compiled.run(good | {"sr": np.array(16000)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes", "when_true", "when_false"),
+    [
+        ("bool", "c = Identity(k)", "1", "0"),
+        ("bool", "c = Not(k)", "0", "1"),
+        ("bool", "c = Equal(k, no)", "0", "1"),
+        ("bool[1]", "m = Squeeze(k) o = Cast <to = 1> (m) c = Less(half, o)", "1", "0"),
+        ("int64", "c = Equal(two, k)", "2", "VALUE"),
+        ("int64", "e = Equal(two, k) o = Cast <to = 1> (e) c = Less(o, half)", "VALUE", "2"),
+        ("int64", "c = Less(k, two)", "VALUE", "VALUE"),
+        ("int64", "c = Cast <to = 9> (k)", "VALUE", "0"),
+    ],
+)
+def test_the_value_by_which_a_branch_is_left_out(kind: str, nodes: str, when_true: str, when_false: str) -> None:
+    text = RATES[RATES.index("y = If") : RATES.index("z =")].replace("a,", "x,")
+    constants = "int64 two = {2}, float half = {0.5}, bool no = {0}"
+    made = parsed(f"(float[2, n] x, {kind} k) => (float[2, 4] y) <{constants}> {{ {nodes} {text} }}")
+    for n, value in ((8, when_true), (4, when_false)):
+        ((_, refusal),) = import_model(made, ModelInputs(dims={"n": Dim(n, n)})).refusals
+        assert refusal.endswith(f". --fix k={value} compiles the model without it")
 
 
 def test_neither_fits() -> None:

@@ -18,7 +18,7 @@ from ...system.limits import is_too_large
 from .check_model import names_read
 from .check_node import check_node
 from .control_flow import CONTROL_FLOW
-from .deciding_input import Decision, deciding_input, flags_for
+from .deciding_inputs import DecidingInputs
 from .fix_shapes import InputShapes
 from .problems import Problems, is_onnx
 from .read_attributes import read_attributes
@@ -67,7 +67,7 @@ def build_graph(
 
 
 class Import:
-    """One import: `main` is the model's graph."""
+    """One import: `main` is the model's graph, `deciding_inputs` those of its values."""
 
     def __init__(
         self,
@@ -83,7 +83,6 @@ class Import:
         self._weights = weights
         self._source = source
         self._problems = problems
-        self._graph = model.graph
         self._opsets = {i.domain: i.version for i in model.opset_import}
         self._made = {o for node in model.graph.node for o in node.output}
         # What nothing reads is not asked for: training outputs of inference models, say.
@@ -91,6 +90,7 @@ class Import:
         self._node_names = Names()
         self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._made))
         self._count = 0
+        self.deciding_inputs = DecidingInputs(model.graph, weights)
         self.main = Frame(Builder(model.graph.name, source.memory), {}, [])
         self.main.scope.update((v.name, self._input(v)) for v in model.graph.input if v.name not in weights)
         # What may not become an output under its own name: an input, or what is an output already.
@@ -162,7 +162,7 @@ class Import:
             opset = self._opsets[node.domain]
             return frame.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
         except UnsupportedError as error:
-            flags = flags_for(self._graph, error.value, self._weights) if isinstance(error, NotKnownError) else []
+            flags = self.deciding_inputs.flags(error.value) if isinstance(error, NotKnownError) else []
             self._problems.add(": ".join([str(error), *([" and ".join(flags)] if flags else [])]))
             return self._stand_ins(node)
         except WebnnCompileError:
@@ -219,10 +219,6 @@ class Import:
     def report(self, problems: Problems) -> None:
         """Keeps the problems of an attempt."""
         self._problems.take(problems)
-
-    def deciding_input(self, condition: str) -> Decision | None:
-        """The input that decides a condition of the model's graph."""
-        return deciding_input(self._graph, condition, self._weights)
 
     def is_input(self, value: Value) -> bool:
         """Whether it is one of the model's."""

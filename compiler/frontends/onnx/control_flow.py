@@ -97,7 +97,7 @@ def _side(build: Import, name: str, side: str, graph: onnx.GraphProto, frame: Fr
 
 def _refusal(build: Import, node: onnx.NodeProto, name: str, side: _Side, reason: str | None) -> str:
     """What a run says that takes a side which does not fit, and how it is left out of the model."""
-    decision = build.deciding_input(node.input[0])
+    decision = build.deciding_inputs.decision(node.input[0])
     without = "" if decision is None else f". {decision.flag(truth=side.name != THEN)} compiles the model without it"
     return (
         f"If (node {name!r}): this run takes its {side.name}, which does not fit the sizes that the model was compiled "
