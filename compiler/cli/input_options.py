@@ -12,7 +12,8 @@ import click
 import numpy as np
 
 from ..errors import InputError
-from ..frontends.model_inputs import Dim, Extent, ModelInputs, parse_dim
+from ..frontends.model_inputs import NUMBERS, Dim, Extent, ModelInputs, parse_dim
+from .explained import explained
 
 WORDS = {"true": True, "false": False}
 
@@ -93,7 +94,7 @@ def _number(text: str) -> bool | int | float | None:
 
 
 def read_array(file: Path) -> np.ndarray:
-    """Raises InputError for what is no file of one array, and for an array that memory does not hold."""
+    """Raises InputError for what is no file of one array of numbers, and for an array that memory does not hold."""
     try:
         array = np.load(file, allow_pickle=False)
     except MemoryError as error:
@@ -102,6 +103,8 @@ def read_array(file: Path) -> np.ndarray:
         raise InputError(f"{error or type(error).__name__}; give a file of numpy.save") from None
     if not isinstance(array, np.ndarray):
         raise InputError("it holds several arrays; give a file of numpy.save")
+    if array.dtype.kind not in NUMBERS:
+        raise InputError(f"it holds {array.dtype.name}{list(array.shape)}; give a file of numbers")
     return array
 
 
@@ -145,11 +148,12 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
         constants: tuple[tuple[str, np.ndarray], ...],
         **others: Any,
     ) -> None:
-        try:
-            sizes = {name: dim.check(name) for name, dim in _by_name("--dim", "sizes", dims).items()}
-        except InputError as error:
-            raise click.UsageError(str(error)) from None
-        inputs = ModelInputs(_by_name("--shape", "shapes", shapes), sizes, _by_name("--fix", "values", constants))
+        with explained(debug=bool(others.get("debug"))):
+            try:
+                sizes = {name: dim.check(name) for name, dim in _by_name("--dim", "sizes", dims).items()}
+            except InputError as error:
+                raise click.UsageError(str(error)) from None
+            inputs = ModelInputs(_by_name("--shape", "shapes", shapes), sizes, _by_name("--fix", "values", constants))
         command(inputs=inputs, **others)
 
     for option in reversed(_OPTIONS):
@@ -160,8 +164,9 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
 def _by_name(flag: str, what: str, given: tuple[tuple[str, T], ...]) -> dict[str, T]:
     found: dict[str, T] = {}
     for name, value in given:
-        if not _is_same(found.setdefault(name, value), value):
+        if name in found and not _is_same(found[name], value):
             raise click.UsageError(f"{flag} gives {name!r} two {what}; give it one")
+        found[name] = value
     return found
 
 

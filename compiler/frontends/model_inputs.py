@@ -13,6 +13,9 @@ from ..errors import InputError
 Extent = int | str
 """Of a shape: a number, or the name of a dimension."""
 
+NUMBERS = "biuf"
+"""Kinds of NumPy's dtypes of which constants are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dim:

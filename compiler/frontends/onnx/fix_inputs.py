@@ -9,6 +9,7 @@ import onnx
 from onnx import numpy_helper
 
 from ...errors import InputError
+from ..model_inputs import NUMBERS
 from .fix_shapes import declared_shape
 from .read_model import Source
 from .read_tensor import element_type, type_name
@@ -51,13 +52,13 @@ def _fitted(value: onnx.ValueInfoProto, given: np.ndarray) -> np.ndarray:
     if dtype is None:
         raise InputError(f"--fix {name}: it has elements of type {type_name(tensor.elem_type)}, which is not supported")
     array = np.asarray(given)
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"--fix {name}: {given!r} is no array of numbers")
+    if array.dtype.kind not in NUMBERS:
+        raise InputError(f"--fix {name}: {array.dtype.name}{list(array.shape)} is no array of numbers")
     with np.errstate(all="ignore"):
         converted = array.astype(dtype.numpy)
     exact = array.dtype.kind == "f" and dtype.is_float
-    if not exact and not np.array_equal(converted, array):
-        raise InputError(f"--fix {name}: {array.tolist()} is no {dtype}, which this input is")
+    if not exact and (other := array[converted != array]).size:
+        raise InputError(f"--fix {name}: {other[0].item()} is no {dtype}, which this input is")
     shape = declared_shape(tensor)
     if shape is None:
         return converted
