@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidURI
 from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as open_socket
 
@@ -107,7 +107,11 @@ def connect(url: str, token: str | None = None, *, fingerprint: str | None = Non
         ) from None
     except (OSError, TimeoutError, InvalidHandshake, InvalidURI, UnicodeError) as error:  # names of hosts are IDNA
         reason = str(error.__cause__ or error) or type(error).__name__
-        raise RpcError("address", f"no broker answers at {parts.netloc}: {reason}; start `webnn-rpc serve`") from None
+        advice = "start `webnn-rpc serve`"
+        if isinstance(error, ssl.SSLError | ConnectionResetError | InvalidMessage):
+            other = "out TLS, give http" if address.startswith("wss:") else " TLS, give https"
+            advice = f"if the broker was started with{other}://{parts.netloc}"
+        raise RpcError("address", f"no broker answers at {parts.netloc}: {reason}; {advice}") from None
     if tls is not None and not _has_fingerprint(socket, fingerprint or ""):
         stack.close()
         raise RpcError("address", f"the certificate of {parts.netloc} has another fingerprint than {fingerprint}")

@@ -11,15 +11,12 @@ from functools import partial
 from .file_store import FileStore, StoreError, Upload
 from .leases import ANY, Device, Leases
 from .limits import Limits
-from .messages import Header, Incomplete, ProtocolError, id_of
+from .messages import LONGEST_WAIT, Header, Incomplete, ProtocolError, id_of
 from .peer import Peer
 from .relay import Call, DeviceSide
 
 OF_FRAMES = ("id", "re", "at", "bytes")
 """Fields of headers that a call's request must not have: the broker sets them."""
-
-LONGEST_WAIT = 10**9
-"""Seconds that a client may give."""
 
 NOTHING = memoryview(b"")
 _LOG = logging.getLogger("webnn-rpc")

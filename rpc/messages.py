@@ -30,6 +30,9 @@ LARGEST_PAYLOAD = 2**30
 MOST_OPEN = 16
 """Messages of one connection whose frames may be interleaved."""
 
+LONGEST_WAIT = 10**9
+"""Seconds that a client may give as a timeout or deadline."""
+
 Buffer: TypeAlias = bytes | bytearray | memoryview
 Header: TypeAlias = dict[str, Any]
 T = TypeVar("T")

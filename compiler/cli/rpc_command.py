@@ -36,6 +36,7 @@ from .command import FILE
 from .explained import DEBUG, explained, require
 from .input_options import input_options, read_array
 from .terminal import TerminalLog, say, say_light_on_dark, show_table
+from .time_option import TimeOption
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import DeviceInfo, Session
@@ -282,7 +283,7 @@ def _row(d: DeviceInfo) -> tuple[object, ...]:
 @input_options
 @click.option("--out", type=FILE, metavar="FILE.npz", help="Write the outputs here.")
 @click.option("--time", "repeat", type=click.IntRange(1), help="Measure so many runs.")
-@click.option("--wait", type=float, default=30.0, show_default=True, help="Seconds to wait for a free device.")
+@click.option("--wait", type=TimeOption(), metavar="30s", default="30s", show_default=True, help="For a free device.")
 @DEBUG
 def run(
     model: Path,

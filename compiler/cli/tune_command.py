@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -29,6 +28,7 @@ from .command import FILE
 from .explained import DEBUG, explained, require
 from .input_options import input_options
 from .terminal import cell, error_console, say, show_table
+from .time_option import TimeOption
 from .tune_progress import TuneProgress
 
 PACKAGES = ("sklearn",)
@@ -43,18 +43,6 @@ ENDED = {
 }
 """How a search ended, by the kind of the DeviceError."""
 KEPT = "all measurements so far are in the records"
-
-
-class TimeOption(click.ParamType[float]):
-    """90s, 10m, 1h: seconds."""
-
-    name = "time"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)?", str(value))
-        if found is None:
-            self.fail(f"{value!r} is not a time such as 90s, 10m or 1h", param, ctx)
-        return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2] or "s"]
 
 
 class _Commands(click.Group):

@@ -93,6 +93,24 @@ def test_messages(address: Address, tmp_path: Path) -> None:
         assert "m.onnx" in refusal(*run)
 
 
+@pytest.mark.parametrize("wait", ["nan", "inf", "-1", "1e999", "", "x"])
+def test_times_to_wait_that_are_none(wait: str) -> None:
+    assert f"{wait!r} is not a time such as 90s, 10m or 1h" in refusal("run", "m.onnx", f"--wait={wait}")
+    assert "is longer than 1000000000 seconds" in refusal("run", "m.onnx", "--wait", "9" * 400)
+
+
+def test_the_scheme_of_an_address(address: Address, caplog: pytest.LogCaptureFixture) -> None:
+    """Of a broker with TLS, or without."""
+    other = address.page.replace("http:", "https:")
+    said = refusal("devices", "--broker", other)
+    assert f"if the broker was started without TLS, give {address.url}" in said
+    certificate, _ = self_signed_certificate(("127.0.0.1",))
+    with start_broker(tls=certificate) as secure:
+        said = refusal("devices", "--broker", secure.page.replace("https:", "http:"))
+    assert f"if the broker was started with TLS, give {secure.url}" in said
+    assert not caplog.records
+
+
 def test_what_serve_refuses(address: Address, tmp_path: Path) -> None:
     port = address.url.rpartition(":")[2]
     assert f"cannot listen on 127.0.0.1, port {port}" in refusal("serve", "--port", port)

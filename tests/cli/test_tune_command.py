@@ -118,6 +118,7 @@ def test_records_that_cannot_be_shown(tuned: tuple[Path, str], tmp_path: Path) -
         (["--target", "wasm", "--device", "any"], "no token for 127.0.0.1:8765: give the whole address"),
         (["--target", "wasm", "--device", "chromium"], "--device chromium: to start one, give browser:chromium"),
         (["--target", "native", "--time-budget", "soon"], "'soon' is not a time such as 90s, 10m or 1h"),
+        (["--target", "native", "--time-budget", "9" * 400], "is longer than 1000000000 seconds"),
         (["--target", "native", "--trials", "0"], "0 is not in the range x>=1"),
     ],
 )
