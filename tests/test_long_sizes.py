@@ -10,6 +10,7 @@ from growing_models import CONSTANTS, GROWING
 from onnx import helper, numpy_helper
 from onnx_models import assert_close, node, onnxruntime_results, random
 from webnn_compile.ir.construct import minimum
+from webnn_compile.ir.memo import forgetting
 from webnn_compile.ir.name_size import LONGEST, name_size
 from webnn_compile.ir.nodes import Expr, Scalar
 from webnn_compile.ir.sizes import Size, capacity, least, number, size
@@ -59,6 +60,17 @@ def test_a_long_size_has_one_name() -> None:
     assert named is name_size(repeated(rows, 3), source_of)
     assert named is not name_size(repeated(others, 3), source_of)
     assert (least(named), capacity(named)) == (least(long), capacity(long))
+
+
+def test_sizes_of_equal_checksums_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webnn_compile.ir.name_size.crc32", lambda _: 7)
+    with forgetting():
+        named = [name_size(repeated(Scalar(name, 300, low=1), 3), source_of) for name in ("a", "b", "c")]
+        assert [n.name for n in named if isinstance(n, Scalar)] == [
+            "size_00000007",
+            "size_00000007_2",
+            "size_00000007_3",
+        ]
 
 
 def test_a_short_size_is_itself() -> None:

@@ -34,10 +34,19 @@ def name_size(n: Size, source: Source) -> Size:
 
 @keep
 def _scalar_of(n: Expr, source: Source) -> Scalar:
-    name = f"size_{crc32(print_node(n).encode()):08x}"
+    stem = f"size_{crc32(print_node(n).encode()):08x}"
+    same = _named(stem)
+    same.append(n)
+    name = stem if len(same) == 1 else f"{stem}_{len(same)}"
     found = range_of(n)
     assert found is not None
     return Scalar(name, found[1] + 1, low=found[0], source=source(name, n))
+
+
+@keep
+def _named(stem: str) -> list[Expr]:
+    """The sizes whose texts have one checksum, in the order in which they were named."""
+    return []
 
 
 def _is_long(e: Expr) -> bool:
