@@ -20,6 +20,9 @@ from .softmax import softmax_of
 
 Q, K, V, MASK, PAST_KEY, PAST_VALUE, NONPAD = range(7)
 
+PADDED_MASKS = 24
+"""The opset from which on a mask may be shorter than the keys."""
+
 _FARTHEST = 2**31 - 1
 """Any two positions are closer."""
 
@@ -132,12 +135,13 @@ def _biased(call: Call, scores: Tensor, before: Size) -> Tensor:
     def body(b: Expr, h: Expr, i: Expr, j: Expr) -> Expr:
         result, seen = scores[b, h, i, j], []
         if mask is not None:
-            allowed = _mask_element(mask, (b, h, i, j), j)
+            at = (b, h, i, j)
+            inside = _inside(call, mask, j)
             if mask.dtype == BOOL:
-                seen.append(allowed)
+                seen.append(_mask_element(mask, at, inside))
             else:
-                inside = j < mask.shape[-1]
-                result = result + select(inside, allowed.cast(scores.dtype), hidden)
+                bias = _mask_element(mask, at, inside).cast(scores.dtype)
+                result = result + (bias if inside is None else select(inside, bias, hidden))
         position = i + before
         if lengths is not None:
             count = to_int32(lengths[b,])
@@ -167,10 +171,11 @@ def _bounds(call: Call) -> list[Callable[[Expr, Expr], Expr]]:
 
 
 def _check_fit(call: Call, scores: Tensor, mask: Tensor | None, lengths: Tensor | None) -> None:
-    """Raises UnsupportedError for a mask that is not broadcast to the scores, but for the last dimension, and for
-    lengths that are not those of the batch."""
+    """Raises UnsupportedError for a mask that is not broadcast to the scores, but that from opset 24 on its last
+    dimension may be shorter, and for lengths that are not those of the batch."""
     if mask is not None:
-        pairs = zip(mask.shape[-2::-1], scores.shape[-2::-1], strict=False)
+        shorter = call.opset >= PADDED_MASKS
+        pairs = zip(mask.shape[::-1][shorter:], scores.shape[::-1][shorter:], strict=False)
         fits = 0 < mask.rank <= scores.rank and all(is_one(a) or equal(a, b) for a, b in pairs)
         if not fits or known_less(scores.shape[-1], mask.shape[-1]):
             raise call.unsupported(
@@ -184,12 +189,16 @@ def _check_fit(call: Call, scores: Tensor, mask: Tensor | None, lengths: Tensor 
         )
 
 
-def _mask_element(mask: Tensor, at: Sequence[Expr], j: Expr) -> Expr:
-    """The element of a mask that is broadcast, but for keys beyond its end: zero, or false."""
-    inside = j < mask.shape[-1]
-    *outer, _ = at[4 - mask.rank :] if mask.rank else (j,)
-    index = [Const(0) if n == 1 else i for i, n in zip(outer, mask.shape[:-1], strict=True)]
-    return mask.read((*index, j), inside)
+def _inside(call: Call, mask: Tensor, j: Expr) -> Expr | None:
+    """Whether a mask has an element for key `j`: from opset 24 on it may be shorter, and one of one key is. None where
+    it is broadcast instead."""
+    return j < mask.shape[-1] if call.opset >= PADDED_MASKS else None
+
+
+def _mask_element(mask: Tensor, at: Sequence[Expr], inside: Expr | None) -> Expr:
+    """The element of a mask that is broadcast; zero, or false, beyond its end."""
+    broadcast = [n == 1 for n in mask.shape[:-1]] + [inside is None and is_one(mask.shape[-1])]
+    return mask.read([Const(0) if b else i for b, i in zip(broadcast, at[4 - mask.rank :], strict=True)], inside)
 
 
 def _in_precision(call: Call, t: Tensor) -> Tensor:

@@ -66,6 +66,14 @@ CASES = [
     _case("half-precision", softmax_precision=10),
     _case("precision", softmax_precision=1, opset=24),
     _case("short-mask", given={MASK: _a.normal(3, 4)}, opset=24),
+    # onnxruntime takes such masks of integers alone. From opset 24 on those of one key are padded, too.
+    *(
+        _case(
+            f"mask-of-one-key-{opset}-{len(shape)}", given={MASK: _a.integers(0, 3, *shape, dtype="int32")}, opset=opset
+        )
+        for opset in (23, 24)
+        for shape in ((1,), (3, 1), (4, 1, 1))
+    ),
     _case("lengths", given={NONPAD: ints(4, 6)}, opset=24),
     # Queries that see no key.
     _case("blind-bool-mask", given={MASK: _BLIND}),

@@ -32,6 +32,10 @@ BAD = {
     "p=-1 is less than 1": Case("", "LpPool", (_f(1, 2, 2, 2),), {"kernel_shape": [4, 3], "p": -1}),
     "its input has rank 1, less than 2": Case("", "Trilu", (_f(3),)),
     "do not broadcast": Case("", "Add", (_f(2, 3), _f(4))),
+    # From opset 24 on it would be padded.
+    "its mask of shape [2, 3] does not fit scores": Case(
+        "", "Attention", (_f(1, 1, 2, 3), _f(1, 1, 4, 3), _f(1, 1, 4, 3), _f(2, 3)), opset=23
+    ),
     "the slope of shape [2, 3]": Case("", "PRelu", (_f(3), _f(2, 3))),
     "axis 3 does not exist in a tensor of rank 2": Case("", "Concat", (_f(2, 3), _f(2, 3)), {"axis": 3}),
     "differ in more than axis 1": Case("", "Concat", (_f(2, 3), _f(3, 3)), {"axis": 1}),
