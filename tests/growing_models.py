@@ -329,6 +329,11 @@ def _operands(op: str, **attributes: Any) -> Callable[[int], list[Node]]:
     return lambda n: [node(op, ["v0", *(f"x{k}" for k in range(n))], [f"v{n}"], **attributes)]
 
 
+def _integers(n: int) -> list[Node]:
+    """The largest of so many integers that may be sizes."""
+    return [node("Cast", ["v0"], ["i"], to=onnx.TensorProto.INT64), node("Max", ["i"] * n, [f"v{n}"])]
+
+
 def _inputs(shape: Sequence[int | str]) -> Callable[[int], Mapping[str, Sequence[int | str]]]:
     return lambda n: {f"x{k}": shape for k in range(n)}
 
@@ -369,6 +374,7 @@ GROWING: Mapping[str, Growing] = {
     "minima of sizes": Growing(_sizes_nested, shape=("N", 4), base=12, size=32),
     "inputs": Growing(_chain(_with_input), inputs=_inputs((8, 4))),
     "operands of a sum": Growing(_operands("Sum"), inputs=_inputs((8, 4))),
+    "integers": Growing(_integers, shape=(4,), size=800),
     "parts": Growing(_operands("Concat", axis=0), inputs=_inputs((3, 4))),
     "parts of sizes that vary": Growing(
         _operands("Concat", axis=0), size=32, inputs=lambda n: {f"x{k}": (f"N{k}", 4) for k in range(n)}

@@ -13,6 +13,7 @@ from math import prod
 from ..dtypes import BOOL, I32
 from ..ir.construct import maximum
 from ..ir.intervals import Range
+from ..ir.memo import memo
 from ..ir.nodes import Buffer, Const, Expr, Scalar, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import substitute
@@ -29,8 +30,12 @@ MOST = 1 << 24
 """The largest number that counts as a bound."""
 
 
+@memo
 def with_bounds(t: Tensor) -> Tensor:
-    """`t`, if it holds integers that are not known, with their bounds."""
+    """`t`, if it holds integers that are not known, with their bounds.
+
+    Of a chain of tensors within one operator each is bounded for the one that reads it, twice: hence the memo.
+    """
     if t.dtype.is_float or t.dtype == BOOL or t.body is None or t.elements is not None:
         return t
     ranges = Ranges({r.buffer: span_of(r) for r in t.reads if not r.dtype.is_float})
