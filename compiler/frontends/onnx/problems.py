@@ -93,7 +93,7 @@ class Problems:
         return "; ".join([f"{op}: {count} {_some(names, ', ')}".rstrip(), *attributes, *advice])
 
 
-_OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "NchwcConv", "Nchwc", "EmbedLayer")
+_OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc", "EmbedLayer")
 """How operators begin that onnxruntime's optimiser puts in place of others."""
 
 _QUANTIZED = ("QLinear", "QAttention", "QGemm", "QEmbed", "DynamicQuantize", "MatMulIntegerTo")
