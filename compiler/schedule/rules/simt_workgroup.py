@@ -108,7 +108,7 @@ class _Workgroup:
         own, at, op = self._at(self.acc), self._at(self.total), self.nest.op
         stmts: list[Stmt] = [self._each(Store(self.acc, own, neutral(op, self.acc.dtype))), self._elements()]
         if self.total is not self.acc:
-            mine = _sum_of_lanes(op, self.acc) if self.vectors else Load(self.acc, own)
+            mine = _combine_lanes(op, self.acc) if self.vectors else Load(self.acc, own)
             key = sort_key(mine, nan_lowest=op == "min_nan") if self.keyed else mine
             stmts.append(self._of_total(Store(self.total, at, key)))
         among = WITHOUT_NAN[op] if self.keyed else op
@@ -156,7 +156,7 @@ def _turns(over: Var, size: int) -> Var:
     return Var(f"{over.name}o", -(-over.extent // size), length)
 
 
-def _sum_of_lanes(op: str, acc: Buffer) -> Expr:
+def _combine_lanes(op: str, acc: Buffer) -> Expr:
     a, b, c, d = (Load(acc, (Const(i),)) for i in range(LANES))
     return Binary(op, Binary(op, a, b), Binary(op, c, d))
 
