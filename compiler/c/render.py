@@ -191,9 +191,9 @@ class _Body:
                 return [f"{pad}{self._names[step.kernel]}({', '.join(arguments)}); {comment(step.name)}"]
             case Loop():
                 name = self._counters[step.counter] = f"t{len(self._counters)}"
-                asked = "" if step.condition is None else f" && {_holds(step.condition)}"
+                holds = "" if step.condition is None else f" && {_holds(step.condition)}"
                 trips = size_text(step.trips, self._scalar)
-                head = f"for (int64_t {name} = 0, {name}_end = {trips}; {name} < {name}_end{asked}; {name}++) {{"
+                head = f"for (int64_t {name} = 0, {name}_end = {trips}; {name} < {name}_end{holds}; {name}++) {{"
                 return [pad + head, *self.steps(step.body, depth + 1), pad + "}"]
             case Branch():
                 return [

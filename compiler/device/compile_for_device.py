@@ -138,8 +138,8 @@ class _Places:
         return tuple(self._structure(s) if isinstance(s, LoopStep | BranchStep) else s for s in steps)
 
     def _structure(self, step: LoopStep[HostCall | Launch | Measure] | BranchStep[HostCall | Launch | Measure]) -> Step:
-        asked = condition_of(step)
-        condition = None if asked is None else self.of(asked)
+        tensor = condition_of(step)
+        condition = None if tensor is None else self.of(tensor)
         if isinstance(step, LoopStep):
             owners = {owner_of(t, self._model.aliases) for c in step.loop.carried for t in (c.start, c.inside)}
             self.carried[step.loop.counter] = {s for owner in owners for s in self._scalars.get(owner, ())}

@@ -84,8 +84,8 @@ class Node:
 class Graph:
     """`nodes` stand in topological order. `constants` holds the value of every Value that no node makes and that is
     no input; of a region its own constants. `dimensions` are the sizes that a run decides, of the whole model alone,
-    like `refusals`: int32 values of one element that are 1 where a run takes a branch that does not fit, and what is
-    then said."""
+    like `refusals`: int32 values of one element that are 1 where a run takes a branch that does not fit, each with the
+    message of the error that this run raises."""
 
     name: str
     inputs: tuple[Value, ...]

@@ -205,10 +205,10 @@ def _in_precision(call: Call, t: Tensor) -> Tensor:
     """In the type in which the softmax is to be computed, or in float32 for float16."""
     if "softmax_precision" not in call.attributes:
         return t
-    asked = onnx_dtype(call, "softmax_precision", 0)
-    if not asked.is_float:
-        raise call.unsupported(f"attribute softmax_precision is {asked}, no type of floats", "the model is invalid")
-    return _cast(f"{call.name}.precise", t, F32 if asked == F16 else asked)
+    requested = onnx_dtype(call, "softmax_precision", 0)
+    if not requested.is_float:
+        raise call.unsupported(f"attribute softmax_precision is {requested}, no type of floats", "the model is invalid")
+    return _cast(f"{call.name}.precise", t, F32 if requested == F16 else requested)
 
 
 def _cast(name: str, t: Tensor, dtype: DType) -> Tensor:

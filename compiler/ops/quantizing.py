@@ -50,11 +50,11 @@ def _quantize(call: Call) -> Tensor:
     """saturate(round(x / scale) + zero_point), rounding halves to even; uint8 unless the zero point or output_dtype
     (opset 21) says otherwise."""
     x = call.input(0)
-    asked = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else U8
+    requested = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else U8
     if call.attribute("precision", 0) not in _NO_FINER_THAN_FLOAT32:
         raise call.unsupported(f"attribute precision={call.attribute('precision', 0)}", "divide in float32: 1, or 0")
     zero_point = call.optional(2)
-    dtype = asked if zero_point is None else zero_point.dtype
+    dtype = requested if zero_point is None else zero_point.dtype
 
     def body(*axes: Expr) -> Expr:
         scale, zero = _parameter(call, 1, axes), _parameter(call, 2, axes)

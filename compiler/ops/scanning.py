@@ -36,7 +36,7 @@ def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
         given = call.input(1)
         if given.data is not None:
             return along(call.name, one_axis(call, (call.ints(1, "axis") or (0,))[0], t.rank))
-        # A run says which axis: all are computed, and one is taken.
+        # The axis is computed at run time: of the results along every axis one is selected.
         every = [along(f"{call.name}.axis{d}", d) for d in range(t.rank)]
 
         def chosen(*at: Expr) -> Expr:

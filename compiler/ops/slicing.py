@@ -108,8 +108,9 @@ def _parts_of_run(call: Call, t: Tensor, axes: Sequence[int] | None, steps: Sequ
 
 
 def _part_of_run(name: str, bounds: tuple[Tensor, Tensor], i: int, extent: Size, step: int) -> Part:
-    """The part between elements i of the two `bounds`. A run computes where it starts and how many elements it has; a
-    start is never such that the part would reach beyond the axis, which the index says once more."""
+    """The part between elements i of the two `bounds`, whose start and count are computed at run time. The start is
+    clamped so that the last element, too, is provably within the axis; that changes no start of a part with
+    elements."""
     apart, room = abs(step), capacity(extent)
 
     def place(positions: Tensor) -> Expr:

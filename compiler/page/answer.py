@@ -42,12 +42,12 @@ def answer(operation: str, request: str, say: Say, page: Page | None = None) -> 
         say(name)
 
     try:
-        asked = json.loads(request)
+        given = json.loads(request)
         if operation == "tune" and page is not None:
             from .tune_here import tune_here  # modules that are downloaded for the first search
 
-            return json.dumps(tune_here(asked, options_of(asked), page)), []
-        found, files = _OPERATIONS[operation](asked, phase)
+            return json.dumps(tune_here(given, options_of(given), page)), []
+        found, files = _OPERATIONS[operation](given, phase)
         return json.dumps(found), files
     except Exception as error:
         explained = explain(error, phases[-1] or None)

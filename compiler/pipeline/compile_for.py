@@ -275,8 +275,8 @@ class _Launches:
     def _step(self, step: int | LoopStep[int] | BranchStep[int]) -> Step:
         if isinstance(step, int):
             return self.launch(self._model.groups[step], self._model.kernels[step])
-        asked = condition_of(step)
-        condition = None if asked is None else self._in_arena(asked)
+        tensor = condition_of(step)
+        condition = None if tensor is None else self._in_arena(tensor)
         if isinstance(step, LoopStep):
             return Loop(step.loop.counter, step.loop.trips, condition, self.steps(step.body))
         assert condition is not None

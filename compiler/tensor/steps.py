@@ -66,7 +66,7 @@ def trip_counts(steps: StepsOf[Leaf]) -> Iterator[Expr]:
 
 
 def condition_of(step: LoopStep[Leaf] | BranchStep[Leaf]) -> Tensor | None:
-    """The bool that is asked, before each iteration of a loop."""
+    """The bool that is tested, before each iteration of a loop."""
     if isinstance(step, BranchStep):
         return step.branch.condition
     return None if step.loop.condition is None else step.loop.carried[step.loop.condition].start

@@ -85,7 +85,7 @@ class Import:
         self._problems = problems
         self._opsets = {i.domain: i.version for i in model.opset_import}
         self._made = {o for node in model.graph.node for o in node.output}
-        # What nothing reads is not asked for: training outputs of inference models, say.
+        # Outputs of nodes that nothing reads are not built: training outputs of inference models, say.
         self._read = {*(o.name for o in model.graph.output), *names_read(model.graph.node)} - {""}
         self._node_names = Names()
         self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._made))

@@ -46,7 +46,7 @@ def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Fr
         for s in wrong:
             build.report(s.problems)
         return [None] * len(node.output)
-    # Each side says whether a branch in it was refused; the other one says no.
+    # The regions have equal outputs: a flag for each refused branch of either side, in the other side 0.
     own = [(s, text) for s in sides for _, text in s.refusals]
     regions = []
     for s in sides:
@@ -96,7 +96,7 @@ def _side(build: Import, name: str, side: str, graph: onnx.GraphProto, frame: Fr
 
 
 def _refusal(build: Import, node: onnx.NodeProto, name: str, side: _Side, reason: str | None) -> str:
-    """What a run says that takes a side which does not fit, and how it is left out of the model."""
+    """The error message of a run that takes a side which does not fit, with the option that compiles without it."""
     decision = build.deciding_inputs.decision(node.input[0])
     without = "" if decision is None else f". {decision.flag(truth=side.name != THEN)} compiles the model without it"
     return (

@@ -49,7 +49,7 @@ def import_model(
 
 
 def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Source, given: ModelInputs) -> str:
-    """What is said of free dimensions: with the options that give them sizes, each line of which has been tried."""
+    """The error message for free dimensions, with options that give them sizes, each of which an import has tried."""
 
     def fits(inputs: ModelInputs) -> bool:
         try:
@@ -79,7 +79,7 @@ def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Grap
     try:
         shapes = fix_shapes(skeleton, inputs, weights, source)
     except InputError:
-        # Whoever has to choose shapes first learns here that they would not help.
+        # Unsupported operators are reported first: no choice of shapes would help.
         for node in skeleton.graph.node:
             problems.check_kind(node)
         problems.raise_if_any()

@@ -63,7 +63,7 @@ def suggest_sizes(
 
 
 def flags_of(inputs: ModelInputs) -> str:
-    """The options of a command line that say so; all of them, but for constants that are no single number."""
+    """The options of a command line that give these, but for constants that are no single number."""
     constants = [f"--fix {shell_word(n)}={a.item()}" for n, a in inputs.constants.items() if a.size == 1]
     shapes = [f"--shape {shell_word(name)}={_joined(shape)}" for name, shape in inputs.shapes.items()]
     dims = [f"--dim {shell_word(name)}={dim}" for name, dim in inputs.dims.items()]
@@ -107,7 +107,8 @@ def _ranges() -> Iterator[_Sizes]:
 
 
 def _plan(free: FreeDimensions, given: ModelInputs, sizes: _Sizes) -> ModelInputs | None:
-    """`given` with these sizes for all that is free; None where there is nothing of that kind to be said."""
+    """`given` with these sizes for all free dimensions; None where a total is to be a sum, and the model lacks
+    one of its terms."""
     shapes, dims = dict(given.shapes), dict(given.dims)
     known = {
         d: extent
