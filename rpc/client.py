@@ -43,7 +43,7 @@ from .messages import (
     encode,
 )
 from .pages import SOCKET
-from .replies import read_loaded, read_profile, read_times
+from .replies import read_error, read_loaded, read_profile, read_times
 
 TOKEN_VARIABLE = "WEBNN_RPC_TOKEN"
 FINGERPRINT_VARIABLE = "WEBNN_RPC_FINGERPRINT"
@@ -201,8 +201,10 @@ class Session:
         for sha256, data in missing.items():
             self.call({"op": "put", "sha256": sha256}, data, limit=None)
 
-    def call(self, header: Header, payload: Buffer = b"", limit: float | None = ANSWER) -> Message:
-        """The reply to a request, within `limit` seconds."""
+    def call(
+        self, header: Header, payload: Buffer = b"", limit: float | None = ANSWER, sender: str = "the broker"
+    ) -> Message:
+        """The reply of `sender` to a request, within `limit` seconds."""
         id, reply = next(self._ids), Future[Message]()
         with self._lock:
             if self._closed is not None:
@@ -220,9 +222,10 @@ class Session:
             raise RpcError("request", f"the request cannot be sent: {error}") from None
         finally:
             self._pending.pop(id, None)
-        failure = message.header.get("error")
-        if isinstance(failure, Mapping):
-            raise RpcError(str(failure.get("kind")), str(failure.get("message")))
+        with _read_as(sender, message) as reply_header:
+            failure = read_error(reply_header)
+        if failure is not None:
+            raise RpcError(*failure)
         return message
 
     def close(self) -> None:
@@ -326,7 +329,7 @@ class LeasedDevice:
     def call(self, request: Header, payload: Buffer = b"", *, deadline: float | None = 120) -> Message:
         """The device's answer to a request of its own, within `deadline` seconds."""
         header = {"op": "call", "lease": self._lease, "deadline": deadline, "request": request}
-        return self._session.call(header, payload, limit=None)
+        return self._session.call(header, payload, limit=None, sender=self.info.name)
 
     def release(self) -> None:
         self._session.call({"op": "release", "lease": self._lease})

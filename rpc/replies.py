@@ -1,4 +1,4 @@
-"""What devices reply, held against what was asked of them: whoever has the token may be one."""
+"""Checks replies against their requests: any program with the token can join as a device."""
 
 from __future__ import annotations
 
@@ -8,12 +8,26 @@ from typing import Any
 
 from .messages import Header, ProtocolError, is_count
 
+KINDS = ("request", "busy", "gone", "timeout", "file", "device")
+"""Of errors that are replies, by PROTOCOL.md."""
+
+
+def read_error(header: Header) -> tuple[str, str] | None:
+    """Kind and message, where the reply is an error. Raises ProtocolError, as the others do."""
+    match header:
+        case {"error": {"kind": str(kind), "message": str(message)}} if kind in KINDS:
+            return kind, message
+        case {"error": _}:
+            raise ProtocolError(f"an error without a message, or of none of the kinds {', '.join(KINDS)}")
+    return None
+
 
 def read_loaded(header: Header, backend: object) -> tuple[int, Mapping[str, Any]]:
-    """The number of a model, and what the runtime's `info` says; it runs on `backend`, unless that is None or "auto".
-    Raises ProtocolError, as the others do."""
+    """The number of a model, and the `info` of the runtime. It runs on `backend`, unless that is None or "auto"."""
     match header:
         case {"model": number, "info": {"backend": str(found)} as info} if is_count(number):
+            if not isinstance(info.get("adapter", ""), str):
+                raise ProtocolError("an adapter whose name is no text")
             if backend in (None, "auto", found):
                 return number, info
             raise ProtocolError(f"a model on {found}, where {backend} was asked for")

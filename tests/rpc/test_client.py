@@ -127,6 +127,13 @@ REPLIES: list[tuple[str, dict[str, Any], bytes]] = [
     ("time", {"times": 3}, b""),
     ("profile", {"profile": [1]}, b""),
     ("profile", {}, b""),
+    ("load", {"model": 1, "info": {"backend": "webgpu", "adapter": {"a": 1}}}, b""),
+    ("run", {"error": {"kind": 5}}, b""),
+    ("run", {"error": {"kind": "device"}}, b""),
+    ("run", {"error": {"kind": "device", "message": {"a": 1}}}, b""),
+    ("run", {"error": {"kind": "refused", "message": "of the broker's connection alone"}}, b""),
+    ("load", {"error": "x"}, b""),
+    ("load", {"error": None, "model": 1, "info": {"backend": "webgpu"}}, b""),
 ]
 
 
