@@ -7,6 +7,8 @@ const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
 /** Codes with which the broker ends a connection for good. */
 const FINAL = new Map([[4401, 'refused']]);
+/** Bytes of UTF-8 that WebSocket allows for the reason of closing. */
+const CLOSE_REASON = 123;
 /** Bytes that wait to be sent, above which nothing is added. */
 const HIGH_WATER = 32 * 2 ** 20;
 
@@ -67,7 +69,7 @@ export function stayConnected(url, events) {
       try {
         message = assembler.feed(data);
       } catch (error) {
-        opened.close(4400, String(error).slice(0, 100));
+        opened.close(4400, closeReason(String(error)));
         return;
       }
       if (!message) return;
@@ -99,6 +101,13 @@ export function stayConnected(url, events) {
     },
   };
 }
+
+/**
+ * The text, cut at a character.
+ * @param {string} text
+ */
+const closeReason = (text) =>
+  new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, CLOSE_REASON), { stream: true });
 
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

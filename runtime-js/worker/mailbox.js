@@ -1,6 +1,6 @@
 // A run by shared memory in place of two messages: the page hands the inputs over and wakes the worker, which waits for
-// them; the worker wakes the page. It takes a third of the time. A worker that waits hears no messages, so it waits for
-// a short while after each run, and the page calls it away before it posts one.
+// them; the worker wakes the page. It takes a third of the time. A worker that waits gets no messages, so it waits for
+// a short while after each run, and the page interrupts the wait before it posts one.
 import { elementOf, lengthOf } from '../values/dtypes.js';
 import { resultIn, roomFor } from '../values/into.js';
 import { extentsOf, shapeOf, varies } from '../values/sizes.js';
@@ -12,7 +12,7 @@ const RUN = 32; // number of the run that was handed over
 const DONE = 48; // number of the last one that is done
 const BYTES = 256;
 
-const AWAY = 0; // the worker hears messages
+const RECEIVING = 0; // the worker gets messages
 const LISTENING = 1; // it waits
 const GIVEN = 2; // a run was handed over
 
@@ -125,9 +125,9 @@ export function take({ sizes, outputs }, { outputs: specs, dimensions }, into) {
  * The page, before it posts a message that needs an answer.
  * @param {Mailbox} mailbox
  */
-export function callAway({ control }) {
+export function interruptWait({ control }) {
   Atomics.add(control, POSTED, 1);
-  if (Atomics.compareExchange(control, STATE, LISTENING, AWAY) === LISTENING) Atomics.notify(control, STATE);
+  if (Atomics.compareExchange(control, STATE, LISTENING, RECEIVING) === LISTENING) Atomics.notify(control, STATE);
 }
 
 /**
@@ -140,7 +140,7 @@ export function listen({ control }, answered, serve) {
   for (;;) {
     Atomics.store(control, STATE, LISTENING);
     if (Atomics.load(control, POSTED) === answered) Atomics.wait(control, STATE, LISTENING, LISTEN_MS);
-    if (Atomics.compareExchange(control, STATE, LISTENING, AWAY) !== GIVEN) return;
+    if (Atomics.compareExchange(control, STATE, LISTENING, RECEIVING) !== GIVEN) return;
     const run = Atomics.load(control, RUN);
     if (serve(run)) {
       Atomics.store(control, DONE, run);

@@ -6,7 +6,7 @@ import { BUNDLERS } from '../fetch/fetch_file.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
 import { createWorker } from './create_worker.js';
-import { callAway, give, take as takeOutputs } from './mailbox.js';
+import { give, interruptWait, take as takeOutputs } from './mailbox.js';
 import { startThreads } from './start_threads.js';
 
 /** @typedef {Omit<import('../start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'heard' | 'hardware'>} PlainPlan */
@@ -106,7 +106,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
       const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
       spare = undefined;
       const images = inputs.map((input) => (ArrayBuffer.isView(input) ? null : input));
-      if (mailbox) callAway(mailbox);
+      if (mailbox) interruptWait(mailbox);
       worker.postMessage({ run: runs, profile, scalars, bytes, images }, [bytes]);
       waiting.set(runs++, { resolve, reject });
     });
