@@ -254,6 +254,23 @@ def _split(n: int) -> list[Node]:
     ]
 
 
+def _cut_by_run(n: int) -> list[Node]:
+    """Parts of v0, of n rows, by sizes that a run computes."""
+    return [
+        node("ReduceSum", ["v0", "one"], ["m"], keepdims=0),
+        node("Cast", ["m"], ["sizes"], to=onnx.TensorProto.INT64),
+        node("Split", ["v0", "sizes"], [f"x{k}" for k in range(n)], axis=0),
+    ]
+
+
+def _joined_again(cut: Callable[[int], Sequence[Node]]) -> Callable[[int], list[Node]]:
+    return lambda n: [*cut(n), node("Concat", [f"x{k}" for k in range(n)], [f"v{n}"], axis=0)]
+
+
+def _cut_evenly(n: int) -> list[Node]:
+    return [node("Split", ["v0"], [f"x{k}" for k in range(n)], axis=0, num_outputs=n)]
+
+
 def _inserted(n: int) -> list[Node]:
     made = [node("SequenceEmpty", [], ["q0"])]
     made += [node("SequenceInsert", [f"q{k}", "v0"], [f"q{k + 1}"]) for k in range(n)]
@@ -379,6 +396,9 @@ GROWING: Mapping[str, Growing] = {
     "parts of sizes that vary": Growing(
         _operands("Concat", axis=0), size=32, inputs=lambda n: {f"x{k}": (f"N{k}", 4) for k in range(n)}
     ),
+    "parts by sizes of a run": Growing(_cut_by_run, shape=lambda n: (n, 4), size=128, output=lambda n: f"x{n - 1}"),
+    "parts by sizes of a run, joined": Growing(_joined_again(_cut_by_run), shape=lambda n: (n, 4)),
+    "even parts of a size that varies, joined": Growing(_joined_again(_cut_evenly), shape=("N", 4), size=32),
     "nested Ifs": Growing(_nested, size=20, output=lambda n: f"x{n}", conditions=lambda _: ["c"]),
     "Ifs that cut": Growing(_chain(STEPS["an If that cuts"]), (300, 4), size=8, conditions=lambda _: ["c"]),
     "Ifs that cut or add": Growing(_chain(_cut_or_add), ("N", 4), conditions=lambda n: [f"c{k}" for k in range(n)]),

@@ -73,6 +73,7 @@ class ConditionalRanges:
         self._forms: list[Affine] = []
         self._ranges = Ranges({})
         self._found: dict[Expr, Range] = {}
+        self._atoms: dict[Expr, Range] = {}
         for c in conditions:
             # Terms cancel as those of whole numbers do, which sums that wrap around are not.
             exact = (x for x in conjuncts(c) if not _wraps(x, self._ranges))
@@ -140,6 +141,12 @@ class ConditionalRanges:
         return found
 
     def _of_atom(self, e: Expr) -> Range:
+        found = self._atoms.get(e)
+        if found is None:
+            found = self._atoms[e] = self._find_of_atom(e)
+        return found
+
+    def _find_of_atom(self, e: Expr) -> Range:
         if is_size(e):
             return range_of(e) or self._ranges.of(e)
         low, high = narrow_quotient(e, atom_range(e, self.of) or self._ranges.of(e))

@@ -59,6 +59,9 @@ class Affine:
 
     def range(self, of_atom: Callable[[Expr], Range | None] | None = None) -> Range | None:
         """The interval of values, None where an atom's is not known. `of_atom` gives that of an atom."""
+        return _range_of_sum(self) if of_atom is None and len(self.terms) > 1 else self.compute_range(of_atom)
+
+    def compute_range(self, of_atom: Callable[[Expr], Range | None] | None) -> Range | None:
         found = self._by_intervals(of_atom)
         if found is None:
             return None
@@ -168,23 +171,37 @@ def _may_relax(atom: Expr) -> bool:
 
 
 _RELAXED = 3
-"""Atoms of a form that are relaxed together: each may be or not, so time is exponential in their number."""
+"""Atoms of a form that are relaxed together."""
+
+_MOST_FORMS = 64
+"""Forms that relaxing one may lead to: they would grow exponentially with the atoms that can be relaxed."""
 
 
-def _most_by_relaxing(form: Affine, of_atom: Callable[[Expr], Range | None] | None, depth: int = _RELAXED) -> int:
+def _most_by_relaxing(form: Affine, of_atom: Callable[[Expr], Range | None] | None) -> int:
     """An upper bound of a form whose interval is known, by x - d < d * (x // d) <= x and min(x, y) <= x, after which x
     may cancel or join others: 8 * (n // 8) + 4 * (n % 8 // 4) is at most n. max(x, y) is one of the two."""
-    r = form._by_intervals(of_atom)
-    best = 2**63 if r is None else r[1]
-    for atom, c in form.terms if depth else ():
-        for larger, divisor in _relaxations(atom, c):
-            relaxed = form.without(atom).scale(divisor) + larger
-            best = min(best, _most_by_relaxing(relaxed, of_atom, depth - 1) // divisor)
-        if isinstance(atom, Binary) and atom.op == ("max" if c > 0 else "min"):
-            rest = form.without(atom)
-            sides = (rest + affine(side).scale(c) for side in (atom.a, atom.b))
-            best = min(best, max(_most_by_relaxing(side, of_atom, depth - 1) for side in sides))
-    return best
+    found: dict[tuple[Affine, int], int] = {}
+    left = _MOST_FORMS
+
+    def most(form: Affine, depth: int) -> int:
+        nonlocal left
+        if (form, depth) not in found:
+            left -= 1
+            found[form, depth] = relaxed(form, depth if left > 0 else 0)
+        return found[form, depth]
+
+    def relaxed(form: Affine, depth: int) -> int:
+        r = form._by_intervals(of_atom)
+        best = 2**63 if r is None else r[1]
+        for atom, c in form.terms if depth else ():
+            for larger, divisor in _relaxations(atom, c):
+                best = min(best, most(form.without(atom).scale(divisor) + larger, depth - 1) // divisor)
+            if isinstance(atom, Binary) and atom.op == ("max" if c > 0 else "min"):
+                rest = form.without(atom)
+                best = min(best, max(most(rest + affine(side).scale(c), depth - 1) for side in (atom.a, atom.b)))
+        return best
+
+    return most(form, _RELAXED)
 
 
 def _relaxations(atom: Expr, c: int) -> Iterator[tuple[Affine, int]]:
@@ -382,6 +399,11 @@ def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:
         total = total + affine(i).scale(stride)
         stride *= extent
     return total
+
+
+@memo
+def _range_of_sum(form: Affine) -> Range | None:
+    return form.compute_range(None)
 
 
 @memo

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
+from ..dtypes import I32, I64, highest
 from ..ir.construct import maximum, minimum, select
 from ..ir.name_size import name_size
-from ..ir.nodes import Expr, expr
-from ..ir.sizes import Size, ceiling, equal, larger, shown, size, smaller, text_of
-from ..tensor import Tensor, compute
-from ..tensor.bound_elements import bounded_size
+from ..ir.nodes import Expr, Scalar, expr
+from ..ir.sizes import Size, capacity, ceiling, equal, larger, number, shown, size, smaller, text_of
+from ..tensor import Tensor, compute, reduce
+from ..tensor.bound_elements import span_of
 from ..tensor.tensor import source_of
 from .axes import one_axis
 from .broadcast import MOST_OPERANDS
@@ -98,16 +99,27 @@ def _ends_of_run(call: Call, extent: Size) -> list[Size]:
     """Where parts end whose sizes a run computes: within the axis, of which the last part is the rest."""
     given = call.input(1, (None,))
     (count,) = call.fixed(given)
-    ends: list[Size] = []
-    total = expr(0)
-    for i in range(count - 1):
-        taken = minimum(maximum(to_int32(given[i]), 0), extent)
-        total = minimum(total + taken, extent)
-        end = bounded_size(f"{call.name}.end{i}", [given], total)
-        if end is None:
-            raise call.not_known(1, "split")
-        ends.append(smaller(end, extent))
-    return [*ends, extent]
+    dtype = I32 if count * capacity(extent) <= highest(I32) else I64
+
+    def taken(j: Expr) -> Expr:
+        return minimum(maximum(to_int32(given[j]), 0), extent).cast(dtype)
+
+    # One reduction for all of them: no end is an expression of all parts before it.
+    sums = compute(
+        f"{call.name}.ends",
+        (count,),
+        (given,),
+        lambda i: reduce("sum", (count,), lambda j: select(j <= i, taken(j), 0)),
+    )
+    longest = max(span_of(given)[1], 0)
+
+    def end(i: int) -> Size:
+        name = f"{call.name}.end{i}"
+        most = min((i + 1) * longest, capacity(extent))
+        source = compute(name, (1,), (sums,), lambda _: minimum(sums[i], number(extent, dtype)).cast(I32))
+        return smaller(Scalar(name, most + 1, source=source), extent)
+
+    return [*(end(i) for i in range(count - 1)), extent]
 
 
 def _parts(call: Call, t: Tensor, axis: int, sizes: Sequence[Size], ends: Sequence[Size]) -> tuple[Tensor, ...]:
