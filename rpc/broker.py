@@ -38,7 +38,7 @@ DEEPEST_FACTS = 16
 
 
 class Broker:
-    """Holds no more than files, names and what is on its way."""
+    """Keeps files, the names of devices and messages in transit, and nothing else."""
 
     def __init__(
         self,

@@ -50,7 +50,7 @@ FINGERPRINT_VARIABLE = "WEBNN_RPC_FINGERPRINT"
 
 _SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 ANSWER = 30.0
-"""Seconds in which the broker answers what it need not wait for."""
+"""Seconds within which the broker answers requests that do not wait for a device."""
 
 
 class RpcError(Exception):
@@ -292,7 +292,7 @@ def _read_as(sender: str, reply: Message) -> Iterator[Header]:
 
 
 class LeasedDevice:
-    """A device that is ours until `release`. Its models are freed then."""
+    """A leased device, until `release`, which frees its models."""
 
     def __init__(self, session: Session, lease: int, info: DeviceInfo) -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""Connections to the broker's port, from `accept` on: TLS, the limits before a hello, and signs of life."""
+"""Connections to the broker's port, from `accept` on: TLS, the limits before a hello, and keepalive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .descriptors import most_sockets
 from .limits import Limits
 
 SILENT = 3
-"""Pings in a row without any sign of life, after which a connection counts as lost."""
+"""Intervals between pings without a byte from the other side, after which a connection counts as lost."""
 
 
 class Connections:
@@ -150,8 +150,8 @@ class Connection(ServerConnection):
             self.transport.abort()
 
     async def keepalive(self) -> None:
-        """In place of the library's, which takes a connection for lost where pongs wait behind data that the broker
-        does not read, since their receiver is slow. Here any byte is a sign of life, and none is expected while
+        """In place of the library's, which closes a connection whose pongs wait behind data that the broker
+        does not read, since their receiver is slow. Here any byte counts as activity, and none is expected while
         reading is paused."""
         interval, silent = self._connections.limits.ping, 0
         with contextlib.suppress(ConnectionClosed):
@@ -171,7 +171,7 @@ class Connection(ServerConnection):
 
 
 def network_of(peername: object) -> str:
-    """Whose connection it is, by the address of its socket: of IPv6 the first 64 bits, as one site has all others."""
+    """The network that a connection counts for: its address, of IPv6 the first 64 bits, as one site has all others."""
     host = str(peername[0]) if isinstance(peername, tuple) and peername else ""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])

@@ -21,7 +21,7 @@ class StoreError(Exception):
 
 
 class Upload:
-    """A file on its way into the store. It is written beside its place, so that what is stored is whole."""
+    """A file that is being stored: written under a temporary name, so that every stored file is whole."""
 
     def __init__(self, store: FileStore, sha256: str) -> None:
         self._store, self._sha256 = store, sha256
@@ -31,7 +31,7 @@ class Upload:
         self._file: IO[bytes] | None = None
 
     def write(self, piece: Buffer) -> None:
-        """The next bytes; where they cannot be kept, `finish` says so."""
+        """The next bytes; where they cannot be written, `finish` raises."""
         self._hash.update(piece)
         if self._failed is not None:
             return
@@ -64,7 +64,7 @@ class Upload:
             self.close()
 
     def close(self) -> None:
-        """What is not kept is removed."""
+        """Removes the file unless it was stored."""
         self._store.reserve(-self._size)
         self._size = 0
         if self._file is not None:

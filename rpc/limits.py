@@ -1,4 +1,4 @@
-"""What the broker takes from its connections."""
+"""Limits of the broker on its connections."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ class Pages:
         return _plain(HTTPStatus.NOT_FOUND, "There is no such file.\n")
 
     def _trusted(self, origin: str | None, host: str) -> bool:
-        """The broker's own pages have the requested host as origin. That host is compared, too: a page of a stranger
-        whose name was made to lead to this machine has its own as both."""
+        """The broker's own pages have the requested host as origin. That host is checked, too: with DNS rebinding, a
+        page of another site has its own name as both."""
         if origin is None or origin in self._origins:
             return True
         try:

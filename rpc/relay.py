@@ -12,7 +12,7 @@ from .peer import Peer
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """One call on its way: from `client`, where it has the id `client_id`, to a device; `reply_id` is the id of its
+    """One call in progress: from `client`, where it has the id `client_id`, to a device; `reply_id` is the id of its
     reply at the client, once that has begun."""
 
     client: Peer
@@ -34,7 +34,7 @@ class DeviceSide:
     _replies: Incomplete[Call | None] = field(default_factory=Incomplete)
 
     async def relay_reply(self, header: Header, payload: memoryview) -> None:
-        """A frame of a reply goes on to the client with that one's ids; replies to calls that have ended are dropped.
+        """Forwards a frame of a reply to the client, with the client's ids; drops replies to calls that have ended.
         Raises ProtocolError."""
         if "at" in header:
             call, complete = self._replies.add(header, payload)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from .messages import Buffer
 
 POLL = 0.5
-"""Seconds between two looks at the file."""
+"""Seconds between two checks of the file."""
 
 
 class Compiled(Protocol):

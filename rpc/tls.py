@@ -1,4 +1,4 @@
-"""TLS for the broker: a certificate that is given, or one made for the occasion."""
+"""TLS for the broker: a given certificate, or a self-signed one."""
 
 from __future__ import annotations
 

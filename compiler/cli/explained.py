@@ -1,4 +1,4 @@
-"""One message and an exit code for whatever ends a command before its time."""
+"""One message and an exit code for each error or signal that ends a command early."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def explained(
         with _raising_signals():
             yield
     except Exception as error:
-        # Whoever reads our output may have seen enough: click then ends quietly.
+        # A closed pipe is no error: click ends the program without a message.
         if isinstance(error, click.exceptions.Exit | click.ClickException | BrokenPipeError):
             raise
         if (cause := _interruption(error)) is not None:
@@ -70,18 +70,18 @@ def _raising_signals() -> Iterator[None]:
         return
 
     def end(number: int, _: object) -> None:
-        for n in heeded:
+        for n in handled:
             signal.signal(n, signal.SIG_IGN)
         raise Ended(number)
 
     wanted = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
-    heeded = [n for n in wanted if n is not None and signal.getsignal(n) is signal.SIG_DFL]
-    for n in heeded:
+    handled = [n for n in wanted if n is not None and signal.getsignal(n) is signal.SIG_DFL]
+    for n in handled:
         signal.signal(n, end)
     try:
         yield
     finally:
-        for n in heeded:
+        for n in handled:
             signal.signal(n, signal.SIG_DFL)
 
 

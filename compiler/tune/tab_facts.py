@@ -1,4 +1,4 @@
-"""What a browser's tab says of itself (rpc/page/browser_facts.js), as a search needs it."""
+"""The facts that a browser's tab sends (rpc/page/browser_facts.js), as a search needs them."""
 
 from __future__ import annotations
 

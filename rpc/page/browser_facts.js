@@ -1,4 +1,4 @@
-// What a device says of itself when it joins: browser, processors, adapters, isolation; and what it lacks.
+// The facts that a device sends when it joins: browser, processors, adapters, isolation; and what it lacks.
 
 import { listVariants } from '../../runtime-js/wasm/features.js';
 import { acquireContext } from '../../runtime-js/webgl/webgl_context.js';

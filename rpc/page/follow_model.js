@@ -4,7 +4,7 @@
 /**
  * @typedef {object} Follower
  * @property {Promise<Model>} first
- * @property {(manifest: any) => Promise<void>} take loads the next model; one that is still loading is given up
+ * @property {(manifest: any) => Promise<void>} take loads the next model; one that is still loading is aborted
  * @property {(error: Error) => void} fail there is no next model, for this reason
  */
 

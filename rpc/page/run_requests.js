@@ -1,4 +1,4 @@
-// What a device does for a client: loads models, runs them, times them.
+// Carries out the requests of clients: loads models, runs them, times them.
 
 import { load } from '../../runtime-js/load/load.js';
 import { copyOf, elementOf, lengthOf } from '../../runtime-js/values/dtypes.js';

@@ -1,4 +1,4 @@
-// A connection to the broker that comes back: requests, notices, and replies to calls.
+// A connection to the broker that reconnects: requests, notices, and replies to calls.
 
 import { Assembler, encode } from './frames.js';
 
@@ -16,7 +16,7 @@ const HIGH_WATER = 32 * 2 ** 20;
 /** @typedef {import('./frames.js').Message} Message */
 /**
  * @typedef {object} Events
- * @property {() => Header} hello what to say first; `op`, `version` and `id` are added
+ * @property {() => Header} hello the first message; `op`, `version` and `id` are added
  * @property {(welcome: Header) => void} joined
  * @property {(message: Message, reply: (header: Header, parts?: Uint8Array[]) => Promise<void>) => void} message
  * @property {(why: { reason: string, delay: number | undefined }) => void} lost `delay` in milliseconds, until the next

@@ -1,4 +1,4 @@
-"""The broker over real sockets: calls are relayed, faults of either side end where they belong, strangers stay out."""
+"""The broker over real sockets: calls are relayed, what each side may not do, and what ends a connection."""
 
 from __future__ import annotations
 

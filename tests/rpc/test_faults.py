@@ -1,4 +1,4 @@
-"""Faults of a client, a device or the broker itself end where they belong, and everyone who waits hears of them."""
+"""Faults of a client, a device or the broker itself end where they belong, and end every call that waits for them."""
 
 from __future__ import annotations
 

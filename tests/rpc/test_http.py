@@ -233,7 +233,7 @@ def test_sockets_of_other_origins_are_refused(address: Address) -> None:
 
 
 def test_names_that_lead_here_are_no_reason_for_trust(address: Address) -> None:
-    """A stranger's page may have a name with this machine's address; its own origin is then the requested host."""
+    """With DNS rebinding the origin of a page of another site is the requested host."""
     port = address.url.rpartition(":")[2]
     for host, trusted in (("localhost", True), ("[::1]", True), ("10.0.0.7", True), ("evil.example", False)):
         url = f"{host}:{port}"
@@ -296,7 +296,7 @@ def test_silent_sockets_keep_no_other_connection_out(
     assert not caplog.records
 
 
-def test_whose_connection_it_is() -> None:
+def test_the_network_of_a_connection() -> None:
     """Of IPv6 a site has more addresses than a limit for each of them could count."""
     assert network_of(("192.0.2.7", 5)) == "192.0.2.7"
     assert network_of(("2001:db8::7", 5, 0, 0)) == network_of(("2001:db8::ffff:1", 6, 0, 0)) == "2001:db8::/64"
