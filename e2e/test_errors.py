@@ -159,6 +159,12 @@ BAD_INPUTS = [
     ("{ input: new Float32Array(1024), x: 1 }", "TypeError", 'the model has no input "x"; inputs: "input": EXPECTED'),
     ("{ input: new Float64Array(1024) }", "TypeError", 'input "input": expected EXPECTED, got Float64Array'),
     ("{ input: [1, 2] }", "TypeError", 'input "input": expected EXPECTED, got a plain array'),
+    ("new Map()", "TypeError", "run expects one object with an array for each input name, got Map"),
+    (
+        "{ input: { data: new Float32Array(1024), shap: [1, 1024] } }",
+        "TypeError",
+        'input "input" has no property "shap"; it has: data, shape',
+    ),
     ("{ input: null }", "TypeError", 'input "input": expected EXPECTED, got null'),
     ("{ input: new Float32Array(5) }", "RangeError", 'input "input": expected EXPECTED, got length 5'),
     (
@@ -190,9 +196,13 @@ BAD_OPTIONS = [
     ),
     ("'./bundle/'", "TypeError", "load expects an object of options, got string"),
     ("null", "TypeError", "load expects an object of options, got null"),
-    ("{ signal: new AbortController() }", "TypeError", "signal: expected an AbortSignal, got object"),
+    ("{ signal: new AbortController() }", "TypeError", "signal: expected an AbortSignal, got AbortController"),
     ("{ signal: null }", "TypeError", "signal: expected an AbortSignal, got null"),
-    ("{ signal: { [Symbol.toStringTag]: 'AbortSignal' } }", "TypeError", "signal: expected an AbortSignal, got object"),
+    (
+        "{ signal: { [Symbol.toStringTag]: 'AbortSignal' } }",
+        "TypeError",
+        "signal: expected an AbortSignal, got an object",
+    ),
     ("{ timeout: -1 }", "RangeError", "timeout: expected milliseconds from 0, got -1"),
     ("{ timeout: NaN }", "RangeError", "timeout: expected milliseconds from 0, got NaN"),
     ("{ timeout: '30 s' }", "RangeError", "timeout: expected milliseconds from 0, got 30 s"),
@@ -210,8 +220,11 @@ BAD_RUN_OPTIONS = [
     ("run", "null", "TypeError", "run expects an object of options, got null"),
     ("run", "5", "TypeError", "run expects an object of options, got number"),
     ("run", "{ outputs: 'array' }", "TypeError", 'run has no option "outputs"; it has: output, into, signal'),
-    ("run", "{ into: 5 }", "TypeError", "into: expected an object with arrays by the names of outputs"),
-    ("run", "{ into: { y: 0 } }", "TypeError", 'into: the model has no output "y"; outputs: output'),
+    ("run", "{ into: 5 }", "TypeError", "into expects an object of outputs, got number"),
+    ("run", "{ into: [] }", "TypeError", "into expects an object of outputs, got a plain array"),
+    ("run", "{ into: new Map() }", "TypeError", "into expects an object of outputs, got Map"),
+    ("run", "[]", "TypeError", "run expects an object of options, got a plain array"),
+    ("run", "{ into: { y: 0 } }", "TypeError", 'into has no output "y"; it has: output'),
     ("run", "{ into: { output: [] } }", "TypeError", 'into: output "output" needs a Float32Array, got Array'),
     (
         "run",
@@ -222,7 +235,7 @@ BAD_RUN_OPTIONS = [
     ("run", "{ signal: 1 }", "TypeError", "signal: expected an AbortSignal, got number"),
     ("profile", "null", "TypeError", "profile expects an object of options, got null"),
     ("profile", "{ output: 'array' }", "TypeError", 'profile has no option "output"; it has: signal, repeat'),
-    ("profile", "{ signal: {} }", "TypeError", "signal: expected an AbortSignal, got object"),
+    ("profile", "{ signal: {} }", "TypeError", "signal: expected an AbortSignal, got an object"),
     ("profile", "{ repeat: 0 }", "RangeError", "repeat: expected a whole number from 1, got 0"),
 ]
 

@@ -108,6 +108,7 @@ interface CommonInfo {
   /** Backends that the bundle has and prefers, and why they were not taken here. */
   passedOver: PassedOver[];
   worker: boolean;
+  workerReason: string;
   /** How the downloaded files were checked. */
   integrity: string;
   weightBytes: number;
@@ -232,7 +233,7 @@ export interface Model {
    * did not arrive, this rejects, and not `load`.
    */
   profile(inputs: Inputs, options?: ProfileOptions): Promise<KernelTime[]>;
-  /** How the model runs: backend, threads, sizes. */
+  /** How the model runs, and why so: backend, worker, threads, sizes. */
   info(): Info;
   /** Frees the memory and ends the worker; pending runs reject. */
   dispose(): Promise<void>;

@@ -1,6 +1,7 @@
 // The options of `load`, with their defaults, and those of `run`.
 
 import { UnsupportedError } from '../errors.js';
+import { checkNames, kindOf } from '../values/check_names.js';
 import { tagOf } from '../values/dtypes.js';
 
 const names = ['backend', 'threads', 'worker', 'warmup', 'device', 'onProgress', 'signal', 'timeout'];
@@ -26,8 +27,8 @@ export function checkOptions(options, backends) {
   if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1)) {
     throw new RangeError(`threads: expected 'auto' or a whole number from 1, got ${printed(threads)}`);
   }
-  if (typeof worker !== 'boolean') throw new TypeError(`worker: expected true or false, got ${typeof worker}`);
-  if (typeof warmup !== 'boolean') throw new TypeError(`warmup: expected true or false, got ${typeof warmup}`);
+  for (const [name, value] of Object.entries({ worker, warmup }))
+    if (typeof value !== 'boolean') throw new TypeError(`${name}: expected true or false, got ${kindOf(value)}`);
   if (device !== undefined && (tagOf(device) !== 'GPUDevice' || worker)) {
     throw new TypeError('device: expected a GPUDevice, and no worker: a device stays where it was made');
   }
@@ -72,25 +73,10 @@ export function checkProfileOptions(options) {
   return repeat;
 }
 
-/**
- * @param {string} caller
- * @param {unknown} options
- * @param {readonly string[]} known
- */
-function checkNames(caller, options, known) {
-  if (typeof options !== 'object' || options === null) {
-    throw new TypeError(`${caller} expects an object of options, got ${options === null ? 'null' : typeof options}`);
-  }
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name))
-      throw new TypeError(`${caller} has no option ${JSON.stringify(name)}; it has: ${known.join(', ')}`);
-  }
-}
-
 /** @param {unknown} signal */
 function checkSignal(signal) {
   if (signal !== undefined && tagOf(signal) !== 'AbortSignal')
-    throw new TypeError(`signal: expected an AbortSignal, got ${signal === null ? 'null' : typeof signal}`);
+    throw new TypeError(`signal: expected an AbortSignal, got ${kindOf(signal)}`);
 }
 
 /**

@@ -6,6 +6,7 @@ import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import * as optional from '../optional.js';
 import { startFirst } from '../start_first.js';
 import { checkInputs } from '../values/check_inputs.js';
+import { checkNames } from '../values/check_names.js';
 import { checkInto, placeIn } from '../values/into.js';
 import { extentsOf, shownShape } from '../values/sizes.js';
 import { listVariants } from '../wasm/features.js';
@@ -76,6 +77,7 @@ export async function load(manifest, options = {}) {
     name: manifest.name,
     ...facts,
     worker: inWorker,
+    workerReason: inWorker ? 'the page stays responsive' : !worker ? 'none was asked for' : 'there are none here',
     integrity: canHash()
       ? 'sha256'
       : 'length only: crypto.subtle is missing (the page is not served over https or localhost)',
@@ -95,10 +97,11 @@ export async function load(manifest, options = {}) {
     dimensions: dimensions.map(({ input, ...sizes }) =>
       Object.freeze({ ...sizes, ...(input !== undefined && { input: inputs[input]?.name }) }),
     ),
-    inputShapes: (sizes) =>
-      dimensions.length
-        ? optional.sizes.shapesFor(dimensions, inputs, sizes)
-        : Object.fromEntries(inputs.map(({ name, shape }) => [name, extentsOf(shape)])),
+    inputShapes: (sizes = {}) => {
+      if (dimensions.length) return optional.sizes.shapesFor(dimensions, inputs, sizes);
+      checkNames('inputShapes', sizes, [], 'dimension');
+      return Object.fromEntries(inputs.map(({ name, shape }) => [name, extentsOf(shape)]));
+    },
     backend: info.backend,
     get device() {
       return session?.device?.();

@@ -1,4 +1,5 @@
 // The sizes of one run, from what it is given.
+import { checkNames } from './check_names.js';
 import { shapeOf, shownShape } from './sizes.js';
 
 /** @typedef {import('./sizes.js').Size} Size */
@@ -48,6 +49,12 @@ function checkSize(dimensions, scalar, size, what) {
  * @returns {Record<string, number[]>}
  */
 function shapesFor(dimensions, specs, sizes = {}) {
+  checkNames(
+    'inputShapes',
+    sizes,
+    dimensions.map(({ name }) => name),
+    'dimension',
+  );
   const scalars = dimensions.map(({ name }, scalar) => {
     const size = sizes[name];
     if (typeof size !== 'number') throw new TypeError(`inputShapes: how long is ${name}? Give { ${name}: a number }`);

@@ -1,7 +1,8 @@
 // Whether what the caller hands to `run` fits the model; every message says what was expected.
 
 import { BufferUsage, TextureUsage } from '../gpu_flags.js';
-import { elementOf, lengthOf, tagOf } from './dtypes.js';
+import { checkNames, kindOf } from './check_names.js';
+import { elementOf, lengthOf } from './dtypes.js';
 import { extentsOf, shapeOf, shownShape } from './sizes.js';
 
 /** @typedef {import('../model.js').TypedArray} TypedArray */
@@ -17,13 +18,6 @@ const describe = ({ dtype, shape }) => {
   const fixed = extentsOf(shape).every((extent, axis) => extent === shape[axis]);
   const length = fixed ? ` of length ${lengthOf(extentsOf(shape))}` : '';
   return `a ${arrays.join(' or ')}${length} (${dtype}, shape [${shownShape(shape).join(', ')}])`;
-};
-
-/** @param {unknown} value */
-const kindOf = (value) => {
-  if (value === null) return 'null';
-  if (typeof value !== 'object') return typeof value;
-  return Array.isArray(value) ? 'a plain array' : tagOf(value) === 'Object' ? 'an object' : tagOf(value);
 };
 
 /**
@@ -87,7 +81,7 @@ function givenShape({ name, shape: wanted }, kind, value, shape) {
 /**
  * The inputs in the order of the model's, and the scalars that their sizes give.
  * @param {readonly Spec[]} specs
- * @param {unknown} inputs
+ * @param {any} inputs
  * @param {Where} where
  * @param {readonly import('./sizes.js').Dimension[]} [dimensions] that inputs decide
  * @param {typeof import('./bind_sizes.js').sizes} [sizes] what finds them
@@ -97,11 +91,9 @@ function givenShape({ name, shape: wanted }, kind, value, shape) {
  */
 export function checkInputs(specs, inputs, where, dimensions = [], sizes = undefined) {
   const list = specs.map((spec) => `${JSON.stringify(spec.name)}: ${describe(spec)}`).join('; ') || 'none';
-  if (typeof inputs !== 'object' || inputs === null || ArrayBuffer.isView(inputs)) {
-    throw new TypeError(
-      `run expects one object with an array for each input name, got ${kindOf(inputs)}; inputs: ${list}`,
-    );
-  }
+  const kind = kindOf(inputs);
+  if (kind !== 'an object')
+    throw new TypeError(`run expects one object with an array for each input name, got ${kind}; inputs: ${list}`);
   const known = new Set(specs.map((spec) => spec.name));
   for (const name of Object.keys(inputs)) {
     if (!known.has(name)) throw new TypeError(`the model has no input ${JSON.stringify(name)}; inputs: ${list}`);
@@ -109,8 +101,10 @@ export function checkInputs(specs, inputs, where, dimensions = [], sizes = undef
   const given = specs.map((spec) => {
     const name = JSON.stringify(spec.name);
     if (!Object.hasOwn(inputs, spec.name)) throw new TypeError(`input ${name} is missing; expected ${describe(spec)}`);
-    const one = /** @type {Record<string, any>} */ (inputs)[spec.name];
-    const value = kindOf(one) === 'an object' && 'data' in one ? one.data : one;
+    const one = inputs[spec.name];
+    const wrapped = kindOf(one) === 'an object' && 'data' in one;
+    if (wrapped) checkNames(`input ${name}`, one, ['data', 'shape'], 'property');
+    const value = wrapped ? one.data : one;
     const kind = kindOf(value);
     const array = elementOf(spec.dtype).arrays.includes(kind);
     if (!array && !onDevice.includes(kind))

@@ -1,4 +1,5 @@
 // Outputs in arrays of the caller's own, and in new ones.
+import { checkNames } from './check_names.js';
 import { elementOf, lengthOf, tagOf, typedArray } from './dtypes.js';
 import { extentsOf, varies } from './sizes.js';
 
@@ -17,12 +18,12 @@ import { extentsOf, varies } from './sizes.js';
 export function checkInto(specs, into) {
   if (into === undefined) return [];
   const given = /** @type {Record<string, any>} */ (into);
-  if (typeof into !== 'object' || into === null || ArrayBuffer.isView(into))
-    throw new TypeError('into: expected an object with arrays by the names of outputs');
-  const names = specs.map(({ name }) => name);
-  for (const name of Object.keys(given))
-    if (!names.includes(name))
-      throw new TypeError(`into: the model has no output ${JSON.stringify(name)}; outputs: ${names.join(', ')}`);
+  checkNames(
+    'into',
+    into,
+    specs.map(({ name }) => name),
+    'output',
+  );
   return specs.map((spec) => {
     const array = Object.hasOwn(given, spec.name) ? given[spec.name] : undefined;
     if (array === undefined) return undefined;

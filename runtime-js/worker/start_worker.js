@@ -125,8 +125,8 @@ export async function startWorker(plan, onProgress, signal = undefined) {
       new Promise((resolve, reject) => {
         waiting.set(runs++, { resolve, reject });
         // The caller's arrays are the caller's again once the run has rejected.
-        const results = () => (signal?.aborted ? [] : takeOutputs(box, plan, into));
-        const deliver = () => waiting.has(run) && take(run).resolve(results());
+        const deliver = () =>
+          waiting.has(run) && take(run).resolve(signal?.aborted ? [] : takeOutputs(box, plan, into));
         done.then(deliver).catch(reject);
       })
     );

@@ -95,6 +95,14 @@ test('shapes are made of sizes', () => {
     name: 'TypeError',
     message: 'inputShapes: how long is length? Give { length: a number }',
   });
+  assert.throws(() => sizes.shapesFor(dimensions, [x], { batch: 2, length: 8, rows: 1 }), {
+    name: 'TypeError',
+    message: 'inputShapes has no dimension "rows"; it has: batch, length',
+  });
+  assert.throws(
+    () => sizes.shapesFor(dimensions, [x], [2, 8]),
+    /inputShapes expects .* dimensions, got a plain array$/,
+  );
 });
 
 /** Where each element of an array of `shape` is in memory for `extents`, one by one. */

@@ -106,6 +106,17 @@ def test_a_bundle_in_a_commonjs_project(bundles: Path) -> None:
     assert execute("node", script, folder=bundles) == "wasm\n"
 
 
+def test_why_there_is_no_worker(bundles: Path) -> None:
+    script = bundles / "worker.mjs"
+    script.write_text(
+        "const { load } = await import('./loop_until/model.js');"
+        "const infos = [await load(), await load({ worker: true })].map((model) => model.info());"
+        "console.log(JSON.stringify(infos.map(({ worker, workerReason }) => [worker, workerReason])));"
+    )
+    answer = json.loads(execute("node", script, folder=bundles))
+    assert answer == [[False, "none was asked for"], [False, "there are none here"]]
+
+
 TYPES = """
 import { load } from './branch_of_sizes/model.js';
 const model = await load();

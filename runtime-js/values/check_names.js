@@ -1,0 +1,26 @@
+// What a caller gives by name: a plain object, and no name that the callee does not know.
+
+import { tagOf } from './dtypes.js';
+
+/** @param {unknown} value */
+export const kindOf = (value) => {
+  if (value === null) return 'null';
+  if (typeof value !== 'object') return typeof value;
+  return Array.isArray(value) ? 'a plain array' : tagOf(value) === 'Object' ? 'an object' : tagOf(value);
+};
+
+/**
+ * @param {string} what takes them
+ * @param {unknown} given
+ * @param {readonly string[]} known
+ * @param {string} [one]
+ * @throws {TypeError}
+ */
+export function checkNames(what, given, known, one = 'option') {
+  const kind = kindOf(given);
+  if (kind !== 'an object') throw new TypeError(`${what} expects an object of ${one}s, got ${kind}`);
+  for (const name of Object.keys(/** @type {object} */ (given))) {
+    if (!known.includes(name))
+      throw new TypeError(`${what} has no ${one} ${JSON.stringify(name)}; it has: ${known.join(', ') || 'none'}`);
+  }
+}
