@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from webnn_compile.build.targets import bundled_targets
 from webnn_compile.cli.input_options import ShapeOption
+from webnn_compile.cli.terminal import cell, say
 from webnn_compile.errors import WebnnCompileError
 from webnn_compile.tune.problem import TUNED
 
@@ -122,9 +123,8 @@ def show(results: Results, chart: Path | None, update: bool) -> None:
     print_grid(engine_grid(results.measured), console)
     for profile in results.profiles:
         if "failed" in profile:
-            console.print(
-                f"kernels of {profile['case']}, {profile['browser'] or 'native'}: failed: {profile['failed']}"
-            )
+            where = profile["browser"] or "native"
+            console.print(cell(f"kernels of {profile['case']}, {where}: failed: {profile['failed']}"))
         else:
             print_grid(kernel_grid(profile), console)
     if update and chart is None:
@@ -268,16 +268,17 @@ def cliffs_command(
 ) -> None:
     """Compare PATHS, ONNX files or folders of them, with onnxruntime natively and onnxruntime-web in browsers.
 
-    Exit code 1: some take longer than the limit. By default: all known models and the shared folder's.
+    Exit code 1: some take longer than the limit, or could not be measured. By default: all known models and the shared
+    folder's.
     """
     places = tuple(b for b in browsers if b != "none")
     engines = tuple(e for pair in PAIRS.items() for e in pair if places or ENGINES[e].page is None)
     settings = Settings((), engines, places, rounds=rounds, runs=runs, seconds=10, kernels=False)
     limits, found = Limits(limit, least_ms), []
-    for each in find_cliffs(find_models(paths), settings, size, lambda line: click.echo(line, err=True)):
+    for each in find_cliffs(find_models(paths), settings, size, lambda line: say(line, err=True)):
         found += each
     print_grid(cliff_grid(found, limits), terminal())
-    if any(f.is_cliff(limits) for f in found):
+    if any(f.failed or f.is_cliff(limits) for f in found):
         sys.exit(1)
 
 

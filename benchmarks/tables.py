@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from webnn_compile.cli.terminal import cell
 
 from .bundles import Comparison
 from .cases import shown
@@ -111,11 +112,11 @@ def _nodes(names: Sequence[str]) -> str:
 
 
 def print_grid(grid: Grid, console: Console) -> None:
-    table = Table(title=grid.title, title_justify="left")
+    table = Table(title=cell(grid.title), title_justify="left")
     for n, name in enumerate(grid.head):
-        table.add_column(name, justify="left" if n < grid.left else "right", overflow="fold")
+        table.add_column(cell(name), justify="left" if n < grid.left else "right", overflow="fold")
     for row in grid.rows:
-        table.add_row(*row)
+        table.add_row(*map(cell, row))
     console.print(table)
 
 

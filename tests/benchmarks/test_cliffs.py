@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pytest
+from click.testing import CliRunner
 from onnx_models import model, node, random
 
+from benchmarks.__main__ import main
 from benchmarks.cliffs import Finding, Limits, cliff_grid, find_cliffs, find_models, findings, guess_shapes
 from benchmarks.folders import ROOT
 from benchmarks.run import Settings
@@ -93,6 +96,18 @@ def test_the_exit_code_says_whether_there_is_one(tmp_path: Path) -> None:
     assert (none.returncode, one.returncode) == (0, 1), none.stderr + one.stderr
     assert "CLIFF" in one.stdout
     assert "CLIFF" not in none.stdout
+
+
+def test_the_exit_code_says_whether_one_was_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its reason, whatever marks of Rich's are in it and in the model's name."""
+    found = [Finding("net[/b]", "native", 2, 1, 0.5), Finding("net:smile:", "all", failed="no such [/i] operator")]
+    for measured, code in ((found[:1], 0), (found, 1)):
+        monkeypatch.setattr("benchmarks.__main__.find_cliffs", lambda *_, measured=measured: [measured])
+        done = CliRunner().invoke(main, ["cliffs", str(tmp_path), "--browsers", "none"])
+        assert done.exit_code == code, done.output
+        assert "net[/b]" in done.output
+    assert "net:smile:" in done.output
+    assert "no such [/i] operator" in done.output
 
 
 def test_inputs_with_a_value_of_their_own_are_not_open(tmp_path: Path) -> None:
