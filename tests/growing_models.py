@@ -147,7 +147,8 @@ def repeated(names: Sequence[str], shape: Sequence[int | str]) -> Growing:
     def step(k: int) -> Sequence[Node]:
         return [made for j, name in enumerate(names) for made in STEPS[name](len(names) * k + j)]
 
-    return Growing(_chain(step), shape, output=lambda n: f"v{n * len(names)}", conditions=lambda _: ["c"])
+    # The first steps work on the largest tensors: from the third on all are alike.
+    return Growing(_chain(step), shape, base=3, output=lambda n: f"v{n * len(names)}", conditions=lambda _: ["c"])
 
 
 def _chain(make: Callable[[int], Sequence[Node]]) -> Callable[[int], list[Node]]:
