@@ -11,7 +11,10 @@ import pytest
 from device_artifacts import tiny_device_artifact
 from tiny_artifact import copy_artifact, tiny_artifact
 from webnn_compile.bundle import WasmArtifact, place_memory, render_bundle, write_bundle
+from webnn_compile.bundle.files import STABLE_NAMES
 from webnn_compile.errors import InputError
+
+README = Path(__file__).parents[2] / "README.md"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -30,6 +33,12 @@ def test_files_are_reported_and_named_by_their_content(tmp_path: Path) -> None:
         assert hashlib.sha256(files[name]).hexdigest().startswith(match[1])
     kinds = {file.kind for file in written}
     assert kinds == {"entry", "types", "page", "program", "runtime", "wasm", "weights"}
+
+
+def test_the_readme_lists_the_names_without_a_hash() -> None:
+    """Hosts serve these by other rules."""
+    hosting = README.read_text().partition("**Hosting.**")[2].partition("All other names")[0]
+    assert set(re.findall(r"`([\w.]+\.\w+|_headers)`", hosting)) == set(STABLE_NAMES)
 
 
 def test_same_artifact_same_bytes(tmp_path: Path) -> None:
