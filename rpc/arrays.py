@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .messages import Buffer, Message, ProtocolError
+from .messages import Buffer, Message, ProtocolError, is_count
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -51,7 +51,7 @@ def _take(spec: Any, data: Buffer) -> tuple[Array, memoryview]:
             pass
         case _:
             raise ProtocolError(f"no array is described by {str(spec)[:100]}")
-    if not all(isinstance(n, int) and n >= 0 for n in shape):
+    if not all(map(is_count, shape)):
         raise ProtocolError(f"no array has the shape {str(shape)[:100]}")
     kind = np.dtype(dtype).newbyteorder("<")
     size = prod(shape) * kind.itemsize
