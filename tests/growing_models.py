@@ -395,14 +395,16 @@ GROWING: Mapping[str, Growing] = {
     "integers": Growing(_integers, shape=(4,), size=800),
     "parts": Growing(_operands("Concat", axis=0), inputs=_inputs((3, 4))),
     "parts of sizes that vary": Growing(
-        _operands("Concat", axis=0), size=32, inputs=lambda n: {f"x{k}": (f"N{k}", 4) for k in range(n)}
+        _operands("Concat", axis=0), size=28, inputs=lambda n: {f"x{k}": (f"N{k}", 4) for k in range(n)}
     ),
     "parts by sizes of a run": Growing(_cut_by_run, shape=lambda n: (n, 4), size=128, output=lambda n: f"x{n - 1}"),
     "parts by sizes of a run, joined": Growing(_joined_again(_cut_by_run), shape=lambda n: (n, 4)),
     "even parts of a size that varies, joined": Growing(_joined_again(_cut_evenly), shape=("N", 4), size=32),
     "nested Ifs": Growing(_nested, size=20, output=lambda n: f"x{n}", conditions=lambda _: ["c"]),
     "Ifs that cut": Growing(_chain(STEPS["an If that cuts"]), (300, 4), size=8, conditions=lambda _: ["c"]),
-    "Ifs that cut or add": Growing(_chain(_cut_or_add), ("N", 4), conditions=lambda n: [f"c{k}" for k in range(n)]),
+    "Ifs that cut or add": Growing(
+        _chain(_cut_or_add), ("N", 4), size=12, conditions=lambda n: [f"c{k}" for k in range(n)]
+    ),
     "Ifs that add": Growing(_chain(_if_of_sum), ("N", 4), size=8),
     "refused Ifs": Growing(
         _chain(_refused),
