@@ -124,6 +124,7 @@ def check(name: str, target: str) -> None:
         ("flat = Squeeze(k) y = Range(flat, ten, one)", ["'start'", "--dim k=1..MOST"]),
         ("y = ConstantOfShape(v)", ["--fix v=VALUE,VALUE"]),
         ("wide = Cast <to = 7> (u) y = ConstantOfShape(wide)", ["--fix u=VALUE,VALUE"]),
+        ("m = Mul(v, k) y = ConstantOfShape(m)", ["--fix k=VALUE or --dim k=1..MOST and --fix v=VALUE,VALUE"]),
     ],
 )
 def test_what_has_no_bound_names_the_options(body: str, flags: list[str]) -> None:
@@ -133,6 +134,16 @@ def test_what_has_no_bound_names_the_options(body: str, flags: list[str]) -> Non
     with pytest.raises(UnsupportedError) as error:
         webnn_compile.compile(made)
     assert all(flag in str(error.value) for flag in flags), str(error.value)
+
+
+def test_what_a_large_input_decides_has_no_option() -> None:
+    made = onnx.parser.parse_model(
+        f"{HEADER} (int64[1] k, int64[17] w) => (float[a] y) {CONSTANTS} {{ m = Mul(w, k) y = ConstantOfShape(m) }}"
+    )
+    with pytest.raises(UnsupportedError) as error:
+        webnn_compile.compile(made)
+    assert "--fix k" not in str(error.value)
+    assert "--fix w" not in str(error.value)
 
 
 def test_one_given_as_a_dimension_needs_no_bound() -> None:
