@@ -30,7 +30,7 @@ def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
         "threads": 1,
         "threadsReason": "one was asked for",
         "worker": worker,
-        "workerReason": "the page stays responsive" if worker else "none was asked for",
+        "workerReason": "as asked for",
         "integrity": "sha256",
         "weightBytes": 8192,
         "preparedBytes": 0,

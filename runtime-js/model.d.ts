@@ -108,6 +108,7 @@ interface CommonInfo {
   /** Backends that the bundle has and prefers, and why they were not taken here. */
   passedOver: PassedOver[];
   worker: boolean;
+  /** 'as asked for', or by default, or why there is no worker. */
   workerReason: string;
   /** How the downloaded files were checked. */
   integrity: string;

@@ -77,7 +77,7 @@ export async function load(manifest, options = {}) {
     name: manifest.name,
     ...facts,
     worker: inWorker,
-    workerReason: inWorker ? 'the page stays responsive' : !worker ? 'none was asked for' : 'there are none here',
+    workerReason: worker === inWorker ? 'as asked for' : 'there are no workers here',
     integrity: canHash()
       ? 'sha256'
       : 'length only: crypto.subtle is missing (the page is not served over https or localhost)',

@@ -94,17 +94,19 @@ export function checkInputs(specs, inputs, where, dimensions = [], sizes = undef
   const kind = kindOf(inputs);
   if (kind !== 'an object')
     throw new TypeError(`run expects one object with an array for each input name, got ${kind}; inputs: ${list}`);
-  const known = new Set(specs.map((spec) => spec.name));
+  const known = specs.map((spec) => spec.name);
   for (const name of Object.keys(inputs)) {
-    if (!known.has(name)) throw new TypeError(`the model has no input ${JSON.stringify(name)}; inputs: ${list}`);
+    if (!known.includes(name)) throw new TypeError(`the model has no input ${JSON.stringify(name)}; inputs: ${list}`);
   }
   const given = specs.map((spec) => {
     const name = JSON.stringify(spec.name);
     if (!Object.hasOwn(inputs, spec.name)) throw new TypeError(`input ${name} is missing; expected ${describe(spec)}`);
     const one = inputs[spec.name];
-    const wrapped = kindOf(one) === 'an object' && 'data' in one;
-    if (wrapped) checkNames(`input ${name}`, one, ['data', 'shape'], 'property');
-    const value = wrapped ? one.data : one;
+    let value = one;
+    if (kindOf(one) === 'an object' && 'data' in one) {
+      checkNames(`input ${name}`, one, ['data', 'shape'], 'property');
+      value = one.data;
+    }
     const kind = kindOf(value);
     const array = elementOf(spec.dtype).arrays.includes(kind);
     if (!array && !onDevice.includes(kind))

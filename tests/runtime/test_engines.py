@@ -114,7 +114,7 @@ def test_why_there_is_no_worker(bundles: Path) -> None:
         "console.log(JSON.stringify(infos.map(({ worker, workerReason }) => [worker, workerReason])));"
     )
     answer = json.loads(execute("node", script, folder=bundles))
-    assert answer == [[False, "none was asked for"], [False, "there are none here"]]
+    assert answer == [[False, "as asked for"], [False, "there are no workers here"]]
 
 
 TYPES = """
