@@ -34,6 +34,17 @@ def outcome(page: Page, script: str, argument: Any = None) -> dict[str, Any]:
     return result
 
 
+BEFORE_WORKERS = """(argument) => {
+  const script = (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+  const first = script(`(${%s})(${JSON.stringify(argument)})`);
+  globalThis.Worker = class extends Worker {
+    constructor(url, options) {
+      super(script(`import '${first}'; import '${url}';`), options);
+    }
+  };
+}"""
+"""Formatted with a function in JavaScript: what each worker does first, with the argument that `evaluate` is given."""
+
 RUN = """
   const model = await bundle.load(argument.options);
   const { output } = await model.run({ input: Float32Array.from(argument.values) });

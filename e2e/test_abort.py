@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from device_artifacts import tiny_device_artifact
 from devices import COUNT_CALLS, open_bundle, value, write_site
-from harness import browser_name, open_page, outcome
+from harness import BEFORE_WORKERS, browser_name, open_page, outcome
 from parallel_site import INPUT, compile_parallel_site
 from playwright.sync_api import Page
 from server import ISOLATION, Fault, Site, serve
@@ -21,17 +21,8 @@ SOON = 1500
 """Milliseconds of silence that are enough to be reported, in tests where silence is all that there is."""
 
 
-_BEFORE_WORKERS = """(argument) => {
-  const script = (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
-  const first = script(`(${%s})(${JSON.stringify(argument)})`);
-  globalThis.Worker = class extends Worker {
-    constructor(url, options) {
-      super(script(`import '${first}'; import '${url}';`), options);
-    }
-  };
-}"""
 NEVER_ANSWERS = (
-    _BEFORE_WORKERS
+    BEFORE_WORKERS
     % """(stuck) => {
   const never = () => new Promise(() => {});
   const adapter = { limits: new Proxy({}, { get: () => 2 ** 30 }), features: new Set(), requestDevice: never };
@@ -42,7 +33,7 @@ NEVER_ANSWERS = (
 """In workers, a WebGPU that never answers a call."""
 
 COMPUTES = (
-    _BEFORE_WORKERS
+    BEFORE_WORKERS
     % """(ms) => {
   const { instantiate } = WebAssembly;
   WebAssembly.instantiate = (...given) => {
@@ -54,7 +45,7 @@ COMPUTES = (
 """In workers, so many milliseconds of work without a pause."""
 
 TRICKLES = (
-    _BEFORE_WORKERS
+    BEFORE_WORKERS
     % """(ms) => {
   const { fetch } = globalThis;
   globalThis.fetch = async (...given) => {
