@@ -37,11 +37,11 @@ def test_a_search_from_the_worst_options(path: Path) -> None:
     rows = run("search", path, "--target", "native", "--kernels", 2, "--trials", 6)
     shares = [int(share.rstrip("%")) for _, share, *_ in rows]
     assert 100 >= shares[0] >= shares[1] > 0
-    # The sum has two schedules.
-    assert {(kernel, trials) for kernel, _, trials, *_ in rows} == {
-        ("matmul 24x16", "6"),
-        ("transpose_reducesum 24", "2"),
-    }
+    trials = {kernel: int(trials) for kernel, _, trials, *_ in rows}
+    assert trials.keys() == {"matmul 24x16", "transpose_reducesum 24"}
+    assert trials["matmul 24x16"] == 6
+    # The sum has two schedules, or one where a vector has 16 elements.
+    assert trials["transpose_reducesum 24"] in (1, 2)
     for _, _, _, failed, middle, best in rows:
         assert failed == "0"
         assert 0 < float(best) <= float(middle)
