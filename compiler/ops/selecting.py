@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..dtypes import BOOL, I32, I64
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, Scalar
-from ..ir.sizes import Size, capacity, known_less, larger, product, shown, smaller
+from ..ir.sizes import Size, capacity, known_less, larger, product, shown, smaller, text_of
 from ..ir.sort_key import sort_key
 from ..tensor import Tensor, compute, reduce
 from ..tensor.structure import loop
@@ -27,7 +27,7 @@ from .ordering import (
     sorted_order,
     within,
 )
-from .unravel import unravel
+from .unravel import unravel, unravel_within
 
 
 def _nonzero(call: Call) -> Tensor:
@@ -61,12 +61,12 @@ def _compress(call: Call) -> Tensor:
     extent = product(t.shape) if flat else t.shape[axis]
     if known_less(extent, condition.shape[0]):
         raise call.unsupported(
-            f"its condition of shape {shown(condition.shape)} is longer than {extent}", "the model is invalid"
+            f"its condition of shape {shown(condition.shape)} is longer than {text_of(extent)}", "the model is invalid"
         )
     count, found = chosen(call.name, condition)
     if flat:
         return compute(
-            call.name, (count,), (t, found), lambda k: t.read(unravel(within(found.read((k,)), extent), t.shape))
+            call.name, (count,), (t, found), lambda k: t.read(unravel_within(within(found.read((k,)), extent), t.shape))
         )
     shape = (*t.shape[:axis], count, *t.shape[axis + 1 :])
 
@@ -114,7 +114,7 @@ def _how_many(call: Call, n: Size) -> Size:
             raise call.unsupported(f"k has {len(known)} elements, not one", "the model is invalid")
         k = known[0]
     if known_less(n, k) or known_less(k, 0):
-        raise call.unsupported(f"k={k}, and there are {n} elements", "the model is invalid")
+        raise call.unsupported(f"k={text_of(k)}, and there are {text_of(n)} elements", "the model is invalid")
     return smaller(k, n)
 
 
@@ -125,12 +125,14 @@ def _unique(call: Call) -> tuple[Tensor, ...]:
     if "axis" in call.attributes:
         return _unique_slices(call, t, one_axis(call, call.attribute("axis", 0), t.rank))
     n = product(t.shape)
-    groups = _Groups(call, n, Keys((), n, lambda _, i: sort_key(t.read(unravel(i, t.shape))), (t,), largest=False))
+    groups = _Groups(
+        call, n, Keys((), n, lambda _, i: sort_key(t.read(unravel_within(i, t.shape))), (t,), largest=False)
+    )
     values = compute(
         call.name,
         (groups.count,),
         (t, groups.firsts),
-        lambda k: t.read(unravel(within(groups.firsts.read((k,)), n), t.shape)),
+        lambda k: t.read(unravel_within(within(groups.firsts.read((k,)), n), t.shape)),
     )
     return (values, *groups.others())
 
@@ -141,7 +143,7 @@ def _unique_slices(call: Call, t: Tensor, axis: int) -> tuple[Tensor, ...]:
     length = product(others)
 
     def element(i: Expr, j: Expr) -> Expr:
-        at = unravel(j, others)
+        at = unravel_within(j, others)
         return sort_key(t.read((*at[:axis], i, *at[axis:])))
 
     # Slices are compared by the first element in which they differ; then each knows how many come before it.

@@ -63,6 +63,15 @@ MODELS = {
           y = GatherND(x, at)
           z = GatherND(scores, best)
         }""",
+    "elements of several dimensions": """
+        e (float[2, height, width] x) => (float[k] y, int64[k] first, int64[n] place, int64[k] counts, float[l] z)
+        <int64[1] flat = {-1}, float few = {0.3}> {
+          rounded = Round(x)
+          y, first, place, counts = Unique(rounded)
+          vector = Reshape(x, flat)
+          large = Greater(vector, few)
+          z = Compress(x, large)
+        }""",
     "running sums of products of one term": """
         c (float[batch, height, 1, 1] x, float[width, 1] v) => (float[batch, height, 1, 1] y, float[width, 1] z)
         <int64 last = {3}, int64 one = {1}> {
