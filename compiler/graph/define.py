@@ -23,7 +23,11 @@ Record = Callable[[Node, tuple[Tensor, ...]], None]
 """Receives each operator and its tensors, those of regions too."""
 
 
-def ignore(node: Node, tensors: tuple[Tensor, ...]) -> None:
+Refuse = Callable[[Node, Tensor, str], None]
+"""Receives each operator outside of regions that may end a run with an error, as `Call.refusals` has it."""
+
+
+def ignore(*_: object) -> None:
     pass
 
 
@@ -35,7 +39,12 @@ def tensor_of(value: Value, data: Array | None = None) -> Tensor:
 
 
 def define(
-    node: Node, tensors: Mapping[Value, Tensor], record: Record = ignore, *, types_only: bool = False
+    node: Node,
+    tensors: Mapping[Value, Tensor],
+    record: Record = ignore,
+    *,
+    refuse: Refuse = ignore,
+    types_only: bool = False,
 ) -> tuple[Tensor, ...]:
     """The tensors of a node's outputs over those of what it reads. With `types_only` those of an If have the right
     shapes and dtypes alone: they are of the types of its regions' outputs, and the nodes inside are not defined again.
@@ -47,7 +56,7 @@ def define(
     elif node.op == "Loop":
         made = _define_loop(node, tensors, record)
     else:
-        made = _define_operator(node, tensors)
+        made = _define_operator(node, tensors, refuse)
     # A result that another one reads stays the same object.
     operands = [tensors[v] for v in node.reads]
     fixed = _inner(made, operands) if len(made) > 1 else set()
@@ -76,7 +85,7 @@ def _inner(results: Sequence[Tensor], operands: Sequence[Tensor]) -> set[Tensor]
     return found
 
 
-def _define_operator(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tensor, ...]:
+def _define_operator(node: Node, tensors: Mapping[Value, Tensor], refuse: Refuse) -> tuple[Tensor, ...]:
     fn = OPERATORS.get((node.domain, node.op_type))
     if fn is None:
         raise UnsupportedError(
@@ -91,6 +100,8 @@ def _define_operator(node: Node, tensors: Mapping[Value, Tensor]) -> tuple[Tenso
             f"{node.op} (node {node.name!r}): the shapes of its inputs do not fit together: {error}; check them, or "
             "export the model again"
         ) from None
+    for flag, text in call.refusals:
+        refuse(node, flag, text)
     return result if isinstance(result, tuple) else (result,)
 
 

@@ -24,9 +24,15 @@ def lower_graph(graph: Graph) -> TensorProgram:
         used = (t for v, t in zip(node.outputs, made, strict=False) if v is not None)
         origins.add(used, Origin((node.name,), (node.op,)))
 
-    made = []
+    made, refusals = [], []
+
+    def refuse(node: Node, flag: Tensor, text: str) -> None:
+        made.append(flag)
+        origins.add((flag,), Origin((node.name,), (node.op,)))
+        refusals.append(Refusal(Scalar(flag.name, 2, source=flag), text))
+
     for node in graph.nodes:
-        results = define(node, tensors, record)
+        results = define(node, tensors, record, refuse=refuse)
         for value, t in zip(node.outputs, results, strict=False):
             if value is not None:
                 made.append(t)
@@ -40,7 +46,6 @@ def lower_graph(graph: Graph) -> TensorProgram:
             origins.add((t,), Origin((v.name,), ("Identity",)))
         outputs.append((v.name, t))
     inputs = tuple((v.name, tensors[v]) for v in graph.inputs)
-    refusals = []
     for v, text in graph.refusals:
         t = tensors[v]
         if t.body is None and t.source is None:  # a constant: no region computes it

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TypeVar, cast
 
 import numpy as np
 
-from ..dtypes import DType
+from ..dtypes import I32, DType
 from ..errors import UnsupportedError
+from ..ir.nodes import Expr
 from ..ir.sizes import Size, capacity, equal, scalars_of, shown, text_of
 from ..system.escape import shell_word
 from ..system.limits import ELEMENTS
-from ..tensor import Tensor
+from ..tensor import Tensor, compute
 from ..tensor.known_elements import known_elements
 
 Array = np.ndarray
@@ -40,7 +41,8 @@ class NotKnownError(UnsupportedError):
 @dataclass(frozen=True, slots=True)
 class Call:
     """One use of an operator: `name` is the node's, `opset` the version of the operator's `domain` ("" for ai.onnx),
-    `inputs` are tensors (None where absent), `outputs` the number of results that the node names."""
+    `inputs` are tensors (None where absent), `outputs` the number of results that the node names. `refusals` are int32
+    tensors of one element that are 1 where a run must end with an error, and its text."""
 
     op_type: str
     name: str
@@ -49,6 +51,7 @@ class Call:
     inputs: tuple[Tensor | None, ...]
     outputs: int
     domain: str = ""
+    refusals: list[tuple[Tensor, str]] = field(default_factory=list, compare=False)
 
     @property
     def op(self) -> str:
@@ -235,6 +238,13 @@ class Call:
                 f"its input '{what}' has shape {shown(data.shape)}, not one dimension", "the model is invalid"
             )
         return None if data is None else data.reshape(-1)
+
+    def refuse_where(self, wrong: Expr, reads: Sequence[Tensor], reason: str) -> None:
+        """A run ends with an error where `wrong`, a bool computed from `reads`, is true: operands are invalid that are
+        known at run time only. A node within a region raises none."""
+        flag = compute(f"{self.name}.refused", (1,), tuple(reads), lambda _: wrong.cast(I32))
+        text = f"{self.op} (node {self.name!r}): {reason}; check the inputs of the model that decide it"
+        self.refusals.append((flag, text))
 
     def unsupported(self, reason: str, advice: str) -> UnsupportedError:
         if len(reason) > _LONGEST_REASON:  # a list of as many axes as a tensor has elements

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from ..dtypes import I32, I64, highest
-from ..ir.construct import maximum, minimum, select
+from ..ir.construct import minimum, select
 from ..ir.name_size import name_size
 from ..ir.nodes import Expr, Scalar, expr
 from ..ir.sizes import Size, capacity, ceiling, equal, larger, number, shown, size, smaller, text_of
@@ -75,7 +75,7 @@ def _split(call: Call) -> tuple[Tensor, ...]:
     extent = t.shape[axis]
     sizes: tuple[Size, ...] | None
     if call.opset >= 13 and call.has(1) and call.known_sizes(1) is None:
-        ends = _ends_of_run(call, extent)
+        ends = _ends_of_run(call, axis, extent)
         sizes = tuple(larger(size(end - start), 0) for start, end in zip([0, *ends], ends, strict=False))
         return _parts(call, t, axis, sizes, ends)
     sizes = call.sizes(1, "split") if call.opset >= 13 else call.attribute("split", None)
@@ -95,14 +95,16 @@ def _split(call: Call) -> tuple[Tensor, ...]:
     return _parts(call, t, axis, sizes, ends)
 
 
-def _ends_of_run(call: Call, extent: Size) -> list[Size]:
+def _ends_of_run(call: Call, axis: int, extent: Size) -> list[Size]:
     """Where parts end whose sizes a run computes: within the axis, of which the last part is the rest."""
     given = call.input(1, (None,))
     (count,) = call.fixed(given)
-    dtype = I32 if count * capacity(extent) <= highest(I32) else I64
+    dtype = I32 if count * (capacity(extent) + 1) <= highest(I32) else I64
 
     def taken(j: Expr) -> Expr:
-        return minimum(maximum(to_int32(given[j]), 0), extent).cast(dtype)
+        """A size; where there can be none such, one that makes the sum too large."""
+        n = to_int32(given[j])
+        return select((n < 0) | (n > extent), number(extent) + 1, n).cast(dtype)
 
     # One reduction for all of them: no end is an expression of all parts before it.
     sums = compute(
@@ -110,6 +112,12 @@ def _ends_of_run(call: Call, extent: Size) -> list[Size]:
         (count,),
         (given,),
         lambda i: reduce("sum", (count,), lambda j: select(j <= i, taken(j), 0)),
+    )
+    last = sums[count - 1] if count else expr(0)
+    call.refuse_where(
+        last.ne(number(extent, last.dtype)),
+        (sums,),
+        f"this run computes sizes of {count} parts that do not make up axis {axis}, of extent {text_of(extent)}",
     )
     longest = max(span_of(given)[1], 0)
 

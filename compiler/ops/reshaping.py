@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
+from operator import add, or_
 
 from ..dtypes import I32
 from ..ir.construct import all_of, select
@@ -149,11 +151,22 @@ def _named(axes: Tensor, rank: int) -> list[Expr]:
     return [~all_of(*(v.ne(d) & v.ne(d - rank) for v in values)) for d in range(rank)]
 
 
+def _misnamed(axes: Tensor, named: Sequence[Expr]) -> Expr:
+    """Whether some of `axes` do not exist, or name the same dimension, where those `named` are true."""
+    return reduce(add, (here.cast(I32) for here in named), expr(0)).ne(prod(axes.extents))
+
+
 def _with_axes(call: Call, t: Tensor) -> Tensor:
     """Unsqueeze along axes that a run computes: each dimension is 1, or one of the operand's by how many named ones
     are before it."""
     axes = call.input(1)
-    named = _named(axes, t.rank + prod(axes.extents))
+    rank = t.rank + prod(axes.extents)
+    named = _named(axes, rank)
+    call.refuse_where(
+        _misnamed(axes, named),
+        (axes,),
+        f"this run computes axes that are not {prod(axes.extents)} different ones of {rank}",
+    )
     before: Expr = expr(0)
     sizes: list[Expr] = []
     for here in named:
@@ -170,6 +183,12 @@ def _without_axes(call: Call, t: Tensor) -> Tensor:
     it."""
     axes = call.input(1)
     named = _named(axes, t.rank)
+    long = [here & number(extent).ne(1) for here, extent in zip(named, t.shape, strict=True)]
+    call.refuse_where(
+        reduce(or_, long, _misnamed(axes, named)),
+        (axes,),
+        f"this run computes axes that are not {prod(axes.extents)} different ones of extent 1 in {shown(t.shape)}",
+    )
     kept: list[Expr] = [expr(0)]  # how many are before each
     for here in named:
         kept.append(kept[-1] + select(here, expr(0), 1))

@@ -48,6 +48,10 @@ def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
 
         if not every:
             raise call.unsupported("it has no axis to sum along", "the model is invalid")
+        axis = to_int32(given.read((Const(0),) * given.rank))
+        call.refuse_where(
+            (axis < -t.rank) | (axis >= t.rank), (given,), f"this run computes an axis that is none of {t.rank}"
+        )
         return compute(call.name, t.shape, (given, *every), chosen)
 
     return operator

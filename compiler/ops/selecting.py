@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from ..dtypes import BOOL, I32, I64
 from ..ir.construct import maximum, minimum, select
 from ..ir.nodes import Const, Expr, Scalar
-from ..ir.sizes import Size, capacity, known_less, larger, product, shown, smaller, text_of
+from ..ir.sizes import Size, capacity, known_less, larger, least, number, product, shown, smaller, text_of
 from ..ir.sort_key import sort_key
 from ..tensor import Tensor, compute, reduce
+from ..tensor.bound_elements import span_of
 from ..tensor.structure import loop
 from .axes import one_axis
 from .call import Call
@@ -109,7 +110,14 @@ def _how_many(call: Call, n: Size) -> Size:
     else:
         known = call.known_sizes(1)
         if known is None:
-            return _bounded(call, 1, n, "k")
+            count = _bounded(call, 1, n, "k")
+            given = call.input(1)
+            low, high = span_of(given)
+            if low < 0 or high > least(n):
+                k = given.read((Const(0),) * given.rank)
+                reason = f"this run computes a k that is not within 0 to {text_of(n)}"
+                call.refuse_where((k < 0) | (k > number(n, k.dtype)), (given,), reason)
+            return count
         if len(known) != 1:
             raise call.unsupported(f"k has {len(known)} elements, not one", "the model is invalid")
         k = known[0]

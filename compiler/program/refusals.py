@@ -1,4 +1,5 @@
-"""Branches that no run may take: they do not fit the sizes that the model is compiled for."""
+"""What no run may do: take a branch that does not fit the sizes that the model is compiled for, or compute operands
+that are invalid."""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ from ..ir.nodes import Scalar
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A run that takes the branch leaves 1 in `scalar`, and ends with an error of this `text`; others leave 0."""
+    """A run that does it leaves 1 in `scalar`, and ends with an error of this `text`; others leave 0."""
 
     scalar: Scalar
     text: str
 
 
 def check_refusals(refusals: Iterable[Refusal], value: Callable[[Scalar], int]) -> None:
-    """Raises InputError where a run has taken one of these branches; `value` is that of a scalar after the run."""
+    """Raises InputError where a run has done one of these; `value` is that of a scalar after the run."""
     for refusal in refusals:
         if value(refusal.scalar):
             raise InputError(refusal.text)
