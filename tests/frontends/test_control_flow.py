@@ -79,14 +79,40 @@ def test_a_branch_that_is_known_may_have_another_shape() -> None:
     assert "If" not in operators(parsed(shapes))
 
 
-@pytest.mark.parametrize("condition", ["bool[2] c = {1, 0}", "float[1] c = {1}"])
-def test_a_known_condition_that_is_none(condition: str) -> None:
-    made = parsed(f"""(float[3, 4] x) => (float[3, 4] y) <{condition}> {{
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [("", "bool[2] c = {1, 0}"), ("", "float[1] c = {1}"), (", bool[2] c", ""), (", bool[3, 1] c", "")],
+)
+def test_a_condition_that_is_none(given: str, known: str) -> None:
+    made = parsed(f"""(float[3, 4] x{given}) => (float[3, 4] y) <{known}> {{
       y = If(c) <then_branch = a () => (float[3, 4] p) {{ p = Exp(x) }},
                  else_branch = b () => (float[3, 4] q) {{ q = Neg(x) }}>
     }}""")
     with pytest.raises(InputError, match=r"If .*'c' is .*, where one element of bool is expected"):
         import_model(made)
+
+
+LOOP = """(float[4] x, int64{n} n, bool{first} c) => (float[4] y) {{
+    y = Loop(n, c, x) <body = body (int64 i, bool{first} before, float[4] s) => (bool{after} go, float[4] next) {{
+        next = Exp(s)
+        zero = Sub(s, s)
+        go = {go}
+    }}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"first": "[2]", "after": "[2]"}, r"its condition 'c' is bool\[2\], where one element of bool is expected"),
+        ({"n": "[3]"}, r"its number of iterations 'n' is int64\[3\], where one element of int64"),
+        ({"after": "[4]", "go": "Equal(s, zero)"}, r"the condition after an iteration '.*' is bool\[4\], where one"),
+    ],
+)
+def test_a_loop_by_more_than_one_element(changes: dict[str, str], message: str) -> None:
+    text = LOOP.format(**{"n": "", "first": "", "after": "", "go": "Identity(before)", **changes})
+    with pytest.raises((InputError, UnsupportedError), match=rf"Loop \(node '.*'\): {message}"):
+        import_model(parsed(text))
 
 
 def test_branches_of_other_ranks() -> None:

@@ -10,10 +10,8 @@ import numpy as np
 import onnx
 
 from ...dtypes import BOOL
-from ...errors import InputError
 from ...graph.ir import Value
-from ...ir.sizes import shown
-from .loops import import_loop
+from .loops import check_one_element, import_loop
 from .problems import Problems
 from .scans import import_scan
 from .sequences import Items, tensors
@@ -32,11 +30,7 @@ def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Fr
     assert condition is not None
     graphs = {a.name: a.g for a in node.attribute}
     known = frame.builder.constant_of(condition)
-    if condition.dtype != BOOL or (known is not None and known.size != 1):
-        raise InputError(
-            f"If (node {name!r}): its condition {condition.name!r} is {condition.dtype}{shown(condition.shape)}, where "
-            "one element of bool is expected; the model is invalid: export it again"
-        )
+    check_one_element(f"If (node {name!r}): its condition", condition, BOOL)
     if known is not None:
         return build.subgraph(graphs[THEN if known.item() else ELSE], {}, frame)
     sides = [_side(build, name, side, graphs[side], frame) for side in (THEN, ELSE)]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from ...dtypes import BOOL, I64
-from ...errors import UnsupportedError
+from ...dtypes import BOOL, I64, DType
+from ...errors import InputError, UnsupportedError
 from ...graph.ir import Value
 from ...ir.index import range_of
 from ...ir.nodes import Scalar
-from ...ir.sizes import Size, counter_of, equal, number, scalars_of, size
+from ...ir.sizes import Size, counter_of, equal, number, product, scalars_of, shown, size
 from ...system.escape import shell_word
 from .growing_sequences import stack_sequences
 from .sequences import Items, Listed, Stacked, tensors
@@ -41,6 +41,8 @@ def import_loop(build: Import, node: onnx.NodeProto, name: str, inputs: Items, f
     (body,) = (a.g for a in node.attribute if a.name == "body")
     first, second, *starts = [*inputs, None, None][: max(2, len(inputs))]
     trips, condition = tensors(name, [first, second])
+    check_one_element(f"Loop (node {name!r}): its number of iterations", trips, I64)
+    check_one_element(f"Loop (node {name!r}): its condition", condition, BOOL)
     known = np.asarray(True) if condition is None else frame.builder.constant_of(condition)
     most = _trip_count(trips, frame)
     if most == ENDLESS:  # as exporters write it for a loop that its condition ends
@@ -215,6 +217,7 @@ class _Loop:
         if any(v is None for v in made):
             return None
         following, *others = (v for v in made if v is not None)
+        check_one_element(f"Loop (node {name!r}): the condition after an iteration", following, BOOL)
         if not always and self.most is None and self.trips is not None:
             # The number of iterations, which is not known at build, is one more condition.
             after = build.add("Add", f"{name}.after", [iteration, build.integers(1, inner)], inner)
@@ -266,6 +269,16 @@ def _grows_by(a: Size, b: Size, counter: Scalar) -> Size | None:
 
 def _same(a: Sequence[Size], b: Sequence[Size]) -> bool:
     return all(map(equal, a, b))
+
+
+def check_one_element(what: str, value: Value | None, dtype: DType) -> None:
+    """Raises InputError unless `value`, where it is there, is one element of `dtype`. A shape that varies passes: some
+    run has one."""
+    if value is not None and (value.dtype != dtype or equal(product(value.shape), 1) is False):
+        raise InputError(
+            f"{what} {value.name!r} is {value.dtype}{shown(value.shape)}, where one element of {dtype} is expected; "
+            "the model is invalid: export it again"
+        )
 
 
 def _trip_count(trips: Value | None, frame: Frame) -> Size | None:
