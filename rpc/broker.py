@@ -86,7 +86,6 @@ class Broker:
                 for watch in watches:
                     watch.cancel()
                 server.close()
-                await asyncio.sleep(0)  # from now on it accepts none
                 await connections.abort_http()
 
     async def _handle(self, connection: ServerConnection) -> None:

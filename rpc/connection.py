@@ -20,6 +20,10 @@ SILENT = 3
 """Intervals between pings without a byte from the other side, after which a connection counts as lost."""
 
 
+TURNS = 10
+"""Of the event loop, for which the end of a broker waits."""
+
+
 class Connections:
     """All connections of a broker: WebSockets, HTTP, and those before their request or TLS handshake. Where there are
     too many, the unauthenticated ones are closed, the oldest first."""
@@ -65,10 +69,13 @@ class Connections:
         task.add_done_callback(self._handshakes.discard)
 
     async def abort_http(self) -> None:
-        """Ends the connections that are no WebSockets, which a slow reader would keep open."""
-        for connection in list(self.opened):
-            if connection.state is State.CONNECTING:
-                connection.transport.abort()
+        """Ends the connections that are no WebSockets, which a slow reader would keep open, and those accepted last:
+        from `accept` to `connection_made`, and from `abort` to the end of its tasks, each takes some turns."""
+        for _ in range(TURNS):
+            for connection in list(self.opened):
+                if connection.state is State.CONNECTING:
+                    connection.transport.abort()
+            await asyncio.sleep(0)
         await asyncio.gather(*self._handshakes)
 
     def _abort(self, connection: Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import random
 import socket
@@ -293,6 +294,18 @@ def test_silent_sockets_keep_no_other_connection_out(
             assert _read_all(download) >= 40_000_000
             last = outer.enter_context(_plain_socket(own))
         assert _read_all(last) == 0
+    assert not caplog.records
+
+
+@pytest.mark.filterwarnings("error")
+def test_sockets_that_come_as_the_broker_ends(tls: ssl.SSLContext | None, caplog: pytest.LogCaptureFixture) -> None:
+    """They are closed, even those that were accepted and not yet counted."""
+    for _ in range(20):
+        with start_broker(tls=tls) as own:
+            last = _plain_socket(own)
+        with last:
+            assert _read_all(last) == 0
+    gc.collect()  # tasks that are still pending are logged when they are freed
     assert not caplog.records
 
 
