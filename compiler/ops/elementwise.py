@@ -56,19 +56,13 @@ def _pow(call: Call) -> Tensor:
         x, y = x.cast(wide), y.cast(wide)
         if wide.kind != "int":
             power = binary("pow", x, y)
-            return power if base.dtype.is_float else _nearly_whole(power).cast(base.dtype)
+            return power if base.dtype.is_float else power.cast(base.dtype)
         # Integers have no negative powers but those of 1 and -1, which parity decides, and beyond the 63rd power all
         # others but 0 overflow.
         inverse = select(x.eq(1) | x.eq(-1), select((y % 2).ne(0), x, 1), 0)
         return select(y < 0, inverse, binary("pow", x, select(y > 63, 62 + y % 2, maximum(y, 0))))
 
     return pointwise(call, body, base, exponent)
-
-
-def _nearly_whole(x: Expr) -> Expr:
-    """A float64 as the whole number that rounding took it from: 3**2 by logarithms is less than 9."""
-    whole = unary("round", x)
-    return select(unary("abs", x - whole) <= unary("abs", whole) * 1e-13, whole, x)
 
 
 def _mod(call: Call) -> Tensor:

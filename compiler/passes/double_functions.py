@@ -150,8 +150,96 @@ def _erfc(a: Num) -> Num:
 
 
 def power(x: Num, y: Num) -> Num:
-    """x**y, 1e-13 relative."""
-    return math_functions.power(x, y, exp, log)
+    """x**y, 1 ulp: whole powers of whole numbers that a float64 holds are exact."""
+    return math_functions.power(x, y, _positive_power)
+
+
+def _positive_power(a: Num, y: Num) -> Num:
+    """a**y for a >= 0 by 2**(y * log2(a)), of which the exponent is a sum of two float64 (e_pow.c of FDLIBM, Sun
+    Microsystems, 1993)."""
+    high, low = _log2(a)
+    y_within = y.at_most(2.0**70).at_least(-(2.0**70))  # beyond, all powers but those of 1 are 0 or infinite
+    y_high = _high(y_within)
+    rest = (y_within - y_high) * high + y_within * low
+    whole = y_high * high
+    z = (whole + rest).at_most(1100.0).at_least(-1200.0)
+    within = z.abs() < 1100.0
+    result = _exp2(within.where(whole, z, z), within.where(rest, 0.0, z), z)
+    end = (y < 0.0).where(a.of(1.0) / a, a, a)
+    result = (a.eq(0.0) | a.eq(math.inf)).where(end, result, a)
+    return (a.eq(a) & y.eq(y)).where(result, math.nan, a)
+
+
+def _high(x: Num) -> Num:
+    """The upper 21 bits of a float64: products of two such numbers are exact."""
+    return x.bits(I64).op("and", -1 << 32).bits(F64)
+
+
+def _log2(a: Num) -> tuple[Num, Num]:
+    """log2(a) of a positive number as the sum of two, of which the first has 21 bits; 2**-68 relative."""
+    tiny = a < 2.0**-1022
+    bits = tiny.where(a * 2.0**54, a, a).bits(I64)
+    n = bits.op("shr", 52).cast(F64) - tiny.where(1023.0 + 54.0, 1023.0, a)
+    m = bits.op("and", (1 << 52) - 1).op("or", 1023 << 52).bits(F64)
+    # a = 2**n * m, where m is near 1 or 1.5.
+    large, small = m.of(1.7320508075688772) < m, m < 1.2247448713915890
+    m, n = large.where(m * 0.5, m, m), large.where(n + 1.0, n, n)
+    near_one = large | small
+    centre = near_one.where(1.0, 1.5, m)
+    # s = (m - centre) / (m + centre), in two parts.
+    difference, total = m - centre, m + centre
+    inverse = m.of(1.0) / total
+    s = difference * inverse
+    s_high, total_high = _high(s), _high(total)
+    total_low = m - (total_high - centre)
+    s_low = inverse * ((difference - s_high * total_high) - s_high * total_low)
+    # log(m / centre) = 2 s + 2/3 s**3 + ... = s * (3 + s**2 + r) * 2/3
+    z = s * s
+    r = z * z * polynomial(
+        z,
+        2.06975017800338417784e-1,
+        2.30660745775561754067e-1,
+        2.72728123808534006489e-1,
+        3.33333329818377432918e-1,
+        4.28571428578550184252e-1,
+        5.99999999999994648725e-1,
+    ) + s_low * (s_high + s)
+    z = s_high * s_high
+    factor = _high(z + 3.0 + r)
+    factor_low = r - ((factor - 3.0) - z)
+    u, v = s_high * factor, s_low * factor + factor_low * s
+    p = _high(u + v)
+    p_low = v - (p - u)
+    # times 2 / (3 ln(2)), plus log2(centre) and n
+    q = p * 9.61796700954437255859e-1
+    of_centre = near_one.where(0.0, 5.84962487220764160156e-1, m)
+    q_low = p * -7.02846165095275826516e-9 + p_low * 9.61796693925975554329e-1
+    q_low = q_low + near_one.where(0.0, 1.35003920212974897128e-8, m)
+    high = _high(((q + q_low) + of_centre) + n)
+    return high, q_low - (((high - n) - of_centre) - q)
+
+
+def _exp2(high: Num, low: Num, z: Num) -> Num:
+    """2**(high + low), which is about `z`, within -1200..1100."""
+    shifted = z + ROUNDER
+    high = high - (shifted - ROUNDER)
+    t = _high(high + low)
+    u = t * 6.93147182464599609375e-1
+    v = (low - (t - high)) * 6.93147180559945286227e-1 + t * -1.90465429995776804525e-9
+    x = u + v
+    rest = v - (x - u)
+    p = x - x * x * polynomial(
+        x * x,
+        4.13813679705723846039e-8,
+        -1.65339022054652515390e-6,
+        6.61375632143793436117e-5,
+        -2.77777777770155933842e-3,
+        1.66666666666666019037e-1,
+    )
+    y = x.of(1.0) - ((x * p / (p - 2.0) - (rest + x * rest)) - x)
+    k = shifted.bits(I64).op("shl", 12).op("shr", 12)
+    half = k.op("shr", 1)
+    return y * _power_of_two(half) * _power_of_two(k - half)
 
 
 DOUBLE_FUNCTIONS: dict[str, Callable[[Num], Num]] = {

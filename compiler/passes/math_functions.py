@@ -295,12 +295,17 @@ def _log1p_near(x: Num) -> Num:
     return _atanh_near(x / (x + 2.0)) * 2.0
 
 
-def power(x: Num, y: Num, exp: Callable[[Num], Num] = exp, log: Callable[[Num], Num] = log) -> Num:
-    """x**y by exp(y * log|x|), 1e-5 relative for results up to 1e30 by the functions for float32; zeros, infinities and
-    NaN as pow of IEEE 754-2019: x**0 and 1**y are 1 for every x and y, (-1)**y for infinite y, and of negative numbers
-    only zero and infinity have a power that is not whole."""
+def _positive_power(a: Num, y: Num) -> Num:
+    """a**y for a >= 0, 1e-5 relative for results up to 1e30."""
+    return exp(y * log(a))
+
+
+def power(x: Num, y: Num, positive_power: Callable[[Num, Num], Num] = _positive_power) -> Num:
+    """x**y by |x|**y, for which `positive_power` is by default that of float32; zeros, infinities and NaN as pow of
+    IEEE 754-2019: x**0 and 1**y are 1 for every x and y, (-1)**y for infinite y, and of negative numbers only zero and
+    infinity have a power that is not whole."""
     a = x.abs()
-    size = a.eq(1.0).where(1.0, exp(y * log(a)), x)
+    size = a.eq(1.0).where(1.0, positive_power(a, y), x)
     whole = y.eq(y.unary("round"))
     half = y * 0.5
     odd = Num(Unary("not", half.eq(half.unary("trunc")).e), x.lanes)

@@ -6,7 +6,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import onnx
 import pytest
+import webnn_compile
+from drivers import need_driver
 from vectors import Array, run_pass
 from webnn_compile.ir.nodes import Binary, Unary
 from webnn_compile.passes.double_functions import DOUBLE_FUNCTIONS
@@ -61,4 +64,35 @@ def test_powers() -> None:
     x, y = np.exp(generator.uniform(-300, 300, 20_000)), generator.uniform(-2, 2, 20_000)
     want = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
     got = run_pass(lower_math, lambda a, b: Binary("pow", a, b), x, y)
-    assert (np.abs(got - want) / want).max() < 1e-13
+    assert (np.abs(got - want) / np.spacing(want.astype(np.float64))).max() <= 1
+
+
+def test_whole_powers_of_whole_numbers_are_exact() -> None:
+    pairs = [(x, y) for x in (*range(2, 100), 1000) for y in range(1, 53) if x**y < 2**53]
+    x, y = np.array(pairs, np.float64).T
+    got = run_pass(lower_math, lambda a, b: Binary("pow", a, b), np.ascontiguousarray(x), np.ascontiguousarray(y))
+    assert [int(p) for p in got] == [x**y for x, y in pairs]
+
+
+def test_powers_at_the_ends_of_the_range() -> None:
+    x, y = (np.array(v) for v in zip(*((a, b) for a in ENDS for b in ENDS), strict=True))
+    with np.errstate(all="ignore"):
+        want = np.power(x, y)
+    got = run_pass(lower_math, lambda a, b: Binary("pow", a, b), x, y)
+    np.testing.assert_allclose(got, want, rtol=4e-16, atol=5e-324)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "c"])
+def test_compiled_powers_of_integers_are_exact(target: str) -> None:
+    need_driver(target)
+    made = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 18]> g (int64[6] x, float[6] y) => (int64[6] z) { z = Pow(x, y) }'
+    )
+    x, y = [10, 10, 2, 3, 7, -3], [15, 14, 50, 30, 15, 31]
+    feeds = {"x": np.array(x), "y": np.array(y, np.float32)}
+    got = webnn_compile.compile(made, target).run(feeds)["z"]
+    assert got.tolist() == [a**b for a, b in zip(x, y, strict=True)]
+
+
+ENDS = [s * v for s in (1, -1) for v in (0, 5e-324, 1e-310, 1e-300, 0.5, 1 - 2**-53, 1, 1 + 2**-52, 3, 2**53, 1e300)]
+ENDS += [math.inf, -math.inf, math.nan]
