@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import product
 from math import prod
+from operator import or_
 from typing import TypeVar, cast
 
 import numpy as np
@@ -16,6 +19,7 @@ from ..ir.sizes import Size, capacity, equal, scalars_of, shown, text_of
 from ..system.escape import shell_word
 from ..system.limits import ELEMENTS
 from ..tensor import Tensor, compute
+from ..tensor.bound_elements import span_of
 from ..tensor.known_elements import known_elements
 
 Array = np.ndarray
@@ -187,11 +191,16 @@ class Call:
         return elements
 
     def counts(self, index: int, what: str) -> tuple[Size, ...] | None:
-        """Like `sizes`, of numbers that are not negative where the model is valid, so that an upper bound will do."""
+        """Like `sizes`, of numbers that are not negative, so that an upper bound will do: where a run computes another
+        one, it ends with an error."""
         t = self.optional(index)
         if t is None or t.bounds is None or self.known_sizes(index) is not None:
             return self.sizes(index, what)
-        return self._bounded(index, what, t.bounds.counts)
+        found = self._bounded(index, what, t.bounds.counts)
+        if span_of(t)[0] < 0:
+            negative = (t[at] < 0 for at in product(*map(range, t.extents)))
+            self.refuse_where(reduce(or_, negative), (t,), f"this run computes a negative number as its input '{what}'")
+        return found
 
     def _bounded(self, index: int, what: str, found: Sequence[Size | None] | None) -> tuple[Size, ...]:
         known = tuple(n for n in found or () if n is not None)
@@ -242,7 +251,7 @@ class Call:
     def refuse_where(self, wrong: Expr, reads: Sequence[Tensor], reason: str) -> None:
         """A run ends with an error where `wrong`, a bool computed from `reads`, is true: operands are invalid that are
         known at run time only. A node within a region raises none."""
-        flag = compute(f"{self.name}.refused", (1,), tuple(reads), lambda _: wrong.cast(I32))
+        flag = compute(f"{self.name}.refused{len(self.refusals) or ''}", (1,), tuple(reads), lambda _: wrong.cast(I32))
         text = f"{self.op} (node {self.name!r}): {reason}; check the inputs of the model that decide it"
         self.refusals.append((flag, text))
 

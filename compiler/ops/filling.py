@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import reduce
-from operator import or_
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from ..ir.construct import maximum, select
 from ..ir.nodes import Const
 from ..ir.sizes import ceiling, larger, product
 from ..tensor import Tensor, compute
-from ..tensor.bound_elements import bounded_size, span_of
+from ..tensor.bound_elements import bounded_size
 from ..tensor.known_elements import from_sizes
 from .axes import diagonal_within
 from .call import Call
@@ -25,11 +23,6 @@ def _constant_of_shape(call: Call) -> Tensor:
     if value.size != 1:
         raise call.unsupported(f"attribute value has {value.size} elements, not one", "the model is invalid")
     shape = call.counts(0, "input") or ()
-    given = call.input(0)
-    if call.known_sizes(0) is None and span_of(given)[0] < 0:
-        call.refuse_where(
-            reduce(or_, (given[i] < 0 for i in range(len(shape)))), (given,), "this run computes a negative extent"
-        )
     return compute(call.name, shape, (), lambda *_: Const(value.item(), from_numpy(value.dtype)))
 
 

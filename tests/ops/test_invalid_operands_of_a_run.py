@@ -68,7 +68,14 @@ MODELS = {
         (1,),
         (3,),
         ((-3,),),
-        "a negative extent",
+        "a negative number as its input 'input'",
+    ),
+    "Tile": Operands(
+        "(float[2, 3] x, int64[2] k) => (float[a, b] y) <int64[1] most = {4}> { n = Min(k, most) y = Tile(x, n) }",
+        (2, 3),
+        (1, 2),
+        ((1, -1), (-2, 1)),
+        "a negative number as its input 'repeats'",
     ),
 }
 
