@@ -38,7 +38,7 @@ def host_model(model: Lowered, partition: HostPartition) -> Lowered:
     Its inputs and outputs are those of the whole model that the host holds. Their offsets, and those of values that are
     read back or uploaded, are in `stored`. Halos rely on zero-initialised memory: a tensor with one shares its memory
     with no other, and the arena must be zero at the start. Whoever calls a segment writes all scalars, as if they were
-    dimensions.
+    dimensions, and tests refusals.
     """
     order = [i for s in partition.segments for i in s.groups]
     inputs = tuple((name, t) for name, t in model.tensors.inputs if t in partition.on_host)
@@ -47,7 +47,7 @@ def host_model(model: Lowered, partition: HostPartition) -> Lowered:
     dimensions = tuple(Dimension(s.name, s) for s in scalars)
     return replace(
         model,
-        tensors=replace(model.tensors, inputs=inputs, outputs=outputs, dimensions=dimensions),
+        tensors=replace(model.tensors, inputs=inputs, outputs=outputs, dimensions=dimensions, refusals=()),
         groups=tuple(model.groups[i] for i in order),
         kernels=tuple(model.kernels[i] for i in order),
         stored=_place(model, partition),
