@@ -62,10 +62,10 @@ class Case:
 
 TRAINED: Mapping[str, tuple[str, Shapes]] = {
     "resnet18": ("resnet18_imagenet.onnx", {"input": (1, 3, 224, 224)}),
-    "squeezenet1.0": ("squeezenet1.0_imagenet.onnx", {}),
+    "squeezenet1.0": ("squeezenet1.0_imagenet.onnx", {"data": (1, 3, 227, 227)}),
     "yolox nano": ("yolox_nano_coco_416.onnx", {}),
     "ultraface": ("ultraface_rfb320.onnx", {}),
-    "superres x3": ("superres_x3_core.onnx", {"input": (1, 1, 64, 56)}),
+    "superres x3": ("superres_x3_core.onnx", {"_ppp5_expanded": (1, 1, 64, 56)}),
     "mnist": ("mnist.onnx", {}),
 }
 """By name: the file in `SHARED / "models"`, and the shapes that it leaves open."""
