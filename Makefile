@@ -16,7 +16,7 @@ MODEL := examples/digits/resnet18_digits.onnx
 # Of webnn-tune. Those of GPUs in software say nothing of other GPUs, so the page's bundle has those of processors alone.
 RECORDS := examples/digits/records.jsonl
 COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -name '*.ts' -o -name '*.html' -o -name '*.css')
-COMPILE_PAGE := $(wildcard demo-site/compile/* compiler/page/* rpc/page/*.js)
+COMPILE_PAGE := $(wildcard compiler/compile_page/web/* compiler/compile_page/* rpc/device_page/*.js)
 PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.svg) examples/digits/samples.json
 
 .PHONY: help demo check test test-all fuzz bench lint clean

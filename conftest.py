@@ -9,8 +9,8 @@ from drivers import need_driver
 from effort import Effort, effort_of, leave_to_all, leave_to_ci
 from hypothesis import settings
 from kernel_cache import use_cache_of_this_run
-from webnn_compile.build.device_target import DeviceTarget
-from webnn_compile.build.targets import TARGETS
+from webnn_compile.driver.device_target import DeviceTarget
+from webnn_compile.driver.targets import TARGETS
 from webnn_compile.system.collector import collect_less_often
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from webnn_compile.build.targets import bundled_targets
 from webnn_compile.cli.input_options import ShapeOption
 from webnn_compile.cli.terminal import cell, say
+from webnn_compile.driver.targets import bundled_targets
 from webnn_compile.errors import WebnnCompileError
 from webnn_compile.tune.problem import TUNED
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from webnn_compile.build.targets import bundled_targets
+from webnn_compile.driver.targets import bundled_targets
 from webnn_compile.errors import InputError
 from webnn_compile.system.cache import FOLDER_VARIABLE
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.native.jit import host_target
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.target import WASM_RELAXED, Target
 
@@ -63,7 +63,7 @@ def profile_here(case_name: str, shapes: Mapping[str, tuple[int, ...]], browser:
 
 def describe(lowered: Lowered, target: Target, times: Sequence[float]) -> list[KernelTime]:
     """The launches of a model with the milliseconds of each."""
-    program = compile_for(lowered, target)
+    program = compile_for_cpu(lowered, target)
     made = [count_operations(k) for k in program.kernels]
     touched = [sum(b.size * b.dtype.bytes for b in k.params) for k in program.kernels]
     return [

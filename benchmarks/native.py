@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from webnn_compile.codegen.render_host import segment_entry
 from webnn_compile.costs import CPU_COSTS
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.native.jit import host_target
-from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.program.program import write_tensor
@@ -29,13 +29,13 @@ def lower(case: Case, *, fast_math: bool, fixed: bool = True) -> Lowered:
 
 def compile_natively(case: Case, threads: int, *, fast_math: bool, fixed: bool = False) -> NativeModel:
     cache = open_cache()
-    program = compile_for(lower(case, fast_math=fast_math, fixed=fixed), host_target(), cache=cache)
+    program = compile_for_cpu(lower(case, fast_math=fast_math, fixed=fixed), host_target(), cache=cache)
     return NativeModel(program, threads, cache)
 
 
 def time_kernels(case: Case, lowered: Lowered, runs: int) -> list[list[float]]:
     """Milliseconds of each launch, one list for each of `runs` inferences."""
-    program = compile_for(lowered, host_target(), cache=open_cache())
+    program = compile_for_cpu(lowered, host_target(), cache=open_cache())
     count = len(program.steps)
     model = NativeModel(replace(program, segments=tuple((n, n + 1) for n in range(count))))
     inputs = case.inputs()

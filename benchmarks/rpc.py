@@ -18,9 +18,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from playwright.sync_api import sync_playwright
-from webnn_compile.build.build import build_manifest
-from webnn_compile.build.options import Options
 from webnn_compile.bundle import Manifest
+from webnn_compile.driver.build import build_manifest
+from webnn_compile.driver.options import Options
 from webnn_compile.rpc.browsers import BrowserName, launch
 from webnn_compile.rpc.client import connect
 from webnn_compile.rpc.messages import VERSION, Message, encode

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import onnx
-from webnn_compile.build.build import build
-from webnn_compile.build.options import Options
+from webnn_compile.driver.build import build
+from webnn_compile.driver.options import Options
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx import import_model
 

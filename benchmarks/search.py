@@ -10,8 +10,8 @@ from functools import partial
 from random import Random
 from statistics import median
 
-from webnn_compile.build.options import Options
 from webnn_compile.cli.remote_device import browser_device
+from webnn_compile.driver.options import Options
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune.device import Device

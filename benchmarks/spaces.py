@@ -11,10 +11,10 @@ from typing import Any
 
 from webnn_compile.choices import DEFAULT, Choices, Record
 from webnn_compile.costs import CPU_COSTS
-from webnn_compile.device.compile_for_device import compile_for_device
-from webnn_compile.device.lower_for_device import choice_for
 from webnn_compile.errors import CannotExpress, ScheduleError
 from webnn_compile.glsl.backend import WebGl
+from webnn_compile.gpu.compile_for_device import compile_for_device
+from webnn_compile.gpu.lower_for_device import choice_for
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.pipeline.lazy_kernels import describe
 from webnn_compile.pipeline.lower_model import lower_model

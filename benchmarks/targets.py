@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import webnn_compile
-from webnn_compile.build.build import build
-from webnn_compile.build.options import Options
 from webnn_compile.cli.remote_device import browser_device
+from webnn_compile.driver.build import build
+from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError
 
 from .cases import Case

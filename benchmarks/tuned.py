@@ -9,10 +9,10 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-from webnn_compile.build.build import build_manifest
-from webnn_compile.build.options import Options
-from webnn_compile.build.verify import largest_error
 from webnn_compile.cli.remote_device import browser_device
+from webnn_compile.driver.build import build_manifest
+from webnn_compile.driver.options import Options
+from webnn_compile.driver.verify import largest_error
 from webnn_compile.records.record_file import read_records
 from webnn_compile.records.recorded_choices import is_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .compile_model import TARGETS, build_bundle, compile
 from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
+from .execution.load_library import LoadedModel, load
 from .frontends.model_inputs import Dim
-from .library.load import LoadedModel, load
 
 __version__ = "0.1.0"
 

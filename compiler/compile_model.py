@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .build.build import build_manifest
-from .build.optimise_model import import_graph, optimise_model
-from .build.options import Options
-from .build.run_remote import PREFIX, compile_remote, parse_remote
-from .build.targets import TARGETS as TABLE
-from .build.targets import bundled_targets
-from .build.work import Work
+from .driver.build import build_manifest
+from .driver.optimise_model import import_graph, optimise_model
+from .driver.options import Options
+from .driver.run_remote import PREFIX, compile_remote, parse_remote
+from .driver.targets import TARGETS as TABLE
+from .driver.targets import bundled_targets
+from .driver.work import Work
 from .errors import InputError
 from .frontends.model_inputs import DimLike, model_inputs
 from .ir.memo import forgetting
@@ -21,9 +21,9 @@ from .system.cache import open_cache
 if TYPE_CHECKING:
     import onnx
 
-    from .build.compile_target import CompiledModel
-    from .build.run_remote import RemoteModel
     from .bundle import Manifest
+    from .driver.compile_target import CompiledModel
+    from .driver.run_remote import RemoteModel
 
 TARGETS = tuple(TABLE)
 

@@ -94,3 +94,41 @@ class GpuTarget:
 # traffic counts, the whole network takes a fifth longer for it. A workgroup of 256 reads 65536 elements as 64 vectors
 # in each invocation, some of them at a time: 5 to 10 microseconds, as long as a launch.
 WEBGPU = GpuTarget("webgpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Reductions of more than `most` elements are made in stages where there are fewer results than `occupancy`,
+    the number of invocations that keep a device occupied."""
+
+    most: int
+    occupancy: int
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutPolicy:
+    """The layout policy of a family of targets.
+
+    `windows`: the order of the dimensions of Winograd's windows in memory (row and column inside a window, window,
+    channel), all windows being one line; None where they are an image, taken in bands that stay in a cache. `halos`:
+    zeros around what convolutions read; `few_channels`: even fewer than four channels are rounded up to four;
+    `fill_halos`: a kernel writes the halo of its result each time (elsewhere it is zero from the start and stays
+    so); `linear`: memory is one line of elements, so that a tensor may be a view of another's memory in another shape;
+    `reads`: how many tensors a kernel may read; `stages`: which reductions are made in stages (None for none), and
+    `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
+    are made in parts; `in_place`: a kernel may write where it has read an operand.
+    """
+
+    windows: tuple[int, ...] | None = None
+    halos: bool = True
+    few_channels: bool = False
+    fill_halos: bool = True
+    linear: bool = True
+    reads: int | None = None
+    stages: Stages | None = None
+    shared: Stages | None = None
+    occupancy: int | None = None
+    in_place: bool = True
+
+
+CPU_LAYOUTS = LayoutPolicy()

@@ -16,9 +16,9 @@ from harness import browser_name, join, without_workers
 from onnx_models import model, node, random
 from playwright.sync_api import Browser, Page, expect
 from serve_by_command import Served, serve_by_command
-from webnn_compile.build.build import build_manifest
-from webnn_compile.build.options import Options
 from webnn_compile.bundle import Manifest
+from webnn_compile.driver.build import build_manifest
+from webnn_compile.driver.options import Options
 from webnn_compile.rpc.client import RpcError, Session, connect
 from webnn_compile.rpc.start_broker import Address, start_broker
 

@@ -20,12 +20,12 @@ from op_table import Case, check, feeds, make_model, reference
 from playwright.sync_api import Browser, Page
 from server import Site, serve
 from shared_pages import SharedPages
-from webnn_compile.build.build_device import DeviceBuild
-from webnn_compile.build.optimise_model import import_graph, optimise_model
-from webnn_compile.build.options import Options
-from webnn_compile.build.targets import TARGETS
-from webnn_compile.build.work import Work
 from webnn_compile.bundle import Artifact, render_bundle
+from webnn_compile.driver.build_device import DeviceBuild
+from webnn_compile.driver.optimise_model import import_graph, optimise_model
+from webnn_compile.driver.options import Options
+from webnn_compile.driver.targets import TARGETS
+from webnn_compile.driver.work import Work
 from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.system.cache import open_cache

@@ -19,9 +19,9 @@ from harness import browser_name, join, without_workers
 from playwright.sync_api import Page, expect
 from shared_pages import SharedPages, need_browser
 from tiny_artifact import tiny_artifact, tiny_weights
-from webnn_compile.build.build import build_manifest
-from webnn_compile.build.options import Options
 from webnn_compile.bundle import Manifest, WasmArtifact, make_manifest
+from webnn_compile.driver.build import build_manifest
+from webnn_compile.driver.options import Options
 from webnn_compile.rpc.client import LeasedDevice, RpcError, Session, connect
 from webnn_compile.rpc.start_broker import Address, start_broker
 
@@ -231,7 +231,7 @@ def test_hostile_manifests(tab: Page, session: Session) -> None:
     unfetched = [
         {**fields, "weights": [{"offset": 0, "bytes": 5, "url": HOSTILE}]},
         json.loads(json.dumps(without_hash).replace('"file"', '"url"')),
-        with_field(fields, "sha256", "../../rpc/page/device.js"),
+        with_field(fields, "sha256", "../../rpc/device_page/device.js"),
         with_field(fields, "sha256", HOSTILE),
         with_field(fields, "modules", {"__proto__": {"url": HOSTILE}, "constructor": {"url": HOSTILE}}),
     ]

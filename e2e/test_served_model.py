@@ -14,9 +14,9 @@ from harness import browser_name
 from onnx_models import model, node
 from playwright.sync_api import Page, expect
 from server import Site, serve
-from webnn_compile.build.build import build_manifest
-from webnn_compile.build.options import Options
 from webnn_compile.bundle import Manifest
+from webnn_compile.driver.build import build_manifest
+from webnn_compile.driver.options import Options
 from webnn_compile.errors import WebnnCompileError
 from webnn_compile.rpc.serving import ServedModel, ServingError
 from webnn_compile.rpc.start_broker import Address, start_broker
@@ -28,7 +28,7 @@ def write(path: Path, op: str) -> None:
     onnx.save(model([node(op, ["x"], ["y"])], {"x": [4]}, ["y"]), path)
 
 
-def compile_for(path: Path, backend: str, features: Sequence[str]) -> Manifest:
+def compile_for_cpu(path: Path, backend: str, features: Sequence[str]) -> Manifest:
     compiled.append((backend, tuple(features)))
     try:
         return build_manifest(path, Options(targets=(backend,)), lambda _: None)
@@ -54,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @contextmanager
 def serving(path: Path, site: Site) -> Iterator[Address]:
-    with start_broker(origins=[site.url.rstrip("/")], model=ServedModel(path, compile_for)) as made:
+    with start_broker(origins=[site.url.rstrip("/")], model=ServedModel(path, compile_for_cpu)) as made:
         yield made
 
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_served(page: Page, site: Site, path: Path) -> None:
 
 
 def test_pages_from_elsewhere_are_refused(page: Page, site: Site, path: Path) -> None:
-    with start_broker(model=ServedModel(path, compile_for)) as address:
+    with start_broker(model=ServedModel(path, compile_for_cpu)) as address:
         page.goto(site.url)
         refused = page.evaluate(
             "(script) => import(script).then(() => 'loaded', () => 'refused')", f"{address.url}/rpc.js"

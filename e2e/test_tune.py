@@ -14,7 +14,7 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx_models import model, node, random
-from webnn_compile.build.options import Options
+from webnn_compile.driver.options import Options
 from webnn_compile.records.record_file import read_records
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune.problem import Problem

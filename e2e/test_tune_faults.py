@@ -18,11 +18,11 @@ from onnx_models import model, node, random
 from playwright.sync_api import Browser, Page
 from serve_by_command import serve_by_command
 from shared_pages import SharedPages, need_browser
-from webnn_compile.build.build import build_manifest
-from webnn_compile.build.options import Options
 from webnn_compile.bundle import Manifest
 from webnn_compile.cli.remote_device import RemoteDevice, browser_device
 from webnn_compile.cli.tune_command import main
+from webnn_compile.driver.build import build_manifest
+from webnn_compile.driver.options import Options
 from webnn_compile.records.record_file import read_records
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.rpc.client import connect

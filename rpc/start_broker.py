@@ -121,10 +121,10 @@ def check_host(host: str) -> None:
 
 def static_files() -> dict[str, bytes]:
     """The device page and the runtime, by path: the tree of the sources."""
-    page, runtime = files("webnn_compile.rpc") / "page", files("webnn_compile.runtime_js")
-    found = {**_read(page, "/rpc/page"), **_read(runtime, "/runtime-js")}
-    found["/"] = found["/rpc/page/index.html"]
-    found["/rpc.js"] = b'export { connect } from "/rpc/page/connect.js";\n'
+    page, runtime = files("webnn_compile.rpc") / "device_page", files("webnn_compile.runtime_js")
+    found = {**_read(page, "/rpc/device_page"), **_read(runtime, "/runtime-js")}
+    found["/"] = found["/rpc/device_page/index.html"]
+    found["/rpc.js"] = b'export { connect } from "/rpc/device_page/connect.js";\n'
     return found
 
 

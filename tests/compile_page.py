@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from webnn_compile.compile_page.build_page import build_page
+from webnn_compile.compile_page.downloads import Downloads
 from webnn_compile.errors import InputError
-from webnn_compile.page.build_page import build_page
-from webnn_compile.page.downloads import Downloads
 from webnn_compile.system.cache import usual_folder
 
 NUMPY = "WEBNN_COMPILE_NUMPY"

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from nests import ZERO, matrix_product, padded_sum, pointwise
 from webnn_compile.codegen.llvm_function import render_kernel
 from webnn_compile.codegen.llvm_module import LlvmModule
+from webnn_compile.cpu.compile_for_cpu import lower_kernel
 from webnn_compile.dtypes import BOOL, F16, F32, I8, I32, I64, U8, DType
 from webnn_compile.ir.construct import maximum, minimum, select
 from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Buffer, Const, Expr, For, Kernel, Load, LoopKind, Seq, Stmt, Store, Var
 from webnn_compile.ir.simplify import simplify_stmt
-from webnn_compile.pipeline.compile_for import lower_kernel
 from webnn_compile.schedule.steps import (
     fuse,
     outline,

@@ -72,7 +72,7 @@ FEW = 8
 """Of a function with more parameter sets than this, `check` takes every so many."""
 
 SAMPLED: Mapping[str, int] = {
-    "tests/device/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
+    "tests/gpu/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
     "tests/ops/test_along_sizes_that_vary.py::test_every_length_elsewhere": 4,
     "tests/ops/test_resize_varying.py::test_by_scales": 4,
     "tests/ops/test_resize_varying.py::test_to_sizes_of_a_run": 4,
@@ -112,10 +112,10 @@ LEFT_TO_CI = (
     "tests/benchmarks/",
     "tests/cli/test_command_line.py::test_dump_after_every_stage",
     "tests/cli/test_command_line.py::test_same_bytes_from_processes_with_different_hashes",
-    "tests/device/test_winograd_on_devices.py",
+    "tests/gpu/test_winograd_on_devices.py",
     "tests/fuzz/",
-    "tests/page/test_build_page.py",
-    "tests/page/test_lock.py",
+    "tests/compile_page/test_build_page.py",
+    "tests/compile_page/test_lock.py",
     "tests/schedule/test_schedule_cpu.py::test_short_products_have_all_panels_in_one_function",
     "tests/test_cache.py",
     "tests/test_compile_ahead.py",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.dtypes import DType
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.ir import Graph
@@ -18,7 +19,6 @@ from webnn_compile.ir.nodes import Buffer, Expr, For, Kernel, Node, Scalar, Stmt
 from webnn_compile.ir.rewrite import children
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.ir.verify.stages import leftovers
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.target import Target
@@ -179,7 +179,7 @@ def stages_of(lowered: Lowered, target: Target, opt_level: int = 2) -> list[tupl
             found.append((lowered.groups[place], [("build_kernel", lowered.kernels[place])]))
         found[-1][1].append((stage, kernel))
 
-    compile_for(lowered, target, observe, opt_level)
+    compile_for_cpu(lowered, target, observe, opt_level)
     return found
 
 

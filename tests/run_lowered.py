@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from drivers import need_driver
 from kernel_checks import Array, inputs_for, laid_out, poison, taken_out
-from webnn_compile.build.device_target import DeviceTarget
-from webnn_compile.build.options import Options
-from webnn_compile.build.targets import TARGETS
-from webnn_compile.compute.backend import ComputeBackend
-from webnn_compile.compute.lower import TREE_PASSES, Pass, lower
+from webnn_compile.driver.device_target import DeviceTarget
+from webnn_compile.driver.options import Options
+from webnn_compile.driver.targets import TARGETS
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.program.device_program import DeviceKernel, Param, Storage
+from webnn_compile.simt.backend import ComputeBackend
+from webnn_compile.simt.lower import TREE_PASSES, Pass, lower
 from webnn_compile.system.run_passes import ignore
 
 

@@ -7,9 +7,9 @@ import pytest
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import InputError
 from webnn_compile.ir.nodes import Scalar
-from webnn_compile.program.bind_sizes import bind_sizes
 from webnn_compile.program.dimensions import Dimension
 from webnn_compile.program.program import TensorSpec
+from webnn_compile.values.bind_sizes import bind_sizes
 
 N = Scalar("N/4", 17, low=1)
 DIMENSION = Dimension("N", N, 4)

@@ -19,23 +19,24 @@ import webnn_compile
 from click.testing import CliRunner
 from nests import sum_of_rows
 from onnx_models import model, node, random
-from webnn_compile.build.build import Report, build
-from webnn_compile.build.options import Options
 from webnn_compile.cli.command import main
-from webnn_compile.device.cached_backend import CachedBackend
-from webnn_compile.device.compile_for_device import compile_for_device
+from webnn_compile.codegen.device_backend import DeviceBackend
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.driver.build import Report, build
+from webnn_compile.driver.options import Options
 from webnn_compile.dtypes import F32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
+from webnn_compile.gpu.cached_backend import CachedBackend
+from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.ir.construct import maximum
 from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Buffer, For, Kernel, Load, Store, Var
 from webnn_compile.passes.store_halves import store_halves
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.weights import Weights
-from webnn_compile.program.device_program import DeviceBackend, Placement
+from webnn_compile.program.device_program import Placement
 from webnn_compile.system import cache as cache_module
 from webnn_compile.system.cache import FOLDER_VARIABLE, Cache, compiler_sources, key_of, open_cache
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, WEBGPU
@@ -84,10 +85,10 @@ def test_the_same_bytes_with_and_without(folder: Path, tmp_path: Path) -> None:
 def test_a_warm_build_lowers_no_kernel(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bundle(tmp_path, "cold")
     refuse: Callable[..., None] = lambda *_: pytest.fail("a kernel is lowered")  # noqa: E731
-    monkeypatch.setattr("webnn_compile.pipeline.compile_for.schedule_cpu", refuse)
-    monkeypatch.setattr("webnn_compile.pipeline.compile_for.lower_kernel", refuse)
+    monkeypatch.setattr("webnn_compile.cpu.compile_for_cpu.schedule_cpu", refuse)
+    monkeypatch.setattr("webnn_compile.cpu.compile_for_cpu.lower_kernel", refuse)
     monkeypatch.setattr("webnn_compile.wasm.emit._emit", refuse)
-    monkeypatch.setattr("webnn_compile.compute.backend.lower", refuse)
+    monkeypatch.setattr("webnn_compile.simt.backend.lower", refuse)
     monkeypatch.setattr("webnn_compile.glsl.backend.lower_fragment", refuse)
     bundle(tmp_path, "warm")
 
@@ -346,15 +347,15 @@ def test_a_folder_is_walked_once_in_ten_minutes(folder: Path) -> None:
 
 def test_the_key_depends_on_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lowered = lower_model(import_model(two_convolutions(tmp_path)))
-    keys = set(compile_for(lowered, WASM_PLAIN).keys)
+    keys = set(compile_for_cpu(lowered, WASM_PLAIN).keys)
     assert len(keys) >= 3
     changed = [
-        compile_for(lowered, WASM_RELAXED),
-        compile_for(lowered, replace(WASM_PLAIN, registers=12)),
-        compile_for(lowered, WASM_PLAIN, opt_level=1),
+        compile_for_cpu(lowered, WASM_RELAXED),
+        compile_for_cpu(lowered, replace(WASM_PLAIN, registers=12)),
+        compile_for_cpu(lowered, WASM_PLAIN, opt_level=1),
     ]
     monkeypatch.setattr(cache_module, "compiler_sources", lambda: "another version")
-    changed.append(compile_for(lowered, WASM_PLAIN))
+    changed.append(compile_for_cpu(lowered, WASM_PLAIN))
     for program in changed:
         assert len(program.keys) == len(keys)
         assert not keys & set(program.keys)
@@ -383,8 +384,8 @@ def test_parts_of_a_key_do_not_run_together() -> None:
 BUILD = """
 import sys
 from pathlib import Path
-from webnn_compile.build.build import build
-from webnn_compile.build.options import Options
+from webnn_compile.driver.build import build
+from webnn_compile.driver.options import Options
 build(Path(sys.argv[1]), Path(sys.argv[2]), Options(), lambda _: None, lambda _: None)
 """
 
@@ -437,7 +438,7 @@ def test_layouts_keep_their_fields() -> None:
 
 
 def test_kernels_are_made_when_looked_at(tmp_path: Path) -> None:
-    program = compile_for(lower_model(import_model(two_convolutions(tmp_path))), WASM_PLAIN)
+    program = compile_for_cpu(lower_model(import_model(two_convolutions(tmp_path))), WASM_PLAIN)
     made = list(program.kernels)
     calls: list[int] = []
 

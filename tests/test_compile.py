@@ -16,8 +16,8 @@ import webnn_compile
 from onnx import TensorProto, helper, numpy_helper
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile import InputError, UnsupportedError
-from webnn_compile.build.device_target import DeviceTarget
-from webnn_compile.build.targets import TARGETS
+from webnn_compile.driver.device_target import DeviceTarget
+from webnn_compile.driver.targets import TARGETS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

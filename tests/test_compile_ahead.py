@@ -14,12 +14,12 @@ import onnx
 import pytest
 from cli.command import heed_interrupts
 from onnx_models import model, node
-from webnn_compile.build.build import build
-from webnn_compile.build.compile_ahead import FEWEST, compile_ahead
-from webnn_compile.build.options import Options
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.driver.build import build
+from webnn_compile.driver.compile_ahead import FEWEST, compile_ahead
+from webnn_compile.driver.options import Options
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx import import_model
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.system.cache import FOLDER_VARIABLE, Cache
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
@@ -51,7 +51,7 @@ def test_everything_is_then_known(tmp_path: Path) -> None:
     assert compile_ahead(lowered, BOTH, known, 2, processes=2) >= FEWEST
     missed = known.misses
     for target in BOTH:
-        compile_for(lowered, target, cache=known)
+        compile_for_cpu(lowered, target, cache=known)
     assert (known.misses, known.hits) == (missed, 0)
     assert compile_ahead(lowered, BOTH, known, 2, processes=2) == 0
 
@@ -60,7 +60,7 @@ def test_everything_is_then_known(tmp_path: Path) -> None:
 def test_not_for_one_process_or_few_kernels(
     length: int, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webnn_compile.build.compile_ahead.WorkerPool", lambda *_, **__: pytest.fail("started"))
+    monkeypatch.setattr("webnn_compile.driver.compile_ahead.WorkerPool", lambda *_, **__: pytest.fail("started"))
     assert compile_ahead(lower_model(import_model(many(tmp_path, length))), BOTH, Cache(None), 2, processes) == 0
 
 
@@ -84,9 +84,9 @@ def test_a_kernel_that_cannot_be_compiled_is_the_builds_to_report(
     def refuse(*_: object) -> None:
         raise UnsupportedError("exp on float64 (node relu0)")
 
-    monkeypatch.setattr("webnn_compile.build.compile_ahead._compile", refuse)
+    monkeypatch.setattr("webnn_compile.driver.compile_ahead._compile", refuse)
     written(file, tmp_path / "one", 2)
-    monkeypatch.setattr("webnn_compile.pipeline.compile_for.schedule_cpu", refuse)
+    monkeypatch.setattr("webnn_compile.cpu.compile_for_cpu.schedule_cpu", refuse)
     with pytest.raises(UnsupportedError, match="node relu0"):
         written(file, tmp_path / "two", 2)
 

@@ -11,8 +11,8 @@ import webnn_compile
 from control_flow import MODELS, MOST_ROWS, SIZES, WIDTH, feeds, graph, loop_until, results
 from drivers import need_driver
 from onnx_models import assert_close, model, node, random
-from webnn_compile.device.device_model import DeviceModel
 from webnn_compile.errors import InputError, UnsupportedError
+from webnn_compile.execution.device_model import DeviceModel
 from webnn_compile.program.steps import Branch, Loop
 
 RUNS = ((MOST_ROWS, 0), (1, 1), (5, 2), (13, 5), (MOST_ROWS, 3), (2, 8))

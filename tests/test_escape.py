@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from hostile_names import NAMES
-from webnn_compile.system.escape import (
+from webnn_compile.text.escape import (
     c_string,
     comment,
     documentation,

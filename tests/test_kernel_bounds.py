@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import pytest
 from op_table import Case, all_cases, feeds, make_model
-from webnn_compile.build.options import graph_passes
 from webnn_compile.costs import CPU_COSTS
-from webnn_compile.device.lower_for_device import choice_for
+from webnn_compile.driver.options import graph_passes
 from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
+from webnn_compile.gpu.lower_for_device import choice_for
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.layout import CPU_LAYOUTS
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.native.jit import host_target
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.schedule.schedule_cpu import schedule_cpu
 from webnn_compile.schedule.schedule_simt import schedule_simt
-from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, WEBGPU
+from webnn_compile.target import CPU_LAYOUTS, WASM_PLAIN, WASM_RELAXED, WEBGPU
 from webnn_compile.tensor.choose_tile import choose_tile
 from webnn_compile.wgsl.backend import WebGpu
 

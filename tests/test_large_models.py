@@ -115,7 +115,7 @@ def test_an_input_has_as_many_elements_as_indices_count() -> None:
 
 def test_a_program_larger_than_the_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory that is promised and not there would end the process."""
-    monkeypatch.setattr("webnn_compile.native.model.machine_memory", lambda: 2**20)
+    monkeypatch.setattr("webnn_compile.execution.native_model.machine_memory", lambda: 2**20)
     proto = model([node("Relu", ["x"], ["y"])], {"x": [2**18]}, ["y"])
     with pytest.raises(InputError, match=r"needs 2 MiB of memory .* but this machine has 1 MiB: use a smaller input"):
         webnn_compile.compile(proto)

@@ -16,7 +16,7 @@ RPC = "rpc"
 """The folder beside the compiler, of which it is a part by name alone: it imports nothing of it."""
 
 CORE = BASE | {"ir", "program"}
-BACKENDS = {"wasm", "native", "glsl", "wgsl", "opencl", "cuda", "c"}
+TARGETS = {"wasm", "native", "glsl", "wgsl", "opencl", "cuda", "c"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "dtypes": set(),
@@ -24,37 +24,43 @@ ALLOWED: dict[str, set[str]] = {
     "costs": set(),
     "choices": {"errors"},
     "system": {"errors"},
+    "text": {"errors", "system"},
     "ir": {"errors", "dtypes"},
-    "program": {"errors", "dtypes", "costs", "target", "choices", "ir"},
+    "program": {"errors", "dtypes", "ir"},
+    "values": {"errors", "dtypes", "ir", "program"},
     "tensor": CORE,
-    "ops": BASE | {"ir", "tensor"},
-    "graph": CORE | {"tensor", "ops"},
-    "frontends": CORE | {"ops", "graph"},
+    "ops": BASE | {"text", "ir", "tensor"},
+    "graph": CORE | {"values", "tensor", "ops"},
+    "frontends": CORE | {"text", "ops", "graph"},
     "schedule": BASE | {"ir"},
     "passes": BASE | {"ir"},
-    "codegen": CORE | {"passes"},
-    "library": {"errors", "dtypes", "system", "ir", "program", "codegen"},
+    "codegen": CORE | {"text", "passes"},
+    "library": {"errors", "dtypes", "text", "ir", "program", "codegen"},
     "wasm": CORE | {"codegen"},
     "native": CORE | {"codegen", "library"},
     "glsl": CORE | {"schedule", "passes", "codegen"},
-    "compute": CORE | {"schedule", "passes", "codegen"},
-    "wgsl": CORE | {"codegen", "compute"},
-    "opencl": CORE | {"codegen", "compute"},
-    "cuda": CORE | {"codegen", "compute"},
-    "c": CORE | {"passes", "codegen"},
-    "bundle": {"errors", "dtypes", "system", "ir", "program"},
-    "pipeline": CORE | {"graph", "tensor", "schedule", "passes"},
-    "device": CORE | {"tensor", "passes", "pipeline"},
-    "records": CORE | {"tensor", "pipeline"},
-    "build": CORE
-    | BACKENDS
-    | {"bundle", "codegen", "library", "graph", "frontends", "tensor", "pipeline", "records", "device", RPC},
-    "compile_model": CORE
-    | BACKENDS
-    | {"graph", "frontends", "tensor", "pipeline", "records", "device", "bundle", "build"},
-    "tune": CORE | {"bundle", "native", "graph", "tensor", "schedule", "pipeline", "records", "device", "build"},
-    "page": {"errors", "system", "bundle", "frontends", "records", "build", "tune"},
-    "cli": {"errors", "program", "system", "frontends", "bundle", "records", "build", "tune", "page", RPC},
+    "simt": CORE | {"schedule", "passes", "codegen"},
+    "wgsl": CORE | {"codegen", "simt"},
+    "opencl": CORE | {"values", "codegen", "simt"},
+    "cuda": CORE | {"values", "codegen", "simt"},
+    "c": CORE | {"text", "passes", "codegen"},
+    "bundle": {"errors", "dtypes", "system", "text", "ir", "program", "values"},
+    "pipeline": CORE | {"graph", "tensor", "schedule"},
+    "cpu": CORE | {"tensor", "schedule", "passes", "pipeline"},
+    "gpu": CORE | {"tensor", "passes", "codegen", "pipeline", "cpu"},
+    "execution": CORE | {"values", "codegen", "wasm", "native", "c"},
+    "records": BASE | {"ir"} | {"tensor", "pipeline"},
+    "driver": CORE
+    | TARGETS
+    | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "pipeline", "cpu", "gpu"}
+    | {"execution", "records", RPC},
+    "compile_model": BASE | {"ir", "bundle", "frontends", "driver"},
+    "tune": CORE
+    | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
+    | {"records", "driver"},
+    "compile_page": {"errors", "system", "text", "bundle", "frontends", "records", "driver", "tune"},
+    "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
+    | {"compile_page", RPC},
 }
 """What each part may import besides itself. Only `__init__` and `__main__` stand above."""
 
@@ -64,7 +70,7 @@ LOOSE = 8
 OUTSIDE: dict[str, set[str]] = {
     "llvmlite": {"codegen"},
     "onnx": {"frontends"},
-    "onnxruntime": {"build"},
+    "onnxruntime": {"driver"},
     "wasmtime": {"wasm"},
     "platformdirs": {"system"},
     "click": {"cli"},

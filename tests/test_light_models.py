@@ -12,10 +12,10 @@ import pytest
 import webnn_compile
 from onnx import numpy_helper
 from onnx_models import assert_close, onnxruntime_results
-from webnn_compile.build.optimise_model import import_graph, optimise_model
-from webnn_compile.build.options import Options
-from webnn_compile.build.targets import TARGETS
-from webnn_compile.build.work import Work
+from webnn_compile.driver.optimise_model import import_graph, optimise_model
+from webnn_compile.driver.options import Options
+from webnn_compile.driver.targets import TARGETS
+from webnn_compile.driver.work import Work
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.system.cache import open_cache
 

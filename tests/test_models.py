@@ -18,9 +18,9 @@ from drivers import need_driver
 from effort import effort_of, row_runs
 from onnx import numpy_helper
 from onnx_models import assert_close
-from webnn_compile.build.build import Report, build
-from webnn_compile.build.options import Options
 from webnn_compile.bundle.write_bundle import SHARD_BYTES
+from webnn_compile.driver.build import Report, build
+from webnn_compile.driver.options import Options
 from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.pipeline.weights import fits_half
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx.parser
 import pytest
-from webnn_compile.device.narrow_model import NarrowModel, narrow_model
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.gpu.narrow_model import NarrowModel, narrow_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_model
 

@@ -9,8 +9,8 @@ import onnx
 import pytest
 from effort import effort_of, row_runs
 from op_table import BACKENDS, Case, all_cases, check, feeds, make_model, reference
-from webnn_compile.build.device_target import DeviceTarget
-from webnn_compile.build.targets import TARGETS
+from webnn_compile.driver.device_target import DeviceTarget
+from webnn_compile.driver.targets import TARGETS
 from webnn_compile.errors import InputError
 from webnn_compile.ops import OPERATORS
 

@@ -10,21 +10,21 @@ import numpy as np
 import onnx.parser
 import pytest
 from kernel_checks import random_array
-from webnn_compile.device.host_program import host_model
-from webnn_compile.device.partition_host import HostPartition, Segment, partition_host
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.gpu.host_program import host_model
+from webnn_compile.gpu.partition_host import HostPartition, Segment, partition_host
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.interpret import interpret
-from webnn_compile.ir.layout import LayoutPolicy
 from webnn_compile.native.jit import host_target
-from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.program.live_ranges import owner_of
 from webnn_compile.program.program import segment_entry
+from webnn_compile.target import LayoutPolicy
 from webnn_compile.tensor import Tensor
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -82,7 +82,7 @@ class TwoSided:
         self.device: dict[Tensor, Array] = {}
         host = host_model(model, partition)
         self.offsets = host.stored.offset
-        program = compile_for(host, host_target())
+        program = compile_for_cpu(host, host_target())
         self.host = NativeModel(replace(program, segments=tuple((s.first, s.last) for s in partition.segments)))
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:

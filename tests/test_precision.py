@@ -12,12 +12,12 @@ import webnn_compile
 from click.testing import CliRunner
 from drivers import need_driver
 from onnx_models import Array, model, node, onnxruntime_results, random
-from webnn_compile.build.verify import HALF_TOLERANCE, largest_error
 from webnn_compile.cli.command import main
-from webnn_compile.device.choose_halves import FEW
-from webnn_compile.device.device_model import DeviceModel
+from webnn_compile.driver.verify import HALF_TOLERANCE, largest_error
 from webnn_compile.dtypes import F16, F32
 from webnn_compile.errors import InputError
+from webnn_compile.execution.device_model import DeviceModel
+from webnn_compile.gpu.choose_halves import FEW
 
 DIGITS = Path(__file__).resolve().parent.parent / "examples" / "digits" / "resnet18_digits.onnx"
 TARGETS = ("native", "wasm", "webgpu", "webgl", "opencl", "cuda")

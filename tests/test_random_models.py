@@ -6,12 +6,12 @@ import pytest
 from kernel_checks import Verifier
 from onnx_models import assert_close, random
 from random_models import random_model
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.native.jit import host_target
-from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN
 
@@ -24,4 +24,4 @@ def test_random_model(seed: int) -> None:
     level = (2, 2, 2, 1, 0)[seed % 5]
     lowered = lower_model(run_graph_passes(graph) if level else graph, Verifier(), level)
     target = (host_target(), WASM_PLAIN)[seed % 2]
-    assert_close(NativeModel(compile_for(lowered, target, Verifier(), level)).run(feeds), want, 1e-4)
+    assert_close(NativeModel(compile_for_cpu(lowered, target, Verifier(), level)).run(feeds), want, 1e-4)

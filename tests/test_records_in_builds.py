@@ -14,14 +14,14 @@ import webnn_compile
 from click.testing import CliRunner
 from drivers import need_driver
 from onnx_models import assert_close, model, node, onnxruntime_results, random
-from webnn_compile.build.build import build_manifest
-from webnn_compile.build.options import Options
-from webnn_compile.build.targets import TARGETS
 from webnn_compile.choices import DEFAULT, Replay
 from webnn_compile.cli.command import main
 from webnn_compile.cli.report import _recorded
+from webnn_compile.cpu.compile_for_cpu import agree_on_layouts
+from webnn_compile.driver.build import build_manifest
+from webnn_compile.driver.options import Options
+from webnn_compile.driver.targets import TARGETS
 from webnn_compile.errors import InputError
-from webnn_compile.pipeline.compile_for import agree_on_layouts
 from webnn_compile.records.record_file import RecordWriter
 from webnn_compile.records.recorded_choices import Best, RecordedChoices
 from webnn_compile.records.tuning_record import TuningRecord

@@ -10,7 +10,7 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx_models import assert_close, model, node, onnxruntime_results, random
-from webnn_compile.build.targets import TARGETS
+from webnn_compile.driver.targets import TARGETS
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 

@@ -11,9 +11,9 @@ from drivers import need_driver
 from effort import effort_of, special_row_runs
 from op_table import Array, Case, all_cases, check, feeds, make_model, reference, untyped_model
 from special_values import DIFFERENCES, DIFFERENCES_OF_ROWS, differs, of_nothing, variants
-from webnn_compile.build.device_target import DeviceTarget
-from webnn_compile.build.targets import TARGETS
-from webnn_compile.build.verify import Runnable
+from webnn_compile.driver.device_target import DeviceTarget
+from webnn_compile.driver.targets import TARGETS
+from webnn_compile.driver.verify import Runnable
 
 ARCHITECTURE = Path(__file__).resolve().parent.parent / "ARCHITECTURE.md"
 HEADING = "## NaN, infinities, nothing and overflow"

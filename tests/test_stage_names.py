@@ -6,13 +6,13 @@ import re
 
 import pytest
 from onnx_models import model, node, random
-from webnn_compile.build.targets import TARGETS, bundled_targets
-from webnn_compile.device.compile_for_device import compile_for_device
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.driver.targets import TARGETS, bundled_targets
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.glsl.compose import compose
+from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.ir.nodes import Kernel
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.target import WASM_RELAXED
@@ -40,7 +40,7 @@ def test_every_stage_is_seen(target: str) -> None:
     graph = import_model(PROTO)
     if target == "wasm":
         lowered = lower_model(graph)
-        program = compile_for(lowered, WASM_RELAXED, observe)
+        program = compile_for_cpu(lowered, WASM_RELAXED, observe)
         assert len(program.kernels) > 1
         assert [*dict.fromkeys(seen), "llvm"] == list(stages)
         return

@@ -11,15 +11,15 @@ import onnx
 import pytest
 import webnn_compile
 from click.testing import CliRunner
-from device.interpreted import InterpretedBackend, InterpretedDevice
+from gpu.interpreted import InterpretedBackend, InterpretedDevice
 from onnx_models import model, node, random
-from webnn_compile.build.build import build
-from webnn_compile.build.cpu_target import CpuTarget, run_native
-from webnn_compile.build.device_target import DeviceTarget
-from webnn_compile.build.options import Options
-from webnn_compile.build.targets import TARGETS, bundled_targets
 from webnn_compile.cli import main, target_table
 from webnn_compile.cli.report import print_report
+from webnn_compile.driver.build import build
+from webnn_compile.driver.cpu_target import CpuTarget, run_native
+from webnn_compile.driver.device_target import DeviceTarget
+from webnn_compile.driver.options import Options
+from webnn_compile.driver.targets import TARGETS, bundled_targets
 from webnn_compile.errors import InputError
 
 COMPILER = Path(webnn_compile.__file__).parent
@@ -90,7 +90,7 @@ def test_a_device_in_the_table_has_its_part_in_a_bundle(
     assert "large ones float16, as is what loom has in memory" in " ".join(capsys.readouterr().out.split())
 
 
-FACTS = {"build/targets.py", "target.py"}
+FACTS = {"driver/targets.py", "target.py"}
 """Where targets get their names."""
 
 

@@ -12,7 +12,7 @@ import pytest
 import webnn_compile
 from onnx import TensorProto
 from onnx_models import model, node, random
-from webnn_compile.build.verify import TOLERANCE, Reference, Runnable, largest_error, random_input
+from webnn_compile.driver.verify import TOLERANCE, Reference, Runnable, largest_error, random_input
 from webnn_compile.dtypes import BOOL, F16, F32, I64
 from webnn_compile.errors import InputError
 

@@ -24,7 +24,7 @@ def call(*command: str | Path, cwd: Path) -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy: what earlier builds left in the working tree must not find its way in."""
     source = tmp_path_factory.mktemp("source")
-    for name in ("compiler", "rpc", "runtime-js", "demo-site/compile"):
+    for name in ("compiler", "rpc", "runtime-js"):
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
@@ -56,11 +56,17 @@ def test_wheel_holds_one_package_and_the_runtime(wheel: Path) -> None:
     assert "runtime_js/load/load.js" in scripts
     own = {file.relative_to(ROOT).as_posix() for file in (ROOT / "rpc").rglob("*.*") if "__pycache__" not in file.parts}
     broker = {name for name in own if not name.endswith(".md")}
-    assert "rpc/page/device.js" in broker
-    page = {f"page_files/{file.name}" for file in (ROOT / "demo-site" / "compile").glob("*.*")}
-    assert {"page_files/compiler.js", "page_files/index.html", "page_files/icon.svg"} <= page
-    assert {"page/pack.mjs", "page/pyodide-lock.json", "page/NOTICE.txt", "page/licences/MPL-2.0.txt"} <= python
-    assert {f"webnn_compile/{name}" for name in python | scripts | broker | page} <= set(names)
+    assert "rpc/device_page/device.js" in broker
+    assert {
+        "compile_page/pack.mjs",
+        "compile_page/web/compiler.js",
+        "compile_page/web/index.html",
+        "compile_page/web/icon.svg",
+        "compile_page/pyodide-lock.json",
+        "compile_page/NOTICE.txt",
+        "compile_page/licences/MPL-2.0.txt",
+    } <= python
+    assert {f"webnn_compile/{name}" for name in python | scripts | broker} <= set(names)
 
 
 def test_installed_wheel_compiles_the_example(environment: Path, tmp_path: Path) -> None:

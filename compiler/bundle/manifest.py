@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..program.arrays import Array, read_inputs
-from ..program.bind_sizes import bind_sizes
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
+from ..values.arrays import Array, read_inputs
+from ..values.bind_sizes import bind_sizes
 from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
 from .check_outputs import check_outputs
 from .files import BundleFile, hashed_file

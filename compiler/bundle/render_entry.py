@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..system.escape import js_literal
+from ..text.escape import js_literal
 from .files import MARKER, BundleFile
 from .manifest import Manifest
 from .merge_modules import COMMON

@@ -9,7 +9,7 @@ from ..dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, 
 from ..errors import InternalError
 from ..ir.sizes import shown, text_of
 from ..program.program import TensorSpec
-from ..system.escape import JsLiteral, documentation, js_literal
+from ..text.escape import JsLiteral, documentation, js_literal
 from .artifact import Artifact, DeviceArtifact
 
 _ARRAYS: dict[DType, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..system.escape import html_text
+from ..text.escape import html_text
 from .artifact import Artifact, DeviceArtifact
 from .files import BundleFile, foreign_files, is_bundle
 from .folder import FolderKind, WrittenFile, write_folder

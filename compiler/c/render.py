@@ -14,8 +14,8 @@ from ..ir.nodes import Kernel, Scalar, Var
 from ..ir.sizes import text_of
 from ..program.program import Launch, Program, Region, Slot, Step, Steps, TensorSpec
 from ..program.steps import Branch, Loop
-from ..system.escape import comment
 from ..system.recursion import deep_recursion
+from ..text.escape import comment
 from .dialect import C
 from .prelude import SCALARS, Prelude
 from .reordered_sums import reorders_sums

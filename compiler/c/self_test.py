@@ -13,7 +13,7 @@ from ..ir.nodes import Buffer, Kernel, Store
 from ..ir.rewrite import walk
 from ..passes.scalarize_vectors import scalarize_vectors
 from ..program.program import Program, TensorSpec
-from ..system.escape import comment
+from ..text.escape import comment
 from .prelude import SCALARS, Prelude
 
 RenderKernel = Callable[[Kernel, str, Prelude], str]

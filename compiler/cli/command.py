@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ..build.options import CPUS, GPU_TILES, HOSTS, PRECISIONS, Options
-from ..build.targets import bundled_targets
+from ..driver.options import CPUS, GPU_TILES, HOSTS, PRECISIONS, Options
+from ..driver.targets import bundled_targets
 from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
 from ..system.limits import parse_size
@@ -190,7 +190,7 @@ def main(
     The figures go to standard output, progress and errors to standard error. Exit code 2: a mistake in the model or
     the options; 70: a fault of webnn-compile.
     """
-    from ..build.build import build
+    from ..driver.build import build
     from ..system.collector import collect_less_often
     from .report import print_report, write_report
 

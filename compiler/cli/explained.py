@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from ..errors import InputError, InternalError
-from ..system.explain import explain
+from ..text.explain import explain
 from .terminal import say
 
 OUR_FAULT = (

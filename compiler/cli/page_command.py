@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..page.build_page import build_page
-from ..page.downloads import Downloads
+from ..compile_page.build_page import build_page
+from ..compile_page.downloads import Downloads
 from ..system.cache import usual_folder
 from .command import FILE
 from .explained import DEBUG, explained

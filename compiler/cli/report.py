@@ -15,14 +15,14 @@ from ..errors import InputError
 from ..program.device_program import HostCall, Launch
 from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
-from ..system.escape import shell_word, terminal_text
-from ..system.printable import printable
+from ..text.escape import shell_word, terminal_text
+from ..text.printable import printable
 from .terminal import say
 
 if TYPE_CHECKING:
-    from ..build.build_device import DeviceBuild
-    from ..build.build_wasm import WasmBuild
-    from ..build.report_data import Report
+    from ..driver.build_device import DeviceBuild
+    from ..driver.build_wasm import WasmBuild
+    from ..driver.report_data import Report
     from ..records.recorded_choices import RecordedChoices
 
 PLAIN_WIDTH = 100

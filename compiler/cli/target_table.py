@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from ..build.compile_target import CompileTarget
-from ..build.targets import TARGETS
+from ..driver.compile_target import CompileTarget
+from ..driver.targets import TARGETS
 from ..errors import InputError
 from ..tune.problem import TUNED
 from .terminal import is_terminal, say, show_table

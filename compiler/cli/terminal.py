@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..system.escape import terminal_lines, terminal_text
+from ..text.escape import terminal_lines, terminal_text
 
 
 def say(text: object, *, label: str = "", err: bool = False) -> None:

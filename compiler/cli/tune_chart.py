@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..records.tuning_record import TuningRecord
-from ..system.escape import terminal_text
+from ..text.escape import terminal_text
 from ..tune.summarise import progress_of
 
 SUFFIXES = (".svg", ".png")

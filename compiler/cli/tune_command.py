@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from ..build.options import GPU_TILES, Options
+from ..driver.options import GPU_TILES, Options
 from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
 from ..records.record_file import RecordWriter, read_records

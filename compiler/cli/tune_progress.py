@@ -7,7 +7,7 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from ..system.escape import terminal_text
+from ..text.escape import terminal_text
 from ..tune.status import Status
 from .terminal import say
 

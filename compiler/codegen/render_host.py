@@ -11,8 +11,8 @@ from ..passes.lower_math import lower_functions
 from ..program.program import Launch, Program, Region, Slot, Steps, segment_entry
 from ..program.steps import Branch, Loop
 from ..system.cache import Cache
-from ..system.escape import line_comment
 from ..system.recursion import deep_recursion
+from ..text.escape import line_comment
 from .llvm_expression import ExpressionWriter
 from .llvm_function import render_kernel
 from .llvm_module import LlvmModule

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..compute.backend import ComputeBackend, layouts_of, stages_of
 from ..costs import WEBGPU_COSTS, GpuCosts
 from ..ir.nodes import Kernel
+from ..simt.backend import ComputeBackend, layouts_of, stages_of
 from ..system.run_passes import Observer
 from ..target import GpuTarget
 from .render import render

@@ -15,7 +15,7 @@ from cuda.bindings import driver
 from ..dtypes import DType
 from ..errors import InputError, InternalError
 from ..program.device_program import DeviceKernel, Storage
-from ..program.dlpack import CUDA, Borrowed, DeviceArray
+from ..values.dlpack import CUDA, Borrowed, DeviceArray
 from .nvrtc import compile_source
 
 Array = np.ndarray

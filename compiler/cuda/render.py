@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import TypeGuard
 
-from ..compute.whole_vectors import whole_vectors
-from ..compute.write_kernel import name_parameters, name_scalars, outputs_of, write_kernel
 from ..dtypes import F16
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.intrinsic import Tensorized
 from ..ir.nodes import Kernel, Node
 from ..ir.rewrite import walk
+from ..simt.whole_vectors import whole_vectors
+from ..simt.write_kernel import name_parameters, name_scalars, outputs_of, write_kernel
 from .dialect import CudaC
 from .prelude import HALVES, VECTORS, WARPS, matrices
 

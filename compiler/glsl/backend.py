@@ -7,20 +7,21 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ..choices import DEFAULT, Choices
+from ..codegen.device_backend import CompiledKernel, Placements
 from ..costs import WEBGL_COSTS, GpuCosts
 from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
-from ..ir.layout import LayoutPolicy, Stages
 from ..ir.nodes import Buffer, Kernel, Scalar, Store
 from ..ir.rewrite import free_vars, walk
 from ..passes.count_work import count_work
-from ..program.device_program import CompiledKernel, DeviceKernel, Param, Placement, Placements, Subdimension
+from ..program.device_program import DeviceKernel, Param, Placement, Subdimension
 from ..schedule.by_choices import schedule_by
 from ..schedule.nest import Reduction, match_nest
 from ..schedule.rules.fragment_constants import order_constants
 from ..schedule.rules.transform import find_transform
 from ..schedule.schedule_fragment import schedule_fragment
 from ..system.run_passes import Observer, ignore, names_of
+from ..target import LayoutPolicy, Stages
 from .compose import compose
 from .live_area import live_area
 from .lower import FRAGMENT_PASSES, lower_fragment

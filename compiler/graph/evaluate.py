@@ -9,9 +9,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..ir.sizes import shown
-from ..program.bind_sizes import bind_sizes
 from ..program.program import TensorSpec
 from ..tensor.evaluate import evaluate
+from ..values.bind_sizes import bind_sizes
 from .define import define, tensor_of
 from .ir import Array, Graph, Value
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..codegen.c_ports import Ports, functions
 from ..program.program import Program, TensorSpec
-from ..system.escape import c_string, line_comment
+from ..text.escape import c_string, line_comment
 
 CONDITIONAL = re.compile(r"^/\* (if|unless) (\w+) \*/\n(.*?)^/\* end \*/\n", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"NAME_STRING|NAME_PREFIX|\b(name|NAME)(?=_)")

@@ -15,7 +15,7 @@ import pyopencl as cl
 from ..dtypes import DType
 from ..errors import InputError, InternalError
 from ..program.device_program import DeviceKernel, Storage
-from ..program.dlpack import OPENCL, Borrowed, DeviceArray
+from ..values.dlpack import OPENCL, Borrowed, DeviceArray
 from .render import SUBGROUPS
 
 Array = np.ndarray

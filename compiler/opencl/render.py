@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..compute.whole_vectors import whole_vectors
-from ..compute.write_kernel import name_parameters, name_scalars, outputs_of, write_kernel
 from ..ir.all_reduce import AllReduce
 from ..ir.lanes import lanes_of
 from ..ir.nodes import Kernel
 from ..ir.rewrite import walk
+from ..simt.whole_vectors import whole_vectors
+from ..simt.write_kernel import name_parameters, name_scalars, outputs_of, write_kernel
 from .dialect import OpenClC, vector_collective
 
 SUBGROUPS = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable"

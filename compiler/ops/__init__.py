@@ -9,41 +9,15 @@ from collections.abc import Callable
 from types import ModuleType
 
 from ..tensor import Tensor
-from . import (
-    activation,
-    attention,
-    casting,
-    comparison,
-    convolution,
-    convolution_transpose,
-    einsum,
-    elementwise,
-    filling,
-    fourier,
-    fused,
-    gather,
-    joining,
-    layer_normalisation,
-    linear,
-    logical,
-    movement,
-    normalisation,
-    padding,
-    pooling,
-    quantized,
-    quantized_products,
-    quantizing,
-    recurrent,
-    reduction,
-    reshaping,
-    resize,
-    scanning,
-    scattering,
-    selecting,
-    slicing,
-    softmax,
-)
 from .call import Call
+from .elementwise import activation, arithmetic, casting, comparison, logical
+from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
+from .products import attention, convolution, convolution_transpose, einsum, fourier, fused, linear
+from .quantisation import quantized, quantized_products, quantizing
+from .recurrence import recurrent, scanning
+from .reductions import layer_normalisation, normalisation, pooling, reduction, softmax
+from .sampling import resize
+from .selection import selecting
 
 OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
 
@@ -56,7 +30,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         convolution,
         convolution_transpose,
         einsum,
-        elementwise,
+        arithmetic,
         filling,
         fourier,
         gather,
@@ -64,7 +38,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         layer_normalisation,
         linear,
         logical,
-        movement,
+        rearranging,
         normalisation,
         padding,
         pooling,

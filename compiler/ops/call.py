@@ -16,11 +16,11 @@ from ..dtypes import I32, DType
 from ..errors import UnsupportedError
 from ..ir.nodes import Expr
 from ..ir.sizes import Size, capacity, equal, scalars_of, shown, text_of
-from ..system.escape import shell_word
 from ..system.limits import ELEMENTS
 from ..tensor import Tensor, compute
 from ..tensor.bound_elements import span_of
 from ..tensor.known_elements import known_elements
+from ..text.escape import shell_word
 
 Array = np.ndarray
 T = TypeVar("T")

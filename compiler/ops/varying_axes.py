@@ -1,6 +1,6 @@
 """Resized dimensions of which a run decides a size: a table of coordinates that it computes, the rest per element.
 
-Coordinates are those of ops/sample, in float32 and in the same order of operations.
+Coordinates are those of ops/sampling/sample, in float32 and in the same order of operations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..ir.construct import maximum, minimum, select, unary
 from ..ir.nodes import Const, Expr
 from ..ir.sizes import Size, larger, number
 from ..tensor import Tensor, compute
-from .sample import COORDINATES
+from .sampling.sample import COORDINATES
 
 VaryingTaps = list[tuple[Expr, Expr]]
 """The indices of the elements that make one of the result, and their weights."""

@@ -8,9 +8,10 @@ from dataclasses import replace
 from ..costs import CPU_COSTS, CpuCosts
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
-from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
+from ..ir.layout import Layout
 from ..system.recursion import deep_recursion
 from ..system.run_passes import Observer, ignore
+from ..target import CPU_LAYOUTS, LayoutPolicy
 from ..tensor import Tensor
 from ..tensor.add_relayouts import add_relayouts
 from ..tensor.aliases import find_aliases

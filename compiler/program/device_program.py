@@ -8,16 +8,13 @@ run:   upload inputs, run `steps`, read back outputs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Literal
 
-from ..choices import DEFAULT, Choices
-from ..costs import GpuCosts
 from ..dtypes import DType
-from ..ir.layout import LayoutPolicy
-from ..ir.nodes import Buffer, Kernel, Scalar
+from ..ir.nodes import Scalar
 from ..ir.sizes import Size, value_of
 from .dimensions import Dimension
 from .program import Program, TensorSpec
@@ -67,10 +64,6 @@ class Subdimension:
     dim: int
     step: int
     extent: int
-
-
-Placements = Mapping[int, Placement | None]
-"""By value: its texture, None for a buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,56 +318,3 @@ def _waits(step: Step) -> int:
         case Measure(place=place):
             return place.value >= 0
     return 0
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledKernel:
-    """A naive kernel compiled by a GPU backend: `params` are its buffers, of which constants may have another layout,
-    and `placements` the texture of each (None for a buffer)."""
-
-    kernel: DeviceKernel
-    params: tuple[Buffer, ...]
-    placements: tuple[Placement | None, ...]
-
-
-class DeviceBackend(Protocol):
-    """A shader language with its schedules. Backends depend on kernels only, not on models."""
-
-    @property
-    def name(self) -> str:
-        """The name of its target."""
-        ...
-
-    @property
-    def layouts(self) -> LayoutPolicy: ...
-
-    @property
-    def costs(self) -> GpuCosts: ...
-
-    def fits(self, shape: tuple[int, ...]) -> bool:
-        """Whether a result of this physical shape can be written, and its neighbouring elements read as vectors."""
-        ...
-
-    def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
-        """The texture of each value, by its number: `arguments[i]` are the values of `kernels[i]`'s parameters, -1 for
-        a constant. Values in `fixed` are linear: they are uploaded or read back."""
-        ...
-
-    def place_linear(self, elements: int) -> Placement | None:
-        """The texture of so many elements in linear order, None for a buffer."""
-        ...
-
-    def memory_order(self, shape: tuple[int, ...], place: Placement | None) -> tuple[Subdimension, ...] | None:
-        """The order of the elements of a physical shape at `place`, outermost first; None where it is linear. The
-        extents of a dimension may exceed it: the rest is padding."""
-        ...
-
-    def compile_kernel(
-        self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
-    ) -> CompiledKernel:
-        """`placements` are of the parameters; None for a constant: the backend chooses. `choices` are those of the
-        schedule.
-
-        Raises CannotExpress with the reason where the language cannot express the kernel.
-        """
-        ...

@@ -14,10 +14,11 @@ from ..costs import CPU_COSTS, CpuCosts
 from ..dtypes import F32, I8, I32, U8
 from ..ir.bounds import conjuncts, nonnegative
 from ..ir.index import affine, range_of
-from ..ir.layout import CPU_LAYOUTS, Layout, LayoutPolicy
+from ..ir.layout import Layout
 from ..ir.nodes import Binary, Const, Expr, Load, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads
+from ..target import CPU_LAYOUTS, LayoutPolicy
 from .fuse import Group
 from .fuse.dataflow import count
 from .order_columns import order_columns

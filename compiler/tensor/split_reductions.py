@@ -7,10 +7,10 @@ from math import prod
 
 from ..choices import ordered
 from ..ir.contraction import find_contraction
-from ..ir.layout import Stages
 from ..ir.nodes import Const, Expr, Load, Node, Select, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import loads, rewrite_top_down, substitute
+from ..target import Stages
 from .layer_choices import LayerChoices, default_layers
 from .program import TensorProgram
 from .replace_tensors import replace_tensors

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..build.device_target import DeviceTarget
-from ..build.options import Options
-from ..build.targets import TARGETS
-from ..build.work import Work
 from ..choices import DEFAULT, Choices, Replay
-from ..device.wrapped_backend import WrappedBackend
+from ..codegen.device_backend import Placements
+from ..driver.device_target import DeviceTarget
+from ..driver.options import Options
+from ..driver.targets import TARGETS
+from ..driver.work import Work
 from ..errors import InputError
+from ..gpu.wrapped_backend import WrappedBackend
 from ..ir.nodes import Kernel
 from ..pipeline.lowered import Lowered
-from ..program.device_program import Placement, Placements
+from ..program.device_program import Placement
 from ..records.keys import key_of_kernel
 from ..records.tuning_record import Failure
 from ..system.cache import open_cache

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..build.device_target import DeviceTarget
-from ..build.targets import TARGETS
-from ..device.device_model import DeviceModel
+from ..driver.device_target import DeviceTarget
+from ..driver.targets import TARGETS
 from ..errors import InputError, InternalError
+from ..execution.device_model import DeviceModel
 from ..program.device_program import DeviceProgram
 from .device import DeviceError
 

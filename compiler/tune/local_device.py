@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..build.device_target import DeviceTarget
+from ..driver.device_target import DeviceTarget
 from .device import Device
 from .gpu_program import GpuDevice
 from .native_program import NativeDevice

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..pipeline.compile_for import KernelChoices, compile_for, default_choices
+from ..cpu.compile_for_cpu import KernelChoices, compile_for_cpu, default_choices
 from ..pipeline.lowered import Lowered
 from ..program.program import Launch, segment_entry
 from ..system.cache import Cache
 
 if TYPE_CHECKING:
-    from ..native.model import NativeModel
+    from ..execution.native_model import NativeModel
 
 Array = np.ndarray
 
@@ -32,10 +32,10 @@ class NativeProgram:
     threads: int = 1
 
     def compile(self, cache: Cache | None) -> TimedModel:
+        from ..execution.native_model import NativeModel
         from ..native.jit import host_target
-        from ..native.model import NativeModel
 
-        made = compile_for(self.lowered, host_target(), cache=cache, choices=self.choices)
+        made = compile_for_cpu(self.lowered, host_target(), cache=cache, choices=self.choices)
         each = tuple((i, i + 1) for i in range(len(made.steps)))
         return TimedModel(NativeModel(replace(made, segments=each), self.threads, cache))
 

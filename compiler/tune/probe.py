@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from ..build.cpu_target import CpuTarget
-from ..build.device_target import DeviceTarget
-from ..build.options import Options
-from ..build.targets import TARGETS
 from ..choices import Choices
+from ..driver.cpu_target import CpuTarget
+from ..driver.device_target import DeviceTarget
+from ..driver.options import Options
+from ..driver.targets import TARGETS
 from ..errors import CannotExpress, InternalError, ScheduleError, WebnnCompileError
 from ..ir.nodes import Kernel
 from ..ir.printer import print_kernel

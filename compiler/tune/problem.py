@@ -7,27 +7,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..build.build import make_artifact_of
-from ..build.compile_target import CompileTarget
-from ..build.cpu_target import CpuTarget
-from ..build.device_target import DeviceTarget
-from ..build.optimise_model import Optimised, import_graph, optimise_model
-from ..build.options import Options
-from ..build.targets import TARGETS
-from ..build.work import Work
 from ..bundle import make_manifest
 from ..choices import DEFAULT, Choices, Decision
+from ..cpu.compile_for_cpu import KernelChoices
+from ..driver.build import make_artifact_of
+from ..driver.compile_target import CompileTarget
+from ..driver.cpu_target import CpuTarget
+from ..driver.device_target import DeviceTarget
+from ..driver.optimise_model import Optimised, import_graph, optimise_model
+from ..driver.options import Options
+from ..driver.targets import TARGETS
+from ..driver.work import Work
 from ..errors import InputError
 from ..ir.nodes import Kernel
 from ..ir.sizes import text_of
-from ..pipeline.compile_for import KernelChoices
 from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
 from ..records.keys import key_of_kernel, key_of_layer
 from ..records.recorded_choices import Best, RecordedChoices
 from ..system.cache import Cache, open_cache
-from ..system.printable import printable
 from ..tensor import Tensor
+from ..text.printable import printable
 from .device import Artifact
 from .gpu_program import GpuProgram
 from .native_program import NativeProgram

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..build.verify import CONDITION, largest_error, perturb
+from ..driver.verify import CONDITION, largest_error, perturb
 from .native_program import NativeProgram
 from .trial_model import Piece
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from ..build.options import Options
 from ..choices import DEFAULT, Choices
+from ..driver.options import Options
 from ..errors import ScheduleError
 from ..ir.nodes import Kernel
 from .build_trial import BuiltTrial, TrialJob, build_trial

@@ -11,8 +11,8 @@ from zlib import crc32
 
 import numpy as np
 
-from ..build.options import GPU_TILES, Options
 from ..choices import VERSION
+from ..driver.options import GPU_TILES, Options
 from ..ir.nodes import Buffer
 from ..pipeline.lowered import Lowered
 from ..records.tuning_record import Failure, TuningRecord

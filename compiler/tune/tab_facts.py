@@ -1,4 +1,4 @@
-"""The facts that a browser's tab sends (rpc/page/browser_facts.js), as a search needs them."""
+"""The facts that a browser's tab sends (rpc/device_page/browser_facts.js), as a search needs them."""
 
 from __future__ import annotations
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..compute.backend import ComputeBackend, layouts_of, stages_of
 from ..costs import WEBGPU_COSTS, GpuCosts
-from ..ir.layout import LayoutPolicy
 from ..ir.nodes import Kernel
 from ..program.device_program import Feature
-from ..target import WEBGPU, GpuTarget
+from ..simt.backend import ComputeBackend, layouts_of, stages_of
+from ..target import WEBGPU, GpuTarget, LayoutPolicy
 from .features import find_features
 from .render import render
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..compute.whole_vectors import whole_vectors
-from ..compute.write_kernel import name_parameters, outputs_of, write_kernel
 from ..ir.nodes import Kernel, Var
+from ..simt.whole_vectors import whole_vectors
+from ..simt.write_kernel import name_parameters, outputs_of, write_kernel
 from .dialect import Wgsl
 from .features import ENABLE, find_features
 

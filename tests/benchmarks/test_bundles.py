@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError
-from webnn_compile.ops import activation
+from webnn_compile.ops.elementwise import activation
 
 from benchmarks.bundles import Comparison, Compilation, default_models
 from benchmarks.cases import find_case

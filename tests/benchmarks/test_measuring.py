@@ -14,12 +14,12 @@ import onnx
 import onnxruntime
 import pytest
 from onnx_models import model, node, random
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.model_inputs import ModelInputs, model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.native.emit import header, host
 from webnn_compile.native.jit import JitModule, host_target
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN
 from webnn_compile.wasm import binary
@@ -108,13 +108,13 @@ def test_operations_of_a_product() -> None:
     """4 x 8 results of 16 products each, of which the first is not added to anything but the bias of zero."""
     graph = import_model(model([node("MatMul", ["x", "w"], ["y"])], {"x": [4, 16]}, ["y"], {"w": random((16, 8))}))
     for opt_level in (0, 2):
-        (kernel,) = compile_for(lower_model(graph, opt_level=opt_level), WASM_PLAIN, opt_level=opt_level).kernels
+        (kernel,) = compile_for_cpu(lower_model(graph, opt_level=opt_level), WASM_PLAIN, opt_level=opt_level).kernels
         assert count_operations(kernel) == 2 * 4 * 8 * 16
 
 
 def test_indices_are_no_operations() -> None:
     graph = import_model(model([node("Transpose", ["x"], ["y"], perm=[1, 0])], {"x": [4, 6]}, ["y"]))
-    (kernel,) = compile_for(lower_model(graph), WASM_PLAIN).kernels
+    (kernel,) = compile_for_cpu(lower_model(graph), WASM_PLAIN).kernels
     assert count_operations(kernel) == 0
 
 
@@ -122,7 +122,7 @@ def test_kernels_are_timed_one_by_one(tmp_path: Path) -> None:
     case = tiny_case(tmp_path)
     lowered = lower(case, fast_math=True)
     times = time_kernels(case, lowered, runs=3)
-    program = compile_for(lowered, host_target())
+    program = compile_for_cpu(lowered, host_target())
     assert [len(each) for each in times] == [len(program.steps)] * 3
     rows = describe(lowered, host_target(), medians(times))
     assert [r.name for r in rows] == [s.name for s in program.steps]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import onnx
 import webnn_compile
-from webnn_compile.c.model import CModel
 from webnn_compile.c.render import render
 from webnn_compile.codegen.c_ports import Ports
+from webnn_compile.execution.c_model import CModel
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

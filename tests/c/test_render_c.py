@@ -13,7 +13,7 @@ from test_golden import GOLDEN, compare
 from webnn_compile.c.lower import PASSES
 from webnn_compile.c.prelude import HEAD, NEEDS_VECTORS, Prelude
 from webnn_compile.c.render import render_kernel
-from webnn_compile.pipeline.compile_for import lower_kernel
+from webnn_compile.cpu.compile_for_cpu import lower_kernel
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS)

@@ -15,14 +15,14 @@ from constructs import CONSTRUCTS
 from kernel_checks import assert_same
 from onnx_models import model, node, random
 from webnn_compile.c.lower import PASSES
-from webnn_compile.c.model import CModel
 from webnn_compile.c.render import CSource, render
+from webnn_compile.cpu.compile_for_cpu import lower_kernel
+from webnn_compile.execution.c_model import CModel
 from webnn_compile.frontends.model_inputs import Dim
 from webnn_compile.ir.lanes import lanes_of
 from webnn_compile.ir.nodes import Expr
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.passes.scalarize_vectors import scalarize_vectors
-from webnn_compile.pipeline.compile_for import lower_kernel
 from webnn_compile.program.program import Program
 
 MAIN = """#include "{name}.h"

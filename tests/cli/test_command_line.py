@@ -13,7 +13,7 @@ import onnx
 import pytest
 from cli.command import EXAMPLE, PROGRAM, SHAPE, contents, network, run
 from webnn_compile import __version__
-from webnn_compile.build.options import stages
+from webnn_compile.driver.options import stages
 
 PHASES = ("import", "optimise", "schedule (relaxed SIMD)", "generate code (relaxed SIMD)", "write")
 

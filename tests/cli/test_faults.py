@@ -13,7 +13,7 @@ import pytest
 from cli.command import EXAMPLE, PROGRAM, SHAPE, contents, heed_interrupts, refused, run
 from webnn_compile.cli.explained import INTERRUPTED, OUR_FAULT, explained
 from webnn_compile.errors import InternalError
-from webnn_compile.wasm.model import WasmModel
+from webnn_compile.execution.wasm_model import WasmModel
 
 
 def test_verify_finds_a_wrong_result(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +41,7 @@ def test_our_fault(error: Exception, message: str, path: Path, tmp_path: Path, m
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("webnn_compile.build.cpu_target.lower_tensors", fail)
+    monkeypatch.setattr("webnn_compile.driver.cpu_target.lower_tensors", fail)
     result = run(path, "--out", tmp_path / "out", *SHAPE)
     refused(result, message, 70)
     assert OUR_FAULT in result.output
@@ -69,7 +69,7 @@ def test_too_little_memory(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("webnn_compile.build.cpu_target.lower_tensors", fail)
+    monkeypatch.setattr("webnn_compile.driver.cpu_target.lower_tensors", fail)
     refused(run(path, "--out", tmp_path / "out", *SHAPE), r"this machine lacks the memory for this model")
 
 

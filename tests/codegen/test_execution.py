@@ -9,7 +9,9 @@ import pytest
 from constructs import CONSTRUCTS
 from kernel_checks import Array, assert_close, random_array
 from webnn_compile.codegen.llvm_expression import FLOAT_BINARY, INT_BINARY, INTRINSICS, ORDERED, RELAXED
+from webnn_compile.cpu.compile_for_cpu import lower_kernel
 from webnn_compile.dtypes import BOOL, DTYPES, F16, F32, F64, I32, I64, DType
+from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.nodes import (
     Binary,
@@ -28,9 +30,7 @@ from webnn_compile.ir.nodes import (
 )
 from webnn_compile.ir.scalar_ops import BINARY, UNARY
 from webnn_compile.ir.verify import LOWERED_BINARY, LOWERED_UNARY
-from webnn_compile.native.model import NativeModel
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS
-from webnn_compile.pipeline.compile_for import lower_kernel
 from webnn_compile.program.program import Launch, Program, Region, Slot, TensorSpec
 
 

@@ -9,21 +9,21 @@ from functools import cache
 
 import onnx
 import pytest
-from device.interpreted import InterpretedBackend
 from device_artifacts import tiny_program
+from gpu.interpreted import InterpretedBackend
 from test_golden import GOLDEN, compare
 from wasm.linking import need
 from webnn_compile.bundle.render_device import render_device
 from webnn_compile.codegen.llvm_module import LlvmModule
 from webnn_compile.codegen.render_launches import render_launches
-from webnn_compile.device.compile_for_device import compile_for_device
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.program.device_program import DeviceProgram, HostCall, Launch
+from webnn_compile.wasm.build_module import PAGE, build_launcher
 from webnn_compile.wasm.execute import WasmInstance
-from webnn_compile.wasm.model import PAGE, build_launcher
 
 Event = tuple[str, int]
 

@@ -7,18 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.dtypes import F32
+from webnn_compile.execution.native_model import NativeModel
+from webnn_compile.execution.wasm_model import WasmModel
 from webnn_compile.ir.nodes import Origin
 from webnn_compile.native.jit import host_target
-from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_tensors
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.program.program import Program, Region
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
 from webnn_compile.tensor import Tensor, compute, constant, placeholder, reduce
 from webnn_compile.tensor.program import TensorProgram
-from webnn_compile.wasm.model import WasmModel, build_module
+from webnn_compile.wasm.build_module import build_module
 
 Runner = Callable[[Program], NativeModel | WasmModel]
 
@@ -65,7 +66,7 @@ def test_weights_prepared_at_load(backend: str, shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(0)
     target, runner = BACKENDS[backend]
     weights = rng.standard_normal(shape).astype(np.float32)
-    program = compile_for(_model(weights), target)
+    program = compile_for_cpu(_model(weights), target)
     assert len(program.prepare) >= 2
     assert all(s.arguments[-1].region is Region.PREPARED for s in program.prepare)
     assert all(a.region is not Region.PREPARED for s in program.steps for a in s.arguments[-1:])
@@ -84,5 +85,5 @@ def test_a_program_without_prepared_weights_has_no_such_function() -> None:
     x = placeholder("x", (4,), F32)
     y = compute("y", (4,), (x,), lambda i: x[i] + 1.0)
     lowered = lower_tensors("plain", TensorProgram((("x", x),), (("y", y),), (y,), {y: Origin()}))
-    program = compile_for(lowered, WASM_PLAIN)
+    program = compile_for_cpu(lowered, WASM_PLAIN)
     assert (program.prepare, program.prepared, entries(program)) == ((), 0, ["run"])

@@ -12,10 +12,10 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx_models import model, node, random
-from webnn_compile.build import device_target
 from webnn_compile.cuda.facts import target_for
-from webnn_compile.device.device_model import DeviceModel
+from webnn_compile.driver import device_target
 from webnn_compile.errors import InputError, InternalError
+from webnn_compile.execution.device_model import DeviceModel
 
 X = random((3, 40))
 

@@ -10,10 +10,10 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx_models import model, node, random
-from webnn_compile.build.options import Options
 from webnn_compile.cuda.facts import target_for
-from webnn_compile.device.device_model import DeviceModel
+from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError
+from webnn_compile.execution.device_model import DeviceModel
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ERRORS = {"f16": 4e-3, "tf32": 4e-3, "f32": 1e-5}

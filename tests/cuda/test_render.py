@@ -16,12 +16,12 @@ from nests import matrix_product, sum_of_rows
 from run_lowered import results_on
 from test_golden import GOLDEN, compare
 from webnn_compile.choices import Replay
-from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, Pass, lower
 from webnn_compile.cuda.facts import target_for
 from webnn_compile.cuda.render import render, render_kernel
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.simt.lower import SUBGROUP_PASSES, TREE_PASSES, Pass, lower
 from webnn_compile.target import GpuTarget
 
 CONSTRUCTS = list(DEVICE_CONSTRUCTS)

@@ -11,8 +11,8 @@ import onnx
 import pytest
 import webnn_compile
 from onnx_models import model, node, random
-from webnn_compile.build.build import build
-from webnn_compile.build.options import Options
+from webnn_compile.driver.build import build
+from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.importers import IMPORTERS, Importer, describe_model, find_importer, import_model
 from webnn_compile.frontends.model_card import ModelCard

@@ -22,6 +22,7 @@ from fuzz.run_guarded import OutOfBounds, run_guarded
 from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 from webnn_compile.costs import CPU_COSTS
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.errors import WebnnCompileError
 from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
@@ -29,7 +30,6 @@ from webnn_compile.graph.convert_float16 import convert_float16
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.native.jit import host_target
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.tensor.choose_tile import choose_tile
 
@@ -174,7 +174,7 @@ Run = Callable[[Mapping[str, Array]], dict[str, Array]]
 
 def _native(path: Path, shapes: dict[str, tuple[int, ...]]) -> Run | None:
     graph = run_graph_passes(import_model(path, ModelInputs(shapes)))
-    program = compile_for(lower_model(graph, choose=choose_tile(CPU_COSTS)), host_target())
+    program = compile_for_cpu(lower_model(graph, choose=choose_tile(CPU_COSTS)), host_target())
     if SECRET[:64] in program.weights:
         raise Fault("a file outside of the model's folder is published")
     size = program.arena + len(program.weights) + program.prepared

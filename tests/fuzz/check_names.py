@@ -17,14 +17,14 @@ import onnx
 from fuzz.case import Case, Outcome
 from fuzz.draw_names import NamedModel, draw_names
 from hostile_names import RUNS
-from webnn_compile.build.build import build
-from webnn_compile.build.options import Options
 from webnn_compile.c.render import identifier
 from webnn_compile.cli.report import print_report
 from webnn_compile.cli.terminal import say
+from webnn_compile.driver.build import build
+from webnn_compile.driver.options import Options
 from webnn_compile.errors import WebnnCompileError
-from webnn_compile.system.escape import html_text
-from webnn_compile.system.printable import printable
+from webnn_compile.text.escape import html_text
+from webnn_compile.text.printable import printable
 
 ROOT = Path(__file__).resolve().parents[2]
 TSC = ROOT / "node_modules" / ".bin" / "tsc"

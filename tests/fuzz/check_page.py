@@ -22,8 +22,8 @@ from fuzz.page_inputs import AFTER_DISPOSE, EITHER, RIGHT, WRONG
 from onnx_models import model, node, random
 from playwright.sync_api import Browser, sync_playwright
 from server import ISOLATION, Site, serve
-from webnn_compile.build.build import build
-from webnn_compile.build.options import Options
+from webnn_compile.driver.build import build
+from webnn_compile.driver.options import Options
 from webnn_compile.rpc.browsers import BrowserMissing, launch
 
 WEIGHTS = {"w": random((1024,), 1), "b": random((1024,), 2)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from fuzz.case import Array
-from webnn_compile.native.model import NativeModel
+from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.program.program import Program
 
 GUARD = 1 << 16

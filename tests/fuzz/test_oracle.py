@@ -15,10 +15,10 @@ from fuzz.compare import disagreement
 from fuzz.draw_page import PageCase, Part
 from fuzz.run_guarded import OutOfBounds, run_guarded
 from onnx_models import model, node, random
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.native.jit import host_target
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.program.program import Program, Region
 
@@ -139,7 +139,7 @@ def moved(program: Program, region: Region, offset: int) -> Program:
 
 
 def test_memory_that_is_not_the_models() -> None:
-    program = compile_for(lower_model(import_model(PROTO)), host_target())
+    program = compile_for_cpu(lower_model(import_model(PROTO)), host_target())
     np.testing.assert_allclose(run_guarded(program, X)["y"], X["x"] * random((5, 16), 1), rtol=1e-6)
     for offset in (64, -64):
         with pytest.raises(OutOfBounds, match="y depends on memory"):

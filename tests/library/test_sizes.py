@@ -18,8 +18,8 @@ from cli.command import run
 from onnx import TensorProto, helper
 from onnx_models import Array, assert_close, model, node, onnxruntime_results, random
 from webnn_compile.errors import InputError
+from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.library.render import render_library
-from webnn_compile.native.model import NativeModel
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unknown-pragmas")
 SOURCES = ("net.c", "net_library.c")

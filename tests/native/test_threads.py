@@ -17,6 +17,8 @@ from parallel_model import parallel_model
 from random_models import random_model
 from webnn_compile import InputError
 from webnn_compile.codegen.llvm_module import LlvmModule
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import For, LoopKind
@@ -24,8 +26,6 @@ from webnn_compile.ir.rewrite import walk
 from webnn_compile.native import threads as native_threads
 from webnn_compile.native.emit import header, host
 from webnn_compile.native.jit import JitModule, host_target
-from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -94,8 +94,8 @@ out:
 def test_random_models_with_every_loop_shared(seed: int) -> None:
     lowered = lower_model(run_graph_passes(import_model(random_model(seed))))
     target = host_target()
-    alone = NativeModel(compile_for(lowered, target))
-    shared = NativeModel(compile_for(lowered, with_costs(target, parallel_worth=0.0)), threads=3)
+    alone = NativeModel(compile_for_cpu(lowered, target))
+    shared = NativeModel(compile_for_cpu(lowered, with_costs(target, parallel_worth=0.0)), threads=3)
     assert any(isinstance(n, For) and n.kind is LoopKind.CORE for k in shared.program.kernels for n in walk(k.body))
     feeds = {t.name: random(t.shape) for t in alone.program.inputs}
     for _ in range(5):

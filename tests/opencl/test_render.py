@@ -16,9 +16,9 @@ from kernel_checks import inputs_for, run_kernel
 from nests import sum_of_columns
 from run_lowered import results_on
 from test_golden import GOLDEN, compare
-from webnn_compile.compute.lower import SUBGROUP_PASSES, lower
 from webnn_compile.opencl.render import SUBGROUPS, render
 from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.simt.lower import SUBGROUP_PASSES, lower
 from webnn_compile.target import GpuTarget
 
 CONSTRUCTS = list(DEVICE_CONSTRUCTS)

@@ -10,10 +10,10 @@ import webnn_compile
 from drivers import need_driver
 from op_cases._arrays import Arrays, ints
 from op_table import Array, Case, check, evaluate_graph, feeds, graph_of, untyped_model
-from webnn_compile.build.optimise_model import optimise_model
-from webnn_compile.build.options import Options
-from webnn_compile.build.targets import TARGETS
-from webnn_compile.build.work import Work
+from webnn_compile.driver.optimise_model import optimise_model
+from webnn_compile.driver.options import Options
+from webnn_compile.driver.targets import TARGETS
+from webnn_compile.driver.work import Work
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.system.cache import Cache
 

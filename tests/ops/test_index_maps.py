@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from op_table import Case, evaluate_case
-from webnn_compile.ops.reshaping import dimension_groups
+from webnn_compile.ops.movement.reshaping import dimension_groups
 
 SHAPES = st.lists(st.integers(1, 5), min_size=0, max_size=4)
 

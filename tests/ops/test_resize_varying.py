@@ -10,8 +10,8 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx_models import Array, assert_close, model, node, onnxruntime_results
-from webnn_compile.device.device_model import DeviceModel
 from webnn_compile.errors import UnsupportedError
+from webnn_compile.execution.device_model import DeviceModel
 
 COORDINATES = (
     "align_corners",

@@ -8,7 +8,7 @@ from constructs import CONSTRUCTS
 from device_constructs import DEVICE_CONSTRUCTS
 from kernel_checks import assert_same, random_array, run_kernel
 from nests import matrix_product
-from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, Pass
+from webnn_compile.cpu.compile_for_cpu import LOWERING_PASSES, RELAXED_PASSES
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.nodes import Buffer, Const, For, Kernel, Load, LoopKind, Seq, Store, Var
@@ -19,7 +19,7 @@ from webnn_compile.passes.flatten_indices import flatten_indices
 from webnn_compile.passes.share_nodes import share_nodes
 from webnn_compile.passes.unroll_loops import unroll_loops
 from webnn_compile.passes.vectorize_loops import vectorize_loops
-from webnn_compile.pipeline.compile_for import LOWERING_PASSES, RELAXED_PASSES
+from webnn_compile.simt.lower import SUBGROUP_PASSES, TREE_PASSES, Pass
 
 X, Y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
 V = Var("v", 4)

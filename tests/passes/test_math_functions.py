@@ -10,6 +10,7 @@ import pytest
 from vectors import Array, run_pass
 from webnn_compile.codegen.llvm_function import render_kernel
 from webnn_compile.codegen.llvm_module import LlvmModule
+from webnn_compile.cpu.compile_for_cpu import lower_kernel
 from webnn_compile.dtypes import F32, F64
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.ir.lanes import Ramp, Splat, lanes_of
@@ -19,7 +20,6 @@ from webnn_compile.ir.unlikely import Unlikely
 from webnn_compile.ir.verify.place import unique
 from webnn_compile.passes.legalise_floats import legalise_floats
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS, lower_math
-from webnn_compile.pipeline.compile_for import lower_kernel
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 

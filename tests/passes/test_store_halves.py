@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from kernel_checks import inputs_for, run_kernel
 from nests import biased_product, pointwise
 from run_lowered import run_lowered
-from webnn_compile.compute.lower import lower
 from webnn_compile.dtypes import F16, F32
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.ir.printer import print_kernel
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.passes.store_halves import LARGEST, load_wide, saturate_halves, store_halves
 from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.simt.lower import lower
 from webnn_compile.target import WEBGPU
 
 

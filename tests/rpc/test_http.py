@@ -181,14 +181,14 @@ def test_tls_handshakes_that_fail(
 def test_the_device_page_and_the_runtime_are_served(address: Address) -> None:
     for path, kind in (
         ("/", "text/html"),
-        ("/rpc/page/device.js", "text/javascript"),
+        ("/rpc/device_page/device.js", "text/javascript"),
         ("/runtime-js/errors.js", "text/j"),
     ):
         with urllib.request.urlopen(address.url + path) as response:
             assert response.headers["Content-Type"].startswith(kind)
             assert response.headers["Cross-Origin-Opener-Policy"] == "same-origin"
             assert "unsafe-eval" not in response.headers["Content-Security-Policy"].replace("wasm-unsafe-eval", "")
-    for path in ("/rpc/broker.py", "/../pyproject.toml", "/%2e%2e/x", "/rpc/page"):
+    for path in ("/rpc/broker.py", "/../pyproject.toml", "/%2e%2e/x", "/rpc/device_page"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(address.url + path)
 

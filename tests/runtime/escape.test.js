@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { commentText, literal, shellWord } from '../../demo-site/compile/escape.js';
+import { commentText, literal, shellWord } from '../../compiler/compile_page/web/escape.js';
 
 const NAMES = [
   'x',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { followModel } from '../../rpc/page/follow_model.js';
+import { followModel } from '../../rpc/device_page/follow_model.js';
 
 /** @param {AbortSignal} [signal] */
 function follow(signal) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Assembler, encode } from '../../rpc/page/frames.js';
+import { Assembler, encode } from '../../rpc/device_page/frames.js';
 
 /**
  * @param {Record<string, any>} header

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { labelKernels } from '../../demo-site/compile/kernel_labels.js';
+import { labelKernels } from '../../compiler/compile_page/web/kernel_labels.js';
 
 test('kernels of one name show their nodes', () => {
   const kernels = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readLabels } from '../../demo-site/compile/read_labels.js';
+import { readLabels } from '../../compiler/compile_page/web/read_labels.js';
 
 /** @param {string} name @param {string} text */
 const read = (name, text) =>

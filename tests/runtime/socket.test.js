@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stayConnected } from '../../rpc/page/socket.js';
+import { stayConnected } from '../../rpc/device_page/socket.js';
 
 test('a malformed message closes the connection, with a reason as long as WebSocket allows', () => {
   /** @type {{ onmessage: (event: { data: ArrayBuffer }) => void } | undefined} */

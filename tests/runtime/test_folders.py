@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "start_first.js": {"errors.js", "backends.js", "optional.js"},
     "worker": {"errors.js", "values", "fetch", "wasm", "start_first.js"},
     "load": {"errors.js", "values", "fetch", "wasm", "optional.js", "start_first.js", "worker"},
-    "page": {"values", "model.js"},
+    "bundle_page": {"values", "model.js"},
 }
 """What each folder, and each file outside one, may import besides itself; model.js is the bundle's."""
 
@@ -79,4 +79,4 @@ def test_imports_are_read_in_all_their_forms() -> None:
     assert RUNTIME / "backends.js" in imported(RUNTIME / "start_first.js")
     assert RUNTIME / "webgl" / "start_webgl.js" in imported(RUNTIME / "backends.js")
     assert RUNTIME / "worker" / "start_worker.js" in imported(RUNTIME / "load" / "load.js")
-    assert RUNTIME / "model.js" in imported(RUNTIME / "page" / "page.js")
+    assert RUNTIME / "model.js" in imported(RUNTIME / "bundle_page" / "page.js")

@@ -17,25 +17,25 @@ from kernel_checks import NARROW, WIDE, assert_close, inputs_for, operations, ru
 from onnx_models import assert_close as assert_results
 from onnx_models import onnxruntime_results, random
 from random_kernels import KINDS
-from webnn_compile.build.device_target import DeviceTarget
-from webnn_compile.build.targets import TARGETS as TABLE
 from webnn_compile.choices import DEFAULT, Choices, Record, Replay
 from webnn_compile.costs import CPU_COSTS
-from webnn_compile.device.compile_for_device import compile_for_device
-from webnn_compile.device.lower_for_device import choice_for
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.driver.device_target import DeviceTarget
+from webnn_compile.driver.targets import TARGETS as TABLE
 from webnn_compile.errors import InternalError, ScheduleError
+from webnn_compile.execution.native_model import NativeModel
+from webnn_compile.execution.wasm_model import WasmModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl, fragment_kernel
 from webnn_compile.glsl.textures import place_flat, place_image
+from webnn_compile.gpu.compile_for_device import compile_for_device
+from webnn_compile.gpu.lower_for_device import choice_for
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.layout import CPU_LAYOUTS
 from webnn_compile.ir.nodes import Kernel, Seq, Stmt, Var
 from webnn_compile.ir.printer import print_kernel
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.native.jit import host_target
-from webnn_compile.native.model import NativeModel
 from webnn_compile.passes.narrow_types import narrow_types
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.pipeline.weights import Weights
@@ -44,10 +44,10 @@ from webnn_compile.schedule.rules.fragment_constants import order_constants
 from webnn_compile.schedule.schedule_cpu import schedule_cpu
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import cut
-from webnn_compile.target import WASM_RELAXED, WEBGPU
+from webnn_compile.target import CPU_LAYOUTS, WASM_RELAXED, WEBGPU
 from webnn_compile.tensor.choose_tile import choose_tile
 from webnn_compile.tensor.layer_choices import by_name
-from webnn_compile.wasm.model import WasmModel, build_module
+from webnn_compile.wasm.build_module import build_module
 from webnn_compile.wgsl.backend import WebGpu
 
 WORK = 60_000
@@ -146,7 +146,7 @@ def check_run(proto: onnx.ModelProto, target: str, r: Random) -> None:
         got = model.run(feeds)
         model.close()
     else:
-        program = compile_for(lowered, cpu, choices=choose)
+        program = compile_for_cpu(lowered, cpu, choices=choose)
         native = target == "native"
         compiled = (
             NativeModel(program) if native else WasmModel(program, build_module(program, relaxed=True), relaxed=True)
@@ -242,8 +242,8 @@ def test_a_record_of_another_kernel_is_passed_over() -> None:
     program = lower_model(run_graph_passes(import_model(KINDS["contraction"](Random(3)))))
     target = host_target()
     reasons: list[str] = []
-    stale = compile_for(program, target, choices=lambda *_: Replay({"rows": 999}, reasons.append))
-    default = compile_for(program, target)
+    stale = compile_for_cpu(program, target, choices=lambda *_: Replay({"rows": 999}, reasons.append))
+    default = compile_for_cpu(program, target)
     assert [print_kernel(k) for k in stale.kernels] == [print_kernel(k) for k in default.kernels]
     assert stale.keys == default.keys
     assert reasons
@@ -256,10 +256,10 @@ def test_an_illegal_default_is_a_fault_of_the_compiler(monkeypatch: pytest.Monke
     def illegal(*_: object) -> None:
         raise ScheduleError("planted")
 
-    monkeypatch.setattr("webnn_compile.pipeline.compile_for.schedule_cpu", illegal)
+    monkeypatch.setattr("webnn_compile.cpu.compile_for_cpu.schedule_cpu", illegal)
     program = lower_model(run_graph_passes(import_model(KINDS["pointwise"](Random(0)))))
     with pytest.raises(InternalError, match=r"schedule of kernel \w+: planted"):
-        list(compile_for(program, host_target()).kernels)
+        list(compile_for_cpu(program, host_target()).kernels)
 
 
 def test_the_tile_of_a_record_is_the_tile_of_the_kernel() -> None:

@@ -10,11 +10,11 @@ import onnx
 import pytest
 from kernel_checks import NARROW, WIDE, check_model, stages_of
 from onnx_models import Array, model, node, random
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import For, LoopKind, Outline
 from webnn_compile.ir.rewrite import walk
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
 
@@ -307,5 +307,5 @@ def test_both_variants_for_wasm_read_the_same_weights(width: int, columns: int) 
         conv = node("Conv", ["x", "w"], ["y"], strides=[2, 2], pads=[0, 0, 0, 1])
         x, w = [1, 4, 2 * lines, 2 * width], {"w": random((columns, 4, 1, 1))}
         lowered = lower_model(import_model(model([conv], {"x": x}, ["y"], w)))
-        relaxed, plain = (compile_for(lowered, t).weights for t in (WASM_RELAXED, WASM_PLAIN))
+        relaxed, plain = (compile_for_cpu(lowered, t).weights for t in (WASM_RELAXED, WASM_PLAIN))
         assert relaxed == plain, lines

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import assert_same, inputs_for, run_kernel
 from nests import Nest, biased_product, matrix_product, padded_sum, pointwise
-from webnn_compile.compute.lower import TREE_PASSES
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.lanes import Ramp
@@ -16,6 +15,7 @@ from webnn_compile.ir.nodes import For, If, Kernel, LoopKind, Store
 from webnn_compile.ir.rewrite import loads, walk
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import extend, overlap, spread
+from webnn_compile.simt.lower import TREE_PASSES
 from webnn_compile.target import WEBGPU, GpuTarget
 
 REASSOCIATED = 1e-5

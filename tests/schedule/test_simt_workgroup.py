@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import assert_close, assert_same, inputs_for, run_kernel
 from nests import Nest, sum_of_columns, sum_of_rows
-from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, lower
 from webnn_compile.dtypes import F32, I32
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.all_reduce import AllReduce, Among
@@ -25,6 +24,7 @@ from webnn_compile.passes.flatten_indices import flatten_indices
 from webnn_compile.passes.reduce_by_subgroups import reduce_by_subgroups
 from webnn_compile.passes.reduce_by_tree import reduce_by_tree
 from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.simt.lower import SUBGROUP_PASSES, TREE_PASSES, lower
 from webnn_compile.target import WEBGPU, GpuTarget
 from webnn_compile.wgsl import WebGpu
 

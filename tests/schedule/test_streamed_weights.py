@@ -10,20 +10,21 @@ from convolutions import Case, always
 from kernel_checks import NARROW, WIDE, check_model, stages_of, with_costs
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.costs import CPU_COSTS
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.execution.native_model import NativeModel
+from webnn_compile.execution.wasm_model import WasmModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.layout import Block
 from webnn_compile.ir.nodes import For, Kernel
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.native.jit import host_target
-from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.program.program import Program
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 from webnn_compile.tensor.choose_tile import choose_tile
-from webnn_compile.wasm.model import WasmModel, build_module
+from webnn_compile.wasm.build_module import build_module
 
 TARGETS = {"native": host_target(), "wasm": WASM_PLAIN, "wasm-relaxed": WASM_RELAXED}
 
@@ -95,7 +96,7 @@ def test_other_products_are_made_at_once(case: str) -> None:
 
 @pytest.mark.parametrize(("columns", "count"), [(2048, 2), (2040, 1)])
 def test_weights_that_stay_in_a_cache_are_met_at_once(columns: int, count: int) -> None:
-    (kernel,) = compile_for(lower(product(4, 512, columns)), WASM_RELAXED).kernels
+    (kernel,) = compile_for_cpu(lower(product(4, 512, columns)), WASM_RELAXED).kernels
     assert len(blocks(kernel)) == count
 
 
@@ -111,7 +112,7 @@ def test_a_residual_in_the_memory_of_the_result(target: str) -> None:
         node("Add", ["p", "r"], ["y"]),
     ]
     proto, feeds = model(nodes, {"x": [5, 64]}, ["y"], weights), {"x": random((5, 64), 9)}
-    got = run(compile_for(lower(proto), with_costs(TARGETS[target], **SMALL)), target, feeds)
+    got = run(compile_for_cpu(lower(proto), with_costs(TARGETS[target], **SMALL)), target, feeds)
     assert_close(got, onnxruntime_results(proto, feeds), 1e-5)
 
 
@@ -128,7 +129,7 @@ def test_filters_in_blocks(target: str) -> None:
     would make blocks of 64 steps, which are too few."""
     case = Case((1, 512, 4, 5), 128, tail="bias relu")
     lowered = lower_model(run_graph_passes(import_model(case.proto)), choose=always((3, 4)))
-    program = compile_for(lowered, TARGETS[target])
+    program = compile_for_cpu(lowered, TARGETS[target])
     inner = blocks(next(k for k in program.kernels if k.name == "winogradproducts"))
     if target.startswith("wasm"):
         assert inner == ((3, 256, 257), (2, 8, 8))
@@ -152,7 +153,7 @@ def test_bands_and_their_rest_read_the_same_filters(
     lowered = lower_model(run_graph_passes(import_model(case.proto)), choose=choose_tile(CPU_COSTS))
     assert any(g.scratch for g in lowered.groups)
     feeds = {"x": random(shape, 5)}
-    got = run(compile_for(lowered, with_costs(TARGETS[target], streamed_weights=0)), target, feeds)
+    got = run(compile_for_cpu(lowered, with_costs(TARGETS[target], streamed_weights=0)), target, feeds)
     assert_close(got, onnxruntime_results(case.proto, feeds), 1e-4)
 
 
@@ -167,6 +168,6 @@ def test_bands_and_their_rest_read_the_same_filters(
 def test_both_wasm_variants_share_blocks(nodes: list[onnx.NodeProto]) -> None:
     weights = {"w": random((1024, 1024))}
     lowered = lower(model(nodes, {"x": [2, 3, 1024]}, ["y"], weights))
-    plain, relaxed = (compile_for(lowered, target) for target in (WASM_PLAIN, WASM_RELAXED))
+    plain, relaxed = (compile_for_cpu(lowered, target) for target in (WASM_PLAIN, WASM_RELAXED))
     assert blocks(plain.kernels[-1]) == blocks(relaxed.kernels[-1]) == ((0, 256, 256), (1, 8, 8))
     assert plain.weights == relaxed.weights

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from kernel_checks import inputs_for, run_kernel
 from nests import biased_product
-from webnn_compile.compute.lower import lower
 from webnn_compile.dtypes import F16, F32, DType
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.interpret import interpret
@@ -22,6 +21,7 @@ from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.passes.flatten_indices import flatten_indices
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import reorder, sink, split, tensorize
+from webnn_compile.simt.lower import lower
 from webnn_compile.target import GpuTarget, MatrixFacts
 
 Array = np.ndarray[Any, np.dtype[Any]]

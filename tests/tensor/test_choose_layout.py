@@ -11,12 +11,13 @@ from kernel_checks import check_model
 from onnx_models import model, node, random
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.layout import Layout, LayoutPolicy
+from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import Kernel, Load
 from webnn_compile.ir.printer import print_kernel
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
+from webnn_compile.target import LayoutPolicy
 from webnn_compile.tensor import Tensor
 
 

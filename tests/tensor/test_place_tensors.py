@@ -6,12 +6,12 @@ import numpy as np
 import onnx
 import pytest
 from onnx_models import Array, assert_close, model, node, random
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.native.jit import host_target
-from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.tensor import Tensor
@@ -22,7 +22,7 @@ def lowered(proto: onnx.ModelProto) -> Lowered:
 
 
 def run_natively(proto: onnx.ModelProto, feeds: dict[str, Array]) -> dict[str, Array]:
-    return NativeModel(compile_for(lowered(proto), host_target())).run(feeds)
+    return NativeModel(compile_for_cpu(lowered(proto), host_target())).run(feeds)
 
 
 def check(proto: onnx.ModelProto, seed: int = 0) -> None:

@@ -9,13 +9,13 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx_models import assert_close, model, node, onnxruntime_results, random
-from webnn_compile.device.device_model import DeviceModel
 from webnn_compile.dtypes import F16, F32
+from webnn_compile.execution.device_model import DeviceModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.layout import Stages
 from webnn_compile.ir.reduction import Reduce
+from webnn_compile.target import Stages
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.program import TensorProgram
 from webnn_compile.tensor.split_contractions import LEAST, split_contractions

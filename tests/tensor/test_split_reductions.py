@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 import pytest
 from webnn_compile.dtypes import F32, I32, DType
-from webnn_compile.ir.layout import Stages
 from webnn_compile.ir.nodes import Origin
 from webnn_compile.ir.reduction import Reduce
+from webnn_compile.target import Stages
 from webnn_compile.tensor import Tensor, compute, placeholder, reduce
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.program import TensorProgram

@@ -13,16 +13,17 @@ import webnn_compile
 from convolutions import CASES, TOLERANCE, Case, always
 from kernel_checks import Verifier
 from onnx_models import assert_close, model, node, onnxruntime_results, random
-from webnn_compile.build.build import build
-from webnn_compile.build.measure_layer import convolve, measure_layer
-from webnn_compile.build.options import Options
 from webnn_compile.costs import CPU_COSTS, CpuCosts
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.driver.build import build
+from webnn_compile.driver.measure_layer import convolve, measure_layer
+from webnn_compile.driver.options import Options
+from webnn_compile.execution.native_model import NativeModel
+from webnn_compile.execution.wasm_model import WasmModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.native.jit import host_target
-from webnn_compile.native.model import NativeModel
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
@@ -31,7 +32,7 @@ from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.match_convolution import match_convolution
 from webnn_compile.tensor.use_winograd import Choice, use_winograd
 from webnn_compile.tensor.winograd_matrices import POINTS, TILES, OutputTile, winograd
-from webnn_compile.wasm.model import WasmModel, build_module
+from webnn_compile.wasm.build_module import build_module
 
 TARGETS = {"native": host_target(), "wasm": WASM_PLAIN, "wasm-relaxed": WASM_RELAXED}
 
@@ -41,7 +42,7 @@ def lower(proto: onnx.ModelProto, choose: Choice | None, costs: CpuCosts = CPU_C
 
 
 def run(lowered: Lowered, target: str, feeds: dict[str, Any]) -> dict[str, Any]:
-    program = compile_for(lowered, TARGETS[target], Verifier())
+    program = compile_for_cpu(lowered, TARGETS[target], Verifier())
     if target == "native":
         return NativeModel(program).run(feeds)
     relaxed = target == "wasm-relaxed"
@@ -129,7 +130,7 @@ def test_bands_are_taken_where_filters_stay_in_the_cache_or_are_smaller() -> Non
 
 def test_threads_share_the_loops_of_a_band() -> None:
     proto = Case((1, 32, 96, 96), 32).proto
-    program = compile_for(lower(proto, always((4, 4))), host_target())
+    program = compile_for_cpu(lower(proto, always((4, 4))), host_target())
     feeds = {"x": random((1, 32, 96, 96), 5)}
     one, two = (NativeModel(program, threads=n).run(feeds)["r"] for n in (1, 2))
     assert one.tobytes() == two.tobytes()
@@ -211,13 +212,13 @@ def test_without_fast_math_nothing_is_rewritten(tmp_path: Path) -> None:
 
 def test_what_is_prepared_is_the_same_at_every_load() -> None:
     proto = Case((1, 16, 14, 14), 16).proto
-    program = compile_for(lower(proto, always((4, 4))), host_target())
+    program = compile_for_cpu(lower(proto, always((4, 4))), host_target())
     feeds = {"x": random((1, 16, 14, 14), 5)}
     first, second = (NativeModel(program) for _ in range(2))
     results = [m.run(feeds)["r"] for m in (first, second, first)]
     assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
-    relaxed = compile_for(lower(proto, always((4, 4))), WASM_RELAXED)
-    plain = compile_for(lower(proto, always((4, 4))), WASM_PLAIN)
+    relaxed = compile_for_cpu(lower(proto, always((4, 4))), WASM_RELAXED)
+    plain = compile_for_cpu(lower(proto, always((4, 4))), WASM_PLAIN)
     assert (relaxed.prepared, relaxed.weights) == (plain.prepared, plain.weights)
 
 

@@ -12,10 +12,10 @@ import pytest
 from cli.command import EXAMPLE
 from drivers import need_driver
 from onnx_models import model, node, random
-from webnn_compile.build.device_target import DeviceTarget
-from webnn_compile.build.options import Options
-from webnn_compile.build.targets import TARGETS
 from webnn_compile.choices import DEFAULT, Replay
+from webnn_compile.driver.device_target import DeviceTarget
+from webnn_compile.driver.options import Options
+from webnn_compile.driver.targets import TARGETS
 from webnn_compile.dtypes import I32
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.nodes import Buffer

@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 import pytest
 from onnx_models import model, node, random
-from webnn_compile.build.options import Options
+from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.records.record_file import RecordWriter, read_records

@@ -7,10 +7,10 @@ import pytest
 from wasm.linking import PROGRAMS, object_of
 from webnn_compile.codegen.llvm_function import render_kernel
 from webnn_compile.codegen.llvm_module import LlvmModule
+from webnn_compile.cpu.compile_for_cpu import LOWERING_PASSES, RELAXED_PASSES, KernelPass, lower_kernel
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.nodes import Binary, Buffer, For, Kernel, Load, LoopKind, Store, Var
-from webnn_compile.pipeline.compile_for import LOWERING_PASSES, RELAXED_PASSES, KernelPass, lower_kernel
 from webnn_compile.wasm.emit import BASE_FEATURES, emit_assembly, emit_object
 from webnn_compile.wasm.triple import HEADER, TRIPLE
 

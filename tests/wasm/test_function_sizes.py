@@ -12,15 +12,15 @@ import webnn_compile
 from onnx_models import Array, model, node, onnxruntime_results, random
 from random_models import random_model
 from webnn_compile.costs import CPU_COSTS
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
 from webnn_compile.tensor.choose_tile import choose_tile
 from webnn_compile.wasm import binary
-from webnn_compile.wasm.model import build_module
+from webnn_compile.wasm.build_module import build_module
 
 SHARED = Path(os.environ.get("WEBNN_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 LARGEST = 64 * 1024
@@ -37,7 +37,7 @@ def function_sizes(proto: onnx.ModelProto | Path, target: Target, shapes: Shapes
     lowered = lower_model(
         run_graph_passes(import_model(proto, ModelInputs(shapes or {}))), choose=choose_tile(CPU_COSTS)
     )
-    module = build_module(compile_for(lowered, target), relaxed=target.fused).module
+    module = build_module(compile_for_cpu(lowered, target), relaxed=target.fused).module
     (code,) = [s.body for s in binary.sections(module, "module") if s.number == binary.CODE]
     reader = binary.Reader(code, "code")
     return [len(reader.take(reader.uleb())) for _ in range(reader.uleb())]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from constructs import CONSTRUCTS, render
 from onnx_models import model, node
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_RELAXED
+from webnn_compile.wasm.build_module import render_module
 from webnn_compile.wasm.emit import emit_assembly
-from webnn_compile.wasm.model import render_module
 from webnn_compile.wasm.triple import HEADER
 
 Line = tuple[str, str]
@@ -60,7 +60,7 @@ def test_single_elements_of_another_step_are_read_at_no_other_offsets() -> None:
 @pytest.mark.parametrize("op", ["Erf", "Sigmoid", "Tanh"])
 def test_coefficients_are_not_loaded_anew_in_each_iteration(op: str) -> None:
     lowered = lower_model(run_graph_passes(import_model(model([node(op, ["x"], ["y"])], {"x": [4000]}, ["y"]))))
-    loops = innermost_loops(assembly(render_module(compile_for(lowered, WASM_RELAXED))))
+    loops = innermost_loops(assembly(render_module(compile_for_cpu(lowered, WASM_RELAXED))))
     (heavy,) = [x for x in loops if sum(name == "f32x4.relaxed_madd" for name, _ in x) > 4]
     # A sign bit and what is added to an exponent are integers.
     assert sum(name == "v128.const" for name, _ in heavy) <= 2

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from onnx_models import model, node, random
 from webnn_compile.codegen.render_host import STEPS
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.execution.wasm_model import WasmModel
 from webnn_compile.frontends.onnx import import_model
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.program.program import read_tensor
 from webnn_compile.target import WASM_RELAXED
-from webnn_compile.wasm.model import WasmModel, build_module
+from webnn_compile.wasm.build_module import build_module
 
 
 @pytest.mark.parametrize("steps", [3, STEPS + 3])
@@ -19,7 +20,7 @@ def test_a_time_for_each_step(steps: int) -> None:
     """More steps than one function holds are profiled in several."""
     nodes = [node("MatMul", [f"v{n}" if n else "x", "w"], [f"v{n + 1}"]) for n in range(steps)]
     graph = import_model(model(nodes, {"x": [4, 4]}, [f"v{steps}"], {"w": random((4, 4)) * 0.5}))
-    program = compile_for(lower_model(graph), WASM_RELAXED)
+    program = compile_for_cpu(lower_model(graph), WASM_RELAXED)
     assert len(program.steps) == steps
     compiled = WasmModel(program, build_module(program, relaxed=True), relaxed=True)
     x = {"x": random((4, 4), 1)}

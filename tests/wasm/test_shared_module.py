@@ -7,20 +7,21 @@ import onnx
 import pytest
 from onnx_models import model, node, random
 from wasm.linking import memory_and_exports
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.errors import InternalError
+from webnn_compile.execution.wasm_model import WasmModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.pipeline.compile_for import compile_for
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN
 from webnn_compile.wasm.binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
+from webnn_compile.wasm.build_module import build_module
 from webnn_compile.wasm.finalise import Linked
-from webnn_compile.wasm.model import WasmModel, build_module
 
 
 def built(width: int, linker: str = "builtin") -> tuple[onnx.ModelProto, Linked, WasmModel]:
     proto = model([node("Exp", ["x"], ["y"])], {"x": [64, width]}, ["y"])
-    program = compile_for(lower_model(run_graph_passes(import_model(proto))), WASM_PLAIN)
+    program = compile_for_cpu(lower_model(run_graph_passes(import_model(proto))), WASM_PLAIN)
     linked = build_module(program, relaxed=False, linker=linker)
     return proto, linked, WasmModel(program, linked, relaxed=False)
 

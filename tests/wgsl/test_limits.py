@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import assert_same
 from nests import pointwise
-from webnn_compile.compute.check_limits import check_limits
-from webnn_compile.compute.fit_grid import fit_grid
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import CannotExpress
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.nodes import Alloc, Buffer, For, Kernel, Load, LoopKind, Origin, Scope, Store, Var
 from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.simt.check_limits import check_limits
+from webnn_compile.simt.fit_grid import fit_grid
 from webnn_compile.target import WEBGPU, GpuTarget
 from webnn_compile.wgsl import WebGpu
 

@@ -11,7 +11,7 @@ from device_constructs import DEVICE_CONSTRUCTS
 from kernel_checks import Array, inputs_for, run_kernel
 from run_lowered import results_on
 from test_golden import GOLDEN, compare
-from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, lower
+from webnn_compile.simt.lower import SUBGROUP_PASSES, TREE_PASSES, lower
 from webnn_compile.wgsl import render
 
 

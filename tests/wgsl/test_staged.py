@@ -13,17 +13,17 @@ from nests import biased_product
 from onnx_models import model, node, random
 from run_lowered import run_lowered
 from tint import assert_valid
-from webnn_compile.build.build_device import DeviceBuild
-from webnn_compile.build.options import Options
-from webnn_compile.build.targets import TARGETS
-from webnn_compile.build.work import Work
-from webnn_compile.compute.lower import lower
+from webnn_compile.driver.build_device import DeviceBuild
+from webnn_compile.driver.options import Options
+from webnn_compile.driver.targets import TARGETS
+from webnn_compile.driver.work import Work
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.simt.lower import lower
 from webnn_compile.system.cache import Cache
 from webnn_compile.target import GpuTarget
 from webnn_compile.wgsl import WebGpu, render

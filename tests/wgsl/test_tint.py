@@ -6,13 +6,13 @@ import pytest
 from device_constructs import DEVICE_CONSTRUCTS
 from op_table import all_cases, feeds, make_model
 from tint import assert_valid, complaints
-from webnn_compile.compute.lower import SUBGROUP_PASSES, TREE_PASSES, lower
-from webnn_compile.device.compile_for_device import compile_for_device
 from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.weights import Weights
+from webnn_compile.simt.lower import SUBGROUP_PASSES, TREE_PASSES, lower
 from webnn_compile.wgsl import WebGpu, render
 
 

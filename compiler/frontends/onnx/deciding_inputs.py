@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from ...system.escape import shell_word
+from ...text.escape import shell_word
 
 _PASSED_ON = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 

@@ -15,7 +15,7 @@ from ...graph.ir import Value
 from ...ir.index import range_of
 from ...ir.nodes import Scalar
 from ...ir.sizes import Size, counter_of, equal, number, product, scalars_of, shown, size
-from ...system.escape import shell_word
+from ...text.escape import shell_word
 from .growing_sequences import stack_sequences
 from .sequences import Items, Listed, Stacked, tensors
 

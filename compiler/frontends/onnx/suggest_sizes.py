@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ...system.escape import shell_word
+from ...text.escape import shell_word
 from ..model_inputs import Dim, Extent, ModelInputs
 from .fix_shapes import Declared, FreeDimensions
 

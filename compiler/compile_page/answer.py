@@ -1,0 +1,109 @@
+"""What the page asks of the compiler, in its worker: requests and answers are JSON, files are beside them."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..driver.build import Built, build_files
+from ..driver.options import Options
+from ..errors import InternalError
+from ..frontends.importers import describe_model
+from ..frontends.model_inputs import model_inputs
+from ..system.collector import collect_less_often
+from ..text.explain import explain
+
+if TYPE_CHECKING:
+    from .tune_here import Page
+
+Request = Mapping[str, Any]
+Answer = dict[str, Any]
+Files = list[tuple[str, bytes]]
+Say = Callable[[str], None]
+"""Receives each phase as it begins."""
+
+TARGETS = ("webgpu", "webgl")
+
+collect_less_often()
+
+
+def answer(operation: str, request: str, say: Say, page: Page | None = None) -> tuple[str, Files]:
+    """The answer to a request and the files that go with it. Where the operation fails the answer has `error`: the
+    message of the command line, and as `kind` whose mistake it was. A search measures on the `page`."""
+    phases = [""]
+
+    def phase(name: str) -> None:
+        phases.append(name)
+        say(name)
+
+    try:
+        given = json.loads(request)
+        if operation == "tune" and page is not None:
+            from .tune_here import tune_here  # modules that are downloaded for the first search
+
+            return json.dumps(tune_here(given, options_of(given), page)), []
+        found, files = _OPERATIONS[operation](given, phase)
+        return json.dumps(found), files
+    except Exception as error:
+        explained = explain(error, phases[-1] or None)
+        kind = "fault" if isinstance(explained, InternalError) else "input"
+        return json.dumps({"error": {"kind": kind, "message": str(explained)}}), []
+
+
+def _describe(request: Request, _: Say) -> tuple[Answer, Files]:
+    path = Path(request["model"])
+    return {**asdict(describe_model(path)), "bytes": path.stat().st_size}, []
+
+
+def _compile(request: Request, say: Say) -> tuple[Answer, Files]:
+    built = build_files(Path(request["model"]), options_of(request), say)
+    files = [(f.name, f.data) for f in built.files]
+    return {"name": built.manifest.fields["name"], "manifest": built.manifest.fields, "report": _report(built)}, files
+
+
+def options_of(request: Request) -> Options:
+    """The options of a build in a page: shaders alone, no files beside the model."""
+    records = request.get("records")
+    return Options(
+        model_inputs(request.get("shapes"), request.get("dims")),
+        targets=tuple(request.get("targets", TARGETS)),
+        precision=request.get("precision", "f32"),
+        fast_math=request.get("fastMath", True),
+        host="js",
+        cache=False,
+        records=() if records is None else (Path(records),),
+    )
+
+
+def _report(built: Built) -> Answer:
+    report = built.report
+    return {
+        "seconds": report.seconds,
+        "kernels": {d.target.name: len(d.program.work) for d in report.devices},
+        "weightBytes": report.weights,
+        "bundleBytes": sum(len(f.data) for f in built.files),
+    }
+
+
+def _pack(request: Request, _: Say) -> tuple[Answer, Files]:
+    """The files of the folder as an archive. Weights are as good as random: compressing them gains nothing."""
+    archive = BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        for path in sorted(Path().iterdir()):
+            entry = zipfile.ZipInfo(f"{request['name']}/{path.name}")
+            entry.compress_type = zipfile.ZIP_STORED if path.suffix == ".bin" else zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            packed.writestr(entry, path.read_bytes())
+    return {}, [(f"{request['name']}.zip", archive.getvalue())]
+
+
+_OPERATIONS: Mapping[str, Callable[[Request, Say], tuple[Answer, Files]]] = {
+    "describe": _describe,
+    "compile": _compile,
+    "pack": _pack,
+}

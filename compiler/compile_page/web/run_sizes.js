@@ -1,0 +1,86 @@
+// The sizes that each run decides: the shapes that follow from them, and the form fields that ask for them.
+
+import { element, make } from './elements.js';
+
+/** @typedef {import('../../../runtime-js/model.js').Model} Model */
+/** @typedef {import('../../../runtime-js/model.js').Dimension} Dimension */
+/** @typedef {import('./tensor_values.js').TensorInfo} TensorInfo */
+/** @typedef {Readonly<Record<string, number>>} Sizes */
+
+/** @param {readonly Dimension[]} dimensions @returns {Sizes} */
+export const largest = (dimensions) => Object.fromEntries(dimensions.map(({ name, most }) => [name, most]));
+
+/**
+ * @param {Pick<Model, 'inputs' | 'inputShapes'>} model
+ * @param {Sizes} sizes
+ * @returns {TensorInfo[]}
+ * @throws {RangeError} for sizes that the model was not compiled for
+ */
+export function inputsAt({ inputs, inputShapes }, sizes) {
+  const shapes = inputShapes(sizes);
+  return inputs.map(({ name, dtype }) => ({ name, dtype, shape: shapes[name] ?? [] }));
+}
+
+/**
+ * The sizes with which an input has this shape, which may lack ones in front or have some too many; others stay.
+ * @param {Pick<Model, 'dimensions' | 'inputShapes'>} model
+ * @param {string} input
+ * @param {readonly number[]} shape
+ * @param {Sizes} before
+ * @returns {Sizes}
+ */
+export function sizesFor({ dimensions, inputShapes }, input, shape, before) {
+  const usual = largest(dimensions);
+  const long = inputShapes(usual)[input] ?? [];
+  const found = dimensions.map(({ name, least, most }) => {
+    const short = inputShapes({ ...usual, [name]: least })[input] ?? [];
+    const axis = long.findIndex((extent, i) => extent !== short[i]);
+    const [low = 0, high = 0] = [short[axis], long[axis]];
+    const extent = shape[axis + shape.length - long.length] ?? 1;
+    return [name, axis < 0 ? before[name] : least + ((extent - low) * (most - least)) / (high - low)];
+  });
+  return Object.fromEntries(found);
+}
+
+/** @param {Dimension} dimension */
+export const rangeText = ({ least, most, multiple }) =>
+  `${least} to ${most}${multiple === 1 ? '' : `, multiples of ${multiple}`}`;
+
+/** @param {() => void} changed */
+export function createRunSizes(changed) {
+  const group = element('run-sizes', HTMLFieldSetElement);
+  const list = element('run-size-fields', HTMLElement);
+  /** @type {Map<string, HTMLInputElement>} */
+  let fields = new Map();
+  group.addEventListener('change', changed);
+
+  return {
+    /** @param {readonly Dimension[]} dimensions each at its largest */
+    show(dimensions) {
+      fields = new Map();
+      const lines = dimensions.map((dimension) => {
+        const { name, least, most, multiple } = dimension;
+        const range = { type: 'number', min: String(least), max: String(most), step: String(multiple) };
+        const field = make('input', { ...range, value: String(most) });
+        field.dataset.dimension = name;
+        fields.set(name, field);
+        return make('label', { className: 'line' }, [
+          make('span', {}, [
+            make('b', name),
+            ' ',
+            make('span', { className: 'soft', textContent: rangeText(dimension) }),
+          ]),
+          field,
+        ]);
+      });
+      list.replaceChildren(...lines);
+      group.hidden = lines.length === 0;
+    },
+    /** @returns {Sizes} */
+    values: () => Object.fromEntries(Array.from(fields, ([name, field]) => [name, field.valueAsNumber])),
+    /** @param {Sizes} sizes */
+    set(sizes) {
+      for (const [name, field] of fields) field.valueAsNumber = sizes[name] ?? Number.NaN;
+    },
+  };
+}

@@ -1,0 +1,163 @@
+// The types of compiler.js: webnn-compile in a page. Models stay in it. In the built folder this is compiler.d.ts.
+
+import type { LoadOptions, Model } from '../../../runtime-js/model.js';
+
+/**
+ * A model's file, or several: one named *.onnx and the files of its external data. Bytes by name, or files as an
+ * <input> or a drop gives them.
+ */
+export type Source =
+  | Blob
+  | ArrayBuffer
+  | Uint8Array
+  | readonly File[]
+  | FileList
+  | Readonly<Record<string, Blob | ArrayBuffer | Uint8Array>>;
+
+export type Target = 'webgpu' | 'webgl';
+
+/** What the compiler is doing: `phase` is 'download' (`loaded` of `total` bytes), 'start', or a phase of the build. */
+export interface Progress {
+  phase: string;
+  loaded?: number;
+  total?: number;
+}
+
+/** A size: a number, or the least and the most one that a run may have, and perhaps what it is a multiple of. */
+export type Dim = number | readonly [number, number] | readonly [number, number, number];
+
+interface Common {
+  /** Rejects with the signal's reason. What is being computed ends with the compiler's worker, which the next call starts again. */
+  signal?: AbortSignal;
+}
+
+export interface CompileOptions extends Common {
+  /** Shapes of inputs that are free, by name; a name in place of a number is for `dims`. */
+  shapes?: Readonly<Record<string, readonly (number | string)[]>>;
+  /** How long the dimensions of a name are. What is left to each run then comes with the inputs of `run`. */
+  dims?: Readonly<Record<string, Dim>>;
+  /** Default: both. */
+  targets?: readonly Target[];
+  /** 'f16' stores weights as float16, and on WebGPU what lies between kernels. */
+  precision?: 'f32' | 'f16';
+  /** Default true: Winograd's algorithm where it pays, whose results differ in the fourth digit. */
+  fastMath?: boolean;
+  /** Text of records, as `tune` gives it or webnn-tune writes it. */
+  records?: string;
+  onProgress?: (progress: Progress) => void;
+}
+
+export interface Port {
+  name: string;
+  dtype: string;
+  /** A name or null for a size that is free; null where not even the number of dimensions is known. */
+  shape: readonly (number | string | null)[] | null;
+}
+
+/** What a model's file says of itself. */
+export interface Card {
+  name: string;
+  bytes: number;
+  /** The program that wrote the file; '' where it does not say. */
+  producer: string;
+  opset: number;
+  /** Numbers of nodes by operator. */
+  operators: Readonly<Record<string, number>>;
+  /** Elements of constants. */
+  parameters: number;
+  inputs: readonly Port[];
+  outputs: readonly Port[];
+}
+
+export interface Report {
+  /** By phase, those of the build; `onProgress` has the same names, with details in parentheses. */
+  seconds: Readonly<Record<string, number>>;
+  /** By target the kernels of a run. */
+  kernels: Readonly<Partial<Record<Target, number>>>;
+  weightBytes: number;
+  /** All files of the bundle. */
+  bundleBytes: number;
+  /** Of the compiler's memory. */
+  heapBytes: number;
+}
+
+/** Its inputs, outputs and dimensions are those of the model that it loads. */
+export interface CompiledModel extends Pick<Model, 'inputs' | 'outputs' | 'dimensions' | 'inputShapes'> {
+  readonly name: string;
+  /**
+   * The files of the bundle by name: those that the command line writes with the same options and the same version of onnx
+   * (1.23.2). Constants that are computed by functions such as exp while compiling may differ in their last digit.
+   */
+  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+  readonly report: Report;
+  /** Starts the model in this page, as the bundle's `load` does. `worker` is as there. */
+  load(options?: LoadOptions): Promise<Model>;
+  /** The bundle as an archive. */
+  zip(): Promise<Blob>;
+}
+
+/** The progress of a search: `gain` is the model's time in units of the default's, `points` its history by trials. */
+export interface TuneStatus {
+  phase: string;
+  task: string;
+  trials: number;
+  of: number;
+  failed: number;
+  gain: number;
+  left: number | null;
+  points: readonly (readonly [number, number])[];
+}
+
+export interface TuneOptions extends Omit<CompileOptions, 'targets' | 'onProgress'> {
+  target: Target;
+  /** Default 60. */
+  seconds?: number;
+  /** Candidates at most; default 200. */
+  trials?: number;
+  onStatus?: (status: TuneStatus) => void;
+}
+
+export interface Tuned {
+  /** For the option `records` of `compile`, or a file for webnn-compile's; those that were given are among them. */
+  records: string;
+  /** The model's time in units of the default's; 1 where nothing is faster. */
+  gain: number;
+  trials: number;
+  failed: number;
+  device: string;
+}
+
+/** A compiler in a worker of its own. Calls queue. */
+export interface Compiler {
+  /** What the model's file says, without compiling it. */
+  describe(source: Source, options?: Common): Promise<Card>;
+  compile(source: Source, options?: CompileOptions): Promise<CompiledModel>;
+  /**
+   * Searches faster schedules for a model by measuring them in this page, which must be cross-origin isolated.
+   * Keeps what was found when `signal` is aborted with the reason 'stop'.
+   */
+  tune(source: Source, options: TuneOptions): Promise<Tuned>;
+  /** Ends the worker and frees its memory; models that were loaded go on. */
+  close(): void;
+}
+
+export interface OpenOptions extends Common {
+  onProgress?: (progress: Progress) => void;
+  /** Called when the worker died and is started again; `reason` says why. A call that was aborted is no death. */
+  onRestart?: (reason: string) => void;
+}
+
+/** Downloads and starts the compiler; CompileError (kind 'start') where it does not. */
+export function openCompiler(options?: OpenOptions): Promise<Compiler>;
+
+/** Compiles with one compiler that all calls of the page share, opened by the first. */
+export function compileModel(source: Source, options?: CompileOptions): Promise<CompiledModel>;
+
+/**
+ * `kind`: 'input' (the model or the options: the message says what to do, as the command line's does), 'fault' (of the
+ * compiler), 'crash' (its worker died), 'start' (it could not be had).
+ */
+export class CompileError extends Error {
+  readonly kind: 'input' | 'fault' | 'crash' | 'start';
+  constructor(kind: CompileError['kind'], message: string);
+}

@@ -1,0 +1,219 @@
+// The compiler's worker: Python in WebAssembly. Requests come by message, one at a time.
+
+import { fetchKept, keepList, readList } from './kept_files.js';
+import { createCaller } from './page_calls.js';
+
+/** @typedef {[string, Blob | Uint8Array][]} Files */
+/** @typedef {{ id: number, op: string, request: any, files: Files, line?: import('./page_calls.js').Line }} Call */
+/** @typedef {{ found: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
+
+const FOLDER = new URL('./', import.meta.url).href;
+/** Of the files that are listed, those of the interpreter begin so. */
+const PYODIDE = 'pyodide-';
+const FILES = '/model';
+const RECORDS = '/records.jsonl';
+
+/** @type {any} the interpreter */
+let python;
+/** @type {any} Python's function of that name */
+let answer;
+/** @type {import('./kept_files.js').Listed[]} */
+let listed = [];
+/** @type {Promise<void> | undefined} modules for searches */
+let tuner;
+
+self.onmessage = async ({ data }) => {
+  const { id } = data;
+  try {
+    const { found, files } = data.op === 'start' ? await start(id) : await carryOut(data);
+    self.postMessage({ id, found, files }, { transfer: files.map(([, bytes]) => bytes.buffer) });
+  } catch (error) {
+    // Errors of Python's are answers. What comes here has left the interpreter in a state that nobody knows.
+    self.postMessage({ id, died: String(/** @type {any} */ (error)?.message ?? error) });
+    self.close();
+  }
+};
+
+/**
+ * @param {number} id
+ * @returns {Promise<Answer>}
+ */
+async function start(id) {
+  listed = await readList();
+  const wanted = [find('compiler'), ...listed.filter(({ name }) => name.startsWith(PYODIDE))];
+  const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
+  let loaded = 0;
+  const onBytes = (/** @type {number} */ bytes) => {
+    loaded += bytes;
+    self.postMessage({ id, progress: { phase: 'download', loaded, total } });
+  };
+  const contents = await Promise.all(wanted.map((file) => fetchKept(file, onBytes)));
+  self.postMessage({ id, progress: { phase: 'start' } });
+  const [archive] = contents;
+  const loader = new URL(find('/pyodide.js').name, FOLDER);
+  python = await withFiles(
+    new Map(wanted.map(({ name }, i) => [new URL(name, FOLDER).href, contents[i]])),
+    async () => {
+      const { loadPyodide } = await import(loader.href);
+      return loadPyodide({ indexURL: new URL('./', loader).href });
+    },
+  );
+  unpack(/** @type {Uint8Array} */ (archive));
+  python.FS.mkdirTree(FILES);
+  answer = python.runPython('from webnn_compile.compile_page.answer import answer; answer');
+  await keepList(listed);
+  return { found: { heapBytes: heap() }, files: [] };
+}
+
+/**
+ * Meanwhile `fetch` gives these files, which were checked: Pyodide waits for ever for one that does not arrive whole.
+ * @template T
+ * @param {Map<string, Uint8Array<ArrayBuffer> | undefined>} files by address
+ * @param {() => Promise<T>} work
+ */
+async function withFiles(files, work) {
+  const own = self.fetch;
+  self.fetch = (input, init) => {
+    const bytes = files.get(input instanceof Request ? input.url : String(input));
+    if (!bytes) return own(input, init);
+    return Promise.resolve(new Response(bytes, { headers: { 'Content-Type': 'application/wasm' } }));
+  };
+  try {
+    return await work();
+  } finally {
+    self.fetch = own;
+  }
+}
+
+/** @param {string} end */
+function find(end) {
+  const found = listed.find(({ name }) => name.endsWith(end) || (name.startsWith(`${end}-`) && name.endsWith('.zip')));
+  if (!found) throw new Error(`files.json names no ${end}: is the whole folder there?`);
+  return found;
+}
+
+/** @param {Uint8Array} archive */
+function unpack(archive) {
+  python.unpackArchive(archive, 'zip', { extractDir: python.runPython('import site; site.getsitepackages()[0]') });
+}
+
+/**
+ * @param {Call} call
+ * @returns {Promise<Answer>}
+ */
+async function carryOut({ id, op, request, files, line }) {
+  const { FS } = python;
+  if (line) {
+    try {
+      tuner ??= fetchKept(find('tuner'), () => {}).then(unpack);
+      await tuner;
+    } catch (error) {
+      tuner = undefined;
+      const message = `the modules of a search cannot be had: ${/** @type {Error} */ (error).message}`;
+      return { found: { error: { kind: 'start', message } }, files: [] };
+    }
+  }
+  FS.chdir(FILES);
+  try {
+    const given = { ...request };
+    try {
+      for (const [name, content] of files) await writeFile(name, content);
+      if (given.records !== undefined) {
+        FS.writeFile(RECORDS, given.records);
+        given.records = RECORDS;
+      }
+    } catch (error) {
+      return { found: { error: { kind: 'input', message: /** @type {Error} */ (error).message } }, files: [] };
+    }
+    return await ask(id, op, given, line);
+  } finally {
+    remove('.');
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {Blob | Uint8Array} content
+ */
+async function writeFile(name, content) {
+  const bytes = await read(content).catch((error) => {
+    throw new Error(`${name} cannot be read: ${error.message}; where it has changed since, choose it again`);
+  });
+  const folder = name.split('/').slice(0, -1).join('/');
+  try {
+    if (folder) python.FS.mkdirTree(folder);
+    python.FS.writeFile(name, bytes, { canOwn: true });
+  } catch {
+    throw new Error(`${JSON.stringify(name)} cannot be the name of a file here, beside the others`);
+  }
+}
+
+/** @param {Blob | Uint8Array} content */
+const read = async (content) => (content instanceof Uint8Array ? content : new Uint8Array(await content.arrayBuffer()));
+
+/**
+ * @param {number} id
+ * @param {string} op
+ * @param {any} request
+ * @param {import('./page_calls.js').Line | undefined} line
+ * @returns {Promise<Answer>}
+ */
+async function ask(id, op, request, line) {
+  const say = (/** @type {string} */ phase) => self.postMessage({ id, progress: { phase } });
+  const proxy = answer(op, JSON.stringify(request), say, line ? createPage(line) : undefined);
+  const [text, made] = proxy;
+  const files = [];
+  for (const [name, data] of made) {
+    const buffer = data.getBuffer('u8');
+    files.push(/** @type {[string, Uint8Array<ArrayBuffer>]} */ ([name, buffer.data.slice()]));
+    buffer.release();
+    data.destroy?.();
+  }
+  made.destroy();
+  proxy.destroy();
+  return { found: { ...JSON.parse(text), heapBytes: heap() }, files };
+}
+
+/**
+ * The page as Python calls it.
+ * @param {import('./page_calls.js').Line} line
+ */
+function createPage(line) {
+  const caller = createCaller(line);
+  return {
+    stopped: caller.stopped,
+    /**
+     * @param {string} header
+     * @param {any} payload Python's bytes
+     * @param {number} seconds
+     */
+    ask(header, payload, seconds) {
+      const buffer = payload.getBuffer('u8');
+      const bytes = buffer.data.slice();
+      buffer.release();
+      const found = caller.ask(header, bytes, seconds);
+      return found && python.toPy([found.header, found.payload]);
+    },
+  };
+}
+
+/** The bytes of the interpreter's memory, which only grows. */
+function heap() {
+  return python._module.HEAPU8.length;
+}
+
+/**
+ * All that is in a folder.
+ * @param {string} folder
+ */
+function remove(folder) {
+  const { FS } = python;
+  for (const name of FS.readdir(folder)) {
+    if (name === '.' || name === '..') continue;
+    const path = `${folder}/${name}`;
+    if (FS.isDir(FS.stat(path).mode)) {
+      remove(path);
+      FS.rmdir(path);
+    } else FS.unlink(path);
+  }
+}

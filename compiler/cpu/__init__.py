@@ -1,0 +1,1 @@
+"""Compilation for processors: from lowered kernels to a program."""

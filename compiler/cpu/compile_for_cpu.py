@@ -1,0 +1,347 @@
+"""From naive kernels to the program for one CPU target."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from ..choices import DEFAULT, Choices, Replay, key_of_choices
+from ..errors import ScheduleError
+from ..ir.layout import Layout
+from ..ir.nodes import Kernel, Scalar
+from ..ir.simplify import simplify
+from ..passes.clamp_conversions import clamp_conversions
+from ..passes.flatten_indices import flatten_indices
+from ..passes.hoist_constants import hoist_constants
+from ..passes.lower_float16 import lower_float16
+from ..passes.lower_math import lower_math
+from ..passes.outline_cores import outline_cores
+from ..passes.outline_tiles import outline_tiles
+from ..passes.relax_extremes import relax_extremes
+from ..passes.unroll_in_order import unroll_in_order
+from ..passes.unroll_loops import unroll_loops
+from ..passes.vectorize_loops import vectorize_loops
+from ..pipeline.lazy_kernels import (
+    LAYOUTS,
+    Layouts,
+    LazyKernels,
+    describe,
+    kernel_key,
+    layouts_from_bytes,
+    layouts_to_bytes,
+)
+from ..pipeline.lowered import Lowered, kernel_name
+from ..pipeline.weights import Weights
+from ..program.plan_memory import aligned
+from ..program.program import Launch, Program, Region, Slot, Step, TensorSpec
+from ..program.steps import Branch, Loop
+from ..schedule.by_choices import schedule_by
+from ..schedule.schedule_cpu import schedule_cpu
+from ..system.cache import Cache
+from ..system.recursion import deep_recursion
+from ..system.run_passes import Observer, ignore, names_of, run_passes
+from ..target import Target
+from ..tensor import Tensor
+from ..tensor.build_kernel import build_kernel
+from ..tensor.fuse import Group
+from ..tensor.repack_kernel import repack_kernel
+from ..tensor.steps import BranchStep, LoopStep, condition_of
+from ..tensor.steps import Steps as ModelSteps
+
+KernelPass = Callable[[Kernel], Kernel]
+
+REPACKED = 2**14
+"""Elements from which on a constant is in the file in one layout, and copied to others at load."""
+
+KernelChoices = Callable[[Kernel, Sequence[object]], Choices]
+"""The choices of each naive kernel, by its parameters' placements on a device that has any."""
+
+
+def default_choices(_: Kernel, __: Sequence[object] = ()) -> Choices:
+    return DEFAULT
+
+
+LOWERING_PASSES: tuple[KernelPass, ...] = (
+    flatten_indices,
+    vectorize_loops,
+    unroll_loops,
+    simplify,
+    clamp_conversions,
+    lower_math,
+    lower_float16,
+    outline_tiles,
+    outline_cores,
+    unroll_in_order,
+    hoist_constants,
+)
+"""From a scheduled kernel to one for the LLVM renderer. Unrolling multiplies the work of later passes, so passes that
+can treat all iterations at once come before it."""
+
+_EXTREMES_KNOWN = LOWERING_PASSES.index(lower_float16) + 1
+
+RELAXED_PASSES = (*LOWERING_PASSES[:_EXTREMES_KNOWN], relax_extremes, *LOWERING_PASSES[_EXTREMES_KNOWN:])
+"""The same for a target with relaxed instructions for max and min."""
+
+STAGES = ("schedule_cpu", *names_of(RELAXED_PASSES))
+"""The stages of each kernel that an observer receives, in order."""
+
+
+@deep_recursion()
+def compile_for_cpu(
+    model: Lowered,
+    target: Target,
+    observe: Observer = ignore,
+    opt_level: int = 2,
+    weights: Weights | None = None,
+    cache: Cache | None = None,
+    choices: KernelChoices = default_choices,
+    passes: tuple[KernelPass, ...] | None = None,
+) -> Program:
+    """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists launches.
+
+    `passes` lower kernels, by default those for LLVM. `choices` are those of each naive kernel's schedule; where
+    recorded ones are not legal, the kernel has its default schedule. Programs of one model for several targets may
+    share `weights`. Kernels that `cache` has from earlier builds are not compiled again.
+    """
+    compiler = _Compiler(target, opt_level, cache or Cache(None), observe, passes)
+    launches = _Launches(model, compiler, weights or Weights(), choices)
+    steps = launches.steps(model.steps)
+    scalars, arena = _place_scalars(model)
+
+    def spec(name: str, t: Tensor) -> TensorSpec:
+        return TensorSpec(name, t.dtype, t.shape, model.stored.offset[t])
+
+    inputs = tuple(spec(name, t) for name, t in model.tensors.inputs)
+    outputs = tuple(spec(name, t) for name, t in model.tensors.outputs)
+    return Program(
+        name=model.name,
+        kernels=LazyKernels(launches.makers),
+        keys=tuple(launches.keys),
+        steps=steps,
+        inputs=inputs,
+        outputs=outputs,
+        weights=launches.weights.memory(),
+        arena=arena,
+        prepare=tuple(launches.prepare),
+        prepared=launches.prepared,
+        dimensions=model.tensors.dimensions,
+        scalars=scalars,
+        refusals=model.tensors.refusals,
+    )
+
+
+def _place_scalars(model: Lowered) -> tuple[dict[Scalar, int], int]:
+    """Where the arena has the scalars of launches, counters of loops excepted, in bytes; and its size: those that the
+    caller gives follow all tensors."""
+    found = {d.scalar: model.stored.peak + 4 * i for i, d in enumerate(model.tensors.dimensions)}
+    found |= {s: model.stored.offset[t] for s, t in model.measured.items() if s not in found}
+    room = aligned(4 * len(model.tensors.dimensions)) if model.tensors.dimensions else 0
+    return found, model.stored.peak + room
+
+
+def compile_kernel(
+    naive: Kernel,
+    target: Target,
+    opt_level: int,
+    observe: Observer = ignore,
+    choices: Choices = DEFAULT,
+    passes: tuple[KernelPass, ...] | None = None,
+) -> Kernel:
+    """Schedules (from `opt_level` 1 on) and lowers a naive kernel, by default for LLVM."""
+    scheduled = naive
+    if opt_level:
+        scheduled = schedule_by(lambda c: schedule_cpu(naive, target, c), choices, naive.name)
+    observe("schedule_cpu", scheduled)
+    if passes is None:
+        passes = RELAXED_PASSES if target.relaxed_extremes else LOWERING_PASSES
+    return lower_kernel(scheduled, passes, observe)
+
+
+def lower_kernel(
+    kernel: Kernel, passes: tuple[KernelPass, ...] = LOWERING_PASSES, observe: Observer = ignore
+) -> Kernel:
+    """The lowering passes, in order."""
+    return run_passes(kernel, passes, observe)
+
+
+def agree_on_layouts(targets: Sequence[Target], opt_level: int, cache: Cache, choices: KernelChoices) -> KernelChoices:
+    """`choices` for programs of several `targets` that share their weights.
+
+    Recorded ones were measured on one of the targets. On the others decisions that are not legal there are the default
+    ones. Where that makes them read constants in different layouts, all have the default schedule.
+    """
+    agreed: dict[str, Choices] = {}
+
+    def agree(naive: Kernel, _: Sequence[object]) -> Choices:
+        wanted = choices(naive, ())
+        if not isinstance(wanted, Replay):
+            return wanted
+        key = describe(naive) + key_of_choices(wanted)
+        if key not in agreed:
+            compilers = [_Compiler(t, opt_level, cache) for t in targets]
+            reason = _illegal_everywhere(compilers, naive, wanted)
+            lenient = replace(wanted, lenient=True)
+            if reason is None and len({c.legal(naive, lenient).layouts for c in compilers}) > 1:
+                reason = "the variants of the module would read their weights in different layouts"
+            agreed[key] = lenient if reason is None else DEFAULT
+            if reason is not None:
+                wanted.refused(reason)
+        return agreed[key]
+
+    return agree
+
+
+def _illegal_everywhere(compilers: Sequence[_Compiler], naive: Kernel, choices: Choices) -> str | None:
+    """The reason why no target can take the choices as they are; None where one can."""
+    reason = ""
+    for compiler in compilers:
+        try:
+            compiler.legal(naive, choices)
+            return None
+        except ScheduleError as error:
+            reason = reason or str(error)
+    return reason
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A kernel, lowered on demand, and the layouts of its parameters."""
+
+    key: str
+    make: Callable[[], Kernel]
+    layouts: Layouts
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    """Compiles kernels that the cache lacks."""
+
+    target: Target
+    opt_level: int
+    cache: Cache
+    observe: Observer = ignore
+    passes: tuple[KernelPass, ...] | None = None
+
+    def compile(self, naive: Kernel, choices: Choices) -> _Compiled:
+        """By `choices`, or else by the default schedule."""
+        try:
+            return self.legal(naive, choices)
+        except ScheduleError as error:
+            if not isinstance(choices, Replay):
+                raise
+            choices.refused(str(error))
+            return self.legal(naive, DEFAULT)
+
+    def legal(self, naive: Kernel, choices: Choices) -> _Compiled:
+        """Raises ScheduleError where `choices` are not legal."""
+        key = kernel_key(describe(naive), self.target, self.opt_level, choices)
+        make = functools.cache(
+            lambda: compile_kernel(naive, self.target, self.opt_level, self.observe, choices, self.passes)
+        )
+        cached = self.cache.get(LAYOUTS, key)
+        if cached is not None:
+            return _Compiled(key, make, layouts_from_bytes(cached))
+        layouts: Layouts = tuple(b.layout for b in make().params)
+        self.cache.put(LAYOUTS, key, layouts_to_bytes(layouts))
+        return _Compiled(key, make, layouts)
+
+
+class _Launches:
+    """Distinct kernels, and the memory of their launches' arguments."""
+
+    def __init__(
+        self,
+        model: Lowered,
+        compiler: _Compiler,
+        weights: Weights,
+        choices: KernelChoices,
+    ) -> None:
+        self._model, self._compiler, self._choices = model, compiler, choices
+        self._shared: dict[str, int] = {}
+        self._layouts: list[Layouts] = []
+        self._placed: dict[tuple[Tensor, Layout], Slot] = {}
+        self.makers: list[Callable[[], Kernel]] = []
+        self.keys: list[str] = []
+        self.weights = weights
+        self.prepare: list[Launch] = []
+        self.prepared = 0
+
+    def steps(self, steps: ModelSteps) -> tuple[Step, ...]:
+        """The launches of all groups, with the loops and branches around them."""
+        return tuple(map(self._step, steps))
+
+    def _step(self, step: int | LoopStep[int] | BranchStep[int]) -> Step:
+        if isinstance(step, int):
+            return self.launch(self._model.groups[step], self._model.kernels[step])
+        tensor = condition_of(step)
+        condition = None if tensor is None else self._in_arena(tensor)
+        if isinstance(step, LoopStep):
+            return Loop(step.loop.counter, step.loop.trips, condition, self.steps(step.body))
+        assert condition is not None
+        return Branch(condition, self.steps(step.then), self.steps(step.otherwise))
+
+    def _in_arena(self, tensor: Tensor) -> Slot:
+        return Slot(Region.ARENA, self._model.stored.offset[tensor])
+
+    def launch(self, group: Group, naive: Kernel, output: Slot | None = None) -> Launch:
+        """The launch of a group's kernel, with `output` in the arena unless given."""
+        at = self._kernel(naive)
+        *others, result = self._layouts[at]
+        arguments = [self._slot(t, layout) for t, layout in zip((*group.reads, *group.scratch), others, strict=True)]
+        arguments.append(output or self._slot(group.output, result))
+        return Launch(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops, naive.scalars)
+
+    def _kernel(self, naive: Kernel) -> int:
+        """The number of the kernel; if its code is cached, only its layouts are needed."""
+        text = describe(naive)
+        choices = self._choices(naive, ())
+        shared = text + key_of_choices(choices)
+        if shared in self._shared:
+            return self._shared[shared]
+        made = self._compiler.compile(naive, choices)
+        self._layouts.append(made.layouts)
+        self.makers.append(made.make)
+        self.keys.append(made.key)
+        self._shared[shared] = len(self._shared)
+        return self._shared[shared]
+
+    def _slot(self, tensor: Tensor, layout: Layout | None) -> Slot:
+        if not tensor.is_constant:
+            return self._in_arena(tensor)
+        assert layout is not None
+        if tensor.data is None:
+            return self._prepare(tensor, layout)
+        if tensor.data.size < REPACKED:
+            return Slot(Region.WEIGHTS, self.weights.in_memory(self.weights.add(tensor, layout)))
+        there, at = self.weights.find(tensor, layout)
+        source = Slot(Region.WEIGHTS, self.weights.in_memory(at))
+        return source if there == layout else self._repack(tensor, source, there, layout)
+
+    def _repack(self, tensor: Tensor, source: Slot, there: Layout, layout: Layout) -> Slot:
+        """The slot of a constant in `layout` after loading, copied from the file's layout."""
+        key = (tensor, layout)
+        if key not in self._placed:
+            self._placed[key] = self._new_slot(tensor, layout)
+            naive = repack_kernel(tensor, there, layout)
+            arguments = (source, self._placed[key])
+            self.prepare.append(Launch(self._kernel(naive), naive.name, arguments, (tensor.name,), ("Layout",)))
+        return self._placed[key]
+
+    def _new_slot(self, tensor: Tensor, layout: Layout) -> Slot:
+        """Memory that is written at load."""
+        slot = Slot(Region.PREPARED, self.prepared)
+        self.prepared += aligned(prod(layout.physical_shape) * tensor.dtype.bytes)
+        return slot
+
+    def _prepare(self, tensor: Tensor, layout: Layout) -> Slot:
+        """The slot of `tensor` in `layout` after loading; its kernel is built for that layout."""
+        key = (tensor, layout)
+        if key not in self._placed:
+            group = self._model.prepared[tensor]
+            slot = self._placed[key] = self._new_slot(tensor, layout)
+            naive = build_kernel(kernel_name(group), group, {tensor: layout})
+            self._compiler.observe("build_kernel", naive)
+            self.prepare.append(self.launch(group, naive, slot))
+        return self._placed[key]

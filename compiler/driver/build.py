@@ -1,0 +1,240 @@
+"""A model file in, a bundle out: the command line without the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..bundle import (
+    BUNDLE,
+    Artifact,
+    BundleFile,
+    DeviceArtifact,
+    Manifest,
+    WasmArtifact,
+    check_free,
+    make_manifest,
+    render_files,
+    write_bundle,
+)
+from ..errors import InputError, InternalError
+from ..ir.memo import forgetting
+from ..pipeline.dump import Dump
+from ..pipeline.lowered import Lowered
+from ..pipeline.weights import Weights
+from ..program.program import TensorSpec
+from ..system.cache import Cache, open_cache
+from ..system.run_passes import ignore
+from ..tensor.use_winograd import Rewritten
+from ..text.printable import printable
+from .build_wasm import memory_bytes
+from .cpu_target import CpuTarget, run_native
+from .optimise_model import import_graph, optimise_model
+from .options import Options
+from .report_data import Report
+from .targets import TARGETS, bundled_targets
+from .verify import FAST_MATH_TOLERANCE, HALF_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
+from .work import Phase, Work
+from .write_alone import write_alone
+
+if TYPE_CHECKING:
+    from ..records.recorded_choices import TargetChoices
+    from .compile_target import CompileTarget
+    from .measure_layer import LayerError
+
+
+@forgetting()
+def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> Report:
+    """Compiles `model` and writes the bundle to `out`, or what its target has in place of one. `emit` receives dumps.
+
+    Raises InputError and UnsupportedError for the user's mistakes; nothing is then written.
+    """
+    options.check()
+    alone = options.alone
+    writer = alone.writer() if alone is not None and alone.writer is not None else None
+    check_free(out, BUNDLE if writer is None else writer.kind, force=options.force)
+    work, report = _begin(model, options, phase, emit)
+    if alone is not None and writer is not None:
+        write_alone(alone, writer, model, out, work, report)
+        work.cache.trim()
+        return report
+    artifact = _make_artifact(model, work, report)
+    with work.timed("write"):
+        report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)
+        work.cache.trim()
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A bundle in memory: its files, the manifest of the model among them as data, and the report."""
+
+    report: Report
+    manifest: Manifest
+    files: tuple[BundleFile, ...]
+
+
+@forgetting()
+def build_files(model: Path, options: Options, phase: Phase) -> Built:
+    """The same, with nothing written: what `write_bundle` writes. Raises InputError for a target that has no part in a
+    bundle."""
+    work, report = _begin_bundle(model, options, phase)
+    artifact = _make_artifact(model, work, report)
+    with work.timed("write"):
+        manifest = make_manifest(artifact)
+        files = render_files(artifact, manifest, isolation=options.coop_coep)
+        work.cache.trim()
+    return Built(report, manifest, tuple(files))
+
+
+@forgetting()
+def build_manifest(
+    model: Path, options: Options, phase: Phase, given: Mapping[str, TargetChoices] | None = None
+) -> Manifest:
+    """What a device is sent that loads the model over RPC. `given` are the choices of targets that a search makes."""
+    work, report = _begin_bundle(model, options, phase, given)
+    manifest = make_manifest(_make_artifact(model, work, report))
+    work.cache.trim()
+    return manifest
+
+
+def _begin_bundle(
+    model: Path, options: Options, phase: Phase, given: Mapping[str, TargetChoices] | None = None
+) -> tuple[Work, Report]:
+    options.check()
+    if options.alone is not None:
+        raise InputError(
+            f"target {options.alone.name} has no part in a bundle; choose from {', '.join(bundled_targets())}"
+        )
+    return _begin(model, options, phase, lambda _: None, given or {})
+
+
+def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> Artifact:
+    """What `lowered`, by the policy of a target that bundles can have, becomes for it alone."""
+    weights = Weights()
+    part = target.bundle(lowered, weights, work)
+    inputs, outputs = _ports(lowered)
+    blob, tensors = weights.blob(), lowered.tensors
+    return Artifact(
+        work.name, inputs, outputs, blob, (part.artifact,), weights.halves, tensors.dimensions, tensors.refusals
+    )
+
+
+def _begin(
+    model: Path,
+    options: Options,
+    phase: Phase,
+    emit: Callable[[str], None],
+    given: Mapping[str, TargetChoices] | None = None,
+) -> tuple[Work, Report]:
+    # Cached kernels are not made, so could not be dumped.
+    cache = open_cache(enabled=options.cache and options.dump is None)
+    dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
+    work = Work(printable(model.stem), options, cache, phase, dump, given=given or {})
+    return work, Report(printable(model.name), options.precision, cache, work.seconds)
+
+
+def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
+    """Compiles for each target of the options, and fills `report`."""
+    options = work.options
+    with work.timed("import"):
+        graph = import_graph(model, work)
+    report.operators = Counter(n.op for n in graph.nodes)
+    with work.timed("optimise"):
+        optimised = optimise_model(graph, work)
+        report.graph_nodes = len(optimised.graph.nodes)
+        # Needed without a CPU target, too: to verify, and for the specifications of inputs and outputs.
+        processor = next(t for t in TARGETS.values() if isinstance(t, CpuTarget) and t.preference is not None)
+        lowered = processor.lower(optimised, work)
+    rewritten = list(lowered.rewritten)
+    weights = Weights()
+    for target in [t for t in TARGETS.values() if t.name in options.targets]:
+        own = lowered
+        if not isinstance(target, CpuTarget):
+            with work.timed("optimise", target.name):
+                own = target.lower(optimised, work)
+                rewritten += own.rewritten
+        report.parts.append(target.bundle(own, weights, work))
+    if options.records:
+        report.recorded = {t: r for t, r in work.recorded.items() if t in options.targets}
+        report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
+        report.damaged = work.records.damaged
+    report.inputs, report.outputs = _ports(lowered)
+    report.dimensions, report.refusals = lowered.tensors.dimensions, lowered.tensors.refusals
+    if options.verify:
+        with work.timed("verify"):
+            report.comparisons = _verify(model, lowered, report, work, weights)
+            report.layers = _measure(rewritten, report.cache)
+    blob = weights.blob()
+    parts = _by_preference(report)
+    artifact = Artifact(
+        work.name,
+        report.inputs,
+        report.outputs,
+        blob,
+        parts,
+        weights.halves,
+        report.dimensions,
+        report.refusals,
+    )
+    report.weights = len(artifact.weights)
+    if report.wasm is not None:
+        report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
+    return artifact
+
+
+def _by_preference(report: Report) -> tuple[DeviceArtifact | WasmArtifact, ...]:
+    order = bundled_targets()
+    return tuple(sorted((p.artifact for p in report.parts), key=lambda artifact: order.index(artifact.backend)))
+
+
+def _ports(lowered: Lowered) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
+    """Inputs and outputs."""
+    tensors, offset = lowered.tensors, lowered.stored.offset
+    inputs, outputs = (
+        tuple(TensorSpec(name, t.dtype, t.shape, offset[t]) for name, t in ports)
+        for ports in (tensors.inputs, tensors.outputs)
+    )
+    return inputs, outputs
+
+
+def _measure(rewritten: list[Rewritten], cache: Cache) -> list[LayerError]:
+    """Each layer once for each tile that a target uses."""
+    from .measure_layer import measure_layer
+
+    distinct = {(r.convolution.buffer, r.tile): r for r in reversed(rewritten)}
+    return [measure_layer(r, cache) for r in distinct.values()][::-1]
+
+
+def _verify(model: Path, lowered: Lowered, report: Report, work: Work, weights: Weights) -> list[Comparison]:
+    """Compares native code and CPU modules with onnxruntime, and with halves the devices that store them, where this
+    machine can run them. InternalError above the tolerance, InputError with halves: no such bundle is written."""
+    halves = work.options.precision == "f16"
+    tolerance = HALF_TOLERANCE if halves else FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE
+    reference = Reference(
+        model,
+        report.inputs,
+        tolerance,
+        halves=halves,
+        dimensions=report.dimensions,
+        constants=work.options.inputs.constants,
+    )
+    models: list[Runnable] = [run_native(lowered, work), *(report.wasm.models if report.wasm else ())]
+    for device in report.devices:
+        if device.halves:
+            try:
+                models.append(device.target.run(device.program, weights.blob()))
+            except InputError as error:
+                report.uncompared[device.target.name] = str(error)
+    found = [reference.compare(m) for m in models]
+    wrong = [c for c in found if not c.ok]
+    if wrong:
+        worst = "; ".join(f"{c.backend}: output {c.output!r} errs by {c.error:.3g}" for c in wrong)
+        message = f"--verify: results differ from onnxruntime's by more than {wrong[0].tolerance:.1g} ({worst})"
+        if halves:
+            raise InputError(f"{message}; float16 is too coarse for this model: leave --precision f16 out")
+        raise InternalError(message)
+    return found

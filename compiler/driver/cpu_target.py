@@ -1,0 +1,86 @@
+"""Targets whose kernels are compiled by LLVM: this machine's processor, and WebAssembly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..costs import CPU_COSTS
+from ..cpu.compile_for_cpu import KernelChoices, compile_for_cpu, default_choices
+from ..errors import InternalError
+from ..pipeline.lower_model import lower_tensors
+from ..pipeline.lowered import Lowered
+from ..tensor.choose_tile import choose_tile
+from .compile_target import CompileTarget
+
+if TYPE_CHECKING:
+    from ..execution.c_model import CModel
+    from ..execution.native_model import NativeModel
+    from ..execution.wasm_model import WasmModel
+    from ..pipeline.weights import Weights
+    from ..target import Target
+    from .build_wasm import WasmBuild
+    from .compile_target import CompiledModel
+    from .optimise_model import Optimised
+    from .work import Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuTarget(CompileTarget):
+    """`run` makes a model that runs in this process, `make_part` the part of a bundle, None without one. `package` is
+    required to check that part with `--verify`. `tuned_as`: the target whose records it uses, by default its own.
+    `facts`: what a search schedules for."""
+
+    run: Callable[[Lowered, Work, KernelChoices], CompiledModel]
+    make_part: Callable[[str, Lowered, Weights, Work], WasmBuild] | None = None
+    package: str | None = None
+    tuned_as: str | None = None
+    facts: Callable[[], Target] | None = None
+
+    def lower(self, model: Optimised, work: Work) -> Lowered:
+        """The same for all CPU targets, but for records."""
+        choose = choose_tile(CPU_COSTS) if work.options.fast_math else None
+        layers = work.choices(self.tuned_as or self.name).layers
+        name, level, observe = model.graph.name, work.options.opt_level, work.observer(self.name)
+        return lower_tensors(name, model.tensors, observe, level, choose=choose, choices=layers)
+
+    def compile(self, lowered: Lowered, work: Work) -> CompiledModel:
+        return self.run(lowered, work, work.choices(self.tuned_as or self.name).kernels)
+
+    def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
+        if self.make_part is None:
+            raise InternalError(f"target {self.name} has no part in a bundle")
+        return self.make_part(self.name, lowered, weights, work)
+
+
+def run_native(lowered: Lowered, work: Work, choices: KernelChoices = default_choices) -> NativeModel:
+    """On this machine's processor."""
+    from ..execution.native_model import NativeModel
+    from ..native.jit import host_target
+
+    level = work.options.opt_level
+    program = compile_for_cpu(lowered, host_target(), opt_level=level, cache=work.cache, choices=choices)
+    return NativeModel(program, work.options.threads, work.cache)
+
+
+def run_c(lowered: Lowered, work: Work, choices: KernelChoices = default_choices) -> CModel:
+    """On this machine's processor, by its C compiler. Raises InputError where there is none."""
+    from ..c.lower import PASSES
+    from ..execution.c_model import CModel
+    from ..native.jit import host_target
+
+    target, level = replace(host_target(), name="host"), work.options.opt_level
+    program = compile_for_cpu(lowered, target, opt_level=level, cache=work.cache, choices=choices, passes=PASSES)
+    return CModel(program, work.options.threads, work.cache)
+
+
+def run_wasm(lowered: Lowered, work: Work, choices: KernelChoices, target: Target, *, relaxed: bool) -> WasmModel:
+    """Through wasmtime. Raises InputError where that is not installed."""
+    from ..execution.wasm_model import WasmModel
+    from ..wasm.build_module import build_module
+
+    level = work.options.opt_level
+    program = compile_for_cpu(lowered, target, opt_level=level, cache=work.cache, choices=choices)
+    linked = build_module(program, relaxed=relaxed, linker=work.options.linker, cache=work.cache)
+    return WasmModel(program, linked, relaxed=relaxed)

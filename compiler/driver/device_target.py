@@ -1,0 +1,109 @@
+"""Targets whose kernels are source text for a GPU's API."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from ..pipeline.lowered import Lowered
+from ..pipeline.weights import Weights
+from ..system.need_llvm import has_llvm
+from ..system.run_passes import Observer
+from ..target import WASM_PLAIN, Target
+from .compile_target import CompileTarget
+
+if TYPE_CHECKING:
+    from ..codegen.device_backend import DeviceBackend
+    from ..execution.device_model import Device, DeviceModel
+    from ..execution.native_model import NativeModel
+    from ..program.device_program import DeviceKernel, DeviceProgram
+    from ..program.program import Program
+    from .build_device import DeviceBuild
+    from .optimise_model import Optimised
+    from .options import Options
+    from .work import Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceTarget(CompileTarget):
+    """`backend` is made from the options' facts of the device, since there is none at build time, and an observer.
+    `open_device` opens this machine's device; it requires `package`, of the extra of the target's name."""
+
+    backend: Callable[[Options, Observer], DeviceBackend]
+    open_device: Callable[[Sequence[DeviceKernel]], Device]
+    package: str | None = None
+
+    def lower(self, model: Optimised, work: Work) -> Lowered:
+        from ..gpu.lower_for_device import lower_for_device
+
+        o, observe = work.options, work.observer(self.name)
+        backend = self.backend(o, observe)
+        return lower_for_device(
+            model.graph.name,
+            model.tensors,
+            backend,
+            observe,
+            o.opt_level,
+            fast_math=o.fast_math,
+            choices=work.choices(self.name).layers,
+        )
+
+    def compile(self, lowered: Lowered, work: Work) -> DeviceModel:
+        weights = Weights()
+        program = self.compile_program(lowered, weights, work, _host_target() if has_llvm() else WASM_PLAIN)
+        return self.run(program, weights.blob())
+
+    def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
+        from .build_device import build_device
+
+        return build_device(self, lowered, weights, work)
+
+    def stores_halves(self, options: Options) -> bool:
+        """Whether results between kernels are stored as float16."""
+        return self.halves and options.precision == "f16"
+
+    def compile_program(
+        self, lowered: Lowered, weights: Weights, work: Work, cpu: Target = WASM_PLAIN
+    ) -> DeviceProgram:
+        """The device program, its host part compiled for `cpu`."""
+        from ..gpu.cached_backend import CachedBackend
+        from ..gpu.compile_for_device import compile_for_device
+
+        backend = CachedBackend(self.backend(work.options, work.observer(self.name)), work.cache)
+        halves, choices = self.stores_halves(work.options), work.choices(self.name).kernels
+        return compile_for_device(lowered, backend, weights, cpu=cpu, halves=halves, choices=choices)
+
+    def run(self, program: DeviceProgram, weights: bytes) -> DeviceModel:
+        """The program on this machine's GPU, or an emulation. Raises InputError where there is none, or one that lacks
+        a feature of the program."""
+        from ..execution.device_model import DeviceModel
+
+        if self.package is not None:
+            need_package(self.name, self.package)
+        device = self.open_device(program.kernels)
+        return DeviceModel(program, weights, device, None if program.host is None else _on_host(program.host))
+
+
+def _host_target() -> Target:
+    from ..native.jit import host_target
+
+    return host_target()
+
+
+def _on_host(program: Program) -> NativeModel:
+    from ..execution.native_model import NativeModel
+
+    return NativeModel(program)
+
+
+def need_package(target: str, package: str, extra: str | None = None) -> None:
+    """InputError where the package is not installed, which the extra of the target's name has, or another."""
+    try:
+        found = importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # of a package inside a missing one
+        found = False
+    if not found:
+        raise InputError(f"target {target} needs the package {package}: pip install 'webnn-compile[{extra or target}]'")

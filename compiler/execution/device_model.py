@@ -1,0 +1,398 @@
+"""Runs a device program from Python as the JavaScript runtime does in a page, for tests and `--verify`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from math import prod
+from typing import Any, Literal, Protocol, overload, runtime_checkable
+
+import numpy as np
+
+from ..dtypes import BOOL, F16, I32, I64, DType
+from ..errors import InputError, InternalError
+from ..ir.nodes import Scalar
+from ..ir.sizes import value_of
+from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Steps, Storage
+from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
+from ..program.refusals import check_refusals
+from ..program.steps import Branch, Loop
+from ..values.arrays import check_names, check_type, read_input
+from ..values.bind_sizes import bind_sizes
+from ..values.dlpack import Borrowed, DeviceArray, Exchanged, borrow
+from ..values.ports import check_out, copy_out
+from .arrange import arrange
+
+Array = np.ndarray
+
+
+class Device(Protocol):
+    """A GPU API, or an emulation of one. Storages and kernels are given by index."""
+
+    def allocate(self, storages: Sequence[Storage]) -> None:
+        """Creates all storages, zeroed."""
+        ...
+
+    def release(self, storage: int) -> None: ...
+
+    def write(self, storage: int, data: Array) -> None:
+        """`data`, of the storage's dtype and flat, from the start: elements of a buffer, or texels of a texture."""
+        ...
+
+    def read(self, storage: int) -> Array:
+        """All of a storage, flat: elements, or texels by layer, row, column, component."""
+        ...
+
+    def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:
+        """With a grid of at least one workgroup."""
+        ...
+
+    def finish(self) -> None:
+        """Waits until all launches are complete."""
+        ...
+
+    def close(self) -> None:
+        """Frees all memory and programs; no method is called after."""
+        ...
+
+
+@runtime_checkable
+class RecordingDevice(Device, Protocol):
+    """One for which launches that are repeated cost less when they are known ahead."""
+
+    def record(self, launches: Sequence[tuple[int, Sequence[int]]]) -> Callable[[], None]:
+        """What carries out the launches of (kernel, storages), in order, each time that it is called."""
+        ...
+
+
+@runtime_checkable
+class SharingDevice(Device, Protocol):
+    """One whose memory other libraries may read, and the model theirs, by DLPack."""
+
+    @property
+    def kind(self) -> int:
+        """DLPack's kind of device."""
+        ...
+
+    @property
+    def stream(self) -> int | None:
+        """On which given arrays have to be complete, for libraries that ask."""
+        ...
+
+    def keep(self, storage: int, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
+        """A copy of the first elements of a storage."""
+        ...
+
+    def take(self, storage: int, given: Borrowed) -> None:
+        """Copies elements to a storage."""
+        ...
+
+
+OUTPUTS = ("host", "device")
+
+
+class Host(Protocol):
+    """The host's program with its memory: `arena` is bytes."""
+
+    @property
+    def arena(self) -> Array: ...
+
+    def call(self, entry: str) -> None:
+        """One of the program's functions."""
+        ...
+
+
+class DeviceModel:
+    """A device program on a device, with the interface of NativeModel: runs of several threads wait for each other. Its
+    device memory is freed by `close`, or when it is garbage."""
+
+    def __init__(self, program: DeviceProgram, weights: bytes, device: Device, host: Host | None = None) -> None:
+        if (host is None) != (program.host is None):
+            raise InternalError(
+                f"{program.backend}: a host was given to a program without one, or none to a program with one"
+            )
+        self.backend = program.backend
+        self.program = program
+        self._host = host
+        self._device = device
+        self._closed = False
+        self._lock = threading.RLock()
+        device.allocate(program.storages)
+        for c in program.constants:
+            data = np.frombuffer(weights, c.dtype.numpy, c.bytes // c.dtype.bytes, c.offset)
+            self._write(c.value, data if c.dimensions is None else arrange(data, c.dimensions, c.limits), "a constant")
+        for step in program.prepare:
+            device.launch(*self._known(step))
+        for i, s in enumerate(program.storages):
+            if s.prepare_only:
+                device.release(i)
+        self._parts = list(self._find_parts()) if program.is_fixed else []
+        self._calls = {id(call): number for number, call in enumerate(program.calls)}
+        self._scalars: dict[Scalar, int] = {}
+        self._given: list[Any] = []
+
+    @overload
+    def run(
+        self, inputs: Mapping[str, object], output: Literal["host"] = "host", *, out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]: ...
+
+    @overload
+    def run(
+        self, inputs: Mapping[str, object], output: Literal["device"], *, out: None = None
+    ) -> dict[str, DeviceArray]: ...
+
+    def run(
+        self, inputs: Mapping[str, object], output: str = "host", *, out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array] | dict[str, DeviceArray]:
+        """Outputs by name, of arrays of NumPy, or of others that exchange data by DLPack, in this device's memory or
+        the processor's. With `output` "device" they stay in the device's memory, where such libraries read them. `out`
+        is that of NativeModel. Raises InputError for a missing, unexpected or misshapen input, for an int64 element
+        that does not fit the device's int32, and for outputs that are not on the device."""
+        if output not in OUTPUTS:
+            raise InputError(f"output={output!r}: choose one of {', '.join(OUTPUTS)}")
+        if output == "device":
+            self._check_shared()
+        specs = [p.spec for p in self.program.outputs]
+        if out is not None:
+            check_out(specs, out)
+            if output == "device":
+                raise InputError("out=: arrays of the processor's memory; leave output='device' out, or this")
+        with self._lock:
+            self._upload(inputs)
+            self._execute()
+            check_refusals(self.program.refusals, self._scalars.__getitem__)
+            if output == "device":
+                return {p.spec.name: self._keep(p) for p in self.program.outputs}
+            found = {p.spec.name: self._output(p) for p in self.program.outputs}
+        return copy_out(specs, found, out)
+
+    def _check_shared(self) -> None:
+        """InputError unless all outputs can stay on the device."""
+        if not isinstance(self._device, SharingDevice):
+            raise InputError(f"target {self.backend}: results cannot stay on the device; leave output='device' out")
+        for p in self.program.outputs:
+            values = self.program.values
+            if p.value < 0:
+                raise InputError(f"output {p.spec.name!r} is computed on the host: leave output='device' out")
+            if p.spec.is_dynamic:
+                raise InputError(f"output {p.spec.name!r} has sizes that vary: leave output='device' out")
+            held = self.program.storages[values[p.value].storage].dtype
+            if held != p.spec.dtype:
+                raise InputError(
+                    f"output {p.spec.name!r} is {p.spec.dtype}, but {held} on the device: leave output='device' out"
+                )
+
+    def _keep(self, port: Port) -> DeviceArray:
+        assert isinstance(self._device, SharingDevice)
+        return self._device.keep(self.program.values[port.value].storage, port.spec.dtype, port.spec.extents)
+
+    def profile(self, inputs: Mapping[str, object], repeat: int) -> list[tuple[str, float]]:
+        """Of each launch and each call of the host, in order, its name and the milliseconds that it takes in a run. A
+        launch writes no storage that it reads, so it is timed `repeat` times in its place, and the mean counts; a call
+        of the host may overwrite what it was given, and is timed once. Raises InputError as `run` does."""
+        timed = self.program.work
+        found = {id(s): 0.0 for s in timed}
+
+        def carry_out(step: Launch | HostCall | Measure) -> None:
+            self._device.finish()
+            start = time.perf_counter()
+            times = repeat if isinstance(step, Launch) else 1
+            for _ in range(times):
+                self._carry_out(step)
+            self._device.finish()
+            if id(step) in found:
+                found[id(step)] += (time.perf_counter() - start) * 1e3 / times
+
+        with self._lock:
+            self._upload(inputs)
+            self._play(self.program.steps, carry_out)
+        return [(s.name, found[id(s)]) for s in timed]
+
+    def time(self, inputs: Mapping[str, object], seconds: float) -> float:
+        """Milliseconds of a run, without its inputs and outputs: the mean of as many as take `seconds`. Raises
+        InputError as `run` does."""
+        runs, spent = 0, 0.0
+        with self._lock:
+            while not runs or spent < seconds:
+                self._upload(inputs)  # a run may use the memory of its inputs for other values
+                self._device.finish()
+                start = time.perf_counter()
+                self._execute()
+                self._device.finish()
+                spent += time.perf_counter() - start
+                runs += 1
+        return spent * 1e3 / runs
+
+    def _upload(self, inputs: Mapping[str, object]) -> None:
+        if self._closed:
+            raise InputError(f"{self.backend}: the model is closed; compile it again")
+        ports = self.program.inputs
+        check_names([p.spec for p in ports], inputs)
+        copied = {p: read_input(p.spec, inputs[p.spec.name]) for p in ports if not self._take(p, inputs[p.spec.name])}
+        self._given = [copied[p].flat[0] if p in copied and copied[p].size == 1 else None for p in ports]
+        specs = [p.spec for p in copied]
+        self._scalars = bind_sizes(self.program.dimensions, specs, list(copied.values()))
+        for p, a in copied.items():
+            if p.value >= 0:
+                self._write(p.value, _spaced(p.spec, a), f"input {p.spec.name!r}")
+            if self._host is not None and p.spec.offset >= 0:
+                write_tensor(self._host.arena, p.spec, a)
+
+    def _take(self, port: Port, given: object) -> bool:
+        """Whether the input was in the device's memory, and has been copied there."""
+        device, spec = self._device, port.spec
+        if not isinstance(given, Exchanged) or not isinstance(device, SharingDevice):
+            return False
+        if given.__dlpack_device__()[0] != device.kind:
+            return False
+        on_host = self._host is not None and spec.offset >= 0
+        if port.value < 0 and not on_host:
+            return True  # nothing reads it
+        if spec.is_dynamic:
+            raise InputError(f"input {spec.name!r} has sizes that vary: copy it to the processor first")
+        storage = -1 if on_host else self.program.values[port.value].storage
+        if on_host or self.program.storages[storage].dtype != spec.dtype:
+            raise InputError(f"input {spec.name!r} is read by the host, or held as another type: copy it there first")
+        with borrow(given, spec.name, device.stream) as borrowed:
+            check_type(spec, borrowed.dtype, borrowed.shape)
+            device.take(storage, borrowed)
+        return True
+
+    def _execute(self) -> None:
+        if not self.program.is_fixed:
+            self._play(self.program.steps, self._carry_out)
+        for part in self._parts:
+            if isinstance(part, HostCall):
+                self._call(part)
+            else:
+                part()
+
+    def _play(self, steps: Steps, carry_out: Callable[[Launch | HostCall | Measure], None]) -> None:
+        """The steps as a run has them, with loops and branches carried out here."""
+        for step in steps:
+            if isinstance(step, Loop):
+                for t in range(value_of(step.trips, self._scalars)):
+                    if step.condition is not None and not self._element(step.condition, BOOL):
+                        break
+                    self._scalars[step.counter] = t
+                    self._play(step.body, carry_out)
+            elif isinstance(step, Branch):
+                holds = self._element(step.condition, BOOL)
+                self._play(step.then if holds else step.otherwise, carry_out)
+            else:
+                carry_out(step)
+
+    def _carry_out(self, step: Launch | HostCall | Measure) -> None:
+        match step:
+            case HostCall():
+                self._call(step)
+            case Measure(scalar, place):
+                self._scalars[scalar] = int(self._element(place, I32))
+            case Launch():
+                scalars = [self._scalars[s] for s in step.scalars]
+                if all(self.program.kernels[step.kernel].grid_of(scalars)):
+                    self._device.launch(*self._known(step), scalars)
+
+    def _element(self, place: Place, dtype: DType) -> Any:
+        if place.input >= 0:
+            given = self._given[place.input]
+            if given is None:
+                name = self.program.inputs[place.input].spec.name
+                raise InputError(f"input {name!r} decides how a run goes on: copy it to the processor first")
+            return given
+        if place.value >= 0:
+            return self._read(place.value)[0]
+        assert self._host is not None
+        return self._host.arena[place.offset :][: dtype.bytes].view(dtype.numpy)[0]
+
+    def close(self) -> None:
+        """Frees the device's memory and programs; a closed model does not run."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._device.close()
+
+    def _call(self, step: HostCall) -> None:
+        """A segment on the host: reads back its operands, then uploads its results."""
+        assert self._host is not None
+        assert self.program.host is not None
+        for scalar, offset in self.program.host.scalars.items():
+            self._host.arena[offset:][:4].view(np.int32)[0] = self._scalars.get(scalar, 0)
+        specs = [self._spec(v, at) for v, at in zip((*step.reads, *step.writes), step.offsets, strict=True)]
+        for value, spec in zip(step.reads, specs, strict=False):
+            write_tensor(self._host.arena, spec, self._read(value).reshape(spec.extents))
+        self._host.call(segment_entry(self._calls[id(step)]))
+        for value, spec in zip(step.writes, specs[len(step.reads) :], strict=True):
+            self._write(value, read_tensor(self._host.arena, spec), f"the result of {step.name}")
+
+    def _spec(self, value: int, offset: int) -> TensorSpec:
+        v = self.program.values[value]
+        return TensorSpec(v.name, v.dtype, v.shape, offset)
+
+    def _find_parts(self) -> Iterator[HostCall | Callable[[], None]]:
+        """Of a run: the calls of the host, and all launches between two of them together."""
+        for are_calls, steps in groupby(self.program.steps, lambda s: isinstance(s, HostCall)):
+            if are_calls:
+                yield from (s for s in steps if isinstance(s, HostCall))
+            else:
+                yield _launcher(self._device, [self._known(s) for s in steps if isinstance(s, Launch)])
+
+    def _known(self, step: Launch) -> tuple[int, Sequence[int]]:
+        """The kernel, and the storages that it works on."""
+        values = self.program.values
+        return step.kernel, [values[a].storage for a in step.arguments]
+
+    def _write(self, value: int, data: Array, what: str) -> None:
+        v = self.program.values[value]
+        self._device.write(v.storage, to_device(data, v.dtype, self.program.storages[v.storage].dtype, what))
+
+    def _read(self, value: int) -> Array:
+        """The elements of a value, flat, of the model's type. Values that are read back are linear on every device."""
+        v = self.program.values[value]
+        return from_device(self._device.read(v.storage)[: prod(v.shape)], v.dtype)
+
+    def _output(self, port: Port) -> Array:
+        if port.value >= 0:
+            shape = tuple(value_of(n, self._scalars) for n in port.spec.shape)
+            return self._read(port.value).reshape(port.spec.extents)[tuple(map(slice, shape))]
+        assert self._host is not None
+        return read_tensor(self._host.arena, port.spec, self._scalars)
+
+
+def _spaced(spec: TensorSpec, a: Array) -> Array:
+    """`a` in memory for the largest shape."""
+    if a.shape == spec.extents:
+        return a
+    whole = np.zeros(spec.extents, a.dtype)
+    whole[tuple(map(slice, a.shape))] = a
+    return whole
+
+
+def _launcher(device: Device, launches: Sequence[tuple[int, Sequence[int]]]) -> Callable[[], None]:
+    if isinstance(device, RecordingDevice):
+        return device.record(launches)
+
+    def launch_all() -> None:
+        for kernel, storages in launches:
+            device.launch(kernel, storages)
+
+    return launch_all
+
+
+def to_device(data: Array, dtype: DType, device: DType, what: str) -> Array:
+    """Elements of the model's `dtype` converted to the device's 32-bit type."""
+    if dtype == I64 and data.size and not (int(data.min()) >= -(2**31) and int(data.max()) < 2**31):
+        raise InputError(
+            f"{what} has an element beyond int32, which the device cannot hold; targets wasm and native have 64 bits"
+        )
+    return np.ascontiguousarray(data, device.numpy).reshape(-1)
+
+
+def from_device(elements: Array, dtype: DType) -> Array:
+    """The inverse of `to_device`."""
+    if dtype == BOOL:
+        return np.asarray(elements != 0)
+    with np.errstate(over="ignore" if dtype == F16 else "warn"):
+        return elements.astype(dtype.numpy)

@@ -1,0 +1,240 @@
+"""Runs a model that was compiled before, as a library: nothing is compiled, and only NumPy is needed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DTYPES
+from ..errors import InputError
+from ..ir.nodes import Scalar
+from ..ir.sizes import Size, size
+from ..program.dimensions import Dimension
+from ..program.program import TensorSpec
+from ..values.arrays import read_inputs
+from ..values.bind_sizes import bind_sizes
+from ..values.ports import check_out, live_part, room_for
+
+Array = np.ndarray
+
+
+MOST_THREADS = 1024
+
+
+class _Tensor(ctypes.Structure):
+    """`name_tensor` of library.h."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("type", c_char_p),
+        ("rank", c_int),
+        ("shape", POINTER(c_int64)),
+        ("bytes", c_size_t),
+    )
+
+
+class _VaryingTensor(ctypes.Structure):
+    """The same where sizes vary."""
+
+    _fields_ = (*_Tensor._fields_, ("dimensions", POINTER(c_int)))
+
+
+class _Range(ctypes.Structure):
+    """`name_range` of library.h."""
+
+    _fields_ = (
+        ("name", c_char_p),
+        ("least", c_int64),
+        ("most", c_int64),
+        ("multiple", c_int64),
+        ("input", c_int),
+    )
+
+
+class LoadedModel:
+    """A library with its weights, on so many `threads`. Runs of several threads wait for each other; for runs at once
+    load a model for each."""
+
+    backend = "library"
+
+    def __init__(self, library: Path, prefix: str, weights: Path, threads: int = 1) -> None:
+        self._code, self._prefix, self._library = _open(library), prefix, library
+        self._varies = hasattr(self._code, f"{prefix}_dimension_count")
+        inputs, outputs = (self._listed(k, _VaryingTensor if self._varies else _Tensor) for k in ("input", "output"))
+        self.dimensions = self._dimensions(inputs)
+        sizes = {i: size(d.scalar * d.multiple) for i, d in enumerate(self.dimensions)}
+        self.inputs, self.outputs = (tuple(_spec(t, sizes) for t in tensors) for tensors in (inputs, outputs))
+        self._lock = threading.Lock()
+        model, context = c_void_p(), c_void_p()
+        create = self._function("create_from_file", c_int, c_char_p, c_void_p)
+        create_context = self._function("context_create", c_int, c_void_p, c_int, c_void_p)
+        with ExitStack() as owned:
+            self._check(create(os.fsencode(weights), ctypes.byref(model)), weights)
+            owned.callback(self._function("destroy", None, c_void_p), model)
+            self._check(create_context(model, threads, ctypes.byref(context)), library)
+            owned.callback(self._function("context_destroy", None, c_void_p), context)
+            weakref.finalize(self, owned.pop_all().close)
+        self._context = context
+        tensors = (POINTER(c_void_p), POINTER(c_void_p))
+        if self.dimensions:
+            self._run = self._function("context_run_sized", c_int, c_void_p, POINTER(c_int64), *tensors)
+        else:
+            self._run = self._function("context_run", c_int, c_void_p, *tensors)
+
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name, of arrays of NumPy or others that exchange data by DLPack, in the arrays of `out` where it
+        has any: such an array, or its corner ([:n, :m]) where it is larger than the output in this run. Raises
+        InputError for a missing, unexpected or misshapen input, and for an array that an output does not fit."""
+        if out is not None:
+            check_out(self.outputs, out)
+        arrays = read_inputs(self.inputs, inputs)
+        sizes = self._bind(arrays)
+        given = [np.ascontiguousarray(a) for a in arrays]
+        made = [room_for(t, (out or {}).get(t.name)) for t in self.outputs]
+        with self._lock:
+            status = self._run(self._context, *sizes, _addresses(given), _addresses(made))
+            self._check(status, self._library)
+            shapes = [self._output_shape(i) for i in range(len(made))]
+        results = zip(self.outputs, made, shapes, strict=True)
+        return {t.name: live_part(t, a, shape, out) for t, a, shape in results}
+
+    def _bind(self, arrays: Sequence[Array]) -> list[ctypes.Array[c_int64]]:
+        """The sizes of a run, where it chooses any, as an argument."""
+        if not self.dimensions:
+            return []
+        known = {d.scalar for d in self.dimensions}
+        # Sizes that follow from others are computed by the library, and compared below.
+        specs = [_as_given(t, a, known) for t, a in zip(self.inputs, arrays, strict=True)]
+        found = bind_sizes(self.dimensions, specs, arrays)
+        sizes = (c_int64 * len(found))(*(found[d.scalar] * d.multiple for d in self.dimensions))
+        get = self._function("input_shape", c_int, c_int, POINTER(c_int64), POINTER(c_int64))
+        for i, (t, a) in enumerate(zip(self.inputs, arrays, strict=True)):
+            shape = self._shape(t, get, i, sizes)
+            if shape != a.shape:
+                given = ", ".join(f"{d.name} is {n}" for d, n in zip(self.dimensions, sizes, strict=True))
+                raise InputError(
+                    f"input {t.name!r}: expected {t.dtype}{list(shape)}, since {given}, got {a.dtype}{list(a.shape)}"
+                )
+        return [sizes]
+
+    def _output_shape(self, number: int) -> tuple[int, ...]:
+        """Of the last run."""
+        t = self.outputs[number]
+        if not self._varies:
+            return t.extents
+        get = self._function("context_output_shape", c_int, c_void_p, c_int, POINTER(c_int64))
+        return self._shape(t, get, self._context, number)
+
+    def _shape(self, t: TensorSpec, get: Any, *arguments: object) -> tuple[int, ...]:
+        shape = (c_int64 * len(t.shape))()
+        self._check(get(*arguments, shape), self._library)
+        return tuple(shape)
+
+    def _dimensions(self, inputs: Sequence[Any]) -> tuple[Dimension, ...]:
+        found = self._listed("dimension", _Range) if self._varies else []
+        return tuple(
+            Dimension(
+                name := d.name.decode(),
+                Scalar(
+                    name if d.multiple == 1 else f"{name}/{d.multiple}",
+                    d.most // d.multiple + 1,
+                    low=d.least // d.multiple,
+                ),
+                d.multiple,
+                inputs[d.input].name.decode() if d.input >= 0 else None,
+            )
+            for d in found
+        )
+
+    def _listed(self, kind: str, entry: type[ctypes.Structure]) -> list[Any]:
+        """The inputs, outputs or dimensions."""
+        get = self._function(kind, POINTER(entry), c_int)
+        return [get(i).contents for i in range(self._function(f"{kind}_count", c_int)())]
+
+    def _function(self, name: str, result: object, *arguments: object) -> Any:
+        function = getattr(self._code, f"{self._prefix}_{name}")
+        function.restype, function.argtypes = result, arguments
+        return function
+
+    def _check(self, status: int, file: Path) -> None:
+        if status:
+            message = self._function("message", c_char_p, c_int)(status).decode()
+            raise InputError(f"{file}: {message}")
+
+
+def load(path: str | Path, threads: int = 1) -> LoadedModel:
+    """The model in a folder that `webnn-compile --targets native` wrote, or `--targets c` once its source is built:
+    libNAME.so and NAME.weights. `path` may also be that of the library. Raises InputError where there is none, or where
+    it cannot be used."""
+    if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise InputError(f"threads={threads!r}: give a whole number from 1 to {MOST_THREADS}")
+    given = Path(path)
+    found = [given] if given.is_file() else sorted(given.glob("lib*.so"))
+    if not found:
+        raise InputError(f"{given}: {_missing(given)}")
+    if len(found) > 1:
+        names = ", ".join(p.name for p in found)
+        raise InputError(f"{given} holds several libraries ({names}): give the path of one")
+    library = found[0].resolve()
+    prefix = library.stem.removeprefix("lib")
+    weights = library.with_name(f"{prefix}.weights")
+    if not weights.is_file():
+        raise InputError(f"{found[0]}: there is no {weights.name} beside it")
+    return LoadedModel(library, prefix, weights, threads)
+
+
+def _spec(t: Any, sizes: dict[int, Size]) -> TensorSpec:
+    """Of a `name_tensor`. `sizes` are those of dimensions by number, to which others are added."""
+    shape: list[Size] = t.shape[: t.rank]
+    for axis, number in enumerate(t.dimensions[: t.rank] if isinstance(t, _VaryingTensor) else ()):
+        if number >= 0:
+            shape[axis] = sizes.setdefault(number, Scalar("?", t.shape[axis] + 1))
+    return TensorSpec(t.name.decode(), DTYPES[t.type.decode()], tuple(shape), 0)
+
+
+def _as_given(t: TensorSpec, a: Array, known: Collection[Scalar]) -> TensorSpec:
+    """The input with the array's extents in place of scalars that are not known."""
+    sizes = zip(t.shape, a.shape, strict=True)
+    return replace(t, shape=tuple(e if isinstance(n, Scalar) and n not in known else n for n, e in sizes))
+
+
+def _missing(folder: Path) -> str:
+    if not folder.exists():
+        return "there is no such folder"
+    if source := next(folder.glob("*_library.c"), None):
+        name = source.name.removesuffix("_library.c")
+        command = (
+            f"cc -O3 -march=native -ffp-contract=fast -fopenmp -shared -fPIC {name}.c {source.name} -o lib{name}.so -lm"
+        )
+        return f"the source is not built yet: in that folder, {command}"
+    return "there is no lib*.so in it; webnn-compile --targets native writes one"
+
+
+def _open(library: Path) -> ctypes.CDLL:
+    """A copy of the file: under a name that was loaded before, the system would give what it was then. It stays loaded,
+    since threads of OpenMP's may still wait in libraries that it has loaded."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            code = ctypes.CDLL(shutil.copy(library, folder))
+    except OSError as error:
+        raise InputError(f"{library} cannot be loaded: {error}") from None
+    prefix = library.stem.removeprefix("lib")
+    if not hasattr(code, f"{prefix}_create_from_file"):
+        raise InputError(f"{library} is no library of a model: it has no function {prefix}_create_from_file")
+    return code
+
+
+def _addresses(arrays: list[Array]) -> ctypes.Array[c_void_p]:
+    return (c_void_p * max(len(arrays), 1))(*(a.ctypes.data for a in arrays))

@@ -1,0 +1,95 @@
+"""A model compiled for this machine, called with NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..codegen.llvm_function import PARALLEL_FOR
+from ..codegen.llvm_module import LlvmModule
+from ..codegen.render_host import ENTRY, PREPARE, render_host
+from ..errors import InputError
+from ..native.emit import header, host
+from ..native.jit import JitModule
+from ..native.threads import define_parallel_for
+from ..program.program import Program
+from ..system.cache import Cache
+from ..system.limits import format_size, machine_memory
+from ..values.ports import Ports, check_out
+
+Array = np.ndarray
+
+
+class NativeModel:
+    """The arena belongs to the model, so runs of several threads wait for each other. Results do not depend on the
+    number of `threads`.
+
+    Raises InputError for a program that needs more memory than the machine has.
+    """
+
+    backend = "native"
+
+    def __init__(self, program: Program, threads: int = 1, cache: Cache | None = None) -> None:
+        _check_memory(program)
+        module = LlvmModule()
+        render_host(program, module, cache)
+        if module.calls(PARALLEL_FOR):
+            define_parallel_for(module, threads)
+        self.program = program
+        # Reentrant, for an input that is computed when it is read may be another run's output.
+        self._lock = threading.RLock()
+        self._code = JitModule(module.text(header(host(), jit=True)), cache)
+        weights, arena = _aligned(len(program.weights) + program.prepared), _aligned(program.arena)
+        weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
+        # Whatever is read before it is written shows as NaN; what a device's host is given has halos of zeros.
+        arena[:] = 0 if program.segments else 0xFF
+        self.use_memory(weights, arena)
+
+    def use_memory(self, weights: Array, arena: Array) -> None:
+        """Runs take place in these bytes from now on, each from a multiple of 64 on: `weights` are the program's with
+        room for what is prepared, which is computed now."""
+        self._weights, self.arena = weights, arena
+        self.ports = Ports(self.program, arena)
+        self._memory = _address(weights), _address(arena)
+        if self.program.prepare:
+            self.call(PREPARE)
+
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name, in the arrays of `out` where it has any: such an array, or its corner ([:n, :m]) where it is
+        larger than the output in this run. Raises InputError for a missing, unexpected or misshapen input, and for an
+        array that an output does not fit."""
+        if out is not None:
+            check_out(self.program.outputs, out)
+        with self._lock:
+            self.ports.write(inputs)
+            self.call(ENTRY)
+            return self.ports.read(out)
+
+    def call(self, entry: str) -> None:
+        """One of the program's functions, on the contents of the arena."""
+        self._code.call(entry, *self._memory)
+
+
+def _check_memory(program: Program) -> None:
+    """InputError for a program that this machine has no memory for: the system would end the process instead."""
+    weights, has = len(program.weights) + program.prepared, machine_memory()
+    if weights + program.arena > has:
+        raise InputError(
+            f"model {program.name!r} needs {format_size(weights + program.arena)} of memory (weights "
+            f"{format_size(weights)}, inputs, outputs and intermediate results {format_size(program.arena)}), but this "
+            f"machine has {format_size(has)}: use a smaller input shape (--shape) or a smaller model"
+        )
+
+
+def _aligned(size: int) -> Array:
+    """Zeroed bytes that start at a multiple of 64."""
+    raw = np.zeros(size + 64, np.uint8)
+    start = -_address(raw) % 64
+    return raw[start : start + size]
+
+
+def _address(a: Array) -> int:
+    return int(a.ctypes.data_as(ctypes.c_void_p).value or 0)

@@ -1,0 +1,98 @@
+"""A wasm module that runs outside a browser."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from weakref import WeakMethod
+
+import numpy as np
+
+from ..codegen.llvm_function import PARALLEL_FOR
+from ..codegen.render_host import CLOCK, CLOCK_LAUNCH, ENTRY, PREPARE, PROFILE, is_structured
+from ..program.program import Program, check_wasm32
+from ..values.arrays import read_outputs, write_inputs
+from ..values.ports import check_out, copy_out
+from ..wasm.build_module import ALIGN, CHUNK, PAGE
+from ..wasm.execute import HostFunction, Number, WasmInstance
+from ..wasm.linkers import Linked
+
+Array = np.ndarray
+
+
+class WasmModel:
+    """A linked program run by wasmtime (extra `verify`), called like a NativeModel: runs of several threads
+    wait for each other."""
+
+    def __init__(self, program: Program, linked: Linked, *, relaxed: bool) -> None:
+        self.backend = "wasm-relaxed" if relaxed else "wasm"
+        self.program = program
+        self._lock = threading.RLock()
+        weights = len(program.weights) + program.prepared
+        check_wasm32(program.name, linked.heap_base + ALIGN, weights, program.arena)
+        self._weights = linked.heap_base
+        self._arena = -(-(self._weights + weights) // ALIGN) * ALIGN
+        pages = -(-(self._arena + program.arena) // PAGE)
+        functions = {
+            PARALLEL_FOR: _weakly(self._one_thread),
+            CLOCK: _weakly(self._note_time),
+            CLOCK_LAUNCH: _weakly(self._note_launch),
+        }
+        self._instance = WasmInstance(linked.module, pages=max(pages, 1), relaxed=relaxed, imports=functions)
+        memory = self._instance.memory
+        memory[self._weights : self._weights + len(program.weights)] = np.frombuffer(program.weights, np.uint8)
+        # Whatever is read before it is written shows as NaN.
+        memory[self._arena :] = 0xFF
+        if program.prepare:
+            self._instance.call(PREPARE, self._weights, self._arena)
+
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name; `out` and errors are those of NativeModel."""
+        if out is not None:
+            check_out(self.program.outputs, out)
+        with self._lock:
+            arena = self._instance.memory[self._arena :]
+            write_inputs(arena, self.program, inputs)
+            self._instance.call(ENTRY, self._weights, self._arena)
+            found = read_outputs(arena, self.program)
+        return copy_out(self.program.outputs, found, out)
+
+    def profile(self, inputs: Mapping[str, object]) -> list[float]:
+        """Milliseconds of each launch, in the order of the program's; of one that is repeated the sum of all times."""
+        with self._lock:
+            write_inputs(self._instance.memory[self._arena :], self.program, inputs)
+            self._times = [time.perf_counter()]
+            self._launches: list[int] = []
+            self._instance.call(PROFILE, self._weights, self._arena)
+            spans, launches = [(b - a) * 1e3 for a, b in pairwise(self._times)], self._launches
+        if not is_structured(self.program):
+            return spans
+        found = [0.0] * len(self.program.launches)
+        for launch, span in zip(launches, spans, strict=True):
+            found[launch] += span
+        return found
+
+    def _note_time(self) -> None:
+        self._times.append(time.perf_counter())
+
+    def _note_launch(self, launch: int) -> None:
+        self._launches.append(launch)
+        self._note_time()
+
+    def _one_thread(self, body: int, arguments: int, extent: int) -> None:
+        self._instance.call(CHUNK, body, arguments, 0, extent)
+
+
+def _weakly(method: Callable[..., None]) -> HostFunction:
+    """wasmtime holds what a module imports as long as its store lives, which the method's object holds: unless one of
+    the two holds the other weakly, no model is ever freed."""
+    held = WeakMethod(method)
+
+    def call(*args: Number) -> None:
+        found = held()
+        assert found is not None
+        found(*args)
+
+    return call

@@ -1,0 +1,184 @@
+"""From naive kernels to a program for a GPU: distinct kernels compiled, values and constants placed in storages."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+from ..codegen.device_backend import CompiledKernel, DeviceBackend
+from ..cpu.compile_for_cpu import KernelChoices, default_choices
+from ..ir.nodes import Scalar
+from ..pipeline.lowered import Lowered
+from ..pipeline.weights import Weights
+from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Step
+from ..program.live_ranges import owner_of
+from ..program.program import TensorSpec
+from ..program.steps import Branch, Loop
+from ..system.recursion import deep_recursion
+from ..system.run_passes import Observer, ignore
+from ..target import WASM_PLAIN, Target
+from ..tensor import Tensor
+from ..tensor.steps import BranchStep, LoopStep, StepsOf, condition_of, map_runs
+from .choose_halves import choose_halves
+from .compile_kernels import DistinctKernels, compile_kernels
+from .host_program import host_offsets, host_program
+from .narrow_model import narrow_model
+from .partition_host import HostPartition, Segment, partition_host
+from .place_constants import PlacedConstants, constant_use, place_constants
+from .place_measures import place_measures
+from .place_textures import place_textures
+from .place_values import place_values
+from .storage_types import StorageTypes
+
+
+@deep_recursion()
+def compile_for_device(
+    model: Lowered,
+    backend: DeviceBackend,
+    weights: Weights,
+    observe: Observer = ignore,
+    cpu: Target = WASM_PLAIN,
+    *,
+    halves: bool = False,
+    choices: KernelChoices = default_choices,
+) -> DeviceProgram:
+    """The program of `model`, which was lowered by the backend's layout policy. Constants are added to `weights`
+    unless they are there; one that is there in another layout is repacked on the device, once, at load.
+
+    Operations that the backend cannot express run on the host, whose program is compiled for `cpu`, with weights of its
+    own. With `halves` values and constants are float16 where that is accurate enough. `choices` are those of each
+    kernel's schedule on the device.
+    """
+    narrow = narrow_model(model)
+    cannot, compiled = dict(narrow.cannot), dict[Hashable, CompiledKernel]()
+    while True:
+        partition = partition_host(model, cannot)
+        types = StorageTypes(weights, choose_halves(model, partition) if halves else None)
+        tensors = place_textures(model, narrow.kernels, partition, backend)
+        kernels = DistinctKernels(backend, compiled, choices)
+        groups = compile_kernels(model, narrow.kernels, partition, tensors, types, kernels)
+        if not groups.refused:
+            break
+        cannot |= groups.refused
+    memory = place_values(model, partition, tensors, types)
+    launches = {i: kernels.kernels[at] for i, at in groups.numbers.items()}
+    constants = place_constants(model, launches, backend, types, kernels, memory)
+    host = host_program(model, partition, cpu, observe)
+    offsets = host_offsets(model, partition)
+    places = _Places(model, partition, tensors.numbers, offsets)
+
+    def carry_out(run: Sequence[int | Segment], _: bool) -> Iterator[HostCall | Launch | Measure]:
+        for s in run:
+            if isinstance(s, Segment):
+                yield _host_call(model, s, tensors.numbers, offsets)
+            else:
+                yield _launch(model, s, groups.numbers[s], launches[s], tensors.numbers, constants)
+            yield from places.measures(s.groups if isinstance(s, Segment) else (s,))
+
+    steps = places.around(map_runs(partition.steps, carry_out))  # type: ignore[arg-type]
+    steps = place_measures(steps, model.reported, host.scalars.keys() if host else set(), places.carried)
+    return DeviceProgram(
+        backend=backend.name,
+        name=model.name,
+        kernels=tuple(k.kernel for k in kernels.kernels),
+        storages=constants.memory.storages,
+        values=constants.memory.values,
+        constants=constants.uploads,
+        prepare=constants.prepare,
+        steps=steps,
+        inputs=tuple(_input(name, t, tensors.numbers, offsets) for name, t in model.tensors.inputs),
+        outputs=tuple(
+            _output(name, t, owner_of(t, model.aliases), partition, tensors.numbers, offsets)
+            for name, t in model.tensors.outputs
+        ),
+        host=host,
+        dimensions=model.tensors.dimensions,
+        refusals=model.tensors.refusals,
+    )
+
+
+class _Places:
+    """Where what decides how a run goes on is."""
+
+    def __init__(
+        self, model: Lowered, partition: HostPartition, numbers: Mapping[Tensor, int], offsets: Mapping[Tensor, int]
+    ) -> None:
+        self._model, self._partition, self._numbers, self._offsets = model, partition, numbers, offsets
+        self.carried: dict[Scalar, set[Scalar]] = {}
+        """By the counter of a loop, the scalars that are taken from what it carries."""
+        self._scalars: dict[Tensor, list[Scalar]] = {}
+        for scalar, t in model.measured.items():
+            self._scalars.setdefault(owner_of(t, model.aliases), []).append(scalar)
+
+    def measures(self, groups: Sequence[int]) -> Iterator[Measure]:
+        """What is taken from the results of groups."""
+        for i in groups:
+            owner = owner_of(self._model.groups[i].output, self._model.aliases)
+            yield from (Measure(s, self.of(owner)) for s in self._scalars.get(owner, ()))
+
+    def of(self, t: Tensor) -> Place:
+        owner = owner_of(t, self._model.aliases)
+        inputs = [t for _, t in self._model.tensors.inputs]
+        if owner in inputs:
+            return Place(input=inputs.index(owner))
+        if owner in self._partition.results:
+            return Place(offset=self._offsets[owner])
+        return Place(value=self._numbers[owner])
+
+    def around(self, steps: StepsOf[HostCall | Launch | Measure]) -> tuple[Step, ...]:
+        """The same with places of conditions in place of tensors."""
+        return tuple(self._structure(s) if isinstance(s, LoopStep | BranchStep) else s for s in steps)
+
+    def _structure(self, step: LoopStep[HostCall | Launch | Measure] | BranchStep[HostCall | Launch | Measure]) -> Step:
+        tensor = condition_of(step)
+        condition = None if tensor is None else self.of(tensor)
+        if isinstance(step, LoopStep):
+            owners = {owner_of(t, self._model.aliases) for c in step.loop.carried for t in (c.start, c.inside)}
+            self.carried[step.loop.counter] = {s for owner in owners for s in self._scalars.get(owner, ())}
+            return Loop(step.loop.counter, step.loop.trips, condition, self.around(step.body))
+        assert condition is not None
+        return Branch(condition, self.around(step.then), self.around(step.otherwise))
+
+
+def _launch(
+    model: Lowered,
+    group: int,
+    kernel: int,
+    compiled: CompiledKernel,
+    numbers: Mapping[Tensor, int],
+    constants: PlacedConstants,
+) -> Launch:
+    g = model.groups[group]
+    # A row of what a loop stacks is written in its place.
+    owner = owner_of(g.output, model.aliases)
+    result = owner if owner.extents != g.output.extents else g.output
+    arguments = (
+        constants.numbers[constant_use(t, b, place)] if t.is_constant else numbers[t]
+        for t, b, place in zip((*g.reads, result), compiled.params, compiled.placements, strict=True)
+    )
+    naive = model.kernels[group]
+    return Launch(kernel, naive.name, tuple(arguments), g.origin.nodes, g.origin.ops, naive.scalars)
+
+
+def _host_call(model: Lowered, s: Segment, numbers: Mapping[Tensor, int], offsets: Mapping[Tensor, int]) -> HostCall:
+    reads, writes = (tuple(numbers[t] for t in tensors) for tensors in (s.reads, s.writes))
+    places = tuple(offsets[t] for t in (*s.reads, *s.writes))
+    name = "_".join(dict.fromkeys(model.kernels[i].name for i in s.groups))
+    return HostCall(s.first, s.last, reads, writes, places, name, s.origin.nodes, s.origin.ops, s.reason)
+
+
+def _input(name: str, t: Tensor, numbers: Mapping[Tensor, int], offsets: Mapping[Tensor, int]) -> Port:
+    return Port(TensorSpec(name, t.dtype, t.shape, offsets.get(t, -1)), numbers.get(t, -1))
+
+
+def _output(
+    name: str,
+    t: Tensor,
+    owner: Tensor,
+    partition: HostPartition,
+    numbers: Mapping[Tensor, int],
+    offsets: Mapping[Tensor, int],
+) -> Port:
+    """Read from the side that computes it."""
+    if owner in partition.results:
+        return Port(TensorSpec(name, t.dtype, t.shape, offsets[t]), -1)
+    return Port(TensorSpec(name, t.dtype, t.shape, -1), numbers[t])

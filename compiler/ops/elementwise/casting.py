@@ -1,0 +1,57 @@
+"""Conversion of element types, and operators that only copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
+from ...ir.nodes import Const
+from ...tensor import Tensor, compute
+from ..broadcast import pointwise
+from ..call import Call
+
+# The numbers of onnx.TensorProto.DataType.
+ONNX_DTYPES = {1: F32, 2: U8, 3: I8, 4: U16, 5: I16, 6: I32, 7: I64, 9: BOOL, 10: F16, 11: F64, 12: U32, 13: U64}
+
+
+def onnx_dtype(call: Call, name: str, default: int) -> DType:
+    """The dtype that attribute `name` gives by its ONNX number. Raises UnsupportedError for strings, float8, ..."""
+    number = call.attribute(name, default)
+    if number not in ONNX_DTYPES:
+        listed = ", ".join(d.name for d in ONNX_DTYPES.values())
+        raise call.unsupported(f"element type {number} of attribute '{name}' is not supported", f"use one of {listed}")
+    return ONNX_DTYPES[number]
+
+
+def _copy(call: Call) -> Tensor:
+    return pointwise(call, lambda x: x, call.input(0))
+
+
+def _cast(call: Call) -> Tensor:
+    dtype = onnx_dtype(call, "to", 0)
+    return pointwise(call, lambda x: x.cast(dtype), call.input(0))
+
+
+def _cast_like(call: Call) -> Tensor:
+    dtype = call.input(1).dtype
+    return pointwise(call, lambda x: x.cast(dtype), call.input(0))
+
+
+def _dropout(call: Call) -> tuple[Tensor, Tensor]:
+    """As in inference: a copy, and a mask of what is kept: all, or in onnxruntime before opset 12, where ONNX leaves it
+    open, zeros (of the input's dtype before opset 10)."""
+    training = call.constant(2, "training_mode") if call.opset >= 12 else None
+    if training is not None and training.any():
+        raise call.unsupported("it is in training mode", "export the model for inference")
+    x = call.input(0)
+    dtype = BOOL if call.opset >= 10 else x.dtype
+    mask = compute(f"{call.name}.mask", x.shape, (), lambda *_: Const(call.opset >= 12, BOOL).cast(dtype))
+    return _copy(call), mask
+
+
+OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
+    "Cast": _cast,
+    "CastLike": _cast_like,
+    "Dropout": _dropout,
+    "Identity": _copy,
+}

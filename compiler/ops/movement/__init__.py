@@ -1,0 +1,1 @@
+"""Operators that move, repeat or choose elements by their place."""

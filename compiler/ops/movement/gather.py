@@ -1,0 +1,163 @@
+"""Elements chosen by a tensor of indices.
+
+Indices count from the end where negative, also those computed at run time; one that is out of range then means the
+nearest element, so that no kernel reads outside of its buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dtypes import I32, I64
+from ...ir.construct import maximum, minimum, select
+from ...ir.nodes import Const, Expr, expr
+from ...ir.simplify import simplify_expr
+from ...ir.sizes import Size, equal, known_less, least, number, shown
+from ...tensor import Tensor, compute, constant
+from ..axes import one_axis
+from ..call import Call
+
+
+def _known_in_range(call: Call, indices: Tensor, extent: Size) -> Tensor:
+    """`indices` of a dimension; those known at compile time are checked and counted from the front, as int32, where its
+    extent is known too."""
+    if extent == 0 and indices.buffer.size:
+        raise call.unsupported(
+            f"nothing can be chosen from shape {shown(call.input(0).shape)}", "check the input shapes"
+        )
+    known = indices.data
+    if known is None or not isinstance(extent, int):
+        return indices
+    wrong = (known < -extent) | (known >= extent)
+    if wrong.any():
+        raise call.unsupported(
+            f"index {known[wrong].flat[0]} is out of range in a tensor of shape {shown(call.input(0).shape)}",
+            "the model is invalid",
+        )
+    return constant(indices.name, np.asarray(np.where(known < 0, known + extent, known), np.int32))
+
+
+def to_int32(index: Expr) -> Expr:
+    """`index` as int32; one that int32 cannot hold becomes the nearest number that it can, and stays out of range."""
+    if index.dtype == I64:
+        index = minimum(maximum(index, -(2**31)), 2**31 - 1)
+    return index.cast(I32)
+
+
+def _index(indices: Tensor, at: Sequence[Expr], extent: Size) -> Expr:
+    """The element of `indices` at `at`, as an index into a dimension of `extent`."""
+    known = indices.data
+    if indices.elements is not None and len(indices.elements) == 1:
+        return simplify_expr(_within(number(indices.elements[0]), extent))
+    if known is not None and known.size == 1 and not isinstance(extent, int):
+        return simplify_expr(_within(Const(int(known.item())), extent))
+    if known is None or not isinstance(extent, int):
+        return _within(to_int32(indices.read(tuple(at))), extent)
+    if known.size == 1:
+        return Const(int(known.item()))
+    if known.ndim == 1:
+        # A slice in disguise, whose access stays affine.
+        first, step = int(known[0]), int(known[1]) - int(known[0])
+        if np.array_equal(known, first + step * np.arange(known.size)):
+            return at[0] * step + first
+    return indices.read(tuple(at))
+
+
+def _within(index: Expr, extent: Size) -> Expr:
+    """An index that counts from the end where it is negative; the nearest place to one that is out of range."""
+    found = maximum(select(index < 0, index + extent, index), 0)
+    if not least(extent):  # of nothing, the first place in memory
+        return maximum(minimum(found, number(extent) - 1), 0)
+    return minimum(found, extent - 1)
+
+
+def _gather(call: Call) -> Tensor:
+    data = call.input(0)
+    axis = one_axis(call, call.attribute("axis", 0), data.rank)
+    indices = _known_in_range(call, call.input(1), data.shape[axis])
+    shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
+
+    def body(*axes: Expr) -> Expr:
+        if 0 in shape:
+            return expr(0, data.dtype)
+        index = _index(indices, axes[axis : axis + indices.rank], data.shape[axis])
+        return data.read([*axes[:axis], index, *axes[axis + indices.rank :]])
+
+    return compute(call.name, shape, (data, indices), body)
+
+
+def _gather_elements(call: Call) -> Tensor:
+    data = call.input(0)
+    axis = one_axis(call, call.attribute("axis", 0), data.rank)
+    indices = _known_in_range(call, call.input(1), data.shape[axis])
+    if indices.rank != data.rank or any(
+        known_less(e, i) for d, (i, e) in enumerate(zip(indices.shape, data.shape, strict=True)) if d != axis
+    ):
+        raise call.unsupported(
+            f"indices of shape {shown(indices.shape)} do not fit data of {shown(data.shape)}", "check the input shapes"
+        )
+
+    def body(*axes: Expr) -> Expr:
+        if 0 in indices.shape:
+            return expr(0, data.dtype)
+        index = _index(indices, axes, data.shape[axis])
+        return data.read([index if d == axis else a for d, a in enumerate(axes)])
+
+    return compute(call.name, indices.shape, (data, indices), body)
+
+
+def _gather_nd(call: Call) -> Tensor:
+    """The last dimension of the indices holds one index for each dimension of data after the first batch_dims."""
+    data, indices = call.input(0), call.input(1)
+    batch = call.attribute("batch_dims", 0)
+    depth = call.fixed(indices, (-1,))[0] if indices.rank else 0
+    fits = 0 <= batch < indices.rank and 0 < depth <= data.rank - batch
+    if not fits or not all(equal(a, b) for a, b in zip(data.shape[:batch], indices.shape[:batch], strict=True)):
+        raise call.unsupported(
+            f"indices {shown(indices.shape)}, data {shown(data.shape)} and batch_dims {batch} do not fit",
+            "check the input shapes",
+        )
+    # Known columns are tables of their own: each is in range of its own dimension.
+    known = indices.data
+    tables = [] if known is None else [constant(f"{indices.name}.{k}", known[..., k]) for k in range(depth)]
+    columns = [_known_in_range(call, table, data.shape[batch + k]) for k, table in enumerate(tables)]
+    outer = indices.rank - 1
+    shape = (*indices.shape[:-1], *data.shape[batch + depth :])
+
+    def body(*axes: Expr) -> Expr:
+        if 0 in shape:
+            return expr(0, data.dtype)
+        at = axes[:outer]
+        chosen = [_index(column, at, data.shape[batch + k]) for k, column in enumerate(columns)] or [
+            _index(indices, [*at, Const(k)], data.shape[batch + k]) for k in range(depth)
+        ]
+        return data.read([*axes[:batch], *chosen, *axes[outer:]])
+
+    return compute(call.name, shape, (data, indices, *columns), body)
+
+
+def _one_hot(call: Call) -> Tensor:
+    """values[1] where the new axis stands at the index (from the end where negative), values[0] elsewhere."""
+    indices, values = call.input(0), call.input(2)
+    depth = (call.counts(1, "depth") or (0,))[0]
+    axis = one_axis(call, call.attribute("axis", -1), indices.rank + 1)
+    wide = I64 if indices.dtype.is_int and indices.dtype.bits > 16 else I32
+
+    def body(*axes: Expr) -> Expr:
+        index = indices.read([*axes[:axis], *axes[axis + 1 :]]).cast(wide)
+        here = select(index < 0, index + number(depth, wide), index).eq(axes[axis].cast(wide))
+        off, on = (values[i] if values.data is None else Const(values.data[i].item(), values.dtype) for i in (0, 1))
+        return select(here, on, off)
+
+    shape = (*indices.shape[:axis], depth, *indices.shape[axis:])
+    return compute(call.name, shape, (indices, values), body)
+
+
+OPERATORS = {
+    "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "GatherND": _gather_nd,
+    "OneHot": _one_hot,
+}

@@ -1,0 +1,1 @@
+"""Products: matrices, convolutions, attention, Fourier transforms."""

@@ -1,0 +1,122 @@
+"""Discrete Fourier transforms, as contractions with tables of cosines and sines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir.nodes import Expr
+from ...ir.sizes import shown
+from ...tensor import Tensor, compute, constant
+from ..axes import one_axis
+from ..call import Array, Call
+from ..reductions.reduce_axes import fold, reduce_over
+from ..window import scaled
+
+_LARGEST_TABLE = 1 << 25
+"""Elements, 128 MiB of float32: the table is stored with the model's constants."""
+
+
+def _dft(call: Call) -> Tensor:
+    """DFT of float (..., samples, ..., 1 or 2), real or complex: of `dft_length` samples, cut or padded by zeros;
+    with inverse=1 over their number; with onesided=1 the first half of the frequencies. With both, of that half of a
+    real signal's frequencies, the signal (..., samples, ..., 1). The axis is an input from opset 20 on."""
+    x = call.input(0)
+    parts = _parts(call, x)
+    axis = one_axis(call, (_one(call, 2, "axis", -2) if call.opset >= 20 else call.attribute("axis", 1)), x.rank)
+    if axis == x.rank - 1:
+        raise call.unsupported(f"axis {axis} is that of real and imaginary parts", "the model is invalid")
+    (size,) = call.fixed(x, (axis,))
+    inverse, half = call.checked_flag("inverse"), call.checked_flag("onesided")
+    length = _one(call, 1, "dft_length", 2 * (size - 1) if inverse and half else size)
+    taps = min(size, length // 2 + 1 if inverse and half else length)
+    table = _table(call, length, taps, parts, inverse=inverse, half=half)
+    w = constant(f"{call.name}.table", table.astype(x.dtype.numpy))
+
+    def body(*i: Expr) -> Expr:
+        def product(j: Expr, part: Expr) -> Expr:
+            return x.read([*i[:axis], j, *i[axis + 1 : -1], part]) * w[j, part, i[axis], i[-1]]
+
+        return reduce_over("sum", (taps, parts), product)
+
+    shape = (*x.shape[:axis], table.shape[2], *x.shape[axis + 1 : -1], table.shape[3])
+    return compute(call.name, shape, (x, w), body)
+
+
+def _stft(call: Call) -> Tensor:
+    """ONNX STFT of float (batch, samples, 1 or 2): (batch, frames, frequencies, 2), of the samples within whole frames,
+    each times the window. Without frame_length a frame is as long as the window."""
+    x = call.input(0, (None, None, None))
+    parts = _parts(call, x)
+    (size,) = call.fixed(x, (1,))
+    window = call.optional(2, (None,))
+    call.input(1)
+    step = _one(call, 1, "frame_step", 1)
+    length = _one(call, 3, "frame_length", size if window is None else call.fixed(window)[0])
+    if window is not None and call.fixed(window) != (length,):
+        raise call.unsupported(
+            f"its window has shape {shown(window.shape)}, its frames are of length {length}", "the model is invalid"
+        )
+    if length > size or step < 1:
+        raise call.unsupported(
+            f"its frames of length {length}, {step} apart, do not fit {size} samples", "check the input shape"
+        )
+    table = _table(call, length, length, parts, half=call.attribute("onesided", 1) != 0)
+    w = constant(f"{call.name}.table", table.astype(x.dtype.numpy))
+    if window is not None:
+        v, plain = window, w
+        w = fold(compute(f"{call.name}.windowed", w.shape, (v, w), lambda j, *i: plain[j, *i] * v[j]))
+
+    def body(n: Expr, frame: Expr, k: Expr, out: Expr) -> Expr:
+        def product(j: Expr, part: Expr) -> Expr:
+            return x.read([n, scaled(frame, step) + j, part]) * w[j, part, k, out]
+
+        return reduce_over("sum", (length, parts), product)
+
+    shape = (x.shape[0], (size - length) // step + 1, *table.shape[2:])
+    return compute(call.name, shape, (x, w), body)
+
+
+def _table(call: Call, length: int, taps: int, parts: int, *, inverse: bool = False, half: bool = False) -> Array:
+    """(taps, parts in, frequencies or samples, parts out) float64: the factor of the real or imaginary part of each
+    element in those of each result. Angles are of whole numbers modulo the length, and so exact for any of them."""
+    if length < 1:
+        raise call.unsupported(f"its length is {length}", "give it one of 1 or more")
+    bins = length // 2 + 1 if half and not inverse else length
+    outputs = 1 if half and inverse else 2
+    if taps * parts * bins * outputs > _LARGEST_TABLE:
+        raise call.unsupported(
+            f"a transform of length {length} takes a table of {taps * parts * bins * outputs} elements",
+            "cut the signal into shorter frames, or compute its spectrum outside the model",
+        )
+    angle = 2 * np.pi / length * (np.arange(taps)[:, None] * np.arange(bins) % length)
+    real, imaginary = np.cos(angle), np.sin(angle) if inverse else -np.sin(angle)
+    table = np.stack([np.stack([real, imaginary], -1), np.stack([-imaginary, real], -1)], 1)[:, :parts, :, :outputs]
+    if inverse:
+        table /= length
+    if inverse and half:  # each frequency stands for its conjugate, too, but for the first and the middle one
+        table[1 : (length + 1) // 2] *= 2
+    return table
+
+
+def _parts(call: Call, x: Tensor) -> int:
+    """1 of a real signal, 2 of a complex one: the last dimension."""
+    parts = call.fixed(x, (x.rank - 1,))[0] if x.rank > 1 else 0
+    if parts not in (1, 2):
+        raise call.unsupported(
+            f"its input has shape {shown(x.shape)}, without a last dimension of 1 (real) or 2 (complex)",
+            "check the input shape",
+        )
+    return parts
+
+
+def _one(call: Call, index: int, what: str, default: int) -> int:
+    """The only element of input `index`, known at compile time; `default` where it is absent."""
+    values = call.ints(index, what)
+    if values is None:
+        return default
+    if len(values) != 1:
+        raise call.unsupported(f"its input '{what}' has {len(values)} elements, not one", "the model is invalid")
+    return values[0]
+
+
+OPERATORS = {"DFT": _dft, "STFT": _stft}

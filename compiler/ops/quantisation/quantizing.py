@@ -1,0 +1,108 @@
+"""Between floats and 8- or 16-bit integers with a scale and a zero point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...dtypes import F32, I32, U8, DType
+from ...ir.construct import select, unary
+from ...ir.nodes import Const, Expr
+from ...ir.sizes import shown
+from ...tensor import Tensor, compute, reduce
+from ..axes import one_axis
+from ..broadcast import broadcast_element
+from ..call import Call
+from ..elementwise.casting import onnx_dtype
+
+_NO_FINER_THAN_FLOAT32 = (0, 1, 10, 16)
+"""Of QuantizeLinear's attribute precision: the scale's type, float32, float16, bfloat16. All divide in float32 here."""
+
+
+def _parameter(call: Call, index: int, at: tuple[Expr, ...]) -> Expr | None:
+    """The element of input `index` (scale or zero point) for that of x at `at`: one for all, one for each place along
+    `axis`, or (opset 21) one for each block along it."""
+    x, t = call.input(0), call.optional(index)
+    if t is None:
+        return None
+    if t.buffer.size == 1:
+        return broadcast_element(t, [Const(0)] * t.rank)
+    axis = one_axis(call, call.attribute("axis", 1), x.rank)
+    block = call.attribute("block_size", 0)
+    if block:
+        fits = t.shape == tuple(-(-e // block) if d == axis else e for d, e in enumerate(x.shape))
+    else:
+        fits = t.shape == (x.shape[axis],)
+    if not fits:
+        raise call.unsupported(
+            f"parameters of shape {shown(t.shape)} do not fit {shown(x.shape)} along axis {axis}",
+            "the model is invalid",
+        )
+    return t.read([i // block if d == axis else i for d, i in enumerate(at)]) if block else t.read((at[axis],))
+
+
+def quantum(scaled: Expr, zero: Expr | None, dtype: DType) -> Expr:
+    """saturate(round(scaled) + zero), rounding halves to even."""
+    rounded = unary("round", scaled)
+    return (rounded if zero is None else rounded + zero.cast(F32)).cast(dtype)
+
+
+def _quantize(call: Call) -> Tensor:
+    """saturate(round(x / scale) + zero_point), rounding halves to even; uint8 unless the zero point or output_dtype
+    (opset 21) says otherwise."""
+    x = call.input(0)
+    requested = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else U8
+    if call.attribute("precision", 0) not in _NO_FINER_THAN_FLOAT32:
+        raise call.unsupported(f"attribute precision={call.attribute('precision', 0)}", "divide in float32: 1, or 0")
+    zero_point = call.optional(2)
+    dtype = requested if zero_point is None else zero_point.dtype
+
+    def body(*axes: Expr) -> Expr:
+        scale, zero = _parameter(call, 1, axes), _parameter(call, 2, axes)
+        assert scale is not None
+        return quantum(x.read(axes).cast(F32) / scale.cast(F32), zero, dtype)
+
+    return compute(call.name, x.shape, call.inputs, body)
+
+
+def _dequantize(call: Call) -> Tensor:
+    """(x - zero_point) * scale, in the scale's dtype, or that which output_dtype says (opset 23)."""
+    x = call.input(0)
+    dtype = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else call.input(1).dtype
+
+    def body(*axes: Expr) -> Expr:
+        scale, zero = _parameter(call, 1, axes), _parameter(call, 2, axes)
+        assert scale is not None
+        value = x.read(axes).cast(I32)
+        return ((value if zero is None else value - zero.cast(I32)).cast(scale.dtype) * scale).cast(dtype)
+
+    return compute(call.name, x.shape, call.inputs, body)
+
+
+def _dynamic_quantize(call: Call) -> tuple[Tensor, Tensor, Tensor]:
+    """To uint8, with the scale and zero point that fit the range of x, which always has 0 in it."""
+    x = call.input(0)
+    low = compute(f"{call.name}.low", (), (x,), lambda: reduce("min", x.shape, lambda *at: x.read(at), 0))
+    high = compute(f"{call.name}.high", (), (x,), lambda: reduce("max", x.shape, lambda *at: x.read(at), 0))
+    scale = compute(
+        f"{call.name}.scale",
+        (),
+        (low, high),
+        lambda: select(low.read(()).eq(high.read(())), 1, (high.read(()) - low.read(())) / 255),
+    )
+    zero = compute(
+        f"{call.name}.zero_point", (), (low, scale), lambda: unary("round", -low.read(()) / scale.read(())).cast(U8)
+    )
+    y = compute(
+        call.name,
+        x.shape,
+        (x, scale, zero),
+        lambda *at: (unary("round", x.read(at) / scale.read(())) + zero.read(()).cast(F32)).cast(U8),
+    )
+    return y, scale, zero
+
+
+OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
+    "DequantizeLinear": _dequantize,
+    "DynamicQuantizeLinear": _dynamic_quantize,
+    "QuantizeLinear": _quantize,
+}

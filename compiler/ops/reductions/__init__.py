@@ -1,0 +1,1 @@
+"""Reductions, and what is normalised by them."""

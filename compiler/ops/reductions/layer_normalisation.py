@@ -1,0 +1,80 @@
+"""Normalisations over all trailing axes, as transformers use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...dtypes import DType
+from ...ir.construct import unary
+from ...ir.nodes import Expr
+from ...ir.sizes import product, reciprocal
+from ...tensor import Tensor, compute
+from ..axes import one_axis
+from ..broadcast import broadcast_element, spread_input
+from ..call import Call
+from ..elementwise.casting import onnx_dtype
+from .normalisation import moments
+from .reduce_axes import reduce_axes
+
+
+def layer_normalization(call: Call) -> tuple[Tensor, ...]:
+    """ONNX LayerNormalization: y, and mean and 1/deviation with extent 1 in the normalised axes, of the type that
+    `stash_type` says. A float64 input is normalised in float64."""
+    x = call.input(0)
+    scale, bias = _parameters(call, x)
+    axis = one_axis(call, call.attribute("axis", -1), x.rank)
+    epsilon = call.attribute("epsilon", 1e-5)
+    mean, variance = moments(call.name, x.shape, range(axis, x.rank), (x,), lambda *i: x[i])
+    inverse = compute(
+        f"{call.name}.inverse",
+        variance.shape,
+        (variance,),
+        lambda *i: 1 / unary("sqrt", variance[i] + epsilon),
+    )
+
+    def body(*i: Expr) -> Expr:
+        value = (x[i] - mean[i[:axis]]) * inverse[i[:axis]] * broadcast_element(scale, i)
+        return value if bias is None else value + broadcast_element(bias, i)
+
+    y = compute(call.name, x.shape, (x, mean, inverse, scale, bias), body)
+    stash = onnx_dtype(call, "stash_type", 1)
+    return y, _stashed(mean, axis, x.rank, stash), _stashed(inverse, axis, x.rank, stash)
+
+
+def _parameters(call: Call, x: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Scale and, where there is one, bias."""
+    scale, bias = spread_input(call, 1, x.shape), spread_input(call, 2, x.shape)
+    return scale or call.input(1), bias
+
+
+def _stashed(t: Tensor, axis: int, rank: int, dtype: DType) -> Tensor:
+    shape = (*t.shape, *(1 for _ in range(axis, rank)))
+    return compute(f"{t.name}.out", shape, (t,), lambda *i: t[i[:axis]].cast(dtype))
+
+
+def rms_normalization(call: Call) -> Tensor:
+    """ONNX RMSNormalization: x over the root of its mean square."""
+    x = call.input(0)
+    scale, _ = _parameters(call, x)
+    axis = one_axis(call, call.attribute("axis", -1), x.rank)
+    epsilon = call.attribute("epsilon", 1e-5)
+    share = reciprocal(product(x.shape[axis:]), x.dtype)
+    squares = reduce_axes(f"{call.name}.squares", "sum", x.shape, range(axis, x.rank), (x,), lambda *i: x[i] * x[i])
+    inverse = compute(
+        f"{call.name}.inverse",
+        squares.shape,
+        (squares,),
+        lambda *i: 1 / unary("sqrt", squares[i] * share + epsilon),
+    )
+    return compute(
+        call.name,
+        x.shape,
+        (x, inverse, scale),
+        lambda *i: x[i] * inverse[i[:axis]] * broadcast_element(scale, i),
+    )
+
+
+OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
+    "LayerNormalization": layer_normalization,
+    "RMSNormalization": rms_normalization,
+}

@@ -1,0 +1,86 @@
+"""Softmax, LogSoftmax and Hardmax. Before opset 13 they work on all axes from `axis` on, as one."""
+
+from __future__ import annotations
+
+from ...ir.construct import select, unary
+from ...ir.nodes import Expr
+from ...ir.sizes import larger, product
+from ...tensor import Tensor, compute
+from ..axes import one_axis
+from ..call import Call
+from .reduce_axes import attains, reduce_axes, without
+
+
+def softmax(call: Call) -> Tensor:
+    """ONNX Softmax; NaN where all elements are minus infinity."""
+    return softmax_of(call.name, call.input(0), _axes(call))
+
+
+def softmax_of(name: str, x: Tensor, axes: tuple[int, ...], *, zero_of_nothing: bool = False) -> Tensor:
+    """exp(x - max) / sum(exp(x - max)) along `axes`. Both read the same exponentials: to compute them again takes
+    longer. With `zero_of_nothing` zeros where all elements are minus infinity, as attention has it."""
+    highest = _highest(name, x, axes)
+
+    def shift(*own: Expr) -> Expr:
+        found = highest[own]
+        return select(found.eq(float("-inf")), 0, found) if zero_of_nothing else found
+
+    def inverted(*own: Expr) -> Expr:
+        found = total[own]
+        return 1 / (select(found.eq(0), 1, found) if zero_of_nothing else found)
+
+    power = compute(f"{name}.exp", x.shape, (x, highest), lambda *i: unary("exp", x[i] - shift(*without(i, axes))))
+    total = reduce_axes(f"{name}.sum", "sum", x.shape, axes, (power,), lambda *i: power[i])
+    inverse = compute(f"{name}.inverse", total.shape, (total,), inverted)
+    return compute(name, x.shape, (power, inverse), lambda *i: power[i] * inverse[without(i, axes)])
+
+
+def log_softmax(call: Call) -> Tensor:
+    """x - max - log(sum(exp(x - max)))."""
+    x, axes = call.input(0), _axes(call)
+    highest = _highest(call.name, x, axes)
+
+    def power(*i: Expr) -> Expr:
+        return unary("exp", x[i] - highest[without(i, axes)])
+
+    total = reduce_axes(f"{call.name}.sum", "sum", x.shape, axes, (x, highest), power)
+    log_total = compute(f"{call.name}.log", total.shape, (total,), lambda *i: unary("log", total[i]))
+
+    def body(*i: Expr) -> Expr:
+        own = without(i, axes)
+        return x[i] - highest[own] - log_total[own]
+
+    return compute(call.name, x.shape, (x, highest, log_total), body)
+
+
+def hardmax(call: Call) -> Tensor:
+    """1 at the first maximum, or at the first NaN; 0 elsewhere."""
+    x, axes = call.input(0), _axes(call)
+    highest = reduce_axes(f"{call.name}.max", "max_nan", x.shape, axes, (x,), lambda *i: x[i])
+    size = product(x.shape[d] for d in axes)
+
+    def flat(i: tuple[Expr, ...]) -> Expr:
+        place = i[axes[0]]
+        for d in axes[1:]:
+            place = place * x.shape[d] + i[d]
+        return place
+
+    def place(*i: Expr) -> Expr:
+        return select(attains(x[i], highest[without(i, axes)]), flat(i), larger(size - 1, 0))
+
+    first = reduce_axes(f"{call.name}.place", "min", x.shape, axes, (x, highest), place)
+    return compute(call.name, x.shape, (first,), lambda *i: flat(i).eq(first[without(i, axes)]).cast(x.dtype))
+
+
+def _highest(name: str, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """The maximum, which may pass over a NaN: its exponential makes the sum, and so every result, NaN."""
+    return reduce_axes(f"{name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
+
+
+def _axes(call: Call) -> tuple[int, ...]:
+    x = call.input(0)
+    axis = one_axis(call, call.attribute("axis", -1 if call.opset >= 13 else 1), x.rank)
+    return (axis,) if call.opset >= 13 else tuple(range(axis, x.rank))
+
+
+OPERATORS = {"Hardmax": hardmax, "LogSoftmax": log_softmax, "Softmax": softmax}

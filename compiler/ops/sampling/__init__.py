@@ -1,0 +1,1 @@
+"""Operators that read an image between its pixels."""

@@ -1,0 +1,82 @@
+"""What a model is given: arrays of NumPy, or of any library that exchanges data by DLPack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..errors import InputError
+from ..ir.sizes import shown
+from ..program.program import Program, TensorSpec, read_tensor, write_tensor
+from ..program.refusals import check_refusals
+from .bind_sizes import bind_sizes
+from .dlpack import CPU, FAULTS, Exchanged
+
+Array = np.ndarray
+
+
+def read_inputs(specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> list[Array]:
+    """The arrays of `specs`, in their order. InputError unless `inputs` has exactly these, of their types and shapes,
+    in the memory of the processor."""
+    check_names(specs, inputs)
+    return [read_input(s, inputs[s.name]) for s in specs]
+
+
+def check_names(specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> None:
+    """InputError unless `inputs` are those of `specs`."""
+    if not isinstance(inputs, Mapping):
+        raise InputError(f"inputs are a mapping of names to arrays, not {type(inputs).__name__}")
+    expected = {s.name for s in specs}
+    wrong = sorted(set(inputs) ^ expected, key=str)
+    if wrong:
+        raise InputError(f"inputs {wrong}: expected exactly {sorted(expected)}, got {sorted(inputs, key=str)}")
+
+
+def check_type(spec: TensorSpec, dtype: object, shape: tuple[int, ...]) -> None:
+    """InputError unless these are the input's, but for sizes that a run decides."""
+    fits = len(shape) == len(spec.shape) and all(
+        n == extent for n, extent in zip(spec.shape, shape, strict=True) if isinstance(n, int)
+    )
+    if not fits or str(dtype) != spec.dtype.name:
+        raise InputError(f"input {spec.name!r}: expected {spec.dtype}{shown(spec.shape)}, got {dtype}{list(shape)}")
+
+
+def write_inputs(arena: Array, program: Program, inputs: Mapping[str, object]) -> None:
+    """Copies them, and the sizes that they have, to their offsets in `arena` (uint8). Raises InputError as do
+    `read_inputs` and `bind_sizes`."""
+    arrays = read_inputs(program.inputs, inputs)
+    sizes = bind_sizes(program.dimensions, program.inputs, arrays)
+    for scalar, n in sizes.items():
+        arena[program.scalars[scalar] :][:4].view(np.int32)[0] = n
+    for spec, a in zip(program.inputs, arrays, strict=True):
+        write_tensor(arena, spec, a)
+
+
+def read_outputs(arena: Array, program: Program) -> dict[str, Array]:
+    """The outputs of a run, copied from `arena` (uint8). InputError for a run that took a branch that does not fit."""
+    scalars = {s: int(arena[at:][:4].view(np.int32)[0]) for s, at in program.scalars.items()}
+    check_refusals(program.refusals, scalars.__getitem__)
+    return {s.name: read_tensor(arena, s, scalars) for s in program.outputs}
+
+
+def read_input(spec: TensorSpec, given: object) -> Array:
+    """One of them. Raises InputError as `read_inputs` does."""
+    a = _array(spec.name, given)
+    check_type(spec, a.dtype, a.shape)
+    return a
+
+
+def _array(name: str, given: object) -> Array:
+    if isinstance(given, np.ndarray) or not isinstance(given, Exchanged):
+        try:
+            return np.asarray(given)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"input {name!r}: {type(given).__name__} is no array: {error}") from None
+    try:
+        kind, _ = given.__dlpack_device__()
+        if kind != CPU:
+            raise InputError(f"input {name!r} is in the memory of another device (DLPack's type {kind}): copy it first")
+        return np.from_dlpack(given)
+    except FAULTS as error:
+        raise InputError(f"input {name!r}: {type(given).__name__} gives no data by DLPack: {error}") from None

@@ -1,0 +1,252 @@
+"""The folder with which a page compiles models: what is in it, and how the command that builds it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import zipfile
+import zlib
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from compile_page import NUMPY, built_page
+from webnn_compile.cli.page_command import main
+from webnn_compile.compile_page.build_page import ABSENT, FOLDER, PYODIDE_FILES, TUNER
+from webnn_compile.compile_page.downloads import packages, read_lock
+
+FIRST_VISIT = 12e6
+"""Bytes that it may fetch, as servers compress them."""
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_page(tmp_path_factory)
+
+
+def run(*arguments: str | Path, **env: str | None) -> Result:
+    return CliRunner().invoke(main, [str(a) for a in arguments], env=env)
+
+
+def refused(result: Result, message: str) -> None:
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    assert re.search(message, result.output, re.DOTALL), result.output
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def modules(page: Path, stem: str) -> list[zipfile.ZipInfo]:
+    (archive,) = page.glob(f"{stem}-*.zip")
+    return zipfile.ZipFile(archive).infolist()
+
+
+def names(page: Path, stem: str) -> list[str]:
+    return [entry.filename for entry in modules(page, stem)]
+
+
+def test_another_build_is_equal_and_replaces_a_page(page: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page"
+    shutil.copytree(page, out)
+    (out / "style.css").write_text("changed")
+    result = run("--out", out, "--force")
+    assert result.exit_code == 0, result.output
+    assert f"{out}: {len(contents(page))} files, " in result.stdout
+    assert contents(out) == contents(page)
+    assert [path.name for path in tmp_path.iterdir()] == ["page"]
+
+
+def test_a_first_visit_is_small(page: Path) -> None:
+    unused = re.compile(r"tuner-.*\.zip|licences/.*|.*\.d\.ts|.*\.map")
+    fetched = {name: len(zlib.compress(data)) for name, data in contents(page).items() if not unused.fullmatch(name)}
+    largest = sorted(fetched.items(), key=lambda entry: -entry[1])[:5]
+    assert sum(fetched.values()) <= FIRST_VISIT, largest
+
+
+def test_the_list_of_files(page: Path) -> None:
+    """Each has its entry, but the list itself."""
+    found = contents(page)
+    listed = json.loads(found.pop("files.json"))["files"]
+    expected = {name: (len(data), sha256(data).hexdigest()) for name, data in found.items()}
+    assert {entry["name"]: (entry["bytes"], entry["sha256"]) for entry in listed} == expected
+    assert len(listed) == len(expected)
+
+
+def test_modules_are_bytecode_of_one_python(page: Path) -> None:
+    headers = set()
+    for stem in ("compiler", "tuner"):
+        (archive,) = page.glob(f"{stem}-*.zip")
+        with zipfile.ZipFile(archive) as opened:
+            assert [n for n in opened.namelist() if n.endswith((".py", ".pyi"))] == []
+            headers |= {opened.read(n)[:8] for n in opened.namelist() if n.endswith(".pyc")}
+    (header,) = headers
+    assert header[4:] == b"\1\0\0\0", "it is checked against a source that is not here"
+
+
+def test_modules_that_a_page_cannot_use_are_left_out(page: Path) -> None:
+    assert set(ABSENT) >= {"native", "opencl", "cuda", "cli"}
+    found = names(page, "compiler")
+    folders = tuple(f"webnn_compile/{name}/" for name in (*ABSENT, "tune", "rpc", "compile_page/web"))
+    tests = ("numpy/tests/", "numpy/testing/", "numpy/f2py/", "onnx/backend/", "onnx/test/")
+    assert [n for n in found if n.startswith((*folders, *tests)) or "/tests/" in n] == []
+    ours = {n.removeprefix("webnn_compile/compile_page/") for n in found if n.startswith("webnn_compile/compile_page/")}
+    assert ours == {"__init__.pyc", "answer.pyc", "page_device.pyc", "tune_here.pyc"}
+    for name in ("webnn_compile/driver/build.pyc", "webnn_compile/runtime_js/load/load.js", "ml_dtypes.pyc"):
+        assert name in found
+    assert any(n.startswith("numpy/_core/_multiarray_umath.") and n.endswith(".so") for n in found)
+
+
+def test_modules_of_the_search_are_apart(page: Path) -> None:
+    found = names(page, "tuner")
+    for folder in TUNER:
+        assert any(n.startswith(folder) for n in found)
+    assert [n for n in found if not n.startswith(TUNER)] == []
+    assert "webnn_compile/tune/tuner.pyc" in found
+    assert set(found).isdisjoint(names(page, "compiler"))
+
+
+def test_archives_have_no_times(page: Path) -> None:
+    entries = [*modules(page, "compiler"), *modules(page, "tuner")]
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_archives_are_named_by_their_hashes(page: Path) -> None:
+    for archive in page.glob("*.zip"):
+        assert archive.stem.partition("-")[2] in sha256(archive.read_bytes()).hexdigest()
+
+
+def test_pyodide_is_whole(page: Path) -> None:
+    """Its scripts are named .js, for servers that know no other, and know each other by that name."""
+    expected = {name.replace(".mjs", ".js") for name in PYODIDE_FILES} | {"pyodide-lock.json"}
+    assert {path.name for path in (page / FOLDER).iterdir()} == expected
+    assert json.loads((page / FOLDER / "pyodide-lock.json").read_text()) == read_lock()
+    loader = (page / FOLDER / "pyodide.js").read_text()
+    assert "pyodide.asm.js" in loader
+    assert "pyodide.asm.mjs" not in loader
+
+
+def test_licences(page: Path) -> None:
+    licences = page / "licences"
+    assert "Mozilla Public License Version 2.0" in (licences / "MPL-2.0.txt").read_text()
+    notice = (licences / "NOTICE.txt").read_text()
+    titles = {
+        "numpy": "NumPy",
+        "onnx": "ONNX",
+        "protobuf": "Protocol Buffers",
+        "typing-extensions": "typing_extensions",
+    }
+    for name in ("webnn-compile", "Pyodide", "CPython", "Emscripten", *titles.values()):
+        assert re.search(rf"^{re.escape(name)}\b.*\w", notice, re.MULTILINE), name
+    texts = {
+        "numpy": "Redistribution and use",
+        "onnx": "Apache License",
+        "protobuf": "Redistribution and use",
+        "typing-extensions": "PYTHON SOFTWARE FOUNDATION LICENSE",
+    }
+    assert set(titles) == set(texts) == {p.name for p in packages(read_lock())}
+    for package in packages(read_lock()):
+        folder = licences / f"{package.name.replace('-', '_')}-{package.version}"
+        assert texts[package.name] in "".join(p.read_text() for p in folder.iterdir()), package.name
+
+
+def test_types_stand_beside_the_module(page: Path) -> None:
+    """`compiler.d.ts` is that of `compiler.js`; what it imports is here, too."""
+    assert not (page / "types.d.ts").exists()
+    types = (page / "compiler.d.ts").read_text()
+    for name in re.findall(r"""(?:from|import\()\s*['"](\.[^'"]+)['"]""", types):
+        path = page / name
+        assert path.with_suffix("").with_suffix(".d.ts").is_file() or path.is_file(), name
+
+
+def test_references_stay_in_the_folder(page: Path) -> None:
+    top = [path for path in page.iterdir() if path.suffix in (".js", ".ts", ".html", ".css")]
+    assert [path.name for path in top if "../../" in path.read_text()] == []
+    for path in page.rglob("*.js"):
+        script = re.sub(r"/\*.*?\*/|^\s*//.*?$", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+        for name in re.findall(r"""['"](\.{1,2}/[^'"]+\.js)['"]""", script):
+            found = Path(os.path.normpath(path.parent / name))
+            assert found.is_relative_to(page), (path, name)
+            assert found.is_file(), (path, name)
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "licences/mine.txt", "foreign/index.html"])
+def test_a_page_with_other_files_is_not_replaced(page: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "page"
+    shutil.copytree(page, out)
+    (out / name).parent.mkdir(exist_ok=True)
+    (out / name).write_text("mine")
+    before = contents(out)
+    refused(run("--out", out, "--force"), rf"no part of its compile page \({re.escape(name)}\)")
+    assert contents(out) == before
+
+
+def test_a_page_is_not_replaced_without_force(page: Path) -> None:
+    before = contents(page)
+    result = run("--out", page)
+    refused(result, "already holds a compile page; give --force to replace it")
+    assert "download" not in result.output, "said only after the work"
+    assert contents(page) == before
+
+
+@pytest.mark.parametrize("listed", ["[]", "{}", '{"files": [1]}', "no JSON", None])
+def test_another_folder_is_not_replaced(tmp_path: Path, listed: str | None) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "compiler.js").write_text("mine")
+    if listed is not None:
+        (out / "files.json").write_text(listed)
+    before = contents(out)
+    refused(run("--out", out, "--force"), "is not empty and holds no compile page")
+    assert contents(out) == before
+
+
+def test_a_file_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    refused(run("--out", tmp_path / "out", "--force"), "is a file")
+
+
+def test_another_wheel_is_refused(page: Path, tmp_path: Path) -> None:
+    wheel = tmp_path / "numpy.whl"
+    wheel.write_bytes(b"another")
+    for result in (
+        run("--out", tmp_path / "out", "--numpy", wheel),
+        run("--out", tmp_path / "out", **{NUMPY: str(wheel)}),
+    ):
+        refused(result, r"numpy\.whl is not numpy-[\w.-]+: its sha256 is \w+, not \w+")
+    assert [path.name for path in tmp_path.iterdir()] == ["numpy.whl"]
+
+
+def test_node_is_missing(page: Path, tmp_path: Path) -> None:
+    """What was downloaded before is here."""
+    refused(run("--out", tmp_path / "out", PATH=""), "node is not installed")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_node_fails(page: Path, tmp_path: Path) -> None:
+    """That is a fault of ours, which says what Node wrote."""
+    program = tmp_path / "bin" / "node"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'a module is missing' >&2\nexit 1\n")
+    program.chmod(0o755)
+    result = run("--out", tmp_path / "out", PATH=f"{program.parent}:{os.environ['PATH']}")
+    assert result.exit_code == 70, result.output
+    assert "error: packing the page's modules failed: a module is missing" in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_npm_is_missing(tmp_path: Path) -> None:
+    """Where nothing was downloaded before."""
+    refused(run("--out", tmp_path / "out", "--downloads", tmp_path / "kept", PATH=""), "npm is not installed")
+    assert not (tmp_path / "out").exists()
+
+
+def test_downloads_that_cannot_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    refused(run("--out", tmp_path / "out", "--downloads", tmp_path / "file"), "choose another --downloads")
+    assert not (tmp_path / "out").exists()
