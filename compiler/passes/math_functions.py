@@ -10,9 +10,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..dtypes import F32, F64, I32, I64, DType
 from ..ir.lanes import Splat
 from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Select, Unary
+from ..ir.scalar_ops import apply_unary
 from ..ir.unlikely import Unlikely
 
 
@@ -59,6 +62,14 @@ class Num:
 
     def unary(self, op: str) -> Num:
         return Num(Unary(op, self.e), self.lanes)
+
+    def rounded(self) -> Num:
+        """The nearest whole number. Of a constant it is one: PoCL 3.1 takes rint of a constant beyond int32 for an
+        undefined value."""
+        constant = self.e.a if isinstance(self.e, Splat) else self.e
+        if isinstance(constant, Const):
+            return self.of(apply_unary("round", np.asarray(constant.value, constant.dtype.numpy)).item())
+        return self.unary("round")
 
     def abs(self) -> Num:
         return self.unary("abs")
@@ -306,7 +317,7 @@ def power(x: Num, y: Num, positive_power: Callable[[Num, Num], Num] = _positive_
     infinity have a power that is not whole."""
     a = x.abs()
     size = a.eq(1.0).where(1.0, positive_power(a, y), x)
-    whole = y.eq(y.unary("round"))
+    whole = y.eq(y.rounded())
     half = y * 0.5
     odd = Num(Unary("not", half.eq(half.unary("trunc")).e), x.lanes)
     signed = (whole & odd).where(size * -1.0, size, x)

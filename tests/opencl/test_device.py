@@ -99,3 +99,14 @@ def test_what_the_driver_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     fails(cl.LogicError)
     with pytest.raises(InternalError, match="opencl: the driver reports clCreateBuffer failed"):
         webnn_compile.compile(product(), "opencl")
+
+
+@pytest.mark.parametrize("exponent", [np.inf, -np.inf, 1e30])
+def test_powers_by_a_constant_beyond_integers(exponent: float) -> None:
+    """A driver that folds rint of such a constant wrongly left the output as it was."""
+    need_driver("opencl")
+    x = np.array([np.nan, np.inf, -np.inf, 0, -1, 2, -2, 0.5], np.float32)
+    proto = model([node("Pow", ["x", "e"], ["y"])], {"x": x.shape}, ["y"], {"e": np.float32(exponent)})
+    with np.errstate(all="ignore"):
+        want = np.power(x, np.float32(exponent))
+    np.testing.assert_array_equal(webnn_compile.compile(proto, "opencl", cache=False).run({"x": x})["y"], want)
