@@ -9,6 +9,7 @@ from onnx import AttributeProto, TensorProto, helper
 from onnx_models import model, node, random
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.frontends.onnx.handlers import is_supported
 from webnn_compile.frontends.onnx.problems import Problems
 from webnn_compile.ops import OPERATORS
 
@@ -174,7 +175,7 @@ def test_text_constant() -> None:
     ],
 )
 def test_which_export_has_no_such_operator(op: str, domain: str, advice: str) -> None:
-    problems = Problems("net.onnx", 17)
+    problems = Problems("net.onnx", 17, is_supported)
     assert not problems.check_kind(node(op, ["x"], ["y"], "made", domain=domain))
     with pytest.raises(UnsupportedError) as caught:
         problems.raise_if_any()

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 
 from ...dtypes import BOOL
 from ...graph.ir import Value
+from .import_nodes import Frame, Handler, Import
+from .items import Items, tensors
 from .loops import check_one_element, import_loop
 from .problems import Problems
 from .scans import import_scan
-from .sequences import Items, tensors
-
-if TYPE_CHECKING:
-    from .build_graph import Frame, Import
 
 THEN, ELSE = "then_branch", "else_branch"
-
-Importer = Callable[["Import", onnx.NodeProto, str, Items, "Frame"], Items]
 
 
 def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Frame) -> Items:
@@ -99,4 +94,4 @@ def _refusal(build: Import, node: onnx.NodeProto, name: str, side: _Side, reason
     )
 
 
-CONTROL_FLOW: Mapping[str, Importer] = {"If": _if, "Loop": import_loop, "Scan": import_scan}
+CONTROL_FLOW: Mapping[str, Handler] = {"If": _if, "Loop": import_loop, "Scan": import_scan}

@@ -19,6 +19,7 @@ from .convert_old import convert_old
 from .embed_external import embed_external
 from .fix_inputs import fix_inputs
 from .fix_shapes import FreeDimensions, fix_shapes
+from .handlers import is_supported
 from .inline_functions import inline_functions
 from .problems import Problems
 from .read_model import Source, read_model
@@ -74,7 +75,7 @@ def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Grap
     weights = fix_inputs(skeleton, weights, inputs.constants, source)
     embed_external(skeleton, source)
     sort_nodes(skeleton)
-    problems = Problems(source.name, check_model(skeleton, source))
+    problems = Problems(source.name, check_model(skeleton, source), is_supported)
     skeleton = inline_functions(skeleton, source)
     try:
         shapes = fix_shapes(skeleton, inputs, weights, source)

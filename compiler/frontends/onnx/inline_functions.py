@@ -8,8 +8,8 @@ from onnx import helper, inliner
 from ...errors import InputError
 from ...ops import OPERATORS
 from .check_calls import check_calls, check_count
+from .handlers import is_supported
 from .hide_shape_operands import hide_shape_operands, show_shape_operands
-from .problems import is_supported
 from .read_model import Source
 from .write_defaults import write_defaults
 

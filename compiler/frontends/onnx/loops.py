@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -17,10 +16,8 @@ from ...ir.nodes import Scalar
 from ...ir.sizes import Size, counter_of, equal, number, product, scalars_of, shown, size
 from ...text.escape import shell_word
 from .growing_sequences import stack_sequences
-from .sequences import Items, Listed, Stacked, tensors
-
-if TYPE_CHECKING:
-    from .build_graph import Frame, Import
+from .import_nodes import Frame, Import
+from .items import Items, Listed, Stacked, tensors
 
 ENDLESS = 2**31 - 1
 """Iterations of a loop that only a condition ends."""

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import onnx
 
 from ...errors import UnsupportedError
-from ...ops import OPERATORS
 from ...ops.call import operator_name
 from .check_model import NOT_IN_OPSET
-from .sequences import SEQUENCES
 
 _SHOWN = 3
 """So many node names, attribute values and list elements are shown of each kind."""
-
-
-OF_THE_IMPORTER = ("Constant", "If", "Loop", "Scan", *SEQUENCES)
-"""Operators that have no definition in the table: they become others, or nodes with regions."""
-
-
-def is_supported(node: onnx.NodeProto) -> bool:
-    """Whether the importer supports a node of this kind."""
-    return (node.domain, node.op_type) in OPERATORS or is_onnx(node, *OF_THE_IMPORTER)
 
 
 def is_onnx(node: onnx.NodeProto, *op_types: str) -> bool:
@@ -31,7 +22,8 @@ def is_onnx(node: onnx.NodeProto, *op_types: str) -> bool:
 class Problems:
     """What was found so far; `raise_if_any` turns it into one UnsupportedError."""
 
-    def __init__(self, source: str, opset: int) -> None:
+    def __init__(self, source: str, opset: int, is_supported: Callable[[onnx.NodeProto], bool]) -> None:
+        self._is_supported = is_supported
         self._source = source
         self._opset = opset
         self._kinds: dict[tuple[str, str], list[onnx.NodeProto]] = {}
@@ -47,7 +39,7 @@ class Problems:
 
     def afresh(self) -> Problems:
         """None yet, of the same model."""
-        return Problems(self._source, self._opset)
+        return Problems(self._source, self._opset, self._is_supported)
 
     def take(self, other: Problems) -> None:
         """Adds those of `other`."""
@@ -57,7 +49,7 @@ class Problems:
 
     def check_kind(self, node: onnx.NodeProto) -> bool:
         """Whether a node of this kind is supported; remembers it otherwise."""
-        if is_supported(node):
+        if self._is_supported(node):
             return True
         self._kinds.setdefault((node.domain, node.op_type), []).append(node)
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -13,10 +12,8 @@ from ...dtypes import I64
 from ...errors import UnsupportedError
 from ...graph.ir import Value
 from ...ir.sizes import Size, counter_of
-from .sequences import Item, Items, tensors
-
-if TYPE_CHECKING:
-    from .build_graph import Frame, Import
+from .import_nodes import Frame, Import
+from .items import Item, Items, tensors
 
 
 def import_scan(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Frame) -> Items:

@@ -1,13 +1,11 @@
-"""Sequences and optionals, which exist in the importer alone: as lists of values, or where their number is known at run
-time only, as rows of one value."""
+"""Operators on sequences and optionals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TypeVar
 
 import numpy as np
 import onnx
@@ -15,65 +13,10 @@ from onnx import helper
 
 from ...errors import UnsupportedError
 from ...graph.ir import Value
-
-if TYPE_CHECKING:
-    from .build_graph import Frame, Import
+from .import_nodes import Frame, Handler, Import
+from .items import Item, Items, Listed, Nothing, Parts, Stacked
 
 T = TypeVar("T")
-
-
-class Parts(Sequence[Value]):
-    """So many tensors, each of which `make` adds to the graph when it is first read: of thousands of rows a model may
-    read one."""
-
-    def __init__(self, count: int, make: Callable[[int], Value]) -> None:
-        self._count = count
-        self._make = cache(make)
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, at: int) -> Value: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Value, ...]: ...
-    def __getitem__(self, at: int | slice) -> Value | tuple[Value, ...]:
-        places = range(self._count)[at]
-        return self._make(places) if isinstance(places, int) else tuple(map(self._make, places))
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A sequence of tensors."""
-
-    items: Sequence[Value]
-
-
-@dataclass(frozen=True, slots=True)
-class Stacked:
-    """A sequence of tensors of one shape, which are the rows of a value."""
-
-    rows: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """An optional without a value; one with a value is that value."""
-
-
-Item = Value | Listed | Stacked | Nothing
-"""What a name stands for."""
-
-Items = Sequence[Item | None]
-"""What several names stand for; None for one that is left out, or could not be made."""
-
-
-def tensors(name: str, items: Items) -> list[Value | None]:
-    """The items, of the node `name`. Raises UnsupportedError for a sequence, whose length a region cannot change."""
-    found = [v for v in items if v is None or isinstance(v, Value)]
-    if len(found) < len(items):
-        raise UnsupportedError(f"node {name!r}: a sequence, or an optional, passes through it at run time")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +197,7 @@ def _get_element(use: Use) -> Item:
     return item
 
 
-SEQUENCES: Mapping[str, Callable[[Use], Item]] = {
+_OPERATORS: Mapping[str, Callable[[Use], Item]] = {
     "ConcatFromSequence": _concat,
     "Optional": _optional,
     "OptionalGetElement": _get_element,
@@ -267,3 +210,13 @@ SEQUENCES: Mapping[str, Callable[[Use], Item]] = {
     "SequenceLength": _length,
     "SplitToSequence": _split,
 }
+
+
+def _handler(operator: Callable[[Use], Item]) -> Handler:
+    def handle(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Frame) -> Items:
+        return [operator(Use(build, node, name, tuple(inputs), frame))]
+
+    return handle
+
+
+SEQUENCES: Mapping[str, Handler] = {op_type: _handler(operator) for op_type, operator in _OPERATORS.items()}

@@ -1,0 +1,287 @@
+"""Adds nodes of a checked model to a Builder, and collects what is not supported on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+
+from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileError
+from ...graph.builder import Builder
+from ...graph.ir import Attribute, Graph, Value
+from ...graph.names import Names
+from ...ops.call import NotKnownError, operator_name
+from ...system.limits import is_too_large
+from .check_model import names_read
+from .check_node import check_node
+from .deciding_inputs import DecidingInputs
+from .fix_shapes import InputShapes
+from .items import Item, Items
+from .problems import Problems, is_onnx
+from .read_attributes import read_attributes
+from .read_constant import read_constant
+from .read_model import Source
+from .read_tensor import element_type, read_sparse, read_tensor, type_name
+from .separate_weights import Weights
+
+MADE_OPSET = 18
+"""Of the operators that stand in for others."""
+
+Scope = dict[str, Item | None]
+"""Values by ONNX name; None for those that cannot be made because of a problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The graph that nodes are added to, and the values that they may read."""
+
+    builder: Builder
+    scope: Scope
+    refusals: list[tuple[Value, str]] | None = None
+    """Of branches inside that do not fit the sizes of the model (`Graph.refusals`); None where no branch may be such a
+    one: in a loop, which would have to carry that on."""
+
+
+class Import:
+    """One import: `main` is the model's graph, `deciding_inputs` those of its values. `handlers` are of the operators
+    of ai.onnx that become something else than a node."""
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        shapes: InputShapes,
+        types: Mapping[str, onnx.TypeProto],
+        weights: Weights,
+        source: Source,
+        problems: Problems,
+        handlers: Mapping[str, Handler],
+    ) -> None:
+        self._handlers = handlers
+        self._shapes = shapes
+        self._types = types
+        self._weights = weights
+        self._source = source
+        self._problems = problems
+        self._opsets = {i.domain: i.version for i in model.opset_import}
+        self._made = {o for node in model.graph.node for o in node.output}
+        # Outputs of nodes that nothing reads are not built: training outputs of inference models, say.
+        self._read = {*(o.name for o in model.graph.output), *names_read(model.graph.node)} - {""}
+        self._node_names = Names()
+        self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._made))
+        self._count = 0
+        self.deciding_inputs = DecidingInputs(model.graph, weights)
+        self.main = Frame(Builder(model.graph.name, source.memory), {}, [])
+        self.main.scope.update((v.name, self._input(v)) for v in model.graph.input if v.name not in weights)
+        # What may not become an output under its own name: an input, or what is an output already.
+        self._bound = {v for v in self.main.scope.values() if isinstance(v, Value)}
+
+    def nodes(self, nodes: Iterable[onnx.NodeProto], frame: Frame) -> None:
+        """Adds nodes, whose outputs become values of the frame."""
+        for node in nodes:
+            name = self._node_names.fresh(node.name or f"{node.op_type}_{self._count}")
+            self._count += 1
+            for output, value in zip(node.output, self._node(node, name, frame), strict=False):
+                if output:
+                    frame.scope[output] = value
+
+    def output(self, name: str) -> Value | None:
+        """The graph output `name`."""
+        builder = self.main.builder
+        value = self.lookup(name, self.main)
+        if value is not None and not isinstance(value, Value):
+            self._problems.add(f"output {name!r} is a sequence, or an optional")
+        if not isinstance(value, Value):
+            return None
+        if value.name != name or value in self._bound:
+            data = builder.constant_of(value)
+            if data is not None:
+                value = builder.constant(name, data)
+            else:
+                node_name = self._node_names.fresh(f"Identity_{name}")
+                (value,) = builder.node("Identity", node_name, [value], {}, [name], self._opsets[""])
+                assert value is not None
+        self._bound.add(value)
+        return value
+
+    def _input(self, value: onnx.ValueInfoProto) -> Value | None:
+        kind = value.type.WhichOneof("value")
+        if kind != "tensor_type":
+            self._problems.add(f"input {value.name!r} is a {(kind or 'value without type').removesuffix('_type')}")
+            return None
+        code = value.type.tensor_type.elem_type
+        dtype = element_type(code)
+        if dtype is None:
+            self._problems.add(f"input {value.name!r} has elements of type {type_name(code)}")
+            return None
+        shapes = self._shapes
+        return self.main.builder.input(value.name, shapes.of[value.name], dtype, shapes.elements.get(value.name))
+
+    def _node(self, node: onnx.NodeProto, name: str, frame: Frame) -> Sequence[Item | None]:
+        if not self._problems.check_kind(node):
+            return self._stand_ins(node)
+        inputs: list[Value | None] = []
+        try:
+            given = [self.lookup(n, frame) if n else None for n in node.input]
+            if any(n and v is None for n, v in zip(node.input, given, strict=True)):
+                return self._stand_ins(node)
+            if is_onnx(node, *self._handlers):
+                return self._handlers[node.op_type](self, node, name, given, frame)
+            inputs = [v for v in given if v is None or isinstance(v, Value)]
+            if len(inputs) < len(given):
+                if is_onnx(node, "Identity"):
+                    return given
+                op = operator_name(node.domain, node.op_type)
+                raise UnsupportedError(f"{op} (node {name!r}): it takes a sequence, or an optional")
+            outputs = [self.value_name(o, frame) if o in self._read else "" for o in node.output]
+            if is_onnx(node, "Constant"):
+                return [frame.builder.constant(outputs[0], read_constant(node, name, self._source))]
+            attributes = read_attributes(node, name, self._source)
+            opset = self._opsets[node.domain]
+            return frame.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
+        except UnsupportedError as error:
+            flags = self.deciding_inputs.flags(error.value) if isinstance(error, NotKnownError) else []
+            self._problems.add(": ".join([str(error), *([" and ".join(flags)] if flags else [])]))
+            return self._stand_ins(node)
+        except WebnnCompileError:
+            raise
+        except Exception as error:
+            op = operator_name(node.domain, node.op_type)
+            if is_too_large(error):
+                raise InputError(
+                    f"{op} (node {name!r}): memory runs out while its constants are computed ({error}); give "
+                    "the model smaller shapes"
+                ) from None
+            invalid = None if node.domain else check_node(node, inputs, self.main.builder.constants, self._opsets[""])
+            if invalid is not None:
+                raise InputError(
+                    f"{self._source.name} is not a valid ONNX model: {op} (node {name!r}): {invalid}; export it again"
+                ) from None
+            # A definition that breaks is our fault, and still has to name the node.
+            raise InternalError(
+                f"{op} (node {name!r}): importing it failed with {type(error).__name__}: {error}; "
+                "please report this with the model"
+            ) from error
+
+    @property
+    def opset(self) -> int:
+        """That of ai.onnx."""
+        return int(self._opsets[""])
+
+    def inside(self, frame: Frame, name: str) -> Frame:
+        """A frame for a region of a node that is added to `frame`."""
+        return Frame(frame.builder.region(name), dict(frame.scope))
+
+    def subgraph(self, graph: onnx.GraphProto, given: Mapping[str, Item | None], frame: Frame) -> list[Item | None]:
+        """The outputs of a subgraph, whose nodes are added to `frame` but keep their names to themselves. `given` are
+        its inputs."""
+        own = Frame(frame.builder, {**frame.scope, **given}, frame.refusals)
+        for tensor in graph.initializer:
+            data = read_tensor(tensor, self._source)
+            own.scope[tensor.name] = frame.builder.constant(self.value_name(tensor.name, own), data)
+        self.nodes(graph.node, own)
+        return [self.lookup(o.name, own) for o in graph.output]
+
+    @contextmanager
+    def attempt(self) -> Iterator[Problems]:
+        """Collects the problems of what is imported meanwhile, which may be imported in another way, or need not be."""
+        around, found = self._problems, self._problems.afresh()
+        self._problems = found
+        try:
+            yield found
+        except (UnsupportedError, InputError) as error:
+            found.add(str(error))
+        finally:
+            self._problems = around
+
+    def report(self, problems: Problems) -> None:
+        """Keeps the problems of an attempt."""
+        self._problems.take(problems)
+
+    def is_input(self, value: Value) -> bool:
+        """Whether it is one of the model's."""
+        return self.main.scope.get(value.name) is value and value.name not in self._made
+
+    def fresh(self, stem: str) -> str:
+        """A name that no value has."""
+        return self._value_names.fresh(stem)
+
+    def add_node(
+        self,
+        op_type: str,
+        name: str,
+        inputs: Sequence[Value | None],
+        outputs: Sequence[str],
+        frame: Frame,
+        regions: tuple[Graph, ...],
+        more: int = 0,
+    ) -> Sequence[Value | None]:
+        """The outputs of a node with regions, and so many more, which the model does not name."""
+        names = [self.value_name(o, frame) if o else "" for o in outputs]
+        names += [self.fresh(f"{name}.refused") for _ in range(more)]
+        return frame.builder.node(op_type, name, inputs, {}, names, self.opset, "", regions)
+
+    def add(
+        self,
+        op_type: str,
+        stem: str,
+        inputs: Sequence[Value | None],
+        frame: Frame,
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> Value:
+        """The only output of a node that the model does not have, which others are made of."""
+        name = self._node_names.fresh(stem)
+        output = self._value_names.fresh(name)
+        (value,) = frame.builder.node(op_type, name, inputs, attributes or {}, [output], MADE_OPSET)
+        assert value is not None
+        return value
+
+    def integers(self, values: int | Sequence[int], frame: Frame) -> Value:
+        """An int64 constant: a scalar, or a vector."""
+        return frame.builder.constant(self.fresh("number"), np.asarray(values, np.int64))
+
+    def _stand_ins(self, node: onnx.NodeProto) -> list[Value | None]:
+        """Values in place of the outputs of a node that is not supported, so that others can still be checked.
+
+        Only of floats: integers may be shapes, and what depends on unknown shapes would raise false alarms.
+        """
+        made: list[Value | None] = []
+        for output in node.output:
+            tensor = self._types.get(output, onnx.TypeProto()).tensor_type
+            dtype = element_type(tensor.elem_type)
+            known = tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
+            usable = known and dtype is not None and dtype.is_float
+            made.append(
+                Value(output, tuple(d.dim_value for d in tensor.shape.dim), dtype) if usable and dtype else None
+            )
+        return made
+
+    def lookup(self, name: str, frame: Frame) -> Item | None:
+        """The value `name`; a weight is read when it is first used."""
+        for scope in (frame.scope, self.main.scope):
+            if name in scope:
+                return scope[name]
+        stored = self._weights.get(name)
+        if stored is None:
+            raise InputError(
+                f"{self._source.name} is not a valid ONNX model: nothing makes the value {name!r}; export it again"
+            )
+        value: Value | None = None
+        try:
+            sparse = isinstance(stored, onnx.SparseTensorProto)
+            data = read_sparse(stored, self._source, name) if sparse else read_tensor(stored, self._source)
+            value = self.main.builder.constant(name, data)
+        except UnsupportedError as error:
+            self._problems.add(str(error))
+        self.main.scope[name] = value
+        return value
+
+    def value_name(self, name: str, frame: Frame) -> str:
+        """`name` in the main graph; one like it in a subgraph, where a name of another one may come again."""
+        return name if frame is self.main else self._value_names.fresh(name)
+
+
+Handler = Callable[[Import, onnx.NodeProto, str, Items, Frame], Items]
+"""Adds a node, of this name and with these inputs, to the frame; returns what its outputs stand for."""
