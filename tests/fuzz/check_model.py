@@ -66,6 +66,10 @@ class Refused(Exception):
     """The compiler's one plain error."""
 
 
+class RefusedRun(Exception):
+    """An error of one run, by what its inputs hold."""
+
+
 class Fault(Exception):
     """What must not happen: a short name, the same for the same fault, and all that is known."""
 
@@ -109,8 +113,16 @@ def _check(subject: Subject, path: Path, phase: Phase) -> tuple[str, str]:
     if run is None or (not subject.feeds and _takes_inputs(subject)):
         return "compiled, too large to run", ""
     phase("run")
-    with _explained("run"):
-        got = run(subject.feeds)
+    try:
+        with _explained("run"):
+            got = run(subject.feeds)
+    except RefusedRun as refused:
+        phase(REFERENCE)
+        try:
+            _reference(path, subject.feeds)
+        except Exception:
+            return "the run is refused by both", str(refused)
+        raise Fault(f"a run is refused that onnxruntime makes ({target})", str(refused)) from None
     phase(REFERENCE)
     try:
         want = _reference(path, subject.feeds)
@@ -154,6 +166,8 @@ class _explained:
             raise Refused(f"MemoryError in {self.phase}") from None
         if isinstance(error, WebnnCompileError) and error.exit_code == 2 and self.phase == "compile":
             raise Refused(str(error)) from None
+        if isinstance(error, WebnnCompileError) and error.exit_code == 2:
+            raise RefusedRun(str(error)) from None
         if isinstance(error, OutOfBounds):
             raise Fault("out of bounds", str(error)) from None
         raise Fault(f"{self.phase}: {origin(error)}", "".join(traceback.format_exception(error))[-6000:]) from None

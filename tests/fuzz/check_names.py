@@ -81,7 +81,7 @@ def _bundle(out: Path, stem: str, drawn: NamedModel) -> None:
     page.feed((out / "index.html").read_text())
     plain = _Page()
     plain.feed(
-        (ROOT / "runtime-js" / "page" / "index.html").read_text().replace("{{name}}", html_text(printable(stem)))
+        (ROOT / "runtime-js" / "bundle_page" / "index.html").read_text().replace("{{name}}", html_text(printable(stem)))
     )
     _claim(page.parts == plain.parts, f"index.html: {page.parts}")
     if not shutil.which("node"):

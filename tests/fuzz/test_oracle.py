@@ -62,8 +62,12 @@ def test_exceptions(monkeypatch: pytest.MonkeyPatch, error: Exception, fault: st
 
 
 def test_exceptions_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracle, "run_guarded", raising(KeyError("at run")))
+    assert check(SUBJECT).fault == "run: KeyError"
     monkeypatch.setattr(oracle, "run_guarded", raising(InputError("at run")))
-    assert check(SUBJECT).fault == "run: InputError"
+    assert check(SUBJECT).fault == "a run is refused that onnxruntime makes (native)"
+    monkeypatch.setattr(oracle, "_reference", raising(RuntimeError("refused")))
+    assert check(SUBJECT).result == "the run is refused by both"
 
 
 def test_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
