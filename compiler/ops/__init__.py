@@ -12,10 +12,10 @@ from ..tensor import Tensor
 from .call import Call
 from .elementwise import activation, arithmetic, casting, comparison, logical
 from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
-from .products import attention, convolution, convolution_transpose, einsum, fourier, fused, linear
+from .products import attention, convolution, convolution_transpose, einsum, fourier, fused, linear, packed_attention
 from .quantisation import quantized, quantized_products, quantizing
 from .recurrence import recurrent, scanning
-from .reductions import layer_normalisation, normalisation, pooling, reduction, softmax
+from .reductions import fused_normalisation, layer_normalisation, normalisation, pooling, reduction, softmax
 from .sampling import resize
 from .selection import selecting
 
@@ -54,7 +54,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         slicing,
         softmax,
     ),
-    "com.microsoft": (fused, quantized),
+    "com.microsoft": (fused, fused_normalisation, packed_attention, quantized),
 }
 """By domain ("" for ai.onnx) the files that define its operators."""
 

@@ -168,7 +168,7 @@ def test_text_constant() -> None:
         ("QLinearWhere", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
         ("ZipMap", "ai.onnx.ml", "; export without it: options={'zipmap': False}"),
         (
-            "Attention",
+            "MultiHeadAttention",
             "com.microsoft",
             "or its model builder wrote it: export the network with torch.onnx.export alone",
         ),

@@ -19,6 +19,21 @@ def _i(*values: int) -> np.ndarray:
     return np.asarray(values, np.int64)
 
 
+def _i32(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.int32)
+
+
+def _microsoft(op: str, *inputs: np.ndarray | None, outputs: int = 1, **given: Any) -> Case:
+    """A row of com.microsoft."""
+    constants = given.pop("constants", frozenset())
+    return Case("", op, inputs, given, outputs=outputs, constants=constants, domain="com.microsoft")
+
+
+def _packed(*rest: np.ndarray | None, **given: Any) -> Case:
+    """Attention of two heads of two elements, with inputs after the third."""
+    return _microsoft("Attention", _f(2, 3, 4), _f(4, 12), _f(12), *rest, **{"num_heads": 2} | given)
+
+
 ALL = frozenset({1, 2, 3, 4})
 
 _BYTE, _SCALE = np.asarray(1, np.uint8), np.asarray(1, np.float32)
@@ -89,6 +104,7 @@ BAD = {
     "it has both past keys and nonpad_kv_seqlen": Case(
         "", "Attention", (*(_f(1, 1, 2, 2),) * 3, None, *(_f(1, 1, 1, 2),) * 2, _i(2))
     ),
+    "and values [1, 2, 2, 2] do not fit": Case("", "Attention", (*(_f(1, 1, 2, 2),) * 2, _f(1, 2, 2, 2))),
     "parameters of shape [2] do not fit [3, 4]": Case("", "QuantizeLinear", (_f(3, 4), np.ones(2, np.float32))),
     "shape [2, 5, 3], without a last dimension of 1 (real) or 2 (complex)": Case("", "DFT", (_f(2, 5, 3),)),
     "axis 2 is that of real and imaginary parts": Case("", "DFT", (_f(2, 5, 1), None, _i(-1)), constants=ALL),
@@ -110,6 +126,28 @@ BAD = {
         domain="com.microsoft",
     ),
     "input 2 is missing": Case("", "QLinearConcat", (_f(), np.uint8(0)), domain="com.microsoft"),
+    "attribute past_present_share_buffer=1": _packed(past_present_share_buffer=1),
+    "attribute do_rotary=1": _packed(do_rotary=1),
+    "12 columns of weights are not queries, keys and values of num_heads=3": _packed(num_heads=3),
+    "with qkv_hidden_sizes=[4, 2, 6]": _packed(qkv_hidden_sizes=[4, 2, 6]),
+    "with qkv_hidden_sizes=[4, 4]": _packed(qkv_hidden_sizes=[4, 4]),
+    "of keys have 1 elements and those of values 4": _packed(outputs=2, qkv_hidden_sizes=[2, 2, 8]),
+    "its mask has shape [3], where [2] or [4] or [8] is expected": _packed(_i32(3)),
+    "its mask has shape [1, 3], where [2, 3] is expected": _packed(_i32(1, 3)),
+    "its mask has shape [1, 1, 1, 1, 1], where 1 to 4 dimensions": _packed(_i32(1, 1, 1, 1, 1)),
+    "it is unidirectional, and has a mask of 4 dimensions": _packed(_i32(2, 1, 3, 3), unidirectional=1),
+    "input 4 ('x4') has shape [2, 2, 2, 5, 3], where [2, 2, 2, any, 2]": _packed(None, _f(2, 2, 2, 5, 3), outputs=2),
+    "shapes [2, 3] and [2, 2, 3, 3] do not broadcast": _packed(None, None, _f(2, 3)),
+    "input 3 ('x3') is float32, where int32 is expected": _packed(_f(2)),
+    "which does not broadcast to [2, 3, 4]": _microsoft("SkipLayerNormalization", _f(2, 3, 4), _f(2, 2, 3, 4), _f(4)),
+    "input 4 ('x4') has shape [3], where [4]": _microsoft(
+        "SkipLayerNormalization", _f(2, 3, 4), _f(3, 4), _f(4), None, _f(3)
+    ),
+    "index 7 is out of range in a tensor of shape [5, 4]": _microsoft(
+        "EmbedLayerNormalization",
+        *(_i32(2, 3) + 7, None, _f(5, 4), _f(5, 4), None, _f(4), _f(4)),
+        constants=frozenset({0}),
+    ),
     "result would have shape": Case("", "Pad", (_f(3), _i(-2, -2)), constants=ALL),
 }
 

@@ -85,7 +85,7 @@ class Problems:
         return "; ".join([f"{op}: {count} {_some(names, ', ')}".rstrip(), *attributes, *advice])
 
 
-_OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc", "EmbedLayer")
+_OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc")
 """How operators begin that onnxruntime's optimiser puts in place of others."""
 
 _QUANTIZED = ("QLinear", "QAttention", "QGemm", "QEmbed", "DynamicQuantize", "MatMulIntegerTo")
@@ -100,7 +100,7 @@ def _other_export(domain: str, op: str) -> str | None:
         return "export without it: options={'zipmap': False} in skl2onnx, zipmap=False in onnxmltools"
     if domain == "com.microsoft.nchwc" or (domain == "com.microsoft" and op.startswith(_OF_OPTIMISERS)):
         return "onnxruntime's optimiser wrote it: take the model from before it, or save it with ORT_DISABLE_ALL"
-    if domain == "com.microsoft" and op in ("Attention", "MultiHeadAttention", "LayerNormalization", "RotaryEmbedding"):
+    if domain == "com.microsoft" and op in ("MultiHeadAttention", "LayerNormalization", "RotaryEmbedding"):
         return "onnxruntime's optimiser or its model builder wrote it: export the network with torch.onnx.export alone"
     return None
 

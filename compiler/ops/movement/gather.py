@@ -20,20 +20,19 @@ from ..axes import one_axis
 from ..call import Call
 
 
-def _known_in_range(call: Call, indices: Tensor, extent: Size) -> Tensor:
-    """`indices` of a dimension; those known at compile time are checked and counted from the front, as int32, where its
-    extent is known too."""
+def _known_in_range(call: Call, indices: Tensor, data: Tensor, axis: int) -> Tensor:
+    """`indices` of a dimension of `data`; those known at compile time are checked and counted from the front, as int32,
+    where its extent is known too."""
+    extent = data.shape[axis]
     if extent == 0 and indices.buffer.size:
-        raise call.unsupported(
-            f"nothing can be chosen from shape {shown(call.input(0).shape)}", "check the input shapes"
-        )
+        raise call.unsupported(f"nothing can be chosen from shape {shown(data.shape)}", "check the input shapes")
     known = indices.data
     if known is None or not isinstance(extent, int):
         return indices
     wrong = (known < -extent) | (known >= extent)
     if wrong.any():
         raise call.unsupported(
-            f"index {known[wrong].flat[0]} is out of range in a tensor of shape {shown(call.input(0).shape)}",
+            f"index {known[wrong].flat[0]} is out of range in a tensor of shape {shown(data.shape)}",
             "the model is invalid",
         )
     return constant(indices.name, np.asarray(np.where(known < 0, known + extent, known), np.int32))
@@ -75,8 +74,12 @@ def _within(index: Expr, extent: Size) -> Expr:
 
 def _gather(call: Call) -> Tensor:
     data = call.input(0)
-    axis = one_axis(call, call.attribute("axis", 0), data.rank)
-    indices = _known_in_range(call, call.input(1), data.shape[axis])
+    return gathered(call, call.name, data, call.input(1), one_axis(call, call.attribute("axis", 0), data.rank))
+
+
+def gathered(call: Call, name: str, data: Tensor, indices: Tensor, axis: int) -> Tensor:
+    """The elements of `data` at `indices` along `axis`, which the dimensions of `indices` replace."""
+    indices = _known_in_range(call, indices, data, axis)
     shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
 
     def body(*axes: Expr) -> Expr:
@@ -85,13 +88,13 @@ def _gather(call: Call) -> Tensor:
         index = _index(indices, axes[axis : axis + indices.rank], data.shape[axis])
         return data.read([*axes[:axis], index, *axes[axis + indices.rank :]])
 
-    return compute(call.name, shape, (data, indices), body)
+    return compute(name, shape, (data, indices), body)
 
 
 def _gather_elements(call: Call) -> Tensor:
     data = call.input(0)
     axis = one_axis(call, call.attribute("axis", 0), data.rank)
-    indices = _known_in_range(call, call.input(1), data.shape[axis])
+    indices = _known_in_range(call, call.input(1), data, axis)
     if indices.rank != data.rank or any(
         known_less(e, i) for d, (i, e) in enumerate(zip(indices.shape, data.shape, strict=True)) if d != axis
     ):
@@ -122,7 +125,7 @@ def _gather_nd(call: Call) -> Tensor:
     # Known columns are tables of their own: each is in range of its own dimension.
     known = indices.data
     tables = [] if known is None else [constant(f"{indices.name}.{k}", known[..., k]) for k in range(depth)]
-    columns = [_known_in_range(call, table, data.shape[batch + k]) for k, table in enumerate(tables)]
+    columns = [_known_in_range(call, table, data, batch + k) for k, table in enumerate(tables)]
     outer = indices.rank - 1
     shape = (*indices.shape[:-1], *data.shape[batch + depth :])
 

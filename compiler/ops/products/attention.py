@@ -4,7 +4,7 @@ heads, masks, windows and soft caps."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import sqrt
+from math import copysign, sqrt
 
 from ...dtypes import BOOL, F16, F32, DType
 from ...ir.construct import all_of, select, unary
@@ -38,24 +38,17 @@ def _attention(call: Call) -> tuple[Tensor, ...]:
     before: Size = 0 if past is None else past.shape[2]
     key, value = _with_past(call, key, PAST_KEY, "keys"), _with_past(call, value, PAST_VALUE, "values")
     heads, shared = call.fixed(query, (1,))[0], call.fixed(key, (1,))[0]
-    if not shared or heads % shared or not equal(query.shape[3], key.shape[3]):
+    same = equal(query.shape[3], key.shape[3]) and equal(key.shape[1], value.shape[1])
+    if not shared or heads % shared or not same:
         raise call.unsupported(
-            f"queries {shown(query.shape)} and keys {shown(key.shape)} do not fit", "the model is invalid"
+            f"queries {shown(query.shape)}, keys {shown(key.shape)} and values {shown(value.shape)} do not fit",
+            "the model is invalid",
         )
-    group = heads // shared
-    batch, _, length, size = query.shape
-    total = key.shape[2]
-    scale = call.attribute("scale", 0.0) or 1 / sqrt(call.fixed_size(size, f"of a head of {query.name!r}"))
+    size = call.fixed_size(query.shape[3], f"of a head of {query.name!r}")
+    scale = call.attribute("scale", 0.0) or 1 / sqrt(size)
     if not 0 < scale < float("inf"):
         raise call.unsupported(f"attribute scale={scale} is no positive number", "the model is invalid")
-    # As ONNX has it: each factor by the root, which keeps products of halves in range.
-    root = sqrt(scale)
-
-    def product(b: Expr, h: Expr, i: Expr, j: Expr) -> Expr:
-        other = h // group if group > 1 else h
-        return reduce_over("sum", (size,), lambda d: (query[b, h, i, d] * root) * (key[b, other, j, d] * root))
-
-    stages = [compute(f"{call.name}.products", (batch, heads, length, total), (query, key), product)]
+    stages = [dot_products(f"{call.name}.products", query, key, scale)]
     cap = call.attribute("softcap", 0.0)
     capped = stages[0]
     if cap > 0:
@@ -67,17 +60,44 @@ def _attention(call: Call) -> tuple[Tensor, ...]:
     weights = softmax_of(f"{call.name}.softmax", precise, (3,), zero_of_nothing=biased is not capped)
     weights = _cast(f"{call.name}.weights", weights, query.dtype)
     stages += [capped, biased, weights]
-
-    def weighted(b: Expr, h: Expr, i: Expr, d: Expr) -> Expr:
-        other = h // group if group > 1 else h
-        return reduce_over("sum", (total,), lambda j: weights[b, h, i, j] * value[b, other, j, d])
-
-    result = compute(call.name, (batch, heads, length, value.shape[3]), (weights, value), weighted)
+    result = weighted_sums(call.name, weights, value)
     mode = call.attribute("qk_matmul_output_mode", 0)
     if not 0 <= mode < len(stages):
         raise call.unsupported(f"attribute qk_matmul_output_mode={mode} is none of 0 to 3", "the model is invalid")
     stage = stages[mode]
     return _like_query(call, result), key, value, _cast(f"{call.name}.scores", stage, query.dtype)
+
+
+def dot_products(name: str, query: Tensor, key: Tensor, scale: float) -> Tensor:
+    """Q K' * scale of (batch, heads, length, size), where as many heads of the queries share one of the keys as there
+    are times more of them."""
+    batch, heads, length, size = query.shape
+    # As ONNX has it: each factor by the root, which keeps products of halves in range.
+    root = sqrt(abs(scale))
+
+    def product(b: Expr, h: Expr, i: Expr, j: Expr) -> Expr:
+        other = _shared_head(query, key, h)
+        return reduce_over(
+            "sum", (size,), lambda d: (query[b, h, i, d] * copysign(root, scale)) * (key[b, other, j, d] * root)
+        )
+
+    return compute(name, (batch, heads, length, key.shape[2]), (query, key), product)
+
+
+def weighted_sums(name: str, weights: Tensor, value: Tensor) -> Tensor:
+    """The values of each head, by the weights of each query: (batch, heads, length, size)."""
+
+    def weighted(b: Expr, h: Expr, i: Expr, d: Expr) -> Expr:
+        other = _shared_head(weights, value, h)
+        return reduce_over("sum", (weights.shape[3],), lambda j: weights[b, h, i, j] * value[b, other, j, d])
+
+    return compute(name, (*weights.shape[:3], value.shape[3]), (weights, value), weighted)
+
+
+def _shared_head(t: Tensor, other: Tensor, head: Expr) -> Expr:
+    """The head of `other` that one of `t` goes with."""
+    group = t.extents[1] // other.extents[1]
+    return head // group if group > 1 else head
 
 
 def _by_heads(call: Call, index: int, attribute: str) -> Tensor:
@@ -100,8 +120,11 @@ def _by_heads(call: Call, index: int, attribute: str) -> Tensor:
 
 def _like_query(call: Call, t: Tensor) -> Tensor:
     """The result in the rank of the queries."""
-    if call.input(Q).rank == 4:
-        return t
+    return t if call.input(Q).rank == 4 else heads_joined(call, t)
+
+
+def heads_joined(call: Call, t: Tensor) -> Tensor:
+    """(batch, heads, length, size) as (batch, length, heads * size)."""
     batch, _, length, _ = t.shape
     heads, size = call.fixed(t, (1, 3))
     return compute(

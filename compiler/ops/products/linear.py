@@ -57,9 +57,9 @@ def mat_mul(call: Call) -> Tensor:
     return mat_mul_of(call, call.input(0), call.input(1))
 
 
-def mat_mul_of(call: Call, a: Tensor, b: Tensor) -> Tensor:
-    """The same of any two tensors."""
-    return _matmul(call, a, b, lambda left, right: a.read(left) * b.read(right))
+def mat_mul_of(call: Call, a: Tensor, b: Tensor, name: str | None = None) -> Tensor:
+    """The same of any two tensors, by default under the name of the node."""
+    return _matmul(call, a, b, lambda left, right: a.read(left) * b.read(right), name=name)
 
 
 def mat_mul_integer(call: Call) -> Tensor:
@@ -98,6 +98,7 @@ def _matmul(
     b: Tensor,
     product: Callable[[tuple[Expr, ...], tuple[Expr, ...]], Expr],
     more: tuple[Tensor | None, ...] = (),
+    name: str | None = None,
 ) -> Tensor:
     """The sum of `product(index of a, index of b)` over the last axis of a and the last but one of b."""
     if a.rank == 0 or b.rank == 0:
@@ -112,7 +113,7 @@ def _matmul(
         left, right = _batch_index(a, outer), _batch_index(b, outer)
         return reduce_over("sum", (depth,), lambda k: product((*left, *m, k), (*right, k, *n)))
 
-    return compute(call.name, (*batch, *rows, *columns), (a, b, *more), body)
+    return compute(name or call.name, (*batch, *rows, *columns), (a, b, *more), body)
 
 
 def _batch_index(t: Tensor, outer: tuple[Expr, ...]) -> tuple[Expr, ...]:

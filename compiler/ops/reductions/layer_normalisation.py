@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...dtypes import DType
+from ...dtypes import F32, DType
 from ...ir.construct import unary
 from ...ir.nodes import Expr
 from ...ir.sizes import product, reciprocal
@@ -23,10 +23,17 @@ def layer_normalization(call: Call) -> tuple[Tensor, ...]:
     x = call.input(0)
     scale, bias = _parameters(call, x)
     axis = one_axis(call, call.attribute("axis", -1), x.rank)
-    epsilon = call.attribute("epsilon", 1e-5)
-    mean, variance = moments(call.name, x.shape, range(axis, x.rank), (x,), lambda *i: x[i])
+    stash = onnx_dtype(call, "stash_type", 1)
+    return layer_normalized(call.name, x, scale, bias, axis, call.attribute("epsilon", 1e-5), stash)
+
+
+def layer_normalized(
+    name: str, x: Tensor, scale: Tensor, bias: Tensor | None, axis: int, epsilon: float, stash: DType
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same of any tensors, of which the axes from `axis` on are normalised."""
+    mean, variance = moments(name, x.shape, range(axis, x.rank), (x,), lambda *i: x[i])
     inverse = compute(
-        f"{call.name}.inverse",
+        f"{name}.inverse",
         variance.shape,
         (variance,),
         lambda *i: 1 / unary("sqrt", variance[i] + epsilon),
@@ -36,8 +43,7 @@ def layer_normalization(call: Call) -> tuple[Tensor, ...]:
         value = (x[i] - mean[i[:axis]]) * inverse[i[:axis]] * broadcast_element(scale, i)
         return value if bias is None else value + broadcast_element(bias, i)
 
-    y = compute(call.name, x.shape, (x, mean, inverse, scale, bias), body)
-    stash = onnx_dtype(call, "stash_type", 1)
+    y = compute(name, x.shape, (x, mean, inverse, scale, bias), body)
     return y, _stashed(mean, axis, x.rank, stash), _stashed(inverse, axis, x.rank, stash)
 
 
@@ -57,21 +63,29 @@ def rms_normalization(call: Call) -> Tensor:
     x = call.input(0)
     scale, _ = _parameters(call, x)
     axis = one_axis(call, call.attribute("axis", -1), x.rank)
-    epsilon = call.attribute("epsilon", 1e-5)
+    return rms_normalized(call.name, x, scale, axis, call.attribute("epsilon", 1e-5), F32)[0]
+
+
+def rms_normalized(
+    name: str, x: Tensor, scale: Tensor, axis: int, epsilon: float, stash: DType
+) -> tuple[Tensor, Tensor]:
+    """The same of any tensors, of which the axes from `axis` on are normalised, and 1/root as `layer_normalized`
+    has it."""
     share = reciprocal(product(x.shape[axis:]), x.dtype)
-    squares = reduce_axes(f"{call.name}.squares", "sum", x.shape, range(axis, x.rank), (x,), lambda *i: x[i] * x[i])
+    squares = reduce_axes(f"{name}.squares", "sum", x.shape, range(axis, x.rank), (x,), lambda *i: x[i] * x[i])
     inverse = compute(
-        f"{call.name}.inverse",
+        f"{name}.inverse",
         squares.shape,
         (squares,),
         lambda *i: 1 / unary("sqrt", squares[i] * share + epsilon),
     )
-    return compute(
-        call.name,
+    y = compute(
+        name,
         x.shape,
         (x, inverse, scale),
         lambda *i: x[i] * inverse[i[:axis]] * broadcast_element(scale, i),
     )
+    return y, _stashed(inverse, axis, x.rank, stash)
 
 
 OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {

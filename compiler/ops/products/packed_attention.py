@@ -1,0 +1,198 @@
+"""Attention of com.microsoft: weights of queries, keys and values in one matrix, and past and present in one tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+
+from ...dtypes import F16, F32, I32
+from ...ir.construct import select
+from ...ir.nodes import Const, Expr
+from ...ir.sizes import Size, equal, is_one, shown, size, text_of
+from ...tensor import Tensor, compute
+from ..broadcast import broadcast_element, spread_input
+from ..call import Call
+from ..movement.joining import joined
+from ..reductions.softmax import softmax_of
+from .attention import dot_products, heads_joined, weighted_sums
+from .linear import mat_mul_of
+
+_LEAST = {F16: float(np.finfo(np.float16).min), F32: float(np.finfo(np.float32).min)}
+"""By dtype the least finite number."""
+
+INPUT, WEIGHTS, BIAS, MASK, PAST, SCORE_BIAS, PAST_LENGTH = range(7)
+
+
+def _packed_attention(call: Call) -> tuple[Tensor, ...]:
+    """softmax(Q K' * scale + bias and mask) V, with [Q, K, V] = input * weights + bias; then the keys and values with
+    those of the past before them."""
+    call.check_dtypes((INPUT, WEIGHTS, BIAS, PAST, SCORE_BIAS), F32, F16)
+    call.check_dtypes((MASK, PAST_LENGTH), I32)
+    _check_refused(call)
+    heads, sizes = _head_sizes(call)
+    projected = _projected(call)
+    query = _heads_of(f"{call.name}.queries", projected, heads, 0, sizes[0])
+    present = _present(call, projected, heads, sizes)
+    if present is None:
+        key = _heads_of(f"{call.name}.keys", projected, heads, heads * sizes[0], sizes[0])
+        value = _heads_of(f"{call.name}.values", projected, heads, heads * 2 * sizes[0], sizes[1])
+    else:
+        key, value = (
+            compute(f"{call.name}.{what}", present.shape[1:], (present,), lambda *i, k=k: present[k, *i])
+            for k, what in enumerate(("keys", "values"))
+        )
+    scale = call.attribute("scale", 0.0) or 1 / sqrt(sizes[0])
+    scores = _masked(call, dot_products(f"{call.name}.products", query, key, scale))
+    weights = softmax_of(f"{call.name}.softmax", scores, (3,))
+    result = heads_joined(call, weighted_sums(call.name, weights, value))
+    return (result,) if present is None else (result, present)
+
+
+def _check_refused(call: Call) -> None:
+    if call.attribute("do_rotary", 0):
+        raise call.unsupported(
+            "attribute do_rotary=1: it rotates queries and keys itself",
+            "export the rotation as operators of ai.onnx",
+        )
+    if call.attribute("past_present_share_buffer", 0):
+        raise call.unsupported(
+            "attribute past_present_share_buffer=1: past and present are one tensor, which it writes in place",
+            "export it with past_present_share_buffer=0",
+        )
+
+
+def _head_sizes(call: Call) -> tuple[int, tuple[int, int]]:
+    """How many heads there are, and the elements of one of the queries and keys, and of the values."""
+    heads, (columns,) = call.attribute("num_heads", 0), call.fixed(call.input(WEIGHTS, (None, None)), (1,))
+    none: tuple[int, ...] = ()
+    hidden = call.attribute("qkv_hidden_sizes", none) or (columns // 3,) * 3
+    fits = len(hidden) == 3 and hidden[0] == hidden[1] and sum(hidden) == columns
+    if not fits or heads < 1 or any(n < 1 or n % heads for n in hidden):
+        raise call.unsupported(
+            f"{columns} columns of weights are not queries, keys and values of num_heads={heads} heads, with "
+            f"qkv_hidden_sizes={list(hidden)}",
+            "the model is invalid: export it again",
+        )
+    return heads, (hidden[0] // heads, hidden[2] // heads)
+
+
+def _projected(call: Call) -> Tensor:
+    """Queries, keys and values of all heads side by side: (batch, length, columns of weights)."""
+    weights = call.input(WEIGHTS)
+    product = mat_mul_of(call, call.input(INPUT, (None, None, None)), weights, f"{call.name}.projected")
+    bias = call.optional(BIAS, weights.shape[1:])
+    if bias is None:
+        return product
+    return compute(f"{call.name}.biased", product.shape, (product, bias), lambda b, i, c: product[b, i, c] + bias[c])
+
+
+def _heads_of(name: str, projected: Tensor, heads: int, start: int, extent: int) -> Tensor:
+    """The columns from `start` on as (batch, heads, length, extent)."""
+    batch, length, _ = projected.shape
+    return compute(
+        name,
+        (batch, heads, length, extent),
+        (projected,),
+        lambda b, h, i, d: projected[b, i, h * extent + d + start],
+    )
+
+
+def _present(call: Call, projected: Tensor, heads: int, sizes: tuple[int, int]) -> Tensor | None:
+    """Keys and values in one tensor, (2, batch, heads, length, size), with those of the past before them. None where
+    the node has neither past nor present."""
+    batch, length, _ = projected.shape
+    extent = sizes[0]
+    past = call.optional(PAST, (2, batch, heads, None, extent))
+    if past is None and call.outputs < 2:
+        return None
+    if extent != sizes[1]:
+        raise call.unsupported(
+            f"it has past or present, where heads of keys have {extent} elements and those of values {sizes[1]}",
+            "the model is invalid: export it again",
+        )
+    new = compute(
+        f"{call.name}.{'present' if past is None else 'new'}",
+        (2, batch, heads, length, extent),
+        (projected,),
+        lambda k, b, h, i, d: projected[b, i, (k * heads + h) * extent + d + heads * extent],
+    )
+    return new if past is None else joined(f"{call.name}.present", [past, new], 3)
+
+
+def _masked(call: Call, scores: Tensor) -> Tensor:
+    """The scores plus the bias, plus `mask_filter_value` for keys that the mask hides, or plus the least number of the
+    dtype for keys after the query, where it is unidirectional: all of them finite, so that a query that sees no key
+    weighs the hidden ones."""
+    bias, mask = spread_input(call, SCORE_BIAS, scores.shape), call.optional(MASK)
+    if mask is not None and mask.rank == 2 and is_one(mask.shape[1]):
+        mask = None  # it hides all keys of a sequence or none, which is the same
+    causal = call.attribute("unidirectional", 0) != 0
+    if bias is None and mask is None and not causal:
+        return scores
+    if mask is not None:
+        _check_mask(call, mask, scores, causal=causal)
+    hidden = Const(call.attribute("mask_filter_value", -10000.0), scores.dtype)
+    later = Const(_LEAST[scores.dtype], scores.dtype)
+    _, _, length, total = scores.shape
+    before = size(total - length)
+
+    def body(b: Expr, h: Expr, i: Expr, j: Expr) -> Expr:
+        result = scores[b, h, i, j]
+        if bias is not None:
+            result = result + broadcast_element(bias, (b, h, i, j))
+        offset: Expr = Const(0.0, scores.dtype)
+        if mask is not None:
+            offset = select(_seen(mask, scores, (b, i, j), before), offset, hidden)
+        if causal:
+            offset = select(j <= i + before, offset, later)
+        return result if mask is None and not causal else result + offset
+
+    return compute(f"{call.name}.masked", scores.shape, (scores, bias, mask), body)
+
+
+def _forms(scores: Tensor) -> dict[int, Sequence[tuple[Size | None, ...]]]:
+    """By rank the shapes of a mask: ends of the keys; ends, then starts; ends, then offsets for packed sequences, which
+    say nothing else; keys; keys of each query; the same of all positions, those of the past and later ones, too."""
+    batch, _, length, total = scores.shape
+    return {
+        1: [(batch,), (size(batch * 2),), (size(batch * 3 + 2),)],
+        2: [(batch, total)],
+        3: [(batch, length, total)],
+        4: [(batch, 1, None, None)],
+    }
+
+
+def _check_mask(call: Call, mask: Tensor, scores: Tensor, *, causal: bool) -> None:
+    """Raises UnsupportedError for a mask of no form that there is."""
+    forms = _forms(scores).get(mask.rank, [])
+    if not any(all(e is None or equal(e, n) for e, n in zip(f, mask.shape, strict=True)) for f in forms):
+        expected = " or ".join(f"[{', '.join('any' if e is None else text_of(e) for e in f)}]" for f in forms)
+        raise call.unsupported(
+            f"its mask has shape {shown(mask.shape)}, where {expected or '1 to 4 dimensions'} is expected",
+            "check the shapes given to the model; a size that is the sum of others is given as such: "
+            "--shape NAME=batchxpast+length",
+        )
+    if mask.rank == 4 and causal:
+        raise call.unsupported("it is unidirectional, and has a mask of 4 dimensions", "the model is invalid")
+
+
+def _seen(mask: Tensor, scores: Tensor, at: tuple[Expr, Expr, Expr], before: Size) -> Expr:
+    """Whether the mask lets query i see key j in sequence b."""
+    b, i, j = at
+    match mask.rank:
+        case 1:
+            inside = j < mask[b,]
+            batch = scores.shape[0]
+            pairs = equal(mask.shape[0], size(batch * 2))
+            return inside & (j >= mask[b + batch,]) if pairs else inside
+        case 2:
+            return mask[b, j] > 0
+        case 3:
+            return mask[b, i, j] > 0
+        case _:
+            return mask[b, 0, i + before, j] > 0
+
+
+OPERATORS = {"Attention": _packed_attention}
