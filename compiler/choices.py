@@ -20,7 +20,8 @@ T = TypeVar("T")
 """Options are what JSON has: integers, strings, booleans, None, and tuples of these."""
 
 VERSION = 1
-"""Of the spaces, in the keys of what records lead to. Counts up whenever a decision gets another meaning."""
+"""Version of the search spaces, in the cache keys of code that records choose. Increases whenever a decision changes
+its meaning."""
 
 
 class Choices(Protocol):
@@ -42,7 +43,7 @@ DEFAULT: Choices = First()
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was chosen, among what."""
+    """The chosen one of the options."""
 
     options: tuple[Any, ...]
     chosen: Any
@@ -67,7 +68,7 @@ class Record:
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """What `Replay` takes."""
+        """The record that `Replay` takes."""
         return {name: d.chosen for name, d in self.decisions.items()}
 
 
@@ -121,7 +122,7 @@ def ordered(preferred: T, others: Sequence[T]) -> list[T]:
 
 
 def key_of_choices(choices: Choices) -> str:
-    """What distinguishes the code that `choices` lead to, for keys of caches."""
+    """A cache key that distinguishes the code that `choices` lead to."""
     if isinstance(choices, Replay):
         return json.dumps([VERSION, sorted(choices.record.items()), choices.lenient])
     if isinstance(choices, First):

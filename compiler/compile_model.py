@@ -103,7 +103,8 @@ def build_bundle(
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
 ) -> Manifest:
-    """What `webnn-compile` writes to a folder, in memory: a device of `webnn_compile.rpc.client` loads it.
+    """Builds in memory the bundle that `webnn-compile` writes to a folder: a device of `webnn_compile.rpc.client` loads
+    it.
 
     `targets` are of "webgpu", "webgl" and "wasm", by default all. The other options are those of `compile`, and
     `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.

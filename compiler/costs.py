@@ -1,4 +1,4 @@
-"""What computation costs on the hardware that code is compiled for: every cache size, threshold and rate, with its
+"""Costs of computation on the hardware that code is compiled for: every cache size, threshold and rate, with its
 source. Heuristics read these; nothing here is a limit of what is legal."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from math import gcd
 
 @dataclass(frozen=True, slots=True)
 class CpuCosts:
-    """Of a CPU core, natively or in a browser. Sizes are in bytes.
+    """Costs of a CPU core, natively or in a browser. Sizes are in bytes.
 
     Caches. Half of each level is counted on, since other data is there too: first levels have 32 to 48 KiB, second
     levels 512 KiB to 2 MiB on x86-64 since 2017 and Arm since 2020; smaller ones are served by the quarter.
@@ -49,7 +49,7 @@ class CpuCosts:
     """The memory that a model takes grows by a wide halo."""
 
     nanoseconds: float = 0.3
-    """Of an operation on a vector or a scalar, with its loads: 3 GHz, one a cycle."""
+    """Time of an operation on a vector or a scalar, with its loads: 3 GHz, one a cycle."""
     function: int = 10
     """Operations of an exp, an erf and the like."""
     parallel_worth: float = 25_000.0
@@ -97,7 +97,7 @@ CPU_COSTS = CpuCosts()
 
 @dataclass(frozen=True, slots=True)
 class GpuCosts:
-    """What work on a GPU takes besides arithmetic, in the time of multiply-adds: a `load` of four cached elements, a
+    """Costs of a GPU besides arithmetic, in the time of multiply-adds: a `load` of four cached elements, a
     `byte` that comes from memory or goes there, a `launch`, the compilation of a `shader`. A product computes
     tiles of up to `rows` positions by `vectors` of four columns.
 

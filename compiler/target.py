@@ -53,7 +53,7 @@ four floats, and is right on all."""
 
 @dataclass(frozen=True, slots=True)
 class MatrixFacts:
-    """Of hardware that multiplies `rows` x `depth` by `depth` x `columns` tiles and adds float32 sums. Operands are
+    """Hardware that multiplies `rows` x `depth` by `depth` x `columns` tiles and adds float32 sums. Operands are
     rounded to `operands`: "float16", or "tf32", float32 with ten bits of fraction."""
 
     rows: int
@@ -64,7 +64,7 @@ class MatrixFacts:
 
 @dataclass(frozen=True, slots=True)
 class GpuTarget:
-    """What a compute shader may use. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
+    """Resources of a compute shader. `workgroup_bytes` is shared memory, `binding_bytes` the largest buffer,
     `workgroups` how many there may be in one dimension; `minimum_occupancy` the number of invocations below which the
     hardware idles: tiles shrink before that is undercut. `long_reduction`: elements from which on a result that is one
     of few is worth a workgroup; from `longest_shared` on another launch takes less time than its invocations, and from

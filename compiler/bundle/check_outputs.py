@@ -1,4 +1,4 @@
-"""What a device gives back is held against the model: it may be anyone's."""
+"""Checks the outputs of a device, which is not trusted, against the model's."""
 
 from __future__ import annotations
 

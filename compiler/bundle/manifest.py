@@ -39,7 +39,7 @@ class Manifest:
 
     @property
     def contents(self) -> dict[str, bytes]:
-        """Of the files, by sha256."""
+        """The contents of the files, by sha256."""
         return {file.sha256: file.data for file in self.files}
 
     def check_outputs(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:

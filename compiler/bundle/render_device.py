@@ -64,7 +64,7 @@ def render_device(program: DeviceProgram, *, ordered: bool) -> bytes:
 
 
 def scalar_numbers(program: DeviceProgram) -> dict[Scalar, int]:
-    """Of all scalars that the runtime computes, those that a bundle's backends agree on first."""
+    """Numbers all scalars that the runtime computes, first the ones that a bundle's backends share."""
     launched = (s for launch in program.launches for s in launch.scalars)
     given = program.host.scalars if program.host is not None else ()
     outputs = [port.spec for port in program.outputs]

@@ -25,8 +25,8 @@ def number_scalars(
     refusals: Sequence[Refusal] = (),
     others: Iterable[Scalar] = (),
 ) -> dict[Scalar, int]:
-    """Those of dimensions first, then those of the shapes of outputs and of refusals: all backends of a bundle agree on
-    these."""
+    """Numbers the scalars of dimensions first, then those of the shapes of outputs and of refusals: these are equal in
+    all backends of a bundle."""
     given = (d.scalar for d in dimensions)
     shapes = scalars_of(*(n for spec in outputs for n in spec.shape if isinstance(n, Expr)))
     numbered = dict.fromkeys((*given, *shapes, *(r.scalar for r in refusals), *others))

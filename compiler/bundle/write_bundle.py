@@ -45,7 +45,7 @@ def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: i
 
 
 def _optional_parts(artifact: Artifact) -> Iterator[str]:
-    """What the runtime needs for this model, of optional.js."""
+    """The parts of optional.js that the runtime needs for this model."""
     if artifact.dimensions:
         yield "sizes"
     devices = [part.program for part in artifact.backends if isinstance(part, DeviceArtifact)]
@@ -57,7 +57,7 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
 
 
 def render_files(artifact: Artifact, manifest: Manifest, *, isolation: bool = False) -> list[BundleFile]:
-    """The same, of an artifact whose manifest is known."""
+    """The files of a bundle, from an artifact whose manifest is known."""
     modules = keep_parts(read_runtime(), [part.backend for part in artifact.backends], list(_optional_parts(artifact)))
     sources = merge_modules(modules)
     runtime = link_runtime(sources, ("load.js", "page.js", "page.css", "page.svg"))

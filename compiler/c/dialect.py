@@ -87,7 +87,7 @@ class C(CLike):
         return self._as(dtype, lanes, self.binary(op, x, y, without_sign, lanes))
 
     def _as_small(self, dtype: DType, lanes: int, a: Text) -> Text:
-        """What C has widened to int, as it was."""
+        """Converts a value that C promoted to int back to its type."""
         return self._as(dtype, 1, a) if lanes == 1 and dtype.is_int and dtype.bits < 32 else a
 
     def _as(self, dtype: DType, lanes: int, a: Text) -> Text:

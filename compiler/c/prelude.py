@@ -66,12 +66,12 @@ def short(dtype: DType) -> str:
 
 
 def unsigned(dtype: DType) -> DType:
-    """Of the same size."""
+    """The unsigned type of the same size."""
     return _UNSIGNED[dtype.bits]
 
 
 class Prelude:
-    """What has been asked for, in an order in which it can be defined."""
+    """The definitions that a text needs, in an order in which they compile."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}

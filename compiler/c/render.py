@@ -28,7 +28,7 @@ WORDS = 12
 """In a line of weights."""
 
 ALIGNMENT = 64
-"""Of the memory that callers pass, in bytes, for the best speed; elements need no more than their own."""
+"""Bytes to which callers align memory for the best speed; elements need no more than their own alignment."""
 
 
 HEADERS = (
@@ -36,7 +36,7 @@ HEADERS = (
     *("setjmp", "signal", "stdarg", "stdbool", "stddef", "stdint", "stdio", "stdlib", "string", "tgmath", "time"),
     *("wchar", "wctype"),
 )
-"""Of C99: a model's header is none of these."""
+"""Headers of C99, which a model's header must not shadow."""
 
 KEYWORDS = (
     *(
@@ -100,7 +100,7 @@ KEYWORDS = (
     *("template", "this", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using"),
     *("virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq"),
 )
-"""Of C and C++, where a model is a namespace."""
+"""Keywords of C and C++, where a model is a namespace."""
 
 TAKEN = frozenset((*HEADERS, *KEYWORDS, "linux", "unix", "pthread", "timer"))
 """The last begin names of the C library that a model's functions would have, or are macros."""
@@ -299,13 +299,13 @@ def _tensor(kind: str, number: int, t: TensorSpec) -> str:
 
 
 def _refusals(program: Program) -> Iterator[str]:
-    """What the run returns, where it may fail."""
+    """Return codes of a run that may fail."""
     for number, refusal in enumerate(program.refusals, 1):
         yield f"Returns {number}, with outputs of no meaning, where: {refusal.text}"
 
 
 def _sizes(ports: Ports) -> Iterator[str]:
-    """What the entries of `sizes` are."""
+    """Descriptions of the entries of `sizes`."""
     for i, d in enumerate(ports.program.dimensions):
         steps = "" if d.multiple == 1 else f", a multiple of {d.multiple}"
         yield f"sizes[{i}]: {d.name}, given: {d.least} to {d.most}{steps}"

@@ -18,7 +18,7 @@ from .progress import Progress
 from .terminal import error_console, say
 
 LIST = "list"
-"""What `--dump` is given for the names of the stages."""
+"""Value of `--dump` that lists the names of the stages."""
 
 FILE = click.Path(path_type=Path, readable=False)
 """Any path: the compiler reports what is wrong with one."""
@@ -37,7 +37,7 @@ class SizeOption(click.ParamType[int]):
 
 
 def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
-    """What a build cannot do without; the names of the stages need none of it."""
+    """An option that a build requires, and the list of the stages does not."""
     if value is None and ctx.params.get("dump") != LIST:
         raise click.MissingParameter(ctx=ctx, param=param)
     return value or Path()

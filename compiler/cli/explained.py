@@ -24,7 +24,7 @@ OUR_FAULT = (
 BY_SIGNAL = 128
 """The exit code of a program that a signal ended, as shells have it, is the signal's number and this."""
 INTERRUPTED = BY_SIGNAL + signal.SIGINT
-"""That of Ctrl-C."""
+"""The exit code after Ctrl-C."""
 
 
 class Ended(KeyboardInterrupt):
@@ -86,8 +86,8 @@ def _raising_signals() -> Iterator[None]:
 
 
 def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
-    """That during whose handling it was raised: a terminal's Ctrl-C ends child processes as well, and a browser whose
-    driver has ended cannot be closed any more."""
+    """The interrupt during whose handling `error` was raised: a terminal's Ctrl-C ends child processes as well, and a
+    browser whose driver has ended cannot be closed any more."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error

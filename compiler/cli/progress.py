@@ -1,4 +1,4 @@
-"""What the command line shows while it works."""
+"""Progress of the command line."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _records(report: Report) -> Iterable[tuple[str, str]]:
 
 
 def _recorded(recorded: RecordedChoices, model: str) -> Iterable[str]:
-    """What became of a target's records."""
+    """Lines about the use of a target's records."""
     if recorded.used:
         (kernels, of), (layers, _) = recorded.count("kernel"), recorded.count("layer")
         devices = sorted({d for b in recorded.used.values() for d in b.devices})

@@ -1,4 +1,4 @@
-"""What `webnn-tune` shows while it works: a bar with the time left, or lines where there is no terminal."""
+"""Progress of `webnn-tune`: a bar with the time left, or lines where there is no terminal."""
 
 from __future__ import annotations
 

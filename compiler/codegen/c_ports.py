@@ -1,4 +1,5 @@
-"""What a C function does around a run: the sizes of the run, copies of inputs into the arena and of outputs from there.
+"""Renders the code of a C function around a run: the sizes of the run, copies of inputs into the arena and of outputs
+from there.
 
 `sizes` is an array of int64_t: an entry for each dimension of the program, which the caller sets, then one for each
 other size in a shape of an input or output, which the run sets.
@@ -34,7 +35,7 @@ _OPERATORS = {"+": "+", "-": "-", "*": "*", "<": "<", "<=": "<=", "==": "==", "!
 
 
 def functions(lines: Iterable[str]) -> list[str]:
-    """Those that lines of this module call: compilers warn of others."""
+    """The functions that lines of this module call: compilers warn of unused ones."""
     text = "\n".join(lines)
     return [function for name, function in _FUNCTIONS.items() if f"{name}(" in text]
 

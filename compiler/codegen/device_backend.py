@@ -1,4 +1,4 @@
-"""What each GPU language implements: where values are stored, and kernels as source text."""
+"""The interface that each GPU language implements: where values are stored, and kernels as source text."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ class ExpressionWriter:
         return self._where_true(some, chosen, other, kind)
 
     def _where_true(self, test: str, compute: Callable[[], str], other: str, kind: str) -> str:
-        """What `compute` gives where `test` holds, else `other`; a branch skips its instructions."""
+        """The value of `compute` where `test` holds, else `other`; a branch skips its instructions."""
         before, inside, after = self.block, self.label("in"), self.label("out")
         self.emit(f"br i1 {test}, label %{inside}, label %{after}")
         self.lines.append(f"{inside}:")

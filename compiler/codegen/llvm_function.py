@@ -204,7 +204,7 @@ class FunctionWriter(ExpressionWriter):
         self.ahead[key] = self._opaque("ptr", at), done + step
 
     def _settle(self, total: Load) -> None:
-        """What a local buffer holds there is opaque from here on."""
+        """Makes an element of a local buffer opaque from here on."""
         kind, align = memory_type(total.dtype, lanes_of(total)), total.dtype.bytes
         slot = self._where(total)
         value = self._opaque(kind, self.instruction(f"load {kind}, ptr {slot}, align {align}"))

@@ -1,4 +1,4 @@
-"""What the page asks of the compiler, in its worker: requests and answers are JSON, files are beside them."""
+"""The compiler's requests and answers in the page's worker: both are JSON, files are beside them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LOCK = "pyodide-lock.json"
 OURS = ("numpy", "onnx", "protobuf", "typing-extensions")
 """The packages of the lock file that the compiler needs."""
 FROM_PYODIDE = ("numpy",)
-"""Those that PyPI lacks for this platform: they are in Pyodide's own distribution."""
+"""Packages that PyPI lacks for this platform: they are in Pyodide's own distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def _run(command: Sequence[str], folder: Path, failed: str) -> None:
 
 
 def _summary(output: str) -> str:
-    """Of an error that npm wrote as JSON."""
+    """The summary of an error that npm wrote as JSON."""
     try:
         return str(json.loads(output)["error"]["summary"]).strip()
     except (LookupError, TypeError, ValueError):

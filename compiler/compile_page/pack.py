@@ -49,7 +49,7 @@ def own_modules(site: Path) -> Iterator[Entry]:
 
 
 def keep_licence(folder: Path, name: str, text: bytes) -> None:
-    """Of NAME-VERSION.dist-info/licenses/PATH, below NAME-VERSION."""
+    """Writes the licence NAME-VERSION.dist-info/licenses/PATH below NAME-VERSION."""
     package, _, rest = name.partition(".dist-info/")
     if LICENCE.search(Path(rest).name):
         path = folder / package / rest.removeprefix("licenses/").replace("/", "-")

@@ -82,7 +82,7 @@ can treat all iterations at once come before it."""
 _EXTREMES_KNOWN = LOWERING_PASSES.index(lower_float16) + 1
 
 RELAXED_PASSES = (*LOWERING_PASSES[:_EXTREMES_KNOWN], relax_extremes, *LOWERING_PASSES[_EXTREMES_KNOWN:])
-"""The same for a target with relaxed instructions for max and min."""
+"""Lowering passes for a target with relaxed instructions for max and min."""
 
 STAGES = ("schedule_cpu", *names_of(RELAXED_PASSES))
 """The stages of each kernel that an observer receives, in order."""

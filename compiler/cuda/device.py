@@ -21,7 +21,7 @@ from .nvrtc import compile_source
 Array = np.ndarray
 
 ALIGNMENT = 16
-"""Of sizes, in bytes: vectors of four may be read to the end."""
+"""Sizes are multiples of it, in bytes: vectors of four may be read to the end."""
 ENTRY = b"run"
 _Attribute = driver.CUdevice_attribute
 _Result = driver.CUresult
@@ -62,7 +62,7 @@ def open_device() -> Opened:
 
 @dataclass(slots=True)
 class _Held:
-    """What a model holds of the driver."""
+    """The driver's objects that a model owns."""
 
     context: Any
     stream: Any
@@ -228,7 +228,7 @@ class CudaDevice:
 
 
 def _call(results: tuple[Any, ...]) -> Any:
-    """What a function of the driver gave besides its result, which must be success."""
+    """The values that a function of the driver returned besides its result, which must be success."""
     result, *values = results
     if result == _Result.CUDA_ERROR_OUT_OF_MEMORY:
         raise InputError(

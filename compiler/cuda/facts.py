@@ -1,4 +1,4 @@
-"""What a CUDA device says of itself, as facts that schedules depend on."""
+"""Facts of a CUDA device that schedules depend on, by its driver."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..errors import InputError
 from ..target import GpuTarget, MatrixFacts
 
 WARPS = 16
-"""Of 32 invocations that hide the latency of memory on a multiprocessor."""
+"""Warps (32 invocations each) that hide the latency of memory on a multiprocessor."""
 
 
 MATRICES = {"f16": MatrixFacts(16, 16, 16, "float16"), "tf32": MatrixFacts(16, 16, 8, "tf32")}

@@ -1,4 +1,4 @@
-"""What stands before a kernel: operations on vectors of four, which CUDA C lacks, and those of a warp.
+"""Definitions that precede a kernel: operations on vectors of four, which CUDA C lacks, and those of a warp.
 
 A vector of truth values is an int4 of 0 and 1.
 """

@@ -79,7 +79,7 @@ class Built:
 
 @forgetting()
 def build_files(model: Path, options: Options, phase: Phase) -> Built:
-    """The same, with nothing written: what `write_bundle` writes. Raises InputError for a target that has no part in a
+    """Builds in memory the files that `write_bundle` writes. Raises InputError for a target that has no part in a
     bundle."""
     work, report = _begin_bundle(model, options, phase)
     artifact = _make_artifact(model, work, report)
@@ -94,7 +94,8 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
 def build_manifest(
     model: Path, options: Options, phase: Phase, given: Mapping[str, TargetChoices] | None = None
 ) -> Manifest:
-    """What a device is sent that loads the model over RPC. `given` are the choices of targets that a search makes."""
+    """The manifest for a device that loads the model over RPC. `given` are the choices of targets that a search
+    makes."""
     work, report = _begin_bundle(model, options, phase, given)
     manifest = make_manifest(_make_artifact(model, work, report))
     work.cache.trim()
@@ -113,7 +114,7 @@ def _begin_bundle(
 
 
 def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> Artifact:
-    """What `lowered`, by the policy of a target that bundles can have, becomes for it alone."""
+    """The artifact of `lowered`, by the policy of a target that bundles can have, for that target alone."""
     weights = Weights()
     part = target.bundle(lowered, weights, work)
     inputs, outputs = _ports(lowered)

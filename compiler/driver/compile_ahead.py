@@ -25,7 +25,7 @@ FEWEST = 40
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What a process needs to compile one kernel, and the key under which it goes to the cache."""
+    """The operands by which a process compiles one kernel, and the key of the result in the cache."""
 
     key: str
     naive: Kernel

@@ -39,7 +39,7 @@ class CpuTarget(CompileTarget):
     facts: Callable[[], Target] | None = None
 
     def lower(self, model: Optimised, work: Work) -> Lowered:
-        """The same for all CPU targets, but for records."""
+        """Lowers a model alike for all CPU targets, except by records."""
         choose = choose_tile(CPU_COSTS) if work.options.fast_math else None
         layers = work.choices(self.tuned_as or self.name).layers
         name, level, observe = model.graph.name, work.options.opt_level, work.observer(self.name)

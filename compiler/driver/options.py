@@ -132,7 +132,7 @@ class Options:
         return " or ".join(t.name for t in TARGETS.values() if t.writer and t.writer().embeds)
 
     def _check_alone(self, row: CpuTarget) -> None:
-        """Of a target that is built alone."""
+        """Checks the options of a target that is built alone."""
         target, writer = row.name, row.writer() if row.writer else None
         if writer is not None and writer.passes is None:
             need_llvm(f"--targets {target}")

@@ -89,7 +89,7 @@ def compile_remote(target: str, model: Optimised, work: Work) -> RemoteModel:
 
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """What a device cannot do is the caller's to mend: the message says what."""
+    """Turns an RpcError, whose message says what a device cannot do, into an InputError."""
     from webnn_compile.rpc.client import RpcError
 
     try:

@@ -22,9 +22,9 @@ Array = np.ndarray
 TOLERANCE = 1e-4
 """Largest error allowed, relative to max(1, largest magnitude of the reference)."""
 FAST_MATH_TOLERANCE = 1e-3
-"""The same where convolutions are computed by Winograd's algorithm."""
+"""Tolerance where convolutions are computed by Winograd's algorithm."""
 HALF_TOLERANCE = 2e-2
-"""The same where weights are float16, and perhaps the values between kernels."""
+"""Tolerance where weights are float16, and perhaps the values between kernels."""
 CONDITION = 4
 """Errors up to this multiple of the reference's own sensitivity are allowed: on inputs unlike its training data, or
 where it is quantised, a network may amplify any rounding beyond TOLERANCE."""
@@ -61,7 +61,7 @@ class _Run:
 
 
 class Reference:
-    """The same model in onnxruntime, with the inputs of all backends: one run, and where sizes vary one of the largest
+    """A model in onnxruntime, with the inputs of all backends: one run, and where sizes vary one of the largest
     and one of sizes in between.
 
     Its sensitivity is the change of its outputs with optimisations on and every float input replaced by the next larger

@@ -51,7 +51,7 @@ class Work:
 
     @property
     def records(self) -> RecordFile:
-        """Those of the options' files. Raises InputError where none is of the device that counts."""
+        """The records of the options' files. Raises InputError where none is of the device that counts."""
         if not self._files:
             read, device = read_records(self.options.records), self.options.for_device
             if read.records and not any(is_of(r, device) for r in read.records):

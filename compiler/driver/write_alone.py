@@ -151,14 +151,14 @@ def _first_line(file: Path) -> str:
 
 
 def _source_name(file: Path) -> str | None:
-    """Of a source file that this compiler wrote."""
+    """The name of a source file that this compiler wrote."""
     ours = file.suffix == ".c" and _first_line(file) == f'#include "{file.stem}.h"'
     header = file.with_suffix(".h")
     return file.stem if ours and header.is_file() and COMPILED in _first_line(header) else None
 
 
 def _library_name(file: Path) -> str | None:
-    """Of a library's header that this compiler wrote."""
+    """The name of a library whose header this compiler wrote."""
     ours = file.name.endswith(_LIBRARY_HEADER) and COMPILED.rstrip(".") in _first_line(file)
     return file.name.removesuffix(_LIBRARY_HEADER) if ours else None
 

@@ -63,7 +63,7 @@ class RecordingDevice(Device, Protocol):
     """One for which launches that are repeated cost less when they are known ahead."""
 
     def record(self, launches: Sequence[tuple[int, Sequence[int]]]) -> Callable[[], None]:
-        """What carries out the launches of (kernel, storages), in order, each time that it is called."""
+        """A function that carries out the launches of (kernel, storages), in order, at each call."""
         ...
 
 
@@ -189,7 +189,7 @@ class DeviceModel:
         return self._device.keep(self.program.values[port.value].storage, port.spec.dtype, port.spec.extents)
 
     def profile(self, inputs: Mapping[str, object], repeat: int) -> list[tuple[str, float]]:
-        """Of each launch and each call of the host, in order, its name and the milliseconds that it takes in a run. A
+        """Name and milliseconds in a run of each launch and each call of the host, in order. A
         launch writes no storage that it reads, so it is timed `repeat` times in its place, and the mean counts; a call
         of the host may overwrite what it was given, and is timed once. Raises InputError as `run` does."""
         timed = self.program.work
@@ -332,7 +332,7 @@ class DeviceModel:
         return TensorSpec(v.name, v.dtype, v.shape, offset)
 
     def _find_parts(self) -> Iterator[HostCall | Callable[[], None]]:
-        """Of a run: the calls of the host, and all launches between two of them together."""
+        """The parts of a run: the calls of the host, and all launches between two of them together."""
         for are_calls, steps in groupby(self.program.steps, lambda s: isinstance(s, HostCall)):
             if are_calls:
                 yield from (s for s in steps if isinstance(s, HostCall))

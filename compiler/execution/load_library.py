@@ -46,7 +46,7 @@ class _Tensor(ctypes.Structure):
 
 
 class _VaryingTensor(ctypes.Structure):
-    """The same where sizes vary."""
+    """`name_tensor` of library.h where sizes vary."""
 
     _fields_ = (*_Tensor._fields_, ("dimensions", POINTER(c_int)))
 
@@ -130,7 +130,7 @@ class LoadedModel:
         return [sizes]
 
     def _output_shape(self, number: int) -> tuple[int, ...]:
-        """Of the last run."""
+        """The shape of an output in the last run."""
         t = self.outputs[number]
         if not self._varies:
             return t.extents
@@ -196,7 +196,7 @@ def load(path: str | Path, threads: int = 1) -> LoadedModel:
 
 
 def _spec(t: Any, sizes: dict[int, Size]) -> TensorSpec:
-    """Of a `name_tensor`. `sizes` are those of dimensions by number, to which others are added."""
+    """The spec of a `name_tensor`. `sizes` are those of dimensions by number, to which others are added."""
     shape: list[Size] = t.shape[: t.rank]
     for axis, number in enumerate(t.dimensions[: t.rank] if isinstance(t, _VaryingTensor) else ()):
         if number >= 0:

@@ -74,7 +74,7 @@ def import_model(model: Model, inputs: ModelInputs | None = None, memory: Compil
 
 
 def describe_model(model: Model) -> ModelCard:
-    """What the file says of itself, its free dimensions among it. Raises InputError for what no importer reads."""
+    """Describes the file, its free dimensions included. Raises InputError for what no importer reads."""
     return find_importer(model).describe(model)
 
 

@@ -1,4 +1,4 @@
-"""What a model's file says of itself."""
+"""Metadata of a model's file."""
 
 from __future__ import annotations
 

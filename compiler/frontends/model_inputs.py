@@ -1,4 +1,4 @@
-"""What the user says of a model's inputs: shapes, sizes of named dimensions, constants."""
+"""The user's options for a model's inputs: shapes, sizes of named dimensions, constants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 
 Extent = int | str
-"""Of a shape: a number, or the name of a dimension."""
+"""An extent of a shape: a number, or the name of a dimension."""
 
 NUMBERS = "biuf"
 """Kinds of NumPy's dtypes of which constants are."""
@@ -71,7 +71,7 @@ def model_inputs(
 
 
 def parse_dim(text: str) -> Dim | None:
-    """Of 64, 1..512 or 8..512,multiple=8; None for anything else."""
+    """Parses 64, 1..512 or 8..512,multiple=8; None for anything else."""
     found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?(?:,multiple=(\d+))?", text, re.ASCII)
     return found and Dim(int(found[1]), int(found[2] or found[1]), int(found[3] or 1))
 

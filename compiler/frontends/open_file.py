@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 _FLAGS = ("O_BINARY", "O_CLOEXEC", "O_NOCTTY", "O_NOINHERIT", "O_NONBLOCK")
-"""Those that the system has: without O_NONBLOCK, opening a pipe waits for a writer."""
+"""The flags that the system has: without O_NONBLOCK, opening a pipe waits for a writer."""
 
 
 class NotRegular(OSError):

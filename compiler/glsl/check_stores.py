@@ -8,7 +8,7 @@ from ..ir.lanes import Ramp
 from ..ir.nodes import Alloc, Const, For, If, Kernel, Scope, Seq, Stmt, Store
 
 Components = frozenset[tuple[int, int]]
-"""Of a fragment's texels: (layer, component)."""
+"""Components of a fragment's texels: (layer, component)."""
 
 
 def check_stores(kernel: Kernel) -> None:
@@ -27,7 +27,7 @@ def check_stores(kernel: Kernel) -> None:
 
 
 def _stored(stmt: Stmt) -> Components:
-    """What is stored on every path through the statement."""
+    """Components that are stored on every path through the statement."""
     match stmt:
         case Store(buffer, (Const(layer), _, _, component), _) if buffer.scope is Scope.GLOBAL:
             if isinstance(component, Const):

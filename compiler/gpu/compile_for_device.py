@@ -110,7 +110,7 @@ class _Places:
             self._scalars.setdefault(owner_of(t, model.aliases), []).append(scalar)
 
     def measures(self, groups: Sequence[int]) -> Iterator[Measure]:
-        """What is taken from the results of groups."""
+        """Measurements of scalars in the results of groups."""
         for i in groups:
             owner = owner_of(self._model.groups[i].output, self._model.aliases)
             yield from (Measure(s, self.of(owner)) for s in self._scalars.get(owner, ()))
@@ -125,7 +125,7 @@ class _Places:
         return Place(value=self._numbers[owner])
 
     def around(self, steps: StepsOf[HostCall | Launch | Measure]) -> tuple[Step, ...]:
-        """The same with places of conditions in place of tensors."""
+        """Steps with places of conditions in place of tensors."""
         return tuple(self._structure(s) if isinstance(s, LoopStep | BranchStep) else s for s in steps)
 
     def _structure(self, step: LoopStep[HostCall | Launch | Measure] | BranchStep[HostCall | Launch | Measure]) -> Step:

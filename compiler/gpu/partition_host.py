@@ -176,7 +176,7 @@ class _Division:
         self._wanted = {t for i, reads in enumerate(links.reads) if i not in reasons for t in reads}
         self._held = links.inputs & {t for i in reasons for t in links.reads[i]}
         self._kept = set(self._held)
-        """What the host holds in the region of the model: elsewhere a value may have changed."""
+        """Tensors that the host holds in the region of the model: elsewhere a value may have changed."""
         self._first = 0
 
     def partition(self) -> HostPartition:

@@ -11,6 +11,6 @@ from .ir import Array
 
 
 def contents(data: Array) -> Hashable:
-    """Of bits, not numbers: NaN equals itself, and 0 differs from -0."""
+    """A key of the bits, not the numbers: NaN equals itself, and 0 differs from -0."""
     digest = hashlib.blake2b(np.ascontiguousarray(data).data if data.size else b"").digest()
     return data.dtype.str, data.shape, digest

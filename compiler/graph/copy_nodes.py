@@ -10,7 +10,7 @@ from .builder import Builder
 from .ir import Array, Attribute, Graph, Node, Value
 
 Now = MutableMapping[Value, Value]
-"""What became of each value."""
+"""The copy of each value."""
 
 
 class Copier:

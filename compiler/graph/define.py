@@ -74,7 +74,7 @@ def define(
 
 
 def _inner(results: Sequence[Tensor], operands: Sequence[Tensor]) -> set[Tensor]:
-    """What results are made of, without `operands` and what is beyond them."""
+    """Tensors that results are computed from, up to `operands` and without them."""
     found: set[Tensor] = set()
     open_ = [r for t in results for r in t.reads]
     while open_:
@@ -137,7 +137,7 @@ def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record, *, t
 
 
 def _measuring(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """What computes the sizes that elements of `tensors` are known as, or may be taken as."""
+    """Tensors of the sizes that elements of `tensors` are known as, or may be taken as."""
     sizes: list[Size] = []
     for t in tensors:
         bounded = () if t.bounds is None else (*(t.bounds.elements or ()), *(t.bounds.counts or ()))

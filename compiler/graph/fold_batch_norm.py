@@ -22,7 +22,7 @@ class _Affine:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """What replaces a node's weights, its bias (None for none), and its attributes."""
+    """Replacements for a node's weights, its bias (None for none), and its attributes."""
 
     weights: Array
     bias: Array | None

@@ -102,7 +102,7 @@ class Graph:
 
     @cached_property
     def captured(self) -> tuple[Value, ...]:
-        """What a region reads of the graphs around it, once each."""
+        """Values of the graphs around a region that it reads, once each."""
         own = {*self.inputs, *self.constants}
         found: dict[Value, None] = {}
         for node in self.nodes:

@@ -11,8 +11,9 @@ from ..tensor.halves import LEAST, round_to_half
 from .ir import Array, Graph
 
 ACCURACY = 2.0**-10
-"""Of its largest element: what rounding may change a constant by. Larger numbers than a float16 holds, and constants
-that are among its subnormals, stay float32; so do whole numbers, which may be positions or limits of them."""
+"""The largest change of a constant by rounding, relative to its largest element. Larger numbers than a float16 holds,
+and constants that are among its subnormals, stay float32; so do whole numbers, which may be positions or limits of
+them."""
 
 
 def round_constants(graph: Graph) -> Graph:

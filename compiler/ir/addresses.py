@@ -33,7 +33,7 @@ class Address:
 
 
 def offset_bias(items: Iterable[tuple[Expr, int]]) -> int:
-    """What is added to items that count down, so that no pointer leaves its buffer on the way: in wasm one before the
+    """The bias added to items that count down, so that no pointer leaves its buffer on the way: in wasm one before the
     memory would trap, since what a load adds to its address does not wrap around."""
     ranges = [Affine(((a, c),), 0).range() for a, c in items if c < 0]
     return -sum(min(r[0], 0) for r in ranges if r is not None)
@@ -71,7 +71,7 @@ class Addresses:
         return known[1]
 
     def below(self, node: Node) -> tuple[Address, ...]:
-        """Those of all global accesses below `node`, in order, each once."""
+        """Addresses of all global accesses below `node`, in order, each once."""
         known = self._below.get(id(node))
         if known is None:
             self._below[id(node)] = known = node, tuple(dict.fromkeys(self._find(node)))

@@ -1,4 +1,4 @@
-"""What the invocations of a workgroup compute together. It stands in kernels for GPUs only."""
+"""Collectives of the invocations of a workgroup. They stand in kernels for GPUs only."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class ConditionalRanges:
         return max(low, least), min(high, most)
 
     def _forms_over(self, atoms: Collection[Expr]) -> Iterator[Affine]:
-        """What is >= 0, also as it is after the divisions that occur among the atoms."""
+        """The known forms >= 0, also after the divisions that occur among the atoms."""
         quotients = (a for a in atoms if isinstance(a, Binary) and a.op == "//" and isinstance(a.b, Const))
         divisors = {int(a.b.value) for a in quotients if isinstance(a.b, Const) and a.b.value > 0}
         for form in self._forms:
@@ -122,8 +122,8 @@ class ConditionalRanges:
             yield from self._of_division(atom)
 
     def _of_division(self, atom: Expr) -> Iterator[Affine]:
-        """What is >= 0 by a division by a size s: k - 1 - x // s, and s - 1 - x % s, where 0 <= x < k * s, hence s > 0.
-        x may be such a quotient itself: the loops of several sizes that vary are one loop, divided again."""
+        """Forms that are >= 0 by a division by a size s: k - 1 - x // s, and s - 1 - x % s, where 0 <= x < k * s, hence
+        s > 0. x may be such a quotient itself: the loops of several sizes that vary are one loop, divided again."""
         if not (isinstance(atom, Binary) and atom.op in ("//", "%") and is_size(atom.b)) or isinstance(atom.b, Const):
             return
         x, divisor = affine(atom.a), affine(atom.b)
@@ -169,8 +169,8 @@ def _divided(form: Affine, divisor: int) -> Affine:
 
 
 def _consequences(form: Affine) -> Iterator[Affine]:
-    """What is >= 0 where `form` is: e // d >= k means e >= k * d, and e % d is e - e // d * d. Of sizes that vary: for
-    others intervals are enough."""
+    """Forms that are >= 0 where `form` is: e // d >= k means e >= k * d, and e % d is e - e // d * d. Only for sizes
+    that vary: for others intervals are enough."""
     yield form
     if not any(_varies(atom) for atom, _ in form.terms):
         return

@@ -1,6 +1,6 @@
-"""What outlined regions and loops become for LLVM: functions with their arguments, iterations with what passes from one
-to the next, bodies with constants in registers. They stand in a kernel at the end of its lowering, when indices are
-flat and vectors are made."""
+"""Nodes that replace outlined regions and loops for LLVM: functions with their arguments, iterations with what passes
+from one to the next, bodies with constants in registers. They stand in a kernel at the end of its lowering, when
+indices are flat and vectors are made."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Contraction:
 
     @property
     def transposed(self) -> Contraction:
-        """The same contraction with its operands exchanged."""
+        """This contraction with its operands exchanged."""
         return Contraction(self.b, self.a, self.columns, self.rows, self.batch, self.over)
 
     @property

@@ -1,4 +1,4 @@
-"""What an expression is worth in an execution of the interpreter: a function for each node, made once and called often.
+"""Evaluates expressions for the interpreter: a function for each node, made once and called often.
 
 Scalars of int32 and bool, which indices and guards are made of, are Python's numbers; NumPy computes the rest.
 """
@@ -58,14 +58,14 @@ _NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
     "or": operator.or_,
     "xor": operator.xor,
 }
-"""Of int32; on bool the last three and comparisons."""
+"""Operations on int32; on bool the last three and comparisons."""
 
 _ON_BOOLS = frozenset(("==", "!=", "and", "or", "xor"))
 _UNBOUNDED: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 class Evaluators:
-    """Those of one kernel's expressions, by node. Accesses outside a buffer raise InternalError."""
+    """Evaluators of one kernel's expressions, by node. Accesses outside a buffer raise InternalError."""
 
     def __init__(self, kernel: str) -> None:
         self._kernel = kernel
@@ -75,7 +75,7 @@ class Evaluators:
         self._uses: Counter[int] = Counter()
 
     def of(self, e: Expr) -> Evaluator:
-        """That of an expression of a statement."""
+        """The evaluator of an expression of a statement."""
         found = self._roots.get(id(e))
         if found is None:
             self._count(e)

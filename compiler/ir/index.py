@@ -488,7 +488,7 @@ def join_remainders(x: Affine, divisor: int, quotient: Expr, partner: Expr) -> A
 
 
 JOINS = (join_quotient, join_remainders)
-"""Of `partner` * c + x % c, where `quotient` is x // c: the two terms as one."""
+"""Rules that join `partner` * c + x % c, where `quotient` is x // c, into one term."""
 
 
 def divide_by_one(op: str, x: Affine, divisor: int) -> Affine | None:
@@ -570,7 +570,7 @@ DIVISIONS = (
     drop_inner_remainder,
     divide_remainder,
 )
-"""Of x // d and x % d."""
+"""Rules for x // d and x % d."""
 
 
 def drop_larger(op: str, x: Affine, y: Affine) -> Affine | None:
@@ -603,4 +603,4 @@ def nest_extremes(op: str, x: Affine, y: Affine) -> Affine | None:
 
 
 EXTREMES = (drop_larger, drop_smaller, nest_extremes)
-"""Of min(x, y) and max(x, y)."""
+"""Rules for min(x, y) and max(x, y)."""

@@ -62,7 +62,7 @@ class _Arrival:
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """The same for all of a kernel's invocations. `bound` are the operands of what is tensorized, by its identity:
+    """State shared by all of a kernel's invocations. `bound` are the operands of what is tensorized, by its identity:
     kept, since evaluators know expressions by theirs."""
 
     kernel: str

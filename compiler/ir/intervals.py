@@ -53,7 +53,7 @@ def atom_range(e: Expr, of: Callable[[Expr], Range | None]) -> Range | None:
 
 
 def _size_quotient(op: str, a: Range | None, b: Range | None) -> Range | None:
-    """Of a division by a size that is known at run time, and positive."""
+    """The range of a division by a size that is known at run time, and positive."""
     if b is None or min(b) < 1:  # no number is at least b[0] and at most b[1] where conditions contradict each other
         return None
     if op == "%":
@@ -65,8 +65,8 @@ def _size_quotient(op: str, a: Range | None, b: Range | None) -> Range | None:
 
 
 def _extreme_range(op: str, x: Range, y: Range, total: Range | None) -> Range:
-    """Of the smaller (larger) of two values in x and y, which is at most (at least) half of their sum: |i - 1| is
-    max(i - 1, 1 - i), whose operands cancel."""
+    """The range of the smaller (larger) of two values in x and y, which is at most (at least) half of their sum: |i -
+    1| is max(i - 1, 1 - i), whose operands cancel."""
     pick = max if op == "max" else min
     low, high = pick(x[0], y[0]), pick(x[1], y[1])
     if total is None:

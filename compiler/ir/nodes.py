@@ -293,7 +293,7 @@ class Cast(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Bitcast(Expr):
-    """The same bits read as another type of the same size."""
+    """Bits read as another type of the same size."""
 
     type: DType
     a: Expr

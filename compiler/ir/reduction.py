@@ -15,7 +15,7 @@ WITHOUT_NAN = {"max_nan": "max", "min_nan": "min"}
 
 
 def neutral(op: str, dtype: DType) -> Const:
-    """What `op`, one of COMBINE, leaves any other operand unchanged with."""
+    """The operand with which `op`, one of COMBINE, leaves any other unchanged."""
     value: int | float = {"+": 0, "*": 1, "max": lowest(dtype), "min": highest(dtype)}[WITHOUT_NAN.get(op, op)]
     return Const(float(value) if dtype.is_float else value, dtype)
 

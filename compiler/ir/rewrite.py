@@ -219,7 +219,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def statements(node: Node) -> Iterator[Node]:
-    """Those of `walk`, without a visit to expressions."""
+    """Statements of `walk`, without a visit to expressions."""
     stack = [node]
     while stack:
         n = stack.pop()
@@ -229,7 +229,7 @@ def statements(node: Node) -> Iterator[Node]:
 
 
 def loads(node: Node) -> Iterator[Load]:
-    """Those of `walk`, which this repeats without a visit to leaves: they are most of the nodes, and this is the
+    """Loads of `walk`, which this repeats without a visit to leaves: they are most of the nodes, and this is the
     most frequent walk."""
     stack, seen = [node], {id(node)}
     while stack:

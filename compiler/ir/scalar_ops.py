@@ -16,7 +16,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def _divide(a: Array, b: Array) -> Array:
-    """Of floats, or of integers towards zero; the least integer by -1 wraps."""
+    """The quotient of floats, or of integers towards zero; the least integer by -1 wraps."""
     if a.dtype.kind == "f":
         return np.divide(a, b)
     b = _divisor(b)
@@ -90,7 +90,7 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 COMPARISONS = frozenset(("==", "!=", "<", "<="))
-"""Of those that give a bool for any dtype."""
+"""Operations that give a bool for any dtype."""
 
 
 def apply_unary(op: str, a: Array) -> Array:
@@ -112,7 +112,8 @@ def apply_binary(op: str, a: Array, b: Array) -> Array:
 
 
 def compute_binary(op: str, a: Array, b: Array) -> Array:
-    """The same for arrays and scalars of NumPy's, by which a scalar is one too; where its warnings are off already."""
+    """`apply_binary` of NumPy's arrays and scalars; of scalars the result is one, too. For callers that turned its
+    warnings off."""
     result = BINARY[op](a, b)
     return result if op in COMPARISONS or result.dtype == a.dtype else result.astype(a.dtype)
 

@@ -9,9 +9,9 @@ from .nodes import Bitcast, Expr
 
 
 def sort_key(x: Expr, nan_lowest: bool = False) -> Expr:
-    """What to sort elements by: integers themselves; of floats integers in their order, one for both zeros, NaN equal
-    to NaN and above infinity, as NumPy sorts, or below -infinity. Comparisons of floats give no order where there is a
-    NaN."""
+    """The key by which elements are sorted: integers themselves; of floats integers in their order, one for both zeros,
+    NaN equal to NaN and above infinity, as NumPy sorts, or below -infinity. Comparisons of floats give no order where
+    there is a NaN."""
     if not x.dtype.is_float:
         return x
     whole = _whole(x.dtype)

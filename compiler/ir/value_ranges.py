@@ -19,7 +19,7 @@ POWER_LIMIT = 64
 """Exponents from which on a power is taken to be anything."""
 
 ROUNDING_ERROR = 2.0**-23
-"""Of an integer converted to float32, relative."""
+"""Relative rounding error of an integer converted to float32."""
 
 ANYTHING = -(1 << 64), 1 << 64
 """A result that no type holds without wrapping."""
@@ -58,7 +58,7 @@ class Ranges:
         return found[1]
 
     def where(self, cond: Expr, truth: bool) -> Ranges:
-        """What is known where `cond` is true (or false): in an arm of a selection."""
+        """Ranges known where `cond` is true (or false): in an arm of a selection."""
         key = id(cond), truth
         if key not in self._inside:
             facts = tuple(f for f in self._implied(cond, truth) if any(True for _ in loads(f[0])))
@@ -118,7 +118,7 @@ class Ranges:
         return -math.inf, math.inf
 
     def _truncated(self, dtype: DType, a: Expr) -> Range:
-        """Of a float converted to an integer, which saturates; NaN gives 0."""
+        """The range of a float converted to an integer, which saturates; NaN gives 0."""
         least, most = limits(dtype)
         low, high = (int(v) if least <= v <= most else least if v < least else most for v in self.real(a))
         return union((low, high), (0, 0))

@@ -156,5 +156,6 @@ def _table(kind: str, name: str, numbers: Iterable[int]) -> str:
 
 
 def _plain(name: str) -> str:
-    """What comments and strings of the texts beside this file have as it is: both `comment` and `c_string` keep it."""
+    """A name that comments and strings of the texts beside this file contain unchanged: both `comment` and `c_string`
+    keep it."""
     return re.sub(r"[^\w .,()+-]", "_", line_comment(name), flags=re.ASCII)

@@ -49,7 +49,7 @@ def target_machine(processor: Processor, *, jit: bool) -> llvm.TargetMachine:
 
 @cache
 def header(processor: Processor, *, jit: bool) -> str:
-    """What every module of LLVM IR for the processor begins with."""
+    """The head of every module of LLVM IR for the processor."""
     machine = target_machine(processor, jit=jit)
     return f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n'
 

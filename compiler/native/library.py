@@ -63,7 +63,7 @@ def _processor(cpu: str) -> Processor:
 
 
 def _features(cpu: str) -> tuple[str, ...]:
-    """What the library asks the processor for when a model is created."""
+    """Features of the processor that the library checks when a model is created."""
     if cpu == "host":
         has = llvm.get_host_cpu_features()
         return tuple(f for f in ASKED if has.get(f))

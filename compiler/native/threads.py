@@ -101,7 +101,7 @@ def _openmp() -> int | None:
 
 
 def _python() -> int | None:
-    """The same by a pool of Python's threads: foreign functions run without the interpreter's lock."""
+    """The address of a fork on a pool of Python's threads: foreign functions run without the interpreter's lock."""
     return ctypes.cast(_FORK_IN_PYTHON, ctypes.c_void_p).value
 
 

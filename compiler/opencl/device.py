@@ -23,7 +23,7 @@ Array = np.ndarray
 VARIABLE = "WEBNN_OPENCL_DEVICE"
 """The environment variable that names the device, by part of its name."""
 ALIGNMENT = 16
-"""Of sizes, in bytes: vectors of four may be read to the end."""
+"""Sizes are multiples of it, in bytes: vectors of four may be read to the end."""
 
 
 def devices() -> list[Any]:

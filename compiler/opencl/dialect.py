@@ -18,7 +18,7 @@ SCALARS = {F32: "float", F16: "float", I32: "int", U32: "uint", BOOL: "int"}
 _UNARY = {"round": "rint"}
 
 COLLECTIVES = {"+": "add", "max": "max", "min": "min"}
-"""Of subgroups (the extension cl_khr_subgroups), by the operation of the IR."""
+"""Collectives of subgroups (the extension cl_khr_subgroups), by the operation of the IR."""
 _AMONG = {Among.SUBGROUP: "reduce", Among.EXCLUSIVE_SCAN: "scan_exclusive"}
 
 

@@ -1,4 +1,4 @@
-"""What an OpenCL device says of itself, as facts that schedules depend on."""
+"""Facts of an OpenCL device that schedules depend on, by its driver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CPU = 2
 LARGEST_WORKGROUP = 256
 """Invocations: larger workgroups leave each too few registers."""
 LANES, WAVES = 64, 8
-"""Of a GPU's compute unit: invocations that run at once, and how many of these groups hide the latency of memory."""
+"""Invocations that a GPU's compute unit runs at once, and how many of these groups hide the latency of memory."""
 CHUNKS = 8
 """Workgroups for each core of a processor, so that waiting for the last of them costs little."""
 

@@ -61,7 +61,7 @@ class Window:
         return max(0, min(behind, self.kernel) - max(first, 0))
 
     def count_taps(self, position: Expr, padded: bool) -> Expr:
-        """The same, at any position."""
+        """The number of taps at any position, as an expression."""
         low, high = (-self.before, self.size + self.after) if padded else (0, self.size)
         start = position * self.stride - self.before
         first, behind = (

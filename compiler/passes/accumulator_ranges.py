@@ -1,4 +1,4 @@
-"""What an accumulator may hold, from its start and the steps that change it."""
+"""Ranges of accumulators, from their starts and the steps that change them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def flatten_indices(kernel: Kernel) -> Kernel:
 
 
 def flatten_locals(kernel: Kernel) -> Kernel:
-    """The same for buffers that are no parameters."""
+    """Flattens the indices of buffers that are not parameters."""
     return _flatten(kernel, frozenset((Scope.LOCAL, Scope.SHARED)))
 
 

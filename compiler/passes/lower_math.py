@@ -52,7 +52,7 @@ def lower_math(kernel: Kernel) -> Kernel:
 
 
 def lower_functions(node: N, where: str) -> N:
-    """The same for a statement or an expression; `where` names it in messages."""
+    """Lowers the functions in a statement or an expression; `where` names it in messages."""
 
     def rule(n: object) -> Expr | None:
         match n:

@@ -25,7 +25,7 @@ def merge_equal(node: N) -> N:
 
 
 def _label(n: Node) -> Any:
-    """What tells an expression from others of its kind over the same operands; None for those that are left alone."""
+    """A label that distinguishes expressions of one kind over the same operands; None for those that are not merged."""
     match n:
         case Const(value, dtype):
             return dtype, type(value), repr(value)

@@ -1,4 +1,4 @@
-"""What a workgroup computes together, by operations of subgroups: for devices that have them."""
+"""Replaces a workgroup's collectives by operations of subgroups: for devices that have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a workgroup computes together, by way of its memory: for every device."""
+"""Replaces a workgroup's collectives by a tree in its memory: for every device."""
 
 from __future__ import annotations
 

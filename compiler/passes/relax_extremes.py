@@ -10,7 +10,7 @@ from ..ir.nodes import Binary, Const, Expr, Kernel, Node, Select
 from ..ir.rewrite import rewrite
 
 LANES = 4
-"""Of the relaxed instructions, on float32."""
+"""Lanes of the relaxed instructions, on float32."""
 
 
 def relax_extremes(kernel: Kernel) -> Kernel:

@@ -1,4 +1,4 @@
-"""What invocations compute together, by what a language has for it: the frame that both ways share."""
+"""Replaces the collectives of invocations by constructs of a language: the frame that both ways share."""
 
 from __future__ import annotations
 

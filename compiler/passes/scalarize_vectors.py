@@ -31,7 +31,7 @@ def scalarize_vectors(kernel: Kernel) -> Kernel:
 
 
 def _lane(e: Expr, lane: Expr) -> Expr:
-    """What a lane of a vector holds."""
+    """The value of a lane of a vector."""
     done: dict[int, Node] = {}
 
     def go(n: Node) -> Node:

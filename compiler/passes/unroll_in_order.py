@@ -40,7 +40,7 @@ def _unroll(s: Stmt, bound: frozenset[Var]) -> Stmt:
 
 
 def _sums(body: Stmt) -> tuple[Load, ...]:
-    """What iterations leave in local buffers."""
+    """The elements of local buffers that iterations store."""
     own = {n.buffer for n in walk(body) if isinstance(n, Alloc)}
     stores = (n for n in walk(body) if isinstance(n, Store) and n.buffer.scope is Scope.LOCAL and n.buffer not in own)
     return tuple(dict.fromkeys(Load(n.buffer, n.indices) for n in stores))

@@ -61,7 +61,7 @@ def add_structures(
     layouts.update({t: layouts[owner_of(t, aliases)] for t in aliases if t not in layouts})
 
     def owner(t: Tensor) -> Tensor:
-        """Of what is read from memory outside of the region."""
+        """The owner of a tensor that is read from memory outside of the region."""
         return owner_of(now.get(t, t), outer.aliases)
 
     dependent = [_dependent(inner, owner) for inner in structures]
@@ -91,8 +91,8 @@ def _lower(inner: Inner, lower_region: LowerRegion, *, in_place: bool) -> _Made:
 
 
 def _loop(inner: Inner, loop: Loop, lower_region: LowerRegion, *, in_place: bool) -> _Made:
-    """What is carried has the memory of its start. The next value is computed there where nothing reads the one before
-    any more, else it is copied there at the end of an iteration."""
+    """Carried tensors have the memory of their starts. The next value is computed there where nothing reads the one
+    before any more, else it is copied there at the end of an iteration."""
     count = len(loop.carried)
     stacks = {t: inner.results[count + i] for i, t in enumerate(loop.rows) if count + i in inner.results}
     places = {row: Place(whole, loop.counter) for row, whole in stacks.items()}

@@ -62,7 +62,7 @@ class Lowered:
 
     @property
     def observed(self) -> tuple[Tensor, ...]:
-        """What decides how a run goes on: the tensors of scalars, and conditions of loops and branches."""
+        """Tensors that decide the control flow of a run: those of scalars, and conditions of loops and branches."""
         return (*self.measured.values(), *conditions_of(self.steps))
 
 

@@ -267,7 +267,7 @@ class DeviceProgram:
 
     @property
     def leaves(self) -> tuple[Launch | HostCall | Measure, ...]:
-        """What loops and branches are around of, as it stands."""
+        """Launches, calls and measurements, without the loops and branches around them, in their order in the steps."""
         return tuple(leaves(self.steps))
 
     @property

@@ -127,7 +127,7 @@ class Program:
 
     @property
     def launches(self) -> tuple[Launch, ...]:
-        """Those of a run, as they stand in the steps."""
+        """The launches of a run, in their order in the steps."""
         return tuple(leaves(self.steps))
 
 

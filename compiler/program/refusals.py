@@ -1,5 +1,5 @@
-"""What no run may do: take a branch that does not fit the sizes that the model is compiled for, or compute operands
-that are invalid."""
+"""Refused runs: they take a branch that does not fit the sizes that the model is compiled for, or compute operands that
+are invalid."""
 
 from __future__ import annotations
 

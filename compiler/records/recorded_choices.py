@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """What records say of a key: `choices`, their time on `devices`, in units of the default's, and `base`
+    """The best record of a key: `choices`, their time on `devices`, in units of the default's, and `base`
     milliseconds of all launches of a run by default. `whole` has by model what its records brought together, in the
     same unit."""
 
@@ -78,7 +78,7 @@ class RecordedChoices:
         self.refused.setdefault(key, reason)
 
     def count(self, kind: str) -> tuple[int, int]:
-        """Of the kernels or the layers of this build: how many records cover, and how many there are."""
+        """The number of this build's kernels or layers that records cover, and of all."""
         return tuple(sum(key.startswith(kind) for key in keys) for keys in (self.used, self.met))  # type: ignore[return-value]
 
     def estimate(self) -> float:

@@ -20,7 +20,7 @@ its results are wrong, it takes too long, or the device was lost."""
 FORMAT = 1
 
 MOST_LAUNCHES = 2**31
-"""Of a kernel in a run of a model."""
+"""The most launches of a kernel in a run of a model."""
 
 
 @dataclass(frozen=True, slots=True)

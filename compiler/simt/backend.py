@@ -77,7 +77,7 @@ class ComputeBackend(ABC):
         """The source of a kernel."""
 
     def find_features(self, lowered: Kernel) -> tuple[Feature, ...]:
-        """What the source requires of a device."""
+        """Features that the source requires of a device."""
         return ()
 
     def fits(self, shape: tuple[int, ...]) -> bool:

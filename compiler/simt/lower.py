@@ -52,7 +52,7 @@ TREE_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_tree, *_OTHERS)
 """From a scheduled kernel to one that every device can run."""
 
 SUBGROUP_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_subgroups, *_OTHERS)
-"""The same for a device that has subgroups."""
+"""Passes for a device that has subgroups."""
 
 
 def lower(kernel: Kernel, passes: tuple[Pass, ...] = TREE_PASSES, observe: Observer = ignore) -> Kernel:

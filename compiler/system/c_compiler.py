@@ -102,7 +102,7 @@ def _printed(command: Sequence[str]) -> str:
 
 
 def _processor() -> str:
-    """What code for `-march=native` depends on."""
+    """The processor's description, on which code for `-march=native` depends."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -28,7 +28,7 @@ FOLD_BYTES = 64 * 2**20
 elements than its operands; else the model computes it at run time, which costs less than a download of that size."""
 
 FOLD_STEPS = 2**32
-"""The same for the elements evaluated for it, those of reductions included: about a minute in NumPy."""
+"""Elements evaluated for a result that is folded, those of reductions included: about a minute in NumPy."""
 
 COPIES = 5
 """Copies of a model's constants that a build holds: as read, packed and written. For wasm the peak grows by 5.0 bytes

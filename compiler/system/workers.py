@@ -72,5 +72,5 @@ def _follow_parent() -> None:
 
 
 def count_cores() -> int:
-    """Those that this process may use."""
+    """Counts the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

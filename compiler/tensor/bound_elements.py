@@ -24,7 +24,7 @@ from .known_elements import Element, element_value, known_elements
 from .tensor import Bounds, Tensor, compute
 
 MOST_ELEMENTS = 8
-"""Of a tensor whose elements are bounded one by one: dimensions of a shape."""
+"""The largest tensor whose elements are bounded one by one: dimensions of a shape."""
 
 MOST = 1 << 24
 """The largest number that counts as a bound."""
@@ -67,7 +67,7 @@ def span_of(t: Tensor) -> Range:
 
 
 def _elements(t: Tensor) -> tuple[Element | None, ...] | None:
-    """What is known of the elements of an operand: one by another operator, or made within the same."""
+    """Known elements of an operand: one by another operator, or made within the same."""
     if t.elements is not None or t.data is not None:
         return known_elements(t)
     bounds = t.bounds or with_bounds(t).bounds

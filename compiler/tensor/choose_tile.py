@@ -47,8 +47,8 @@ def _by_tiles(t: Tensor, conv: Convolution, tile: OutputTile, costs: CpuCosts) -
 
 
 def _products(count: int, rows: int, columns: int, depth: int, costs: CpuCosts) -> float:
-    """Of matrices whose weights are read once: the larger of arithmetic and weight traffic. A register tile takes as
-    long as a full one where its rows are too few to hide latencies."""
+    """The cost of products whose weights are read once: the larger of arithmetic and weight traffic. A register tile
+    takes as long as a full one where its rows are too few to hide latencies."""
     tile = costs.product_rows
     work = max(rows, tile // 2 * ceil(rows / tile)) * _vectors(columns) * (depth + costs.product_overhead)
     return count * max(work, depth * columns * F32.bytes / costs.bytes_per_operation)

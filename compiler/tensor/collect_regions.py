@@ -24,7 +24,7 @@ class Origins:
 
     @property
     def computed(self) -> dict[Tensor, Origin]:
-        """Those of tensors that kernels compute."""
+        """The origins of tensors that kernels compute."""
         return {t: origin for t, origin in self.of.items() if t.body is not None}
 
     def add(self, made: Iterable[Tensor], origin: Origin) -> None:
@@ -64,7 +64,7 @@ def collect_region(inputs: Ports, made: Sequence[Tensor], outputs: Ports, origin
 
 
 def operands(made: Structure) -> tuple[Tensor, ...]:
-    """What a structure takes from the region that it stands in, but for what its own regions capture."""
+    """The operands that a structure takes from the region around it, without those that its own regions capture."""
     if isinstance(made, Branch):
         return (made.condition,)
     return (*(c.start for c in made.carried), *_sources((number(made.trips),)))
@@ -103,7 +103,8 @@ def _expressions(t: Tensor) -> Iterator[Expr]:
 
 @dataclass(slots=True)
 class _Inner:
-    """What a structure's regions own (computed tensors, nested structures), and what they read from outside."""
+    """Computed tensors and nested structures that a structure's regions own, and tensors that they read from
+    outside."""
 
     bodies: list[set[Tensor]] = field(default_factory=list)
     nested: list[list[Structure]] = field(default_factory=list)
@@ -134,8 +135,8 @@ class _Regions:
         return found
 
     def _own(self, made: Structure, reached: Sequence[Tensor]) -> set[Tensor]:
-        """Of a branch all that is not outside of it; of a loop what changes from one iteration to the next, and the
-        starts of loops in it, which these write over."""
+        """The tensors that a branch owns are all that are not outside of it; a loop owns those that change between
+        iterations, and the starts of loops in it, which these overwrite."""
         if isinstance(made, Branch):
             outside = _outside(made)
             return {t for t in reached if t not in outside and t.data is None}
@@ -163,12 +164,12 @@ class _Regions:
         return found
 
     def _depends_on(self, t: Tensor) -> tuple[Tensor, ...]:
-        """What has to be computed before `t`; of a result of a structure what that takes from outside."""
+        """The dependences of `t`; for a result of a structure those of the structure on the outside."""
         captured = self.inner[t.source.structure].reads if t.source is not None else ()
         return (*t.reads, *measured(t), *captured)
 
     def _scalars(self, t: Tensor) -> set[Scalar]:
-        """Those of a tensor, or of all inside of the structure that it is a result of."""
+        """The scalars of a tensor, or of all inside of the structure that it is a result of."""
         found = set(scalars_of(*_expressions(t)))
         if t.source is not None:
             made = t.source.structure
@@ -196,7 +197,7 @@ class _Regions:
 
 
 def _outside(made: Branch) -> frozenset[Tensor]:
-    """What exists whichever side runs: what the sides capture, and what says how long that is."""
+    """Tensors that exist whichever side runs: those that the sides capture, and those that measure their lengths."""
     return made.outside.union(*map(measured, made.outside))
 
 

@@ -100,7 +100,7 @@ def _shape(tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> tuple[i
 
 
 def _run_loop(made: Loop, values: dict[Buffer, Array], scalars: Env) -> tuple[list[Array], list[list[Array]]]:
-    """What is carried after the last iteration, and the rows."""
+    """The carried values after the last iteration, and the rows."""
     carried = [_evaluate(c.start, values, scalars) for c in made.carried]
     rows: list[list[Array]] = [[] for _ in made.rows]
     _measure((number(made.trips),), values, scalars)

@@ -24,7 +24,7 @@ from ..ir.sizes import Size, divided, larger, number, size, smaller
 from .tensor import Tensor, compute, constant, source_of
 
 MOST_ELEMENTS = 64
-"""Of a tensor that is known so: a shape has no more dimensions than a few."""
+"""The largest tensor whose elements are known: a shape has only a few dimensions."""
 
 Element = Size | bool
 
@@ -64,7 +64,7 @@ def known_elements(t: Tensor) -> tuple[Size, ...] | None:
 
 
 class _Elements:
-    """Those of tensors, each computed once."""
+    """The known elements of tensors, each computed once."""
 
     def __init__(self) -> None:
         self._known: dict[Buffer, tuple[Element, ...] | None] = {}
@@ -188,7 +188,8 @@ _ARITHMETIC: Mapping[str, Callable[[Size, Size], Size]] = {
 
 
 def _quotient(a: Element | None, b: Element | None, *, exact: bool) -> Size | None:
-    """Of a division of what is not negative: of integers, which truncates, or an `exact` one without remainder."""
+    """The quotient of numbers that are not negative: of integers, which truncates, or an `exact` one without
+    remainder."""
     if a is None or b is None or not decide("<=", number(0), number(a)) or not decide("<", number(0), number(b)):
         return None
     if exact and _combine("%", a, b) != 0:

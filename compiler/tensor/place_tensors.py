@@ -34,7 +34,7 @@ class Stored:
 
 
 NOTHING_STORED = Stored({}, {}, 0)
-"""Of a region: memory is planned for a whole model."""
+"""The plan of a region: memory is planned for a whole model."""
 
 
 def place_tensors(
@@ -66,7 +66,7 @@ def place_tensors(
 
 @dataclass(frozen=True, slots=True)
 class Timeline(Generic[Leaf]):
-    """What is read and written, one access after the other. `at` are the accesses of leaves, `loops` the first and
+    """The sequence of accesses to memory. `at` are the accesses of leaves, `loops` the first and
     last ones of loops, inner loops first."""
 
     accesses: tuple[Access[Tensor], ...]
@@ -114,7 +114,7 @@ def timeline(steps: StepsOf[Leaf], access: Callable[[Leaf], Access[Tensor]]) -> 
 
 
 def access_of(g: Group, measured: Sequence[Tensor] = ()) -> Access[Tensor]:
-    """What the launch of a group reads and writes; it takes scalars from the tensors `measured`."""
+    """The access of a group's launch; it takes scalars from the tensors `measured`."""
     return Access((*(t for t in g.reads if not t.is_constant), *measured), (g.output, *g.scratch))
 
 

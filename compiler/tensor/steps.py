@@ -42,7 +42,7 @@ Steps = StepsOf[int]
 
 
 def leaves(steps: StepsOf[Leaf]) -> Iterator[Leaf]:
-    """What is inside of all loops and branches, in order."""
+    """Leaves inside of all loops and branches, in order."""
     for step in steps:
         if isinstance(step, LoopStep):
             yield from leaves(step.body)
@@ -54,7 +54,7 @@ def leaves(steps: StepsOf[Leaf]) -> Iterator[Leaf]:
 
 
 def trip_counts(steps: StepsOf[Leaf]) -> Iterator[Expr]:
-    """Those of loops that are known at run time only."""
+    """Trip counts of loops that are known at run time only."""
     for step in steps:
         if isinstance(step, LoopStep):
             if isinstance(step.loop.trips, Expr):
@@ -73,7 +73,7 @@ def condition_of(step: LoopStep[Leaf] | BranchStep[Leaf]) -> Tensor | None:
 
 
 def conditions_of(steps: StepsOf[Leaf]) -> Iterator[Tensor]:
-    """Those of all loops and branches."""
+    """Conditions of all loops and branches."""
     for step in steps:
         if isinstance(step, LoopStep | BranchStep):
             condition = condition_of(step)
@@ -111,7 +111,7 @@ def renumber(steps: Steps, first: int) -> Steps:
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """What a structure reads and makes, as tensors that own their memory."""
+    """Tensors that a structure reads and makes, as those that own their memory."""
 
     reads: frozenset[Tensor]
     makes: frozenset[Tensor]

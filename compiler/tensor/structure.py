@@ -56,7 +56,7 @@ class Loop:
 
     @property
     def results(self) -> tuple[Tensor, ...]:
-        """What the body computes for the outside."""
+        """Tensors that the body computes for the outside."""
         return (*(c.next for c in self.carried), *self.rows)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of the integers that a run computes: all are in `span`. Of a tensor of few, in row-major order,
+    """Bounds of the integers that a run computes: all are in `span`. Of a tensor of few, in row-major order,
     `elements` are those that have a least and a greatest value, as sizes, and `counts` are max(element, 0) of those
     that have a greatest; None stands for the rest."""
 
@@ -210,7 +210,7 @@ def _axis(name: str, extent: Size) -> Var:
 
 
 def source_of(name: str, value: Expr) -> Tensor:
-    """What a scalar of this value is computed by."""
+    """The tensor that computes a scalar of this value."""
     return compute(name, (1,), (), lambda _: value)
 
 

@@ -17,7 +17,8 @@ Comment = NewType("Comment", str)
 """A comment of C, C++, JavaScript, TypeScript, WGSL, GLSL, OpenCL C or CUDA C++, with what begins and ends it."""
 
 LineComment = NewType("LineComment", str)
-"""What stands behind `//` in these languages, `;` in LLVM's IR or `#` in a shell script, up to the end of the line."""
+"""Text of a comment behind `//` in these languages, `;` in LLVM's IR or `#` in a shell script, up to the end of the
+line."""
 
 CString = NewType("CString", str)
 """A literal of C or C++, quotes included."""
@@ -32,13 +33,14 @@ ShellWord = NewType("ShellWord", str)
 """One word of a command that is shown to be copied."""
 
 TerminalText = NewType("TerminalText", str)
-"""What changes nothing of a terminal but the cells in which it stands."""
+"""Text that changes only the cells of a terminal in which it stands."""
 
 _APART = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)|(?<=-)(?=-)|(?<=<)(?=[/!])")
 """Between characters that mean something as a pair: the ends of comments, trigraphs, the marks of HTML."""
 
 _PLAIN = frozenset(b" !#$%&'()*+,-./:;<=>@[]^_`{|}~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-"""What a string of C has as it is: no quotes, no backslash, and no question mark, of which trigraphs are made."""
+"""Bytes that a string of C contains unescaped: no quotes, no backslash, and no question mark, of which trigraphs are
+made."""
 
 
 def comment(*lines: str) -> Comment:
@@ -62,7 +64,7 @@ def _in_comment(text: str) -> str:
 
 
 def c_string(text: str) -> CString:
-    """What is not plain ASCII as octal digits of its UTF-8."""
+    """A string of C; bytes of UTF-8 that are not plain ASCII are octal digits."""
     data = text.encode(errors="replace")
     return CString('"' + "".join(chr(b) if b in _PLAIN else f"\\{b:03o}" for b in data) + '"')
 
@@ -92,7 +94,7 @@ def terminal_text(text: object) -> TerminalText:
 
 
 def terminal_lines(text: object) -> TerminalText:
-    """The same, where line ends are ours."""
+    """`terminal_text` of each line of a text whose line ends are ours."""
     return TerminalText("\n".join(map(terminal_text, str(text).split("\n"))))
 
 

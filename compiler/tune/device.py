@@ -1,4 +1,4 @@
-"""What the tuner needs of a device: models are loaded, run and timed there. How they get there is not its concern."""
+"""The tuner's interface to a device: models are loaded, run and timed there. Transport is not part of it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LoadedModel(Protocol):
     def run(self, inputs: Mapping[str, Array], *, deadline: float) -> Mapping[str, Array]: ...
 
     def profile(self, inputs: Mapping[str, Array], *, repeat: int, deadline: float) -> Sequence[Mapping[str, Any]]:
-        """Of each kernel of a run, in order, `name` and `ms`, the mean of `repeat` launches."""
+        """`name` and `ms`, the mean of `repeat` launches, of each kernel of a run, in order."""
         ...
 
     def time(self, inputs: Mapping[str, Array], *, deadline: float) -> float:

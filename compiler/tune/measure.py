@@ -16,8 +16,8 @@ Array = np.ndarray
 
 WARMUP = 1
 RESOLUTIONS = 100
-"""Of the clock's resolution so many make a measurement, which then errs by at most 1%, unless the batch would exceed
-LONGEST or MOST_REPEATS."""
+"""Length of a measurement in units of the clock's resolution, so that it errs by at most 1%, unless the batch would
+exceed LONGEST or MOST_REPEATS."""
 LONGEST = 400.0
 """Milliseconds of one batch of launches of all pieces together, unless single ones take longer."""
 MOST_REPEATS = 2000
@@ -62,7 +62,7 @@ def measure_trial(
     check: Callable[[Mapping[str, Array]], Mapping[int, str]],
     clock: float,
 ) -> Trial:
-    """Of each piece its time, in turns with that of piece 0; of one whose results are wrong, by `check`, that. `clock`
+    """The time of each piece, in turns with that of piece 0, or that its results are wrong, by `check`. `clock`
     is the resolution in milliseconds. Raises DeviceError."""
     wrong = check(model.run(inputs, deadline=PATIENCE))
     rounds, made = _rounds(model, inputs, clock)

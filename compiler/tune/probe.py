@@ -33,7 +33,7 @@ def probe(target: str, options: Options, naive: Kernel, placements: Sequence[Any
 
 
 def explain(error: Exception) -> str:
-    """Of a candidate that cannot be built."""
+    """The reason why a candidate cannot be built."""
     known = isinstance(error, WebnnCompileError | ScheduleError)
     return str(error) if known else f"a fault of webnn-compile: {type(error).__name__}: {error}"
 

@@ -114,7 +114,7 @@ class Problem:
         return self.row.preference is None
 
     def use_variants(self, variants: tuple[str, ...]) -> None:
-        """Of the wasm module build these alone: those that the device runs."""
+        """Restricts builds to these variants of the wasm module: those that the device runs."""
         self.options = replace(self.options, variants=variants or self.options.variants)
         self._work = replace(self._work, options=self.options)
 
@@ -161,8 +161,8 @@ class Problem:
         return Piece(alone, own)
 
     def layer_pieces(self, task: LayerTask, *models: Lowered) -> tuple[Piece, ...]:
-        """Of each of the models, lowered by different choices, the kernels that compute the first layer of a task, and
-        what any of the models fuses with it: so all of them compute the same."""
+        """The kernels of each of the models, lowered by different choices, that compute the first layer of a task and
+        the nodes that any of the models fuses with it: so all of them compute the same."""
         nodes = set(task.nodes[0])
         origins = [set(g.origin.nodes) for lowered in models for g in lowered.groups]
         while more := set().union(*(o for o in origins if o & nodes)) - nodes:
@@ -194,8 +194,8 @@ group_of = piece_of
 
 
 def make_program(row: CompileTarget, lowered: Lowered, work: Work, choices: KernelChoices) -> Artifact:
-    """What a device of the target runs. `choices` are those of `work`, which leaves kernels for this processor to the
-    device."""
+    """The artifact that a device of the target runs. `choices` are those of `work`, which leaves kernels for this
+    processor to the device."""
     if row.preference is not None:
         return make_manifest(make_artifact_of(row, lowered, work))
     if isinstance(row, DeviceTarget):

@@ -1,4 +1,4 @@
-"""What the kernels of a trial should compute, and how far the results of right ones may be from it."""
+"""Expected results of the kernels of a trial, and how far the results of right ones may be from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Reference:
 
 
 def reference_of(piece: Piece, inputs: Mapping[str, Array], compute: Compute, *, halves: bool = False) -> Reference:
-    """Of float16 between kernels with `halves`. Raises what `compute` raises."""
+    """The reference of a piece; of float16 between kernels with `halves`. Raises what `compute` raises."""
     own = {name: inputs[name] for name, _ in piece.model.tensors.inputs}
     moved = {name: perturb(value, halves=halves) for name, value in own.items()}
     results, others = compute(piece, (own, moved))

@@ -32,7 +32,7 @@ Winograd's algorithm, and of kernels over float16."""
 LOAD = 120.0
 """Seconds to load a model."""
 SEARCHING = 0.85
-"""Of the time so much is for the search, the rest for the comparison in the whole model."""
+"""Share of the time for the search; the rest is for the comparison in the whole model."""
 
 
 class SearchSession:
@@ -80,7 +80,7 @@ class SearchSession:
         return HALF_TOLERANCE if self.problem.options.precision == "f16" else TOLERANCE
 
     def known_trials(self, key: str) -> list[TuningRecord]:
-        """Those of this device; all that were built count as trials of this search."""
+        """Trials on this device; all that were built count as trials of this search."""
         found = [r for r in self.own if r.key == key and r.kind == "trial"]
         self.status.trials += sum(r.failure != "illegal" for r in found)
         self.status.failed += sum(r.failure not in (None, "illegal") for r in found)
@@ -96,7 +96,7 @@ class SearchSession:
     def measure(
         self, artifact: Artifact, inputs: Mapping[str, Array], reference: Reference, tolerance: float
     ) -> Mapping[int, Outcome]:
-        """Of each piece of a trial. Raises DeviceError."""
+        """The outcome of each piece of a trial. Raises DeviceError."""
         model = self.device.load(artifact, deadline=LOAD)
         try:
             trial = measure_trial(model, inputs, lambda r: check_results(r, reference, tolerance), self.device.clock)
@@ -149,13 +149,13 @@ class SearchSession:
 
 
 def _settings(o: Options) -> str:
-    """What besides the device decides which times are measured: threads, and which schedule is the default."""
+    """Settings that times depend on besides the device: threads, and which schedule is the default."""
     threads = f", {o.threads} threads" if o.threads > 1 else ""
     return threads + (f", {o.gpu_tiles} tiles" if o.gpu_tiles != GPU_TILES[0] else "")
 
 
 def failure_of(error: DeviceError) -> tuple[Failure, str]:
-    """Of a candidate. Raises DeviceGone."""
+    """The failure of a candidate. Raises DeviceGone."""
     if isinstance(error, DeviceGone):
         raise error
     kinds: dict[str, Failure] = {"timeout": "timeout", "lost": "lost"}

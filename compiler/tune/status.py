@@ -29,8 +29,8 @@ class Settings:
 
 @dataclass(slots=True)
 class Status:
-    """Of so many `rounds` of measurements `disturbed` ones do not count. `gain` is the estimated time of the
-    model in units of the default's, `points` its history by trials, `left` the seconds left."""
+    """State of a search: of the `rounds` of measurements, `disturbed` ones do not count. `gain` is the estimated time
+    of the model in units of the default's, `points` its history by trials, `left` the seconds left."""
 
     model: str
     target: str

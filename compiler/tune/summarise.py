@@ -1,4 +1,4 @@
-"""What the records say of each kernel and layer on each device."""
+"""Summaries of the records of each kernel and layer on each device."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def clock_of_tab(facts: Mapping[str, Any], backend: str) -> float:
 
 
 def variants_of_tab(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Those of the wasm module that it runs, the preferred one first."""
+    """Variants of the wasm module that a tab runs, the preferred one first."""
     wasm = facts.get("wasm")
     found = wasm.get("variants") if isinstance(wasm, Mapping) else None
     return tuple(v for v in VARIANTS if isinstance(found, list) and v in found) or VARIANTS

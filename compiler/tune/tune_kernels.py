@@ -26,8 +26,8 @@ from .walk import Path
 Array = np.ndarray
 
 WORTH, FINALISTS = 0.98, 4
-"""Of a kernel's candidates that are so much better than the default the best so many are compared in the whole model:
-by itself a kernel meets other caches than between its neighbours."""
+"""The ratio to the default below which candidates of a kernel count, and how many of them are compared in the whole
+model: by itself a kernel meets other caches than between its neighbours."""
 PRIOR, FORGET = 0.25, 24.0
 """The gain that is expected of a kernel at first, and the trials without a gain after which a third is left of it."""
 DIED: tuple[Failure, str] = ("build", "the process that built it ended")

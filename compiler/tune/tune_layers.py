@@ -20,7 +20,7 @@ from .walk import Path
 from .whole_model import interleave, ratio_of
 
 SHARE = 0.3
-"""Of all trials so many go to layers at most."""
+"""The largest share of all trials that go to layers."""
 ROUNDS = 7
 
 
@@ -73,7 +73,7 @@ class LayerSearch:
         return len(self._states)
 
     def run(self) -> list[TuningRecord]:
-        """What is better than the default in the whole model, too. Raises DeviceError."""
+        """Records that are better than the default in the whole model, too. Raises DeviceError."""
         limit = self._session.settings.trials * SHARE
         while self._spent < limit and self._session.left:
             wanted = next_options(self._states)
@@ -123,7 +123,7 @@ class LayerSearch:
             return failure_of(error)
 
     def _better_in_place(self, won: Sequence[_State]) -> list[TuningRecord]:
-        """Those that are better where neighbours and caches are as they are."""
+        """Records of the layers that are better among the model's other kernels and with its caches."""
         if not won:
             return []
         self._session.show("layers in the whole model")

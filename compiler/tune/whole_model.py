@@ -37,7 +37,7 @@ def time_groups(session: SearchSession, model: Chosen, rounds: int = 3) -> dict[
 
 
 def _repeated(measure: Callable[[], T]) -> T:
-    """What it measures, once more where the device was lost meanwhile or did not answer, and has come back."""
+    """Repeats a measurement where the device was lost meanwhile or did not answer, and has come back."""
     for _ in range(ATTEMPTS - 1):
         try:
             return measure()

@@ -1,4 +1,4 @@
-"""What a model is given: arrays of NumPy, or of any library that exchanges data by DLPack."""
+"""Inputs and outputs of a model: arrays of NumPy, or of any library that exchanges data by DLPack."""
 
 from __future__ import annotations
 

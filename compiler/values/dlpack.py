@@ -25,7 +25,7 @@ CPU, CUDA, OPENCL = 1, 2, 4
 """Kinds of devices, DLDeviceType."""
 
 FAULTS = (BufferError, RuntimeError, TypeError, ValueError, AttributeError)
-"""What libraries raise that cannot exchange an array."""
+"""Exceptions of libraries that cannot exchange an array."""
 
 _CODES = {"int": 0, "uint": 1, "float": 2, "bool": 6}
 _NAME = b"dltensor"
@@ -69,8 +69,9 @@ _python.PyCapsule_IsValid.argtypes = (c_void_p, c_char_p)
 _python.PyCapsule_GetPointer.restype, _python.PyCapsule_GetPointer.argtypes = c_void_p, (c_void_p, c_char_p)
 
 _exported: dict[int, tuple[Any, ...]] = {}
-"""What exported tensors need, by their address, until their consumer deletes them; first the capsule. Capsules have no
-destructor, which would run in Python while an exception may be on its way: `_sweep` finds those that nobody took."""
+"""Objects that exported tensors need, by their address, until their consumer deletes them; first the capsule. Capsules
+have no destructor, which would run in Python while an exception may be on its way: `_sweep` finds those that nobody
+took."""
 
 
 def _delete(managed: Any) -> None:
@@ -93,7 +94,7 @@ def _references(table: dict[int, tuple[Any, ...]], address: int) -> int:
 
 
 _NO_OTHERS = _references({0: (object(),)}, 0)
-"""What is counted of an object that the table alone has: versions of Python differ."""
+"""The reference count of an object that only the table holds: versions of Python differ."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

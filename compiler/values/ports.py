@@ -37,7 +37,7 @@ class Port:
 
 
 class Ports:
-    """Those of `program` in `arena` (uint8)."""
+    """The ports of `program` in `arena` (uint8)."""
 
     def __init__(self, program: Program, arena: Array) -> None:
         self._program = program

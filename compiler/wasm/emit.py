@@ -35,7 +35,7 @@ def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, cache: Ca
 
 
 def emit_assembly(llvm_ir: str, *, relaxed: bool) -> str:
-    """What `emit_object` makes, as text to read."""
+    """The code of `emit_object` as text to read."""
     return _emit(llvm_ir, _features(relaxed, threads=False), as_text=True).decode()
 
 

@@ -102,7 +102,7 @@ def _function_named(obj: ObjectFile, export: str) -> int:
 
 
 def _targets(obj: ObjectFile, relocation: Relocation) -> tuple[_Item, ...]:
-    """What a relocation refers to; nothing for the table itself and for an address that the linker defines."""
+    """Targets of a relocation; nothing for the table itself and for an address that the linker defines."""
     kind = relocation.kind
     if kind == R.TYPE_INDEX_LEB:
         return ((_Space.TYPE, relocation.target),)
@@ -246,7 +246,7 @@ def _sized(data: bytes) -> bytes:
 
 
 def _initial_data(obj: ObjectFile, layout: _Layout) -> list[tuple[int, bytes]]:
-    """What is not zero in the fresh memory, by address, neighbours joined."""
+    """Data that is not zero in the fresh memory, by address, neighbours joined."""
     pieces: list[tuple[int, bytearray]] = []
     for index, address in sorted(layout.place[_Space.SEGMENT].items(), key=lambda item: item[1]):
         segment = obj.segments[index]

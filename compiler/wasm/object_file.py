@@ -31,7 +31,7 @@ class Subsection(IntEnum):
 
 
 class RelocationKind(IntEnum):
-    """What a relocation puts in place: an index or an address, and how it is encoded."""
+    """Kind of the value that a relocation writes: an index or an address, and how it is encoded."""
 
     FUNCTION_INDEX_LEB = 0
     TABLE_INDEX_SLEB = 1

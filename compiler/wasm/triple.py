@@ -1,4 +1,4 @@
-"""What LLVM calls wasm32, and its layout of data."""
+"""LLVM's triple of wasm32, and its layout of data."""
 
 from __future__ import annotations
 

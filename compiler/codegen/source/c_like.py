@@ -1,4 +1,4 @@
-"""What C, OpenCL C and CUDA C have in common: literals, and where a buffer is accessed."""
+"""The common part of C, OpenCL C and CUDA C: literals, and accesses to buffers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class CLike(Dialect):
         return (index.base,)
 
     def element(self, access: Load | Store, address: tuple[Text, ...]) -> str:
-        """What an access is to: a scalar, a vector of a buffer of these, or the first scalar of a vector."""
+        """The operand of an access: a scalar, a vector of a buffer of these, or the first scalar of a vector."""
         return f"{self.name_of(access)}[{address[0].text}]"
 
     def name_of(self, access: Load | Store) -> str:

@@ -68,7 +68,7 @@ class Dialect(ABC):
         return f"for (int {name} = 0; {name} < {end}; {name}++) {{"
 
     def cores_loop(self, name: str, end: str) -> str:
-        """The same of a loop whose iterations threads may share."""
+        """The head of a loop whose iterations threads may share."""
         return self.loop(name, end)
 
     @abstractmethod
@@ -89,7 +89,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def load(self, access: Load, address: tuple[Text, ...]) -> Text:
-        """What a global buffer holds there: a scalar, or a vector where the last index is a Ramp."""
+        """The value at an address of a global buffer: a scalar, or a vector where the last index is a Ramp."""
 
     @abstractmethod
     def store(self, access: Store, address: tuple[Text, ...], value: Text) -> list[str]:
@@ -100,7 +100,7 @@ class Dialect(ABC):
         raise AssertionError("this language has no barriers")
 
     def all_reduce(self, op: str, a: Text, among: Among, dtype: DType, lanes: int) -> Text:
-        """What the invocations of a subgroup compute together: + * max min, or + * of those before."""
+        """A collective of the invocations of a subgroup: + * max min, or an exclusive scan by + *."""
         raise AssertionError("this language has no subgroups")
 
     def unary(self, op: str, a: Text, dtype: DType, lanes: int) -> Text:

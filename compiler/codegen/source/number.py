@@ -42,7 +42,7 @@ ARITHMETIC = Unary | Binary | Select | Cast | Bitcast
 
 @dataclass(eq=False, slots=True)
 class Value:
-    """What `node` computes at some point of a kernel. `operands` are its sub-expressions, of a load its address;
+    """The value of `node` at some point of a kernel. `operands` are its sub-expressions, of a load its address;
     `depth` is that of the innermost block that it depends on."""
 
     node: Expr
@@ -209,7 +209,7 @@ class Numbering:
                 raise AssertionError(f"not lowered: {s!r}")
 
     def _length(self, e: Expr) -> Value:
-        """That of a loop, computed ahead of it."""
+        """The length of a loop, computed ahead of it."""
         self._seen = {}
         found = self._number(self._in_order(e))
         self._count(found, len(self._open) - 1)

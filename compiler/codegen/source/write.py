@@ -94,7 +94,8 @@ class Writer:
         self._line("}")
 
     def _before(self, values: tuple[Value, ...], body: Block) -> None:
-        """What a block computes ahead of one inside it, and variables that the inner one would be first to store."""
+        """Writes the values that a block computes ahead of one inside it, and declares variables that the inner one
+        would be first to store."""
         for v in values:
             if v.name is None:
                 self._name(v, self._compute(v))

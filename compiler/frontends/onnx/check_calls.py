@@ -14,7 +14,7 @@ _DEPTH = 100
 """Calls within calls that onnx inlines."""
 
 _Key = tuple[str, str, str]
-"""Of a function: domain, name, overload."""
+"""Key of a function: domain, name, overload."""
 
 
 def check_calls(model: onnx.ModelProto, source: Source) -> None:

@@ -20,7 +20,7 @@ def check_names(model: onnx.ModelProto, source: Source) -> None:
 
 
 _Named = tuple[str, object]
-"""What has the name, and the name."""
+"""The kind of the named object, and the name."""
 
 
 def _names(model: onnx.ModelProto) -> Iterator[_Named]:

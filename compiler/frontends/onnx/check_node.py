@@ -15,7 +15,7 @@ from .separate_weights import KEPT_ELEMENTS
 def check_node(
     node: onnx.NodeProto, inputs: Sequence[Value | None], known: Mapping[Value, Array], opset: int
 ) -> str | None:
-    """What is invalid about `node` by ONNX's definition of its operator; None where nothing is.
+    """Describes how `node` violates ONNX's definition of its operator; None where it does not.
 
     Where shapes depend on computed values, this finds what `check_types` cannot: it has the `known` ones.
     """

@@ -47,7 +47,7 @@ def check_types(model: onnx.ModelProto, weights: Collection[str], source: Source
 
 
 def _infer(model: onnx.ModelProto) -> onnx.ModelProto:
-    """What ONNX infers. A branch of an If may contradict the shapes: importing decides what becomes of it. Nor are
+    """Infers shapes by ONNX. A branch of an If may contradict the shapes: importing decides what becomes of it. Nor are
     branches entered that are nested too deeply for Protobuf to read them with the types that were added."""
     try:
         return shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=False)

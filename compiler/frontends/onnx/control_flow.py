@@ -62,7 +62,7 @@ class _Side:
 
     @property
     def refusals(self) -> list[tuple[Value, str]]:
-        """Of branches in it."""
+        """Refusals of branches in it."""
         return (self.frame.refusals or []) if self.outputs is not None else []
 
     @property

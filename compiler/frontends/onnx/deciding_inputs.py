@@ -47,7 +47,8 @@ class Decision:
 
 
 class DecidingInputs:
-    """Those of all values of a graph, whose nodes stand in topological order; computed when first needed."""
+    """The deciding inputs of all values of a graph, whose nodes are in topological order; computed when first
+    needed."""
 
     def __init__(self, graph: onnx.GraphProto, weights: Collection[str]) -> None:
         self._graph = graph
@@ -66,7 +67,7 @@ class DecidingInputs:
 
     @cached_property
     def _decisions(self) -> Mapping[str, Decision | str]:
-        """Of a number that is an input itself, perhaps of another type, the input's name."""
+        """Decisions by value; for a number that is an input itself, perhaps of another type, the input's name."""
         found: dict[str, Decision | str] = {
             name: Decision(name, "1", "0") if tensor.elem_type == onnx.TensorProto.BOOL else name
             for name, tensor in self._inputs.items()
@@ -131,5 +132,5 @@ def _flag(name: str, tensor: onnx.TypeProto.Tensor) -> str:
 
 
 def _elements(tensor: onnx.TypeProto.Tensor) -> int:
-    """Of an input; more than are listed where a dimension has no number."""
+    """The number of an input's elements; more than are listed where a dimension has no number."""
     return prod(d.dim_value or _MOST_FIXED + 1 for d in tensor.shape.dim)

@@ -1,4 +1,4 @@
-"""What an ONNX file says of itself, before any shape is chosen."""
+"""Describes an ONNX file, before any shape is chosen."""
 
 from __future__ import annotations
 

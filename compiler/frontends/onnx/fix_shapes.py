@@ -97,7 +97,7 @@ def _value_inputs(
 
 
 class _Symbols:
-    """What the names of dimensions stand for: numbers, or scalars of a run."""
+    """The values of named dimensions: numbers, or scalars of a run."""
 
     def __init__(self, dims: Mapping[str, Dim]) -> None:
         self._dims = dict(dims)
@@ -172,7 +172,7 @@ class _Symbols:
         return d.least if d is not None and d.least == d.most else None
 
     def size(self, name: str) -> Size:
-        """What a symbol stands for."""
+        """The size that a symbol stands for."""
         d = self._dims[name]
         return d.least if d.least == d.most else size(self._scalar(name) * d.multiple)
 
@@ -184,8 +184,8 @@ class _Symbols:
         return self._scalars[name]
 
     def dimensions(self, values: Collection[str]) -> tuple[Dimension, ...]:
-        """Those that a run decides, and the inputs of `values` that have one value: a run that gives another is
-        refused."""
+        """The dimensions that a run decides, and the inputs of `values` that have one value: a run that gives another
+        is refused."""
         for name in values:
             self._scalar(name)
         return tuple(
@@ -194,7 +194,8 @@ class _Symbols:
         )
 
     def _value(self, text: str) -> Size | None:
-        """Of a symbol, or of an expression of symbols, which exporters write too; None where a name is not known."""
+        """The value of a symbol, or of an expression of symbols, which exporters write too; None where a name is not
+        known."""
         if text in self._dims:
             return self.size(text)
         try:

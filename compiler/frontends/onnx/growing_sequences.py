@@ -20,7 +20,7 @@ def stack_sequences(body: onnx.GraphProto, sequences: Sequence[int]) -> onnx.Gra
     uses = Counter((*_read(made), *(o.name for o in made.output)))
 
     def source(name: str) -> str:
-        """What copies are of."""
+        """The name of the value that `name` is a copy of."""
         while name in makers and makers[name].op_type == "Identity" and uses[name] == 1:
             name = makers[name].input[0]
         return name

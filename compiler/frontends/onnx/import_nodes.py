@@ -28,7 +28,7 @@ from .read_tensor import element_type, read_sparse, read_tensor, type_name
 from .separate_weights import Weights
 
 MADE_OPSET = 18
-"""Of the operators that stand in for others."""
+"""Opset of the operators that stand in for others."""
 
 Scope = dict[str, Item | None]
 """Values by ONNX name; None for those that cannot be made because of a problem."""
@@ -41,8 +41,8 @@ class Frame:
     builder: Builder
     scope: Scope
     refusals: list[tuple[Value, str]] | None = None
-    """Of branches inside that do not fit the sizes of the model (`Graph.refusals`); None where no branch may be such a
-    one: in a loop, which would have to carry that on."""
+    """Refusals of branches inside that do not fit the sizes of the model (`Graph.refusals`); None where no branch may
+    be such a one: in a loop, which would have to carry that on."""
 
 
 class Import:
@@ -167,7 +167,7 @@ class Import:
 
     @property
     def opset(self) -> int:
-        """That of ai.onnx."""
+        """The opset of ai.onnx."""
         return int(self._opsets[""])
 
     def inside(self, frame: Frame, name: str) -> Frame:

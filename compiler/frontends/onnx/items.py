@@ -52,10 +52,10 @@ class Nothing:
 
 
 Item = Value | Listed | Stacked | Nothing
-"""What a name stands for."""
+"""The meaning of a name."""
 
 Items = Sequence[Item | None]
-"""What several names stand for; None for one that is left out, or could not be made."""
+"""The items of several names; None for one that is left out, or could not be made."""
 
 
 def tensors(name: str, items: Items) -> list[Value | None]:

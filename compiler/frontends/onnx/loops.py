@@ -81,7 +81,7 @@ class _Region:
 
     @property
     def following(self) -> Sequence[Value]:
-        """What is carried on."""
+        """The carried values after an iteration."""
         first = 0 if self.condition is None else 1
         return self.results[first : first + len(self.carried)]
 
@@ -108,8 +108,8 @@ class _Loop:
         return [None] * len(self.outputs) if region is None else self._node(own, region)
 
     def with_growth(self) -> Items | None:
-        """The same where each iteration adds as many elements to what is carried: its shape goes by the counter, and is
-        found by importing the body with the shapes that it gave before. None where nothing grows."""
+        """Imports a loop in which each iteration adds as many elements to a carried tensor: its shape goes by the
+        counter, and is found by importing the body with the shapes that it gave before. None where nothing grows."""
         own = [v for v in tensors(self.name, self.starts) if v is not None]
         shapes: Shapes = [v.shape for v in own]
         if self.counter.extent == 1:  # nothing goes by a counter that is always 0
@@ -132,8 +132,8 @@ class _Loop:
         return None
 
     def with_rows(self) -> Items | None:
-        """The same where each iteration appends to sequences; None where it does something else with one, or with
-        none."""
+        """Imports a loop in which each iteration appends to sequences; None where it does something else with one, or
+        with none."""
         sequences = [k for k, item in enumerate(self.starts) if isinstance(item, Listed)]
         rows = stack_sequences(self.body, sequences) if sequences else None
         if rows is None:
@@ -223,7 +223,7 @@ class _Loop:
         return _Region(inner, carried, others if always else [following, *others], condition)
 
     def _first_condition(self) -> Value:
-        """That before the first iteration."""
+        """The condition before the first iteration."""
         build, name, frame, condition = self.build, self.name, self.frame, self.condition
         if condition is None:
             true = np.ones(_shape(self.body.input[1]), np.bool_)
@@ -316,5 +316,5 @@ def _passes_on_its_condition(body: onnx.GraphProto) -> bool:
 
 
 def _shape(value: onnx.ValueInfoProto) -> tuple[int, ...]:
-    """Of a subgraph's input that has one element."""
+    """The shape of a subgraph's input that has one element."""
     return (1,) * len(value.type.tensor_type.shape.dim)

@@ -1,4 +1,4 @@
-"""The same model with other roundings."""
+"""Perturbs a model's weights, which changes its roundings."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def is_onnx(node: onnx.NodeProto, *op_types: str) -> bool:
 
 
 class Problems:
-    """What was found so far; `raise_if_any` turns it into one UnsupportedError."""
+    """The problems found so far; `raise_if_any` turns it into one UnsupportedError."""
 
     def __init__(self, source: str, opset: int, is_supported: Callable[[onnx.NodeProto], bool]) -> None:
         self._is_supported = is_supported

@@ -60,7 +60,7 @@ def _wrong_operand(node: onnx.NodeProto, empty: set[str], zero: set[str]) -> str
 
 
 def _constants(nodes: Iterable[onnx.NodeProto], graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
-    """Those of the graph and of subgraphs, and all that nodes make."""
+    """Constants of the graph and of subgraphs, and all that nodes make."""
     yield from ((t.name, t) for t in graph.initializer)
     for node in nodes:
         for a in node.attribute:
@@ -75,6 +75,6 @@ def _constants(nodes: Iterable[onnx.NodeProto], graph: onnx.GraphProto) -> Itera
 
 
 def _is_zero(tensor: onnx.TensorProto) -> bool:
-    """Of one integer, where it is in the model."""
+    """Whether a tensor of one integer is zero, where its data is in the model."""
     held = (tensor.raw_data, tensor.int64_data, tensor.int32_data)
     return any(len(h) for h in held) and not any(any(h) for h in held)

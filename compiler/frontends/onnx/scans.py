@@ -115,7 +115,7 @@ def _slice(build: Import, v: Value, at: Value, axis: int, frame: Frame) -> Value
 
 
 def _none(build: Import, v: Value, _: Value, axis: int, frame: Frame) -> Value:
-    """What has the shape of a slice, where there is none."""
+    """Zeros of the shape of a slice, where there is none."""
     rest = build.integers([a for a in range(len(v.shape)) if a != axis], frame)
     shape = build.add("Gather", "shape", [build.add("Shape", "shape", [v], frame), rest], frame, {"axis": 0})
     zero = frame.builder.constant(build.fresh("zero"), np.zeros((), v.dtype.numpy))

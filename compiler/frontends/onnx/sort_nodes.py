@@ -56,7 +56,8 @@ def _order(nodes: Sequence[onnx.NodeProto]) -> list[int] | None:
 
 
 def _reads(node: onnx.NodeProto) -> Iterator[str]:
-    """What a node reads, its subgraphs included: names that these make themselves, too, which no node around does."""
+    """Names that a node reads, its subgraphs included: also names that these make themselves, which no node around
+    does."""
     yield from node.input
     for inner in _subgraphs(node):
         for below in inner.node:

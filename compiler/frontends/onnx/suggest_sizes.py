@@ -18,7 +18,7 @@ _WORK = 30_000
 """Nodes that are imported in all, about: small models are tried in more ways than large ones."""
 
 _LENGTHS = (128, 16, 32, 224, 1)
-"""That are tried, in this order, for dimensions of which nothing is known."""
+"""Sizes that are tried, in this order, for dimensions of which nothing is known."""
 
 MOST = 128
 """The largest size of the ranges that are suggested."""
@@ -26,13 +26,13 @@ MOST = 128
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """What each kind of dimension is given."""
+    """Sizes for each kind of dimension."""
 
     batch: Dim
     past: Dim
     length: Dim
     first: Dim | None = None
-    """Of an input's first dimension, whatever its name."""
+    """Size of an input's first dimension, whatever its name."""
     sums: bool = False
     """Whether totals are given as the sum of what is past and the rest."""
 
@@ -71,7 +71,7 @@ def flags_of(inputs: ModelInputs) -> str:
 
 
 def arguments_of(inputs: ModelInputs) -> str:
-    """The same of the function `compile`, for fixed sizes."""
+    """The arguments of the function `compile`, for fixed sizes."""
     dims = {name: d.least for name, d in inputs.dims.items()}
     given = {"shapes": dict(inputs.shapes), "dims": dims}
     return ", ".join(f"{name}={value!r}" for name, value in given.items() if value)

@@ -35,7 +35,7 @@ def check_loop(s: For, at: Place) -> Iterator[str]:
 
 
 def inside_loop(s: For, at: Place) -> Place:
-    """What holds in the body of the loop. Of one that does one iteration or none nothing else tells its length, as its
+    """Facts that hold in the body of the loop. For one of at most one iteration a condition states its length, as its
     variable is 0."""
     once = s.var.length if s.var.extent == 1 else None
     return replace(

@@ -15,7 +15,7 @@ LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What holds at a statement. `flat` after indices were flattened; `conditions` hold there; `reached` is False
+    """Facts that hold at a statement. `flat` after indices were flattened; `conditions` hold there; `reached` is False
     inside a loop without iterations; `top` where nothing but loops over the grid stands around it, `outermost` where
     nothing but sequences and serial loops that are not parallel do; `tensorized` in an instruction of the target."""
 

@@ -73,7 +73,7 @@ BEFORE_LOWERING = frozenset({"build_kernel", "schedule_cpu", "schedule_simt"})
 
 
 def leftovers(kernel: Kernel, after: str) -> Iterator[str]:
-    """What the pass `after` and those before it should have done away with."""
+    """Constructs that the pass `after` and those before it should have removed."""
     if after not in LOWERED:
         return
     banned = tuple(LOWERED.values())[: list(LOWERED).index(after) + 1]

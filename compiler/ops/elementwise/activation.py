@@ -17,7 +17,7 @@ from ..broadcast import broadcast_shape, pointwise, unary_operator
 from ..call import Call
 
 _SMALLEST_NORMAL = 2.0**-126
-"""Of float32."""
+"""The smallest normal float32."""
 
 
 def _exp(x: Expr) -> Expr:

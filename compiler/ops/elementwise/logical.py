@@ -10,7 +10,8 @@ from ..call import Call
 
 
 def _bit_shift(call: Call) -> Tensor:
-    """Of unsigned integers; 0 where the amount is the number of bits or more, as in NumPy: ONNX leaves that open."""
+    """Shifts unsigned integers; 0 where the amount is the number of bits or more, as in NumPy: ONNX leaves that
+    open."""
     direction = call.attribute("direction", "")
     op = {"LEFT": "shl", "RIGHT": "shr"}.get(direction)
     if op is None:

@@ -73,8 +73,8 @@ def _repeated(mode: str, index: Expr, extent: Size, before: Size, after: Size) -
 
 
 def _repeated_of_sizes(mode: str, index: Expr, extent: Size, before: Size, after: Size) -> Expr:
-    """The same before it is kept in range: there is one period at least of what is repeated, and of a reflection just
-    one where no more is ever added."""
+    """The index of the repeated element before it is kept in range: there is one period at least of what is repeated,
+    and of a reflection just one where no more is ever added."""
     if mode == "edge":
         return index
     last = size(extent - 1)

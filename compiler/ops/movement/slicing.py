@@ -62,7 +62,7 @@ def _sliced(call: Call, t: Tensor, parts: Sequence[Part]) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Of a dimension: `count` elements from `start` on, `step` apart."""
+    """A slice of a dimension: `count` elements from `start` on, `step` apart."""
 
     start: Size
     step: int

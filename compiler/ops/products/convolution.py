@@ -25,7 +25,8 @@ def conv_integer(call: Call) -> Tensor:
 
 
 def integer_conv_of(call: Call, operands: tuple[int, int], zeros: tuple[Tensor | None, Tensor | None]) -> Tensor:
-    """The same of the inputs with these numbers, less these zero points: a scalar, and a scalar or one per filter."""
+    """The convolution of the inputs with these numbers, less these zero points: a scalar, and a scalar or one per
+    filter."""
     x, w = image_and_weights(call, *operands)
     x_zero, w_zero = zeros
 

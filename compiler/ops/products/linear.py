@@ -58,7 +58,7 @@ def mat_mul(call: Call) -> Tensor:
 
 
 def mat_mul_of(call: Call, a: Tensor, b: Tensor, name: str | None = None) -> Tensor:
-    """The same of any two tensors, by default under the name of the node."""
+    """The matrix product of any two tensors, by default under the name of the node."""
     return _matmul(call, a, b, lambda left, right: a.read(left) * b.read(right), name=name)
 
 
@@ -68,7 +68,7 @@ def mat_mul_integer(call: Call) -> Tensor:
 
 
 def integer_mat_mul_of(call: Call, operands: tuple[int, int], zeros: tuple[int, int]) -> Tensor:
-    """The same of the inputs with these numbers."""
+    """The matrix product of the integer inputs with these numbers, less their zero points."""
     a, b = (call.input(i) for i in operands)
     a_zero, b_zero = (_zero_point(call, i, t) for i, t in zip(zeros, (a, b), strict=True))
 
@@ -82,7 +82,7 @@ def integer_mat_mul_of(call: Call, operands: tuple[int, int], zeros: tuple[int, 
 
 
 def _zero_point(call: Call, index: int, operand: Tensor) -> Tensor | None:
-    """That of `operand`: scalar, for each row or column of a matrix, or of the operand's rank."""
+    """The zero point of `operand`: scalar, for each row or column of a matrix, or of the operand's rank."""
     zero = zero_point(call, index)
     if zero is not None and zero.rank not in ((0, 1, operand.rank) if operand.rank > 1 else (0,)):
         raise call.unsupported(

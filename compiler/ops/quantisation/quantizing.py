@@ -15,7 +15,8 @@ from ..call import Call
 from ..elementwise.casting import onnx_dtype
 
 _NO_FINER_THAN_FLOAT32 = (0, 1, 10, 16)
-"""Of QuantizeLinear's attribute precision: the scale's type, float32, float16, bfloat16. All divide in float32 here."""
+"""Values of QuantizeLinear's attribute precision: the scale's type, float32, float16, bfloat16. All divide in
+float32."""
 
 
 def _parameter(call: Call, index: int, at: tuple[Expr, ...]) -> Expr | None:

@@ -1,4 +1,4 @@
-"""What recurrent layers have in common: their operands, activations, and the loop over steps.
+"""The common part of recurrent layers: their operands, activations, and the loop over steps.
 
 The products of all inputs with their weights are one contraction for all steps; the loop has what depends on the state
 of the step before. Directions whose activations are the same take their steps together.
@@ -206,7 +206,7 @@ def recurrent_layer(call: Call, gates: int) -> Layer:
 
 
 def _activations(layer: Layer, default: Sequence[str]) -> list[tuple[Map, ...]]:
-    """Those of each direction."""
+    """The activations of each direction."""
     call, count, each = layer.call, len(layer.directions), len(default)
     absent_names: tuple[str, ...] = ()
     absent: tuple[float, ...] = ()

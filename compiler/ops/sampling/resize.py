@@ -37,7 +37,7 @@ Index = Callable[[Expr], Expr]
 """From the index of an output element to that of an input element."""
 
 MOST_PARTS = 1 << 10
-"""Of a scale along a dimension of any size the denominator: the size of the result is exact then."""
+"""The largest denominator of a scale along a dimension of any size: the size of the result is exact then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _repeated(x: Tensor, a: Axis | VaryingAxis) -> Axis | VaryingAxis:
 
 
 def _fixed(call: Call, axes: Sequence[Axis | VaryingAxis]) -> list[Axis]:
-    """The same axes. Raises UnsupportedError where a size varies."""
+    """Narrows the type of the axes. Raises UnsupportedError where a size varies."""
     for a in axes:
         for n in (a.size, a.count):
             call.fixed_size(n, f"along axis {a.dimension}")

@@ -14,14 +14,14 @@ MOST, BLOCK = 256, 64
 """Terms of the longest unblocked sum, and of a block of a longer one."""
 
 MOST_PRODUCTS, BLOCK_OF_PRODUCTS = 4608, 512
-"""The same for a contraction: a tile's sums fill the registers, so the totals of all blocks go through memory."""
+"""Terms for a contraction: a tile's sums fill the registers, so the totals of all blocks go through memory."""
 
 
 def block_sums(stmt: Stmt) -> Stmt:
-    """Of a scheduled reduction."""
+    """Blocks the sums of a scheduled reduction."""
     return sum_in_blocks(stmt, MOST, BLOCK)
 
 
 def block_products(stmt: Stmt) -> Stmt:
-    """Of a scheduled contraction."""
+    """Blocks the sums of a scheduled contraction."""
     return sum_in_blocks(stmt, MOST_PRODUCTS, BLOCK_OF_PRODUCTS)

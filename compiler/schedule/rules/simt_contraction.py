@@ -37,7 +37,7 @@ REGISTERS = 32
 """Vectors of four that an invocation may hold: on a real GPU 128 registers, at which half of the waves fit."""
 
 LOAD_COST = 2
-"""Of a load of a vector, in multiply-adds of vectors."""
+"""Cost of a load of a vector, in multiply-adds of vectors."""
 
 
 @dataclass(frozen=True, slots=True)

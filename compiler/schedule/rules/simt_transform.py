@@ -72,7 +72,7 @@ def _tile(tile: Tile, env: dict[Var, Expr], lane: Var | None) -> Stmt:
 
 
 def _inside(axis: Axis, part: Part, i: int) -> Iterator[Expr]:
-    """That result `i` of a tile exists, where the last tile has fewer."""
+    """The condition that result `i` of a tile exists, where the last tile has fewer."""
     rest = axis.out.extent % part.size
     if rest and i >= rest:
         yield part.at(Const(i)) < axis.out.extent

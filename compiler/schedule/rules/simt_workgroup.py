@@ -78,7 +78,7 @@ def _fused(stmt: Stmt, results: Var | None) -> tuple[Stmt, Var]:
 
 
 def _invocations(workgroups: int, elements: int, occupancy: int) -> int:
-    """Of each workgroup: a power of two."""
+    """The invocations of each workgroup: a power of two."""
     count = SMALLEST
     while count < LARGEST and count * workgroups < occupancy and 2 * count * EACH <= elements:
         count *= 2

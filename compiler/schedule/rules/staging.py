@@ -147,7 +147,7 @@ class Staging:
         return rewrite(e, rule)
 
     def start(self, row: Expr, column: Expr) -> Expr:
-        """What the sum there begins with; `row` and `column` are those of the tile."""
+        """The initial value of the sum there; `row` and `column` are those of the tile."""
         return substitute(self.nest.start.value, self._place(row, column))
 
     def finish(self, row: Expr, column: Expr, total: Expr, lane: Var) -> Stmt:

@@ -198,7 +198,7 @@ def _choose_inside(nest: Reduction, roles: Roles, width: int, tile_rows: int, ta
 
 
 def _bytes(operand: Load) -> int:
-    """Of the buffer that is loaded."""
+    """The size of the buffer that is loaded."""
     return operand.buffer.size * operand.dtype.bytes
 
 

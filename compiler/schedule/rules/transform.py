@@ -249,7 +249,7 @@ class Tile:
 
 
 def factors_of(e: Expr) -> list[Expr]:
-    """Of a product of float32."""
+    """The factors of a product of float32."""
     return factors_of(e.a) + factors_of(e.b) if isinstance(e, Binary) and e.op == "*" and e.dtype == F32 else [e]
 
 

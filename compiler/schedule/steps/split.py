@@ -17,7 +17,7 @@ Segment = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class DynamicSegment:
-    """Of a dynamic loop: `trips` tiles of `size`, at most `count`, from iteration `start` on."""
+    """A segment of a dynamic loop: `trips` tiles of `size`, at most `count`, from iteration `start` on."""
 
     count: int
     size: int
