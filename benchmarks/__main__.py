@@ -165,7 +165,7 @@ def search_command(
     trials: int,
     leaves: int | None,
 ) -> None:
-    """What the tuner finds for the kernels of MODEL from the options in their worst order; or, from those in the
+    """Searches for schedules of the kernels of MODEL from the options in their worst order; or, from the options in the
     heuristics' order, beside an exhaustive search."""
     from .search import exhaustive_grid, search_exhaustively, search_from_worst, worst_grid
 

@@ -74,7 +74,7 @@ class Settings:
 
 
 def default_models() -> tuple[str, ...]:
-    """Those that are generated or stand in this repository, and of the shared ones what there is."""
+    """Models that are generated or stand in this repository, and the shared ones that are there."""
     shared = tuple(n for n in ("resnet18", "yolox nano", "ultraface") if (SHARED / "models" / TRAINED[n][0]).exists())
     return (*shared, *GENERATED, str(ROOT / "examples" / "digits" / "resnet18_digits.onnx"))
 

@@ -1,4 +1,4 @@
-"""What is measured: models with one set of inputs each, and the outputs that onnxruntime gives for them."""
+"""Measured cases: models with one set of inputs each, and the outputs that onnxruntime gives for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Case:
 
     @property
     def fixed(self) -> ModelInputs:
-        """What a compiler is told that knows all sizes."""
+        """The inputs for a compiler that requires all sizes."""
         return replace(self.given, dims=model_inputs(dims=dict(self.sizes)).dims) if self.sizes else self.given
 
     def graph(self, *, fixed: bool = True) -> Graph:

@@ -8,7 +8,7 @@ from webnn_compile.ir.rewrite import children, walk
 
 
 def count_operations(kernel: Kernel) -> int:
-    """Of one launch. A multiplication and an addition are two, also where one instruction does both."""
+    """The operations of one launch. A multiplication and an addition are two, also where one instruction does both."""
     return _count(kernel.body)
 
 

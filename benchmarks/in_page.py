@@ -32,7 +32,7 @@ COMPILE = """async (shapes) => {
 
 
 def shapes_of(model: Path) -> dict[str, list[int]]:
-    """Of inputs with free dimensions: batch 1, and images of 224 x 224 unless the model says otherwise."""
+    """Shapes of inputs with free dimensions: batch 1, and images of 224 x 224 unless the model says otherwise."""
     graph = onnx.load(model, load_external_data=False).graph
     weights = {t.name for t in graph.initializer}
     found = {}

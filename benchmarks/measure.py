@@ -44,7 +44,8 @@ def measure(job: Job, timeout: float) -> dict[str, Any]:
 
 
 def in_process(command: str, given: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-    """What `python -m benchmarks COMMAND JSON` prints, or "failed", why not: no crash and no hanging ends a run."""
+    """The output of `python -m benchmarks COMMAND JSON`, or "failed" with the reason: neither a crash nor a hang ends a
+    run."""
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks", command, json.dumps(given)],
@@ -77,7 +78,7 @@ def reason(errors: str) -> str:
 
 
 def measure_here(job: Job) -> dict[str, Any]:
-    """The same in this process; raises where it fails."""
+    """Measures a job in this process; raises where it fails."""
     engine = ENGINES[job.engine]
     case = find_case(job.case, job.shapes)
     if engine.page is None:

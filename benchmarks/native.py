@@ -52,5 +52,5 @@ def time_kernels(case: Case, lowered: Lowered, runs: int) -> list[list[float]]:
 
 
 def medians(times: list[list[float]]) -> list[float]:
-    """Of each launch over all inferences."""
+    """The median of each launch over all inferences."""
     return [statistics.median(each) for each in zip(*times, strict=True)]

@@ -1,4 +1,4 @@
-"""What a machine can do at most: multiplications and additions in vectors, and bytes read in order, on one thread."""
+"""Peak performance of a machine: multiplications and additions in vectors, and bytes read in order, on one thread."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Peak:
 
 
 def operations(lanes: int) -> int:
-    """Of one call of `multiply`."""
+    """The operations of one call of `multiply`."""
     return ITERATIONS * ACCUMULATORS * lanes * 2
 
 
@@ -41,7 +41,7 @@ def peak_module() -> Linked:
 
 
 def measure_peak() -> Peak:
-    """Of this machine's processor, in the vectors that kernels use."""
+    """The peak of this machine's processor, in the vectors that kernels use."""
     lanes = host_target().lanes
     code = JitModule(_module(header(host(), jit=True), lanes))
     data = np.ones(BYTES // 4, np.float32)  # written, so that its pages are there

@@ -13,7 +13,7 @@ from .folders import HERE
 
 
 def versions() -> Mapping[str, str]:
-    """Of the packages that this is about."""
+    """Versions of the packages that are compared."""
     found: Mapping[str, str] = json.loads((HERE / "package.json").read_text())["dependencies"]
     return found
 

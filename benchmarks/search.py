@@ -96,7 +96,7 @@ class _Place:
 
 
 def search_from_worst(case: Case, target: str, browser: str, kernels: int, trials: int) -> list[Found]:
-    """Of each of the costliest `kernels`, by as many `trials` each, started from the last option of every decision."""
+    """Searches the costliest `kernels`, by as many `trials` each, started from the last option of every decision."""
     found = []
     with _open(case, target, browser) as place:
         for task in place.tasks[:kernels]:
@@ -111,7 +111,7 @@ def search_from_worst(case: Case, target: str, browser: str, kernels: int, trial
 def search_exhaustively(
     case: Case, target: str, browser: str, kernels: int, trials: int, leaves: int
 ) -> list[Exhausted]:
-    """Of the costliest `kernels` whose spaces have at most so many `leaves`, and more schedules than `trials`."""
+    """Searches the costliest `kernels` whose spaces have at most so many `leaves`, and more schedules than `trials`."""
     found = []
     with _open(case, target, browser) as place:
         for task in place.tasks:

@@ -38,9 +38,9 @@ Probe = Callable[[Choices], object]
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Of one model on one target: `layers` is the number of combinations of the choices that are made before kernels
-    exist, `kernels` the sizes of the spaces of its different kernels. `names` are those of all decisions, and `illegal`
-    the share of probes whose choices did not fit together."""
+    """The search space of one model on one target: `layers` is the number of combinations of the choices that are made
+    before kernels exist, `kernels` the sizes of the spaces of its different kernels. `names` are those of all
+    decisions, and `illegal` the share of probes whose choices did not fit together."""
 
     model: str
     target: str

@@ -29,8 +29,8 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Of an engine's times to a baseline's, where both have figures: the median of the rounds' ratios of medians, and
-    the ratio of the minima."""
+    """The ratios of an engine's times to a baseline's, where both have figures: the median of the rounds' ratios of
+    medians, and the ratio of the minima."""
 
     baseline: str
     median: float
@@ -53,7 +53,7 @@ def summarise(rounds: Rounds) -> Figures | str:
 
 
 def ratios(key: Key, measured: Mapping[Key, Rounds]) -> list[Ratio]:
-    """Those of an engine of ours to its baselines, which were measured in turns with it."""
+    """Ratios of an engine of ours to its baselines, which were measured in turns with it."""
     case, browser, engine = key
     found = []
     for name in baselines(ENGINES[engine]):

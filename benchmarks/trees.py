@@ -14,7 +14,7 @@ from webnn_compile.errors import InputError
 from .folders import ROOT, WORK
 
 TAKEN = ("pyproject.toml", "compiler", "runtime-js", "rpc")
-"""What is checked out of a revision."""
+"""Paths that are checked out of a revision."""
 
 
 def find_tree(name: str) -> Path:
@@ -55,7 +55,7 @@ def _check_out(revision: str) -> Path:
 
 
 def _git(*arguments: str) -> bytes | None:
-    """What git prints; None where it fails, or is missing."""
+    """The output of git; None where it fails, or is missing."""
     try:
         done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, check=False)
     except OSError:

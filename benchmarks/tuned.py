@@ -21,7 +21,7 @@ from .tables import Grid
 
 DEADLINE = 120.0
 ORDER = (0, 1, 1, 0)
-"""Of default and tuned, as they are loaded."""
+"""Order in which default (0) and tuned (1) run, numbered as they are loaded."""
 
 
 @dataclass(frozen=True, slots=True)

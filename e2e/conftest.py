@@ -40,8 +40,8 @@ def browser(shared_pages: SharedPages, request: pytest.FixtureRequest) -> Browse
 
 @pytest.fixture
 def page(shared_pages: SharedPages, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """That of the tests before. A new one for a test with the mark `fresh_page`, which counts what a browser holds or
-    leaves something to later documents; and after a test that failed, which may have blocked it."""
+    """The page of the tests before. A new one for a test with the mark `fresh_page`, which counts what a browser holds
+    or leaves something to later documents; and after a test that failed, which may have blocked it."""
     fresh = request.node.get_closest_marker("fresh_page") is not None
     failed = request.session.testsfailed
     if fresh:
@@ -53,7 +53,7 @@ def page(shared_pages: SharedPages, browser: Browser, request: pytest.FixtureReq
 
 @pytest.fixture(params=DEVICES)
 def backend(request: pytest.FixtureRequest) -> str:
-    """Of the GPU backends each."""
+    """Each of the GPU backends."""
     name: str = request.param
     return name
 

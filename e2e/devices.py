@@ -1,4 +1,4 @@
-"""What the tests of GPU backends share: a site with hand-made bundles, and which browser can run which backend."""
+"""Helpers of the tests of GPU backends: a site with hand-made bundles, and which browser can run which backend."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def open_bundle(page: Page, site: Site, name: str, backend: str = "wasm") -> Non
 
 
 def value(page: Page, script: str, argument: Any = None) -> Any:
-    """What an async function's body gives; fails where it throws."""
+    """The result of an async function's body; fails where it throws."""
     result = outcome(page, script, argument)
     assert "value" in result, result
     return result["value"]

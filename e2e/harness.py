@@ -1,4 +1,4 @@
-"""What the browser tests share: opening the test page and collecting what its scripts answer."""
+"""Helpers of the browser tests: they open the test page and collect the answers of its scripts."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def browser_name(page: Page) -> str:
 
 
 def measure_heap(page: Page) -> Callable[[], int]:
-    """What gives the bytes of the page's heap, array buffers too, without garbage; 0 but in Chromium, which tells."""
+    """A function that measures the bytes of the page's heap, array buffers too, without garbage; 0 except in
+    Chromium."""
     if browser_name(page) != "chromium":
         return lambda: 0
     session = page.context.new_cdp_session(page)

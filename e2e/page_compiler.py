@@ -1,4 +1,4 @@
-"""What the tests of the compiler in a page share: sites with it, and what the command line makes of the same model."""
+"""Helpers of the tests of the compiler in a page: sites with it, and the command line's output for the same model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def choose(page: Page, *files: Path) -> None:
 
 
 def compile_chosen(page: Page, options: dict[str, Any] | None = None, then: str = "made.files.size") -> Any:
-    """What `then` gives of the compiled model `made`; the outcome where that fails."""
+    """The value of `then` for the compiled model `made`; the outcome where that fails."""
     script = f"""async (options) => outcome((async () => {{
       globalThis.compiler ??= await openCompiler();
       const made = await compiler.compile(chosen(), options);

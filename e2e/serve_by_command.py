@@ -17,7 +17,7 @@ PROGRAM = Path(sys.executable).with_name("webnn-rpc")
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What the command printed: where it listens, and the fingerprint of its certificate."""
+    """The address and the fingerprint of its certificate that the command printed."""
 
     process: subprocess.Popen[str]
     address: Address

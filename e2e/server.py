@@ -39,7 +39,8 @@ _HTML = b"<!DOCTYPE html>\n<html><body><h1>My app</h1></body></html>\n"
 
 @dataclass
 class Site:
-    """What is served. `faults` (pattern of the file name -> fault) may change at any time; `requests` are the paths."""
+    """A site and its state. `faults` (pattern of the file name -> fault) may change at any time; `requests` are the
+    paths."""
 
     url: str
     faults: dict[str, Fault] = field(default_factory=dict)

@@ -36,7 +36,7 @@ class SharedPages:
         return browser
 
     def page(self, browser: Browser) -> Page:
-        """That of the tests before, with their last document, or a new one."""
+        """The page of the tests before, with their last document, or a new one."""
         page = self._pages.get(browser)
         if page is None or page.is_closed():
             page = self._pages[browser] = browser.new_page()

@@ -299,7 +299,7 @@ RUNS = """
 @pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_run_that_waits_never_starts(page: Page, site: Site, backend: str, worker: bool) -> None:
-    """Of three the second is aborted: the others are done, and the GPU or the worker was handed no third run."""
+    """The second of three runs is aborted: the others are done, and the GPU or the worker was handed no third run."""
     open_bundle(page, site, "tiny", backend)
     page.evaluate(COUNT_CALLS)
     page.evaluate(

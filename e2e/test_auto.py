@@ -48,13 +48,13 @@ def load(page: Page, **options: Any) -> dict[str, Any]:
 
 
 def right(backend: str) -> list[float]:
-    """What the tiny model makes of ones; its module for the CPU adds C once."""
+    """The tiny model's output for ones; its module for the CPU adds C once."""
     result: list[float] = (W + C).clip(0)[:8].tolist()
     return result if backend == "wasm" else expected(1)
 
 
 def shaders(site: Site) -> list[str]:
-    """Of what was asked for."""
+    """Requests for shaders."""
     return [path for path in site.requests if path.rsplit("/", 1)[-1].startswith(("webgpu-", "webgl-"))]
 
 

@@ -30,7 +30,7 @@ def run(folder: Path, *command: str | Path) -> None:
 
 
 def said(pattern: str) -> str:
-    """What the README says of a bundler."""
+    """The README's text about a bundler."""
     (found,) = re.findall(pattern, README)
     return str(found)
 

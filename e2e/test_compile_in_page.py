@@ -34,7 +34,7 @@ from server import Fault, Site, serve
 from benchmarks.generate import mobilenetv2
 
 TOLERANCE = 1e-3
-"""Of results by Winograd's algorithm, relative to max(1, the largest element)."""
+"""Tolerance of results by Winograd's algorithm, relative to max(1, the largest element)."""
 
 
 @pytest.fixture(scope="module")

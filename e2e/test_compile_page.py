@@ -82,7 +82,7 @@ def enter(page: Page, field: str, number: str) -> None:
 
 
 def numbers(shown: str, name: str) -> list[float]:
-    """Those behind a name in the text of an output."""
+    """The numbers behind a name in the text of an output."""
     found = re.search(rf"^{name}\s+(.*)", shown, re.MULTILINE)
     assert found, shown
     return [float(n) for n in re.findall(r"-?[\d.]+(?:e-?\d+)?", found[1])]

@@ -158,7 +158,7 @@ def test_without_float_targets_the_next_backend_runs(page: Page, digits_site: Si
 
 
 def test_two_models_at_once(page: Page, digits_site: Site, backend: str) -> None:
-    """Of two bundles, in turns, one after the other's end; on WebGL a loss meets both."""
+    """Models of two bundles run in turns, one after the other's end; on WebGL a loss affects both."""
     open_digits(page, digits_site, backend)
     script = """
       const other = await import('./js/bundle/model.js');

@@ -22,7 +22,7 @@ PAINT = f"""
 
 
 def pixels(layout: str) -> list[float]:
-    """What the page's picture is as an input."""
+    """The page's picture as an input."""
     rgb = [[(4 * p + c) * 37 % 256 / 255 for c in range(3)] for p in range(WIDTH * HEIGHT)]
     if layout == "interleaved":
         return [channel for pixel in rgb for channel in pixel]
@@ -80,7 +80,7 @@ def test_a_texture_is_an_input(page: Page, site: Site, layout: str) -> None:
 
 
 def test_buffers_in_and_out(page: Page, site: Site) -> None:
-    """What one model gives, another takes, on one device and without a download."""
+    """One model's output is another's input, on one device and without a download."""
     open_bundle(page, site, "tiny", "webgpu")
     script = """
       const first = await bundle.load({ backend: 'webgpu', worker: false });

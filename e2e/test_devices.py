@@ -207,7 +207,7 @@ def test_profile_names_kernels_and_nodes(page: Page, site: Site, backend: str, w
 
 @pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
 def test_outputs_go_into_an_array_of_the_callers(page: Page, site: Site, backend: str, worker: bool) -> None:
-    """That of an input, too; but where they stay on the device there is nothing to write."""
+    """The array of an input, too; for outputs that stay on the device `into` is refused."""
     open_bundle(page, site, "tiny", backend)
     script = """
       const model = await bundle.load(argument);

@@ -1,4 +1,4 @@
-"""What runs of changing sizes hold in a page: WebAssembly's memory, buffers and textures, as planned and no more."""
+"""Memory that runs of changing sizes hold in a page: WebAssembly's, buffers and textures, as planned and no more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gives a page its threads: headers of its server, or a service worker."""
+"""Isolation, which gives a page its threads: by headers of its server, or by a service worker."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from webnn_compile.rpc.start_broker import start_broker
 from webnn_compile.rpc.tls import self_signed_certificate
 
 LENGTH = 6_553_600
-"""Of the model's input, of which the weights have twice as many floats: 52 MB, in three files."""
+"""Length of the model's input; the weights have twice as many floats: 52 MB, in three files."""
 
 
 def test_a_model_of_50_megabytes(browser: Browser) -> None:

@@ -128,7 +128,7 @@ def test_own_page_under_a_strict_csp(page: Page, tiny_folder: Path) -> None:
 
 
 def test_own_page_has_an_icon(page: Page, tiny_folder: Path) -> None:
-    """Of its own, under any policy: browsers ask for /favicon.ico where a page names none."""
+    """The bundle has an icon, under any policy: browsers request /favicon.ico where a page names none."""
     with serve(tiny_folder / "bundle", headers={"Content-Security-Policy": STRICT_CSP}) as site:
         page.goto(site.url)
         page.get_by_text("Ready, on wasm.").wait_for()

@@ -160,7 +160,8 @@ def test_a_listening_worker_is_disposed_of(page: Page, isolated: Site) -> None:
 
 
 def test_sizes_that_vary_and_arrays_of_the_callers(page: Page, tmp_path: Path) -> None:
-    """The same results as without a worker, larger and smaller in turns, by no messages; what does not fit rejects."""
+    """Results equal the ones without a worker, larger and smaller in turns, by no messages; what does not fit
+    rejects."""
     onnx.save(MODELS["branch_of_sizes"](), tmp_path / "model.onnx")
     sizes = [f"--dim={n}={least}..{most}" for n, (least, most) in SIZES["branch_of_sizes"].items()]
     script = """

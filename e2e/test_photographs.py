@@ -29,7 +29,7 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
 
 
 def check_backend(info: dict[str, Any], backend: str) -> None:
-    """What really ran: no other backend may pass as this one."""
+    """Checks the backend that ran: no other may pass as this one."""
     assert (info["backend"], info["worker"]) == (backend, True)
     if backend == "wasm":
         assert (info["variant"], info["threads"]) == ("relaxed", 1)

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from server import Site, serve
 
 NEAR = 2e-2
-"""Of the largest logit."""
+"""Tolerance, relative to the largest logit."""
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from webnn_compile.rpc.client import connect
 from webnn_compile.rpc.start_broker import Address, start_broker
 
 NTH = 97
-"""Of the rows so many run here: browsers run all of them in test_op_table_devices."""
+"""One row in so many runs here: browsers run all of them in test_op_table_devices."""
 ROWS = [case for case in all_cases() if every_nth_row(case.id, NTH)]
 TOLERANCE = 1e-4
 

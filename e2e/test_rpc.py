@@ -57,7 +57,7 @@ def soon(holds: Callable[[], object]) -> None:
 
 
 def backends(page: Page) -> tuple[str, ...]:
-    """Those of which results are compared: WebGPU and WebGL of one browser are enough."""
+    """The backends whose results are compared: WebGPU and WebGL of one browser are enough."""
     return ("wasm", "webgpu", "webgl") if browser_name(page) == "chromium" else ("wasm",)
 
 
@@ -194,7 +194,7 @@ def test_a_call_that_takes_too_long_ends_and_the_tab_goes_on(
 
 
 def test_a_kernel_that_never_ends(tab: Page, session: Session) -> None:
-    """What a client sends runs in a worker whatever it asks for, so the page can end it, and goes on."""
+    """A client's model runs in a worker even where `worker` is false, so the page can end it, and goes on."""
     made = endless()
     with session.lease() as device:
         model = device.load(made, {"backend": "wasm", "worker": False})

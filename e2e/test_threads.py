@@ -89,7 +89,7 @@ def test_shared_memory_that_is_refused(page: Page, isolated: Site) -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_inside_a_worker_of_the_page(page: Page, isolated: Site, threads: int) -> None:
-    """That worker is one of the threads."""
+    """The page's worker is one of the threads."""
     open_page(page, isolated)
     answer = run_in_worker(page, {"threads": threads}, {"x": X.ravel().tolist()})
     assert answer["outputs"]["y"] == run(page, {})["y"]

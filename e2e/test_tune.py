@@ -114,9 +114,9 @@ def test_a_search_is_interrupted_resumed_and_used(path: Path, tmp_path: Path, br
 
 
 def chosen_of(records: Path, trials: list[TuningRecord], path: Path, target: str) -> list[TuningRecord]:
-    """What builds use. Where nothing was better than the default, the best candidate of each kernel is added as if it
-    were: a build uses what a search has measured, whatever it found. Of kernels that the model has by default: others
-    are those of layers that were not better in the end."""
+    """The records that builds use. Where nothing was better than the default, the best candidate of each kernel is
+    added as if it were: a build uses what a search has measured, whatever it found. Of kernels that the model has by
+    default: others are those of layers that were not better in the end."""
     chosen = [r for r in read_records([records]).records if r.kind == "chosen"]
     if chosen:
         return chosen

@@ -135,7 +135,7 @@ def test_a_tab_is_reloaded_during_a_search(tmp_path: Path, address: Address, tab
 def test_a_tab_is_closed_during_a_search(
     tmp_path: Path, address: Address, tab: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was measured until then is recorded, and no candidate counts as failed."""
+    """Earlier measurements are recorded, and no candidate counts as failed."""
     monkeypatch.setattr("webnn_compile.cli.remote_device.REJOIN", 1.0)
     records: list[TuningRecord] = []
     with pytest.raises(DeviceGone, match="has not joined again within 1 s"):

@@ -94,7 +94,7 @@ def profile(page: Page, site: Site, disjoint: str | None) -> dict[str, Any]:
 
 @pytest.mark.parametrize("disjoint", ["never", "before"])
 def test_by_the_clock_of_the_device(page: Page, digits_site: Site, disjoint: str) -> None:
-    """What disturbed the clock before does not count."""
+    """Earlier disturbances of the clock do not count."""
     found = profile(page, digits_site, disjoint)
     assert [(t["ms"], t["clock"]) for t in found["times"]] == [(1.5, "gpu")] * found["kernels"]
     timer = found["timer"]

@@ -54,7 +54,7 @@ ANSWER = 30.0
 
 
 class RpcError(Exception):
-    """What a call ended with. `kind` is one of PROTOCOL.md, section Errors; the message says what to do."""
+    """The error that ends a call. `kind` is one of PROTOCOL.md, section Errors; the message says what to do."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -362,8 +362,8 @@ class RemoteModel:
     def profile(
         self, inputs: Mapping[str, Array], *, repeat: int = 1, deadline: float | None = 120
     ) -> list[dict[str, Any]]:
-        """What the runtime's `profile` gives, of each kernel: its name, its nodes, milliseconds, the mean of `repeat`
-        launches."""
+        """The result of the runtime's `profile` for each kernel: its name, its nodes, milliseconds, the mean of
+        `repeat` launches."""
         reply = self.call("profile", inputs, {"repeat": repeat}, deadline)
         with _read_as(self.device.info.name, reply) as header:
             return read_profile(header)

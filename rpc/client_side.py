@@ -23,7 +23,7 @@ _LOG = logging.getLogger("webnn-rpc")
 
 
 class RequestError(Exception):
-    """What a request is answered with; `kind` is one of the words of PROTOCOL.md, section Errors."""
+    """The error that answers a request; `kind` is one of the words of PROTOCOL.md, section Errors."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)

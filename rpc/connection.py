@@ -21,7 +21,7 @@ SILENT = 3
 
 
 TURNS = 10
-"""Of the event loop, for which the end of a broker waits."""
+"""Turns of the event loop for which the end of a broker waits."""
 
 
 class Connections:

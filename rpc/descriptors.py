@@ -9,7 +9,7 @@ EACH = 2
 
 
 def most_sockets() -> int:
-    """That the process can have open at once."""
+    """The most sockets that the process can have open at once."""
     try:
         import resource
     except ImportError:  # Windows, which has no such limit

@@ -9,7 +9,7 @@ from .messages import LARGEST_PAYLOAD
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one connection, where not said otherwise. Times are in seconds."""
+    """Limits of one connection, where not said otherwise. Times are in seconds."""
 
     connections: int = 1024
     """WebSockets of one broker whose hello has been accepted."""
@@ -17,7 +17,7 @@ class Limits:
     """Connections of any kind to one broker, counted from `accept` on, those that fetch files among them; where more
     come, the oldest unauthenticated one is closed."""
     unauthenticated: int = 128
-    """Of these, those of one address that have sent neither the token nor the path of stored files; where more come,
+    """Connections from one address that have sent neither the token nor the path of stored files; where more come,
     its oldest is closed."""
     frames_per_second: int = 4000
     payload: int = LARGEST_PAYLOAD
@@ -26,7 +26,7 @@ class Limits:
     hello: float = 10
     """From `accept` to the request, TLS handshake included, and from there to the first message."""
     hello_bytes: int = 2**17
-    """That arrive before the hello is accepted: its sender may lack the token."""
+    """Bytes that arrive before the hello is accepted: its sender may lack the token."""
     stall: float = 60
     """In which some of a file must be read."""
     idle_lease: float = 600

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeGuard, TypeVar
 
 VERSION = 1
-"""Of the protocol; both sides of a connection must have the same."""
+"""Version of the protocol; both sides of a connection must have the same."""
 
 CHUNK = 2**19
 """Bytes of payload in a frame that this side sends; larger frames are slower, as their copies miss the caches."""
@@ -42,7 +42,7 @@ MALFORMED, REFUSED, TOO_MANY = 4400, 4401, 4429
 
 
 class ProtocolError(Exception):
-    """What arrived is no message: the connection that sent it is closed, with `code`."""
+    """Input that is no message: the connection that sent it is closed, with `code`."""
 
     def __init__(self, message: str, code: int = MALFORMED) -> None:
         super().__init__(message)
@@ -94,7 +94,7 @@ def split_frame(frame: object) -> tuple[Header, memoryview]:
 
 
 def _parse(text: str) -> object:
-    """What can be written as JSON again: no NaN, no number beyond float64, no half of a surrogate pair."""
+    """Parses JSON that can be written again: no NaN, no number beyond float64, no half of a surrogate pair."""
     parsed = _DECODER.decode(text)
     if _SURROGATE.search(text):
         json.dumps(parsed, ensure_ascii=False).encode()  # raises UnicodeEncodeError, a ValueError

@@ -1,4 +1,4 @@
-"""What the broker answers to HTTP: the device page, the runtime, and stored files."""
+"""The broker's answers to HTTP: the device page, the runtime, and stored files."""
 
 from __future__ import annotations
 

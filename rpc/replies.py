@@ -9,7 +9,7 @@ from typing import Any
 from .messages import Header, ProtocolError, is_count
 
 KINDS = ("request", "busy", "gone", "timeout", "file", "device")
-"""Of errors that are replies, by PROTOCOL.md."""
+"""Kinds of errors that are replies, by PROTOCOL.md."""
 
 
 def read_error(header: Header) -> tuple[str, str] | None:

@@ -29,7 +29,7 @@ class ServingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Of a file: when it was changed, and its size; zeros where it is missing."""
+    """State of a file: when it was changed, and its size; zeros where it is missing."""
 
     changed: int
     size: int
