@@ -20,7 +20,7 @@ LONGEST = 600
 
 
 def downloads() -> Downloads:
-    """Those that the command keeps."""
+    """The downloads that the command keeps."""
     numpy = os.environ.get(NUMPY)
     return Downloads(usual_folder() / "page", Path(numpy) if numpy else None)
 

@@ -12,7 +12,7 @@ from onnx_models import Array, model, node, onnxruntime_results, random
 
 MOST_ROWS, WIDTH = 24, 4
 LIMIT = 12.0
-"""Of what is added up, at which `loop_until` and `loop_while` end."""
+"""Limit of the sum at which `loop_until` and `loop_while` end."""
 
 
 def scalar(name: str, dtype: int = TensorProto.BOOL) -> onnx.ValueInfoProto:
@@ -38,7 +38,7 @@ def _with_inputs(
 
 
 def branch() -> onnx.ModelProto:
-    """What both branches read and what only one of them computes; another branch inside."""
+    """Values that both branches read and values that only one of them computes; another branch inside."""
     inner = {
         "then_branch": graph([node("Exp", ["x"], ["e"])], [], ["e"]),
         "else_branch": graph([node("Neg", ["shared"], ["n"])], [], ["n"]),
@@ -184,7 +184,7 @@ def grow_times() -> onnx.ModelProto:
 
 
 def grow_until() -> onnx.ModelProto:
-    """The same until the data ends it, then a product with what there is."""
+    """Rows as in `grow_times`, until the data ends the loop, then a product with the rows."""
     least = [node("ReduceSum", ["a2"], ["sum"], keepdims=0), node("Less", ["sum", "limit"], ["goes_on"])]
     nodes = [
         node("Loop", ["most", "", "x", "none"], ["last", "means"], body=_growing(least, "goes_on")),

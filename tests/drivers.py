@@ -1,4 +1,4 @@
-"""What a target needs of the machine that runs the tests."""
+"""Requirements of a target on the machine that runs the tests."""
 
 from __future__ import annotations
 

@@ -49,11 +49,11 @@ NODE_TESTS: Mapping[Effort, Mapping[str, int]] = {
 other targets."""
 
 NETWORKS_ON_BACKENDS = {"wasm-relaxed": 8, "webgpu": 8, "webgl": 3, "c": 16, "opencl": 24, "cuda": 16}
-"""The same of the exported networks, unless all run: they take seconds each, and browsers run every one
+"""By target: of the exported networks every so many, unless all run: they take seconds each, and browsers run every one
 (`e2e/test_exported_models`)."""
 
 TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 300, "all": 2000}
-"""Of kernel, choices and target, drawn by `schedule/test_choices`."""
+"""Triples of kernel, choices and target, drawn by `schedule/test_choices`."""
 
 PROGRAMS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 4},
@@ -66,10 +66,10 @@ FEW_PROGRAMS: Mapping[Effort, int] = {"check": 1, "ci": 5, "all": 250}
 """On the other targets."""
 
 VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 8, "all": 1}
-"""Of the small changes to a node (`fuzz/vary_node`), which are 98,000, every so many run."""
+"""Every so many of the small changes to a node (`fuzz/vary_node`) run; there are 98,000."""
 
 FEW = 8
-"""Of a function with more parameter sets than this, `check` takes every so many."""
+"""Parameter sets of a function beyond which `check` takes every so many."""
 
 SAMPLED: Mapping[str, int] = {
     "tests/gpu/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
@@ -126,7 +126,8 @@ LEFT_TO_CI = (
     "tests/wasm/test_function_sizes.py",
     "tests/wgsl/test_tint.py::test_kernels_of_the_operator_table",
 )
-"""What `check` does not run: browsers, other programs, and tests that take many seconds each. Prefixes of node ids."""
+"""Tests that `check` does not run: browsers, other programs, and tests that take many seconds each. Prefixes of node
+ids."""
 
 
 def every_nth_row(name: str, n: int) -> bool:
@@ -156,7 +157,7 @@ def effort_of(config: pytest.Config) -> Effort:
 
 
 def leave_to_ci(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """Of all collected tests those of `check`, and the others. Rows of the operator table are chosen by now."""
+    """The tests of `check` among all collected ones, and the others. Rows of the operator table are chosen by now."""
     sets: dict[str, int] = {}
     for item in items:
         sets[_function(item)] = sets.get(_function(item), 0) + 1
@@ -170,7 +171,7 @@ def leave_to_ci(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytes
 
 
 def leave_to_all(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """Of all collected tests those of CI, and the others."""
+    """The tests of CI among all collected ones, and the others."""
     chosen: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:

@@ -37,7 +37,7 @@ static inline half1 halved(float a) {
   return {(unsigned short)(bits | (signbit(a) ? 0x8000u : 0u))};
 }
 """
-"""What PTX has instructions for."""
+"""Functions for which PTX has instructions."""
 MATRICES = """struct TileA { float x[16][16]; int depth; };
 struct TileB { float x[16][16]; int depth; };
 struct TileC { float x[16][16]; };

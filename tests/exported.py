@@ -20,7 +20,7 @@ LEAST = {name: least for name, (least, _) in RANGES.items()}
 MOST = {name: most for name, (_, most) in RANGES.items()}
 ODD = {"batch": 3, "length": 7, "frames": 9, "past": 5}
 NEXT = {"batch": 2, "length": 1, "frames": 24, "past": 12}
-"""Of a decoder that adds one token."""
+"""Sizes of a decoder that adds one token."""
 
 
 def path_of(model: str) -> Path:

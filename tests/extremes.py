@@ -17,7 +17,7 @@ UNARY = (
     *("Neg", "Reciprocal", "Relu", "Round", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Sqrt", "Tan", "Tanh"),
 )
 TINY = 2.0**-120
-"""What devices may lose that take subnormal numbers for zero."""
+"""Magnitude that devices may lose which take subnormal numbers for zero."""
 
 INFINITY = 0x7F800000
 PREDICATES = ("IsNaN", "IsInf")
@@ -28,7 +28,7 @@ LARGE = [s * v for s in (1, -1) for v in (3.4e38, 1e30, 2.0**31, 2.0**24, 65519.
 ANGLES = [8191.9995, 8192.0, 1e5, 1e6, 1e7, 16367173.0, 1e9, 2.0**63, 1.2345e25, 2.0**127]
 HALVES = [s * (k + 0.5) for s in (1, -1) for k in range(6)]
 ANY = np.random.default_rng(0).integers(0x00800000, INFINITY, 150).astype(np.uint32).view(np.float32)
-"""Of every exponent."""
+"""Numbers of random exponents."""
 
 SMALL = [s * v for s in (1, -1) for v in (1e-30, 1e-10, 1e-3, 0.3, 0.7, 0.9999)]
 

@@ -122,12 +122,12 @@ class Growth:
 
     @property
     def factor(self) -> float:
-        """Of the work, from the smallest to the largest."""
+        """The factor of the work, from the smallest to the largest."""
         return self.calls[2] / self.calls[0]
 
     @property
     def exponent(self) -> float:
-        """Of the power of the size by which work grows, without that of the smallest. Where it hardly grows, that is
+        """The exponent of the size by which work grows, without that of the smallest. Where it hardly grows, that is
         the quotient of two small numbers, and says nothing: see `factor`."""
         sizes, calls = ([n - row[0] for n in row[1:]] for row in (self.sizes, self.calls))
         return math.log(calls[1] / calls[0]) / math.log(sizes[1] / sizes[0]) if min(calls) > 0 else 0

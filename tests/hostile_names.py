@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 RUNS = "WEBNN_NAME_RAN"
-"""What is defined, printed or set where a name becomes code."""
+"""Marker that is defined, printed or set where a name becomes code."""
 
 C_CODE = f'__attribute__((constructor)) static void {RUNS}(void) {{ extern int puts(const char *); puts("{RUNS}"); }}'
 JS_CODE = f"globalThis.{RUNS} = true"

@@ -48,7 +48,7 @@ def random_array(generator: np.random.Generator, shape: tuple[int, ...], dtype: 
 
 
 def poison(dtype: DType) -> Any:
-    """What shows where it is used by mistake."""
+    """A value that shows where it is used by mistake."""
     return np.nan if dtype.is_float else 77
 
 
@@ -169,7 +169,7 @@ Stages = list[tuple[str, Kernel]]
 
 
 def stages_of(lowered: Lowered, target: Target, opt_level: int = 2) -> list[tuple[Group, Stages]]:
-    """What each stage made of each kernel that is compiled (equal ones once), naive kernel first."""
+    """The results of all stages for each kernel that is compiled (equal ones once), naive kernel first."""
     found: list[tuple[Group, Stages]] = []
 
     def observe(stage: str, kernel: object) -> None:

@@ -75,7 +75,7 @@ def make_model(case: Case) -> onnx.ModelProto:
 
 @functools.cache
 def reference(case: Case) -> list[Array]:
-    """What the outputs must be: by onnxruntime, unoptimised; by the ONNX reference where it lacks the operator, or
+    """Expected outputs: by onnxruntime, unoptimised; by the ONNX reference where it lacks the operator, or
     rounds on some processors."""
     if case.expected is not None:
         return list(case.expected)
@@ -160,7 +160,7 @@ def evaluate_graph(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
 
 
 def evaluate_case(case: Case) -> list[Array]:
-    """What the interpreter of tensors makes of the case; asks no reference."""
+    """The outputs of the case by the interpreter of tensors, without a reference."""
     return evaluate_model(untyped_model(case), feeds(case))
 
 

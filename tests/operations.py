@@ -12,18 +12,18 @@ from webnn_compile.tensor.fuse.dataflow import count
 
 
 def operations_of_tensor(t: Tensor) -> int:
-    """Of all elements."""
+    """Operations of all elements."""
     return 0 if t.body is None else t.buffer.size * _operations(t.body)
 
 
 def operations_of_group(g: Group) -> int:
-    """Of all elements of its output."""
+    """Operations of all elements of a group's output."""
     return g.output.buffer.size * (_operations(g.body) + (0 if g.reduce is None else _operations(g.reduce)))
 
 
 def _operations(e: Expr) -> int:
-    """Of the nodes of `e` that take an element, of which equal ones are computed once; a reduction makes one more for
-    each term."""
+    """Operations of the nodes of `e` that take an element, of which equal ones are computed once; a reduction makes one
+    more for each term."""
     if isinstance(e, Reduce):
         return count(e.axes) * (_operations(e.value) + 1)
     seen: dict[Node, bool] = {}

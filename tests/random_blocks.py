@@ -20,7 +20,7 @@ BASE = 10_007
 N, M, TRIPS, FOUND = BASE, BASE**3, BASE**9, BASE**12
 DIMENSIONS = {"N": (2, 9), "M": (1, 3)}
 MOST_TRIPS = 5
-"""Of loops, but for those over a dimension."""
+"""Most trips of loops, except those over a dimension."""
 
 NOISE, STEADY = 3e-6, 2e-5
 """So much change of inputs may change results by so much."""
@@ -66,7 +66,7 @@ def elements(shape: Shape) -> int:
 
 @dataclass
 class Program:
-    """What is drawn, and what all graphs of one model share."""
+    """A program's draws, and the state that all graphs of one model share."""
 
     draw: Callable[[st.SearchStrategy[Any]], Any]
     inputs: dict[str, tuple[Shape, Any]] = field(default_factory=dict)
@@ -185,7 +185,7 @@ class Block:
     def graph(
         self, name: str, inputs: Sequence[onnx.ValueInfoProto], others: Sequence[str], outputs: Sequence[str]
     ) -> onnx.GraphProto:
-        """What it is as a subgraph, with `others` as its first outputs. Those are values of its own, and the first of
+        """The block as a subgraph, with `others` as its first outputs. Those are values of its own, and the first of
         `outputs` depends on all that is computed."""
         shapes = [self.floats[n] for n in outputs]
         first = outputs[0]

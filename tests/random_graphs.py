@@ -96,7 +96,7 @@ class RandomGraph:
 
 
 def inferred_shapes(model: onnx.ModelProto) -> dict[str, tuple[int, ...]]:
-    """Of the outputs, where ONNX knows all of one."""
+    """Shapes of the outputs, where ONNX infers all of one."""
     found = {}
     for output in onnx.shape_inference.infer_shapes(model).graph.output:
         dims = output.type.tensor_type.shape.dim

@@ -193,7 +193,7 @@ class Made:
     lengths: tuple[dict[str, int], ...]
 
     def results(self, noise: float = 0) -> list[dict[str, Array]]:
-        """What onnxruntime computes in each run, with so much noise on the inputs."""
+        """Results of onnxruntime in each run, with so much noise on the inputs."""
         generator = np.random.default_rng(1)
         return [
             onnxruntime_results(
@@ -254,7 +254,7 @@ def programs(draw: Callable[[st.SearchStrategy[Any]], Any], structured: bool, ru
 
 
 def references(made: Made) -> list[dict[str, Array]] | None:
-    """What onnxruntime computes; None where it refuses to, or rounding may decide it."""
+    """Results of onnxruntime; None where it refuses to, or rounding may decide it."""
     try:
         found, moved = made.results(), made.results(NOISE)
     except Exception:  # onnxruntime's exceptions share no base class

@@ -21,7 +21,7 @@ def model_path() -> Path:
 
 
 def chunks(count: int) -> Iterator[Array]:
-    """Of 576 samples each: a buzz of 120 Hz whose loudness swells and falls, and noise."""
+    """Chunks of 576 samples each: a buzz of 120 Hz whose loudness swells and falls, and noise."""
     noise = np.random.default_rng(0)
     for i in range(count):
         t = (np.arange(576) + 512 * i) / RATE

@@ -32,14 +32,14 @@ ARITHMETIC = {
     "ReduceSumSquare": (0,),
     "Where": (1, 2),
 }
-"""Of operators on integers that are no indices and no sizes: those inputs."""
+"""Inputs of operators on integers that are no indices and no sizes."""
 
 FLOATS: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(("Conv", "ConvTranspose"), (0,)),
     "NonMaxSuppression": (0, 1),
     **dict.fromkeys(("QLinearConv", "QLinearMatMul"), ()),
 }
-"""Of operators with other inputs of floats, weights and limits, which are finite: those inputs."""
+"""Inputs that take special values, of operators with other inputs of floats, weights and limits, which are finite."""
 
 OF_NOTHING = (
     *("CumProd", "CumSum", "Flatten", "GlobalAveragePool", "GlobalLpPool", "Hardmax", "LayerNormalization"),
@@ -109,7 +109,7 @@ DIFFERENCES_OF_ROWS: Mapping[str, tuple[frozenset[str], str]] = {
     "averagepool-float64": (frozenset({"nan"}), "onnxruntime lacks it, and the ONNX reference passes over NaN"),
     "logsoftmax-float64": (frozenset({"nan", "infinite"}), "of float32 the whole line is NaN in onnxruntime, too"),
 }
-"""The same by row."""
+"""Kinds of inputs and reasons by row."""
 
 FOLDED = frozenset({"softmax-one-element", "logsoftmax-one-element"})
 """Rows of a line of one element, from which the element is subtracted: compilers of shaders take that for zero."""

@@ -1,4 +1,4 @@
-"""What `make demo HEADLESS=1` installs: a browser, and nothing that the tests of other targets need."""
+"""Installations of `make demo HEADLESS=1`: a browser, and nothing that the tests of other targets need."""
 
 from __future__ import annotations
 

@@ -6,13 +6,13 @@ import pytest
 from growing_models import CONSTANT, GROWING, growth
 
 MOST = 1.5
-"""Of the exponent: n log n at small sizes has about 1.3, and quadratic work 2."""
+"""Largest exponent: n log n at small sizes has about 1.3, and quadratic work 2."""
 
 LEAST = 2
-"""Of the factor by which work grows over all: so the exponent is not that of a small part."""
+"""Least factor by which work grows over all: so the exponent is not that of a small part."""
 
 SAME = 1.01
-"""Of the factor where it does not grow."""
+"""Largest factor where it does not grow."""
 
 
 @pytest.mark.parametrize("name", GROWING)

@@ -14,7 +14,7 @@ from onnx_models import Array, assert_close, onnxruntime_results, random
 from webnn_compile.errors import InputError, UnsupportedError, WebnnCompileError
 
 DIMS = {"batch": (1, 3), "n": (2, 9), "m": (1, 4), "even": (2, 8, 2), "count": (0, 6)}
-"""What the models below may leave open: `count` is the element of an input."""
+"""Sizes that the models below may leave open: `count` is the element of an input."""
 
 MODELS = {
     "heads of a computed shape": """

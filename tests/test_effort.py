@@ -32,7 +32,7 @@ def test_about_one_row_in_so_many_runs(n: int) -> None:
 
 
 def test_a_row_is_chosen_by_its_name_alone() -> None:
-    """The same in every process and on every machine."""
+    """The choice is equal in every process and on every machine."""
     assert [every_nth_row(name, 8) for name in ("abs", "neg", "row 7", "row 9")] == [False, False, False, True]
 
 
@@ -70,7 +70,7 @@ def test_what_is_left_out_exists() -> None:
 
 
 class Item:
-    """What the choice reads of a test."""
+    """The attributes of a test that the choice reads."""
 
     def __init__(self, nodeid: str, mark: str = "") -> None:
         self.nodeid = nodeid

@@ -114,7 +114,7 @@ console.log(JSON.stringify({ cells, images: cells.map((c) => [...enlarge(c)]) })
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
-    """What demo-site/ink.js makes of the ten drawings, the first at a quarter of its size, a dot and two lines."""
+    """Images by demo-site/ink.js of the ten drawings, the first at a quarter of its size, a dot and two lines."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed: it runs demo-site/ink.js")
@@ -149,8 +149,8 @@ def test_model_reads_ten_drawings(seen: dict[str, np.ndarray]) -> None:
 
 
 def test_the_records_of_the_example_apply(tmp_path: Path) -> None:
-    """Those of processors, as the page's bundle has them. Where this fails after a change of the compiler: tune again,
-    by `webnn-tune examples/digits/resnet18_digits.onnx --target wasm --records FILE`, in both browsers."""
+    """Records of processors apply, as in the page's bundle. Where this fails after a change of the compiler: tune
+    again, by `webnn-tune examples/digits/resnet18_digits.onnx --target wasm --records FILE`, in both browsers."""
     command = ["--out", str(tmp_path / "out"), "--targets", "wasm", "--report", str(tmp_path / "r.json")]
     records = ["--records", str(DIGITS / "records.jsonl"), "--for-device", "on Linux"]
     result = CliRunner().invoke(main, [str(MODEL), *command, *records], catch_exceptions=False)

@@ -62,7 +62,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
     | {"compile_page", RPC},
 }
-"""What each part may import besides itself. Only `__init__` and `__main__` stand above."""
+"""Imports allowed to each part besides itself. Only `__init__` and `__main__` stand above."""
 
 LOOSE = 8
 """Files in the folder of the compiler itself, at most."""

@@ -24,7 +24,7 @@ def shifted(*shape: int) -> Array:
 
 
 def tenths(*shape: int) -> Array:
-    """Of equal terms every addition errs in the same direction."""
+    """Equal terms: every addition errs in the same direction."""
     return np.full(shape, 0.1, np.float32)
 
 

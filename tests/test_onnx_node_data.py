@@ -108,7 +108,7 @@ def load(name: str) -> onnx.ModelProto:
 
 @cache
 def operators(name: str) -> frozenset[str]:
-    """Those of the model, of its functions and of subgraphs."""
+    """Operators of the model, of its functions and of subgraphs."""
     model = load(name)
     bodies: list[onnx.GraphProto | onnx.FunctionProto] = [model.graph, *model.functions]
     return frozenset(operator_name(n.domain, n.op_type) for body in bodies for n in nodes(body))

@@ -90,8 +90,8 @@ def test_results_that_stay_on_the_device() -> None:
 
 
 def test_a_call_does_little_in_python() -> None:
-    """What a small model's run costs besides its kernels: 27 us more where types are compared by their names, views and
-    functions made anew."""
+    """The overhead of a small model's run besides its kernels: 27 us more where types are compared by their names,
+    views and functions made anew."""
     made = compiled(5)
     given = {"x": random((5, 4))}
     out = {n: np.empty_like(a) for n, a in made.run(given).items()}

@@ -207,7 +207,7 @@ def test_a_convolution_between_others() -> None:
 
 
 def test_branches_wait_for_each_other() -> None:
-    """Of two branches with one step each on the host, both steps are one call."""
+    """Two branches have one step each on the host: both steps are one call."""
     graph = graph_of("""
     <ir_version: 10, opset_import: ["" : 21]>
     g (float[300, 300] x) => (float[300, 300] y)

@@ -17,7 +17,8 @@ RUNS += [("webgpu", seed) for seed in range(40, 60)] + [("webgl", seed) for seed
 
 
 def poisoned(feeds: dict[str, Array]) -> dict[str, Array]:
-    """The same indices, and NaN for every float: it fills the arena, rounded-up channels and borders too."""
+    """Inputs with the indices of `feeds`, and NaN for every float: it fills the arena, rounded-up channels and borders
+    too."""
     return {n: np.full_like(a, np.nan) if a.dtype.kind == "f" else a for n, a in feeds.items()}
 
 

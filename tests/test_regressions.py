@@ -84,7 +84,7 @@ def test_many_layers_of_a_dense_block() -> None:
 
 
 def test_images_turned_around() -> None:
-    """What is read backwards lies below the pointer that a tile gets: before the memory of a wasm module, loads trapped
+    """Elements read backwards lie below the pointer that a tile gets: before the memory of a wasm module, loads trapped
     whose constant made up for it."""
     shape = [2, 16, 40, 40]
     weights = {n: np.full(1, v, np.int64) for n, v in (("from", -1), ("to", -(2**31)), ("image", 0), ("step", -1))}

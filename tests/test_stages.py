@@ -11,7 +11,7 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 
 EVERY = 6
-"""Of the rows of each operator, one in so many, and the first."""
+"""One in so many rows of each operator runs, and the first."""
 
 
 def sample() -> list[Case]:

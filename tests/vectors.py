@@ -26,7 +26,7 @@ def vector_kernel(body: Callable[..., Expr], *arrays: Array) -> Kernel:
 
 
 def run_pass(change: Callable[[Kernel], Kernel], body: Callable[..., Expr], *arrays: Array) -> Array:
-    """What `body` gives on `arrays` (one-dimensional, of one length) after the pass, found valid."""
+    """The result of `body` on `arrays` (one-dimensional, of one length) after the pass, found valid."""
     kernel = change(vector_kernel(body, *arrays))
     verify_kernel(kernel, change.__name__)
     result = np.zeros(kernel.params[-1].shape, kernel.params[-1].dtype.numpy)

@@ -1,4 +1,4 @@
-"""What becomes of measured times: figures, tables, the chart, the README, and JSON and back."""
+"""Processing of measured times: figures, tables, the chart, the README, and JSON and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What benchmarks measure and count; no time is asserted."""
+"""Measurements and counts of benchmarks; no time is asserted."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_natively_compiled_cases_are_right(tmp_path: Path) -> None:
 
 
 def test_the_peak_does_its_work() -> None:
-    """What is measured is not optimised away: sums come out as they must."""
+    """The measured work is not optimised away: sums are right."""
     lanes = host_target().lanes
     values = np.full(1 << 24, 0.5, np.float32)
     results = np.zeros(ACCUMULATORS * lanes, np.float32)

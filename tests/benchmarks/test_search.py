@@ -48,7 +48,7 @@ def test_a_search_from_the_worst_options(path: Path) -> None:
 
 
 def test_a_search_beside_an_exhaustive_one(path: Path) -> None:
-    """Of the kernels whose spaces are small, but larger than the trials."""
+    """The search is over kernels whose spaces are small, but larger than the trials."""
     rows = run("search", path, "--target", "native", "--kernels", 1, "--trials", 3, "--exhaustive", 200)
     ((_, schedules, trials, of_all, of_trials, ratio),) = rows
     assert 3 == int(trials) < int(schedules) <= 200

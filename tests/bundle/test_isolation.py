@@ -1,4 +1,4 @@
-"""What a bundle carries on request so that pages may have threads; browsers try it in e2e/test_threads.py."""
+"""Files that a bundle has on request so that pages may have threads; browsers try it in e2e/test_threads.py."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SOURCES = {
 
 
 def node(folder: Path, script: str) -> str:
-    """What a module that imports from the merged files prints."""
+    """The output of a module that imports from the merged files."""
     (folder / "main.mjs").write_text(script)
     done = subprocess.run(["node", "main.mjs"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -45,7 +45,7 @@ class Compiled:
     source: CSource
 
     def check(self, folder: Path, code: str | None = None) -> str:
-        """What the self test of the source, or of other `code`, says."""
+        """The result of the self test of the source, or of other `code`."""
         name, weights = self.source.name, self.program.weights
         files = {f"{name}.c": code or self.source.code, f"{name}.h": self.source.header}
         files[f"{name}_self_test.h"] = self.source.self_test
@@ -118,7 +118,7 @@ def test_a_model_without_kernels(tmp_path: Path) -> None:
 
 
 def test_the_fault_of_gcc_is_found(tmp_path: Path) -> None:
-    """That which SUMS_IN_ORDER avoids."""
+    """The self test finds the fault that SUMS_IN_ORDER avoids."""
     nodes = [
         node("Transpose", ["z"], ["t"], perm=[0, 2, 1]),
         node("Min", ["x", "t"], ["m"]),

@@ -72,7 +72,7 @@ def nest(*walks: Sequence[int], extents: Sequence[int], op: str = "+") -> For:
 
 
 def test_which_sums_gcc_would_reorder() -> None:
-    """Those of which inner loops, unrolled, take terms of a group in another order than memory has them."""
+    """Sums whose inner loops, unrolled, take terms of a group in another order than memory has them."""
     assert reorders_sums(nest((12, 1, 3), extents=(3, 3, 4)))
     assert reorders_sums(nest((4, -1), extents=(3, 4)))
     assert reorders_sums(nest((12, 4, 1), (12, 1, 3), extents=(3, 3, 4)))

@@ -230,7 +230,7 @@ def test_same_bytes_from_processes_with_different_hashes(tmp_path: Path) -> None
 
 
 def test_names_that_are_no_text(tmp_path: Path) -> None:
-    """Of the model and of the folder: bytes that are no UTF-8, in a file system that allows them."""
+    """Names of the model and of the folder may be bytes that are no UTF-8, in a file system that allows them."""
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/net\xff.onnx"))
     try:
         onnx.save(network(), odd)

@@ -1,4 +1,4 @@
-"""What the command line says about bad input, and that it then leaves everything as it was."""
+"""Messages of the command line about bad input, after which everything is as it was."""
 
 from __future__ import annotations
 

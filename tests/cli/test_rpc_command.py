@@ -45,7 +45,7 @@ def invoke(*arguments: str) -> Result:
 
 
 def printed_until(process: subprocess.Popen[str], words: str) -> str:
-    """What a program prints, to the line with the words."""
+    """The output of a program, to the line with the words."""
     assert process.stdout is not None
     text = ""
     while words not in text:
@@ -100,7 +100,7 @@ def test_times_to_wait_that_are_none(wait: str) -> None:
 
 
 def test_the_scheme_of_an_address(address: Address, caplog: pytest.LogCaptureFixture) -> None:
-    """Of a broker with TLS, or without."""
+    """The scheme is that of a broker with TLS, or without."""
     other = address.page.replace("http:", "https:")
     said = refusal("devices", "--broker", other)
     assert f"if the broker was started without TLS, give {address.url}" in said

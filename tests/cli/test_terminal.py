@@ -1,4 +1,4 @@
-"""What reaches a terminal: text of models, records and devices is escaped, and is no markup."""
+"""Output to a terminal: text of models, records and devices is escaped, and is no markup."""
 
 from __future__ import annotations
 

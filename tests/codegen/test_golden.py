@@ -1,4 +1,4 @@
-"""What is rendered for each construct, exactly. After a change that is meant: pytest --update-golden, then read the
+"""Rendered text of each construct, exactly. After a change that is meant: pytest --update-golden, then read the
 difference like code."""
 
 from __future__ import annotations

@@ -63,7 +63,8 @@ PROGRAMS = {"tiny": lambda: tiny_program("webgpu"), "crossing": crossing, "many"
 
 
 def walked(program: DeviceProgram) -> list[list[Event]]:
-    """What a run does, straight from the steps: cut at each call of the host, which gives what it wrote."""
+    """The events of a run, straight from the steps: cut at each call of the host, which gives the values that it
+    wrote."""
     parts: list[list[Event]] = [[]]
     number, calls = len(program.prepare), 0
     for step in program.steps:
@@ -77,7 +78,7 @@ def walked(program: DeviceProgram) -> list[list[Event]]:
 
 
 def played(program: DeviceProgram, linker: str) -> list[list[Event]]:
-    """The same as the module tells it."""
+    """The events of a run, as the module reports them."""
     events: list[Event] = []
     linked = build_launcher(program, linker=linker)
     instance = WasmInstance(

@@ -1,4 +1,4 @@
-"""What the page asks of the compiler, in ordinary Python: its answers are those of the command line."""
+"""The compiler's answers to the page, in ordinary Python: they are those of the command line."""
 
 from __future__ import annotations
 
@@ -362,7 +362,7 @@ def test_what_was_found_goes_into_a_bundle(path: Path, search: tuple[FakePage, A
 
 
 def test_a_search_goes_on_with_its_records(path: Path, tmp_path: Path) -> None:
-    """What it answers has those that it was given."""
+    """Records in the answer include the given ones."""
     first = tuned(path, FakePage(), trials=6)
     records = tmp_path / "records.jsonl"
     records.write_text(first["records"])
@@ -411,7 +411,7 @@ class Blind(FakePage):
 
 
 def test_a_page_that_does_not_show_the_search(path: Path) -> None:
-    """What is measured there counts all the same."""
+    """Measurements there count all the same."""
     assert tuned(path, Blind(), trials=3)["trials"] == 3
 
 
@@ -456,7 +456,7 @@ class Stopped(FakePage):
 
 @pytest.mark.parametrize("trials", [0, 4])
 def test_a_search_is_stopped(path: Path, trials: int) -> None:
-    """What was tried until then counts, and is compared in the whole model."""
+    """Candidates tried until then count, and are compared in the whole model."""
     page = Stopped(trials)
     found = tuned(path, page, trials=200)
     assert trials <= found["trials"] < 30

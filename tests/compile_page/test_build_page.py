@@ -223,13 +223,13 @@ def test_another_wheel_is_refused(page: Path, tmp_path: Path) -> None:
 
 
 def test_node_is_missing(page: Path, tmp_path: Path) -> None:
-    """What was downloaded before is here."""
+    """Downloads from before are here."""
     refused(run("--out", tmp_path / "out", PATH=""), "node is not installed")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_node_fails(page: Path, tmp_path: Path) -> None:
-    """That is a fault of ours, which says what Node wrote."""
+    """A failure of Node is a fault of ours, whose message has Node's output."""
     program = tmp_path / "bin" / "node"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho 'a module is missing' >&2\nexit 1\n")

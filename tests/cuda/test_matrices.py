@@ -17,7 +17,7 @@ from webnn_compile.execution.device_model import DeviceModel
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ERRORS = {"f16": 4e-3, "tf32": 4e-3, "f32": 1e-5}
-"""Of the largest result."""
+"""Tolerances, relative to the largest result."""
 
 
 def dense(rows: int = 200, depth: int = 100, columns: int = 128) -> onnx.ModelProto:
@@ -71,7 +71,7 @@ def test_results(make: Any, precision: str) -> None:
 
 
 def test_sums_are_float32() -> None:
-    """Of 2048 numbers, which in float16 would stop growing."""
+    """Sums of 2048 numbers, which in float16 would stop growing."""
     ones = model([node("MatMul", ["x", "w"], ["y"])], {"x": [256, 2048]}, ["y"], {"w": np.ones((2048, 64), np.float32)})
     x = np.ones((256, 2048), np.float32) * np.float32(1 + 2**-9)
     np.testing.assert_array_equal(compiled(ones, "tf32").run({"x": x})["y"], np.full((256, 64), 2048 + 4, np.float32))

@@ -1,4 +1,4 @@
-"""What is no model, or no valid one, is refused with words that say what it is and what to do."""
+"""Refusals of files that are no model, or no valid one: the message says what the file is and what to do."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_only_operators_of_another_domain() -> None:
 
 
 def test_opset_too_old() -> None:
-    """Of an operator that ONNX's converter knows nothing of."""
+    """The operator is one that ONNX's converter lacks."""
     with pytest.raises(UnsupportedError, match=r"uses ONNX opset 5, and 7 is the oldest .*: export it again, with a n"):
         import_model(model([node("ATen", ["x"], ["y"])], {"x": [2]}, ["y"], opset=5))
     with pytest.raises(InputError, match=r"uses ONNX opset 0, which does not exist; export it again"):

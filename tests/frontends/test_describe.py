@@ -1,4 +1,4 @@
-"""What a file says of itself, before any shape is chosen."""
+"""Descriptions of files, before any shape is chosen."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_dimensions(declared: list[int | str | None] | None, shape: tuple[int | 
     ],
 )
 def test_types(code: int, name: str) -> None:
-    """Those, too, that the compiler then refuses."""
+    """Types are described that the compiler refuses, too."""
     proto = relu([2])
     proto.graph.input[0].type.tensor_type.elem_type = code
     assert described(proto).inputs == (Port("x", name, (2,)),)
@@ -94,7 +94,7 @@ def test_weights_that_are_inputs_too() -> None:
 
 
 def test_sparse_weights() -> None:
-    """Of these the stored elements count."""
+    """Stored elements of sparse weights count."""
     values = numpy_helper.from_array(random((2,)), "w")
     indices = numpy_helper.from_array(np.array([1, 5], np.int64), "at")
     proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 3], "w": [3, 2]}, ["y"])

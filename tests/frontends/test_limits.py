@@ -1,4 +1,4 @@
-"""What a small file may ask of the machine that compiles it."""
+"""Limits on the work and memory that a small file takes to compile."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_work_is_folded_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("limit", "calls"), [(10**6, 1), (8 * 12, 5), (16, 30), (8, 60), (7, 60)])
 def test_a_long_reduction_is_folded_in_slices(limit: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 5 x 12 elements for each of 8 results: a row or more, parts of a row, single elements."""
+    """Slices of 5 x 12 elements for each of 8 results: a row or more, parts of a row, single elements."""
     counted: list[object] = []
 
     def counting(*arguments: Any) -> Any:

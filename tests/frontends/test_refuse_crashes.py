@@ -1,4 +1,4 @@
-"""What ONNX's inference cannot take is refused before it: it would end the process, or take all memory."""
+"""Models that crash ONNX's inference are refused before it: it would end the process, or take all memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What onnxruntime takes though ONNX forbids it: nodes in any order, and initialisers that are no inputs in the format
-that wanted them to be; training outputs that nothing reads."""
+"""Models that onnxruntime takes though ONNX forbids them: nodes in any order, and initialisers that are no inputs in
+the format that wanted them to be; training outputs that nothing reads."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_initialisers_that_are_no_inputs_in_the_third_format() -> None:
 
 @pytest.mark.parametrize("opset", [7, 8])
 def test_training_outputs_that_nothing_reads(opset: int) -> None:
-    """Of BatchNormalization before opset 9, which exporters named."""
+    """Training outputs of BatchNormalization before opset 9, which exporters named."""
     weights = {n: np.abs(random((3,), i)) for i, n in enumerate(("s", "b", "m", "v"))}
     made = node("BatchNormalization", ["x", *weights], ["y", "mean", "var", "saved_mean", "saved_var"])
     proto = model([made], {"x": [2, 3, 4]}, ["y"], weights, opset=opset)

@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass
 class Campaign:
-    """What was done so far. `shrink_seconds` limits the time for one finding, by `clock`."""
+    """Cases and their outcomes so far. `shrink_seconds` limits the time for one finding, by `clock`."""
 
     pool: Pool
     folder: Path

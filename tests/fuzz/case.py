@@ -1,4 +1,4 @@
-"""What a fuzz case is, and what can come of one."""
+"""Fuzz cases and their outcomes."""
 
 from __future__ import annotations
 

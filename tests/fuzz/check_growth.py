@@ -14,10 +14,10 @@ LARGEST = 12
 """How often a block of steps is repeated."""
 
 MOST = 1.6
-"""Of the exponent: n log n at such sizes has up to 1.4."""
+"""Largest exponent: n log n at such sizes has up to 1.4."""
 
 LEAST = 1.2
-"""Of the factor by which work grows over all: less does not say how."""
+"""Least factor by which work grows over all: a smaller one does not determine the exponent."""
 
 
 def draw_growing(case: Case) -> tuple[Growing, tuple[str, ...]]:

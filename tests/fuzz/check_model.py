@@ -59,7 +59,7 @@ EXTREME = 1e15
 """Where parameters or inputs are as large as this, infinite or NaN, results depend on what ONNX does not say: whether a
 NaN in a window counts, in which order what may become infinite is added and multiplied."""
 TINIEST = 1e-30
-"""The same for attributes closer to zero: results depend on where there is a division by them."""
+"""Results depend on attributes closer to zero than this where there is a division by them."""
 
 
 class Refused(Exception):
@@ -71,7 +71,7 @@ class RefusedRun(Exception):
 
 
 class Fault(Exception):
-    """What must not happen: a short name, the same for the same fault, and all that is known."""
+    """A fault: a short name, equal for equal faults, and all that is known."""
 
     def __init__(self, name: str, details: str = "") -> None:
         super().__init__(name)

@@ -51,7 +51,7 @@ NOT_PLAIN = (
     "can't convert",
     "serialize",
 )
-"""Of messages that the browser makes where a mistake was not looked for."""
+"""Parts of messages that the browser makes where a mistake was not looked for."""
 SCRIPT = """async ([options, calls, patience]) => {
   globalThis.good = () => new Float32Array(1024).fill(2);
   const plain = (value) => {
@@ -116,7 +116,7 @@ def load_options(drawn: PageCase) -> str:
 
 
 def judge(drawn: PageCase, answers: list[dict[str, Any]]) -> tuple[str, str] | None:
-    """What is wrong with the answers to loading, to the calls, and to a last run, `dispose` and a run after it."""
+    """The fault in the answers to loading, to the calls, and to a last run, `dispose` and a run after it."""
     calls = [c.given[0] for c in drawn.calls]
     names = ["load", *calls, "a last run", drawn.last, "a run after dispose"]
     wanted = [EITHER, *(c.wanted for c in drawn.calls), RIGHT, EITHER, WRONG]

@@ -11,7 +11,7 @@ from fuzz.case import Array
 TOLERANCE = 1e-4
 """Relative to max(1, largest magnitude of the reference): what tests of random graphs allow."""
 HALF_TOLERANCE = 1e-2
-"""The same where float16 occurs, which the compiler computes in float32."""
+"""Tolerance where float16 occurs, which the compiler computes in float32."""
 DOUBTS = 8
 """Inputs that are nudged, where a result seems wrong."""
 DOUBT = 8
@@ -21,7 +21,7 @@ Results = Mapping[str, Array]
 
 
 def nudged(feeds: Results, seed: int) -> dict[str, Array]:
-    """The same integers; floats up or down by about one unit of float32's last place."""
+    """Inputs with equal integers, and floats up or down by about one unit of float32's last place."""
     draw = np.random.default_rng(seed)
     return {
         n: (a * (1 + draw.choice((-1.0, 1.0), a.shape) * 2.0**-23)).astype(a.dtype) if a.dtype.kind == "f" else a

@@ -16,7 +16,7 @@ from onnx_models import node
 from webnn_compile.frontends.model_inputs import Dim, ModelInputs
 
 MOST_BYTES = 100
-"""Of a file's name."""
+"""The longest name of a file."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class NamedModel:
 
 
 def draw_names(case: Case) -> NamedModel:
-    """The same for the same case."""
+    """Draws the model of a case, equal for equal cases."""
     draw = Random(zlib.crc32(case.kind.encode()) << 32 | case.seed)
     names = _names(draw)
     x, w, z, d, y, located, cond, total, zero = (next(names) for _ in range(9))

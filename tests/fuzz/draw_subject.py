@@ -24,7 +24,7 @@ LARGEST_INPUTS = 1 << 24
 
 
 def draw_subject(case: Case) -> Subject:
-    """The same for the same case, on every machine."""
+    """Draws the subject of a case, equal for equal cases on every machine."""
     if case.reduced is not None:
         return case.reduced
     # Another stream for each kind; hash() differs from process to process.

@@ -41,7 +41,7 @@ LOCATIONS = (
     "model.onnx",
     "\xe9\ud7ff",
 )
-"""Of external data, within the folder that `prepare_folder` makes and outside of it."""
+"""Locations of external data, within the folder that `prepare_folder` makes and outside of it."""
 NUMBERS = ("0", "1", "-1", "64", "4096", "1e3", "0x10", " 8", "", "٣", str(2**31), str(2**63), str(10**20), "1" * 5000)
 
 

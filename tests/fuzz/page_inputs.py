@@ -1,4 +1,4 @@
-"""What a page may hand to `load` and to `run`: JavaScript expressions, one on each line, and what must come of them."""
+"""Arguments of `load` and `run`: JavaScript expressions, one on each line, and their required outcomes."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Pool:
         self._threads = ThreadPoolExecutor(workers)
 
     def check(self, case: Case) -> Outcome:
-        """Of one case; blocks until a worker is free."""
+        """Checks one case; blocks until a worker is free."""
         worker = self._workers.get()
         try:
             return worker.check(case)
@@ -141,7 +141,7 @@ class _Worker:
 
 
 def _processor_seconds(pid: int) -> float:
-    """Of a process (Linux; elsewhere 0)."""
+    """Processor time of a process (Linux; elsewhere 0)."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -13,7 +13,7 @@ from fuzz.reduce_subject import smaller
 
 
 def count_parts(case: Case) -> int:
-    """What can be left out of the case that a seed gives."""
+    """The number of parts that can be left out of the case that a seed gives."""
     if case.kind in ("graphs", "nodes", "names"):
         return 0
     return len(draw_page(case).parts if case.kind == "page" else draw_subject(case).edits)

@@ -1,4 +1,4 @@
-"""What is found is shrunk, written and counted once."""
+"""Findings are shrunk, written and counted once."""
 
 from __future__ import annotations
 

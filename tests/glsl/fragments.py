@@ -101,12 +101,12 @@ MODELS = {
 
 
 TILES = {"transform_of_windows": (4, 4), "transform_of_results": (4, 4)}
-"""Of models that Winograd's algorithm computes."""
+"""Tiles of models that Winograd's algorithm computes."""
 
 
 @cache
 def kernels(name: str) -> list[Kernel]:
-    """Those of one of MODELS."""
+    """Kernels of one of MODELS."""
     return kernels_of(MODELS[name](), TILES.get(name))
 
 

@@ -1,4 +1,4 @@
-"""What several launches write into one texture, a part each, at sizes of real models, against onnxruntime."""
+"""Results that several launches write into one texture, a part each, at sizes of real models, against onnxruntime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model holds on a device is freed when it is closed, and when nobody refers to it any more."""
+"""Resources of a model on a device are freed when it is closed, and after its last reference."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_closed_model_does_not_run_and_others_do(target: str) -> None:
 
 
 def test_a_model_runs_on_while_others_are_given_up() -> None:
-    """What they held is deleted when the next model is made: the last reference may go in the middle of a launch."""
+    """Resources are deleted when the next model is made: the last reference may go in the middle of a launch."""
     made, other = compiled("webgl"), compiled("webgl")
     from webnn_compile.glsl.device import GlesDevice
 

@@ -80,7 +80,7 @@ def test_an_array_that_cannot_be_exchanged() -> None:
 
 @pytest.mark.parametrize("target", KINDS)
 def test_results_stay_on_the_device(target: str) -> None:
-    """Those of one run are not touched by the next, nor by the end of the model, and are inputs of others."""
+    """Results of one run are not touched by the next, nor by the end of the model, and are inputs of others."""
     made = compiled(target, sums())
     first = made.run({"x": X, "y": Y}, output="device")["sum"]
     second = made.run({"x": first, "y": Y}, output="device")["sum"]

@@ -62,7 +62,7 @@ def test_print_graph(graph: Graph) -> None:
 
 @pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin"])
 def test_an_extreme_that_is_folded_is_the_one_that_is_computed(op: str) -> None:
-    """Of elements of which some are no number: ONNX says nothing of these."""
+    """Some elements are NaN, which ONNX leaves open."""
     x = np.asarray([[np.nan, 1, -2], [3, np.nan, 7], [np.nan, np.nan, np.nan]], np.float32)
     reduce = node(op, ["x"], ["y"], axes=[1])
     (computed,) = webnn_compile.compile(model([reduce], {"x": [3, 3]}, ["y"], opset=13)).run({"x": x}).values()

@@ -28,7 +28,7 @@ ROW = Var("row", 2, B)
 COUNT = Scalar("count", 43)
 NONE = Scalar("none", 3)
 SIZES = (A, B, NONE, STEP, FLATTENED, GROWN, LEFT)
-"""Of a run, and what counts up to them."""
+"""Sizes of a run, and loops and scalars that depend on them."""
 
 LOADED = st.sampled_from(VARIABLES[:1]).map(lambda v: Load(TABLE, (v,)))
 

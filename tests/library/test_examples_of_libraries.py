@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def commands(file: Path) -> list[list[str]]:
-    """Those of a program's first comment."""
+    """The commands in a program's first comment."""
     head = file.read_text().replace("\\\n", " ").split("\n\n")[:3]
     lines = [line.strip(" */") for block in head for line in block.splitlines()]
     programs = ("cc ", "c++ ", "javac ", "./", "java ", "python ")

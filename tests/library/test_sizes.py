@@ -270,7 +270,7 @@ int main(int, char **argv) {
 
 
 def check_program(sample: Sample, folder: Path, command: Sequence[str]) -> None:
-    """Of `command`, which compiles it in the folder of the library."""
+    """Checks a program that `command` compiles in the folder of the library."""
     sized = ["-DSIZED"] if sample.dims else []
     subprocess.run([*command, *sized, "-o", "program"], cwd=folder, check=True)
     for feeds in sample.runs:
@@ -288,7 +288,7 @@ def check_program(sample: Sample, folder: Path, command: Sequence[str]) -> None:
 
 
 def sizes_of(sample: Sample, feeds: Feeds) -> list[str]:
-    """Of the dimensions, in the order in which the inputs' shapes name them."""
+    """Sizes of the dimensions, in the order in which the inputs' shapes name them."""
     sizes: dict[str, int] = {}
     for port in sample.proto.graph.input:
         for dim, extent in zip(port.type.tensor_type.shape.dim, feeds[port.name].shape, strict=True):

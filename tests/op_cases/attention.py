@@ -42,7 +42,7 @@ _HEADS = {"q_num_heads": 4, "kv_num_heads": 4}
 _SEEN = _a.bools(3, 6) | (np.arange(6) == 1)
 """A mask that lets each query see a key."""
 _BLIND = _SEEN & (np.arange(3) != 1)[:, None]
-"""The same, but for the second query."""
+"""A mask that lets each query but the second see a key."""
 
 CASES = [
     _case("4d"),

@@ -17,7 +17,7 @@ def _pool(op: str, id: str, x: Array, kernel: list[int], opset: int = 22, output
 
 
 def _common(op: str) -> list[Case]:
-    """What every operator over windows must honour."""
+    """Cases of attributes that every operator over windows must honour."""
     return [
         _pool(op, "", _x(1, 3, 6, 7), [2, 3]),
         _pool(op, "-stride", _x(2, 3, 7, 8), [3, 3], strides=[2, 3]),

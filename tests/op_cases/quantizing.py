@@ -19,7 +19,7 @@ def zeros(dtype: str) -> np.ndarray:
 
 
 def _dequantized(scale: str, to: str, code: int) -> Case:
-    """Of another type than the scale's, which onnxruntime lacks."""
+    """A result of another type than the scale's, which onnxruntime lacks."""
     x = a.integers(-99, 99, 5, dtype="int8")
     expected = (x * np.asarray(0.25, scale)).astype(to)
     inputs, attributes = (x, np.asarray(0.25, scale)), {"output_dtype": code}

@@ -49,7 +49,7 @@ def _case(
 
 
 def _batch_first(case: Case) -> Case:
-    """The same layer with the attribute layout, of which onnxruntime has the default alone."""
+    """The case's layer with the attribute layout, of which onnxruntime has the default alone."""
 
     def swapped(a: Array | None) -> Array | None:
         return None if a is None else np.ascontiguousarray(a.swapaxes(0, 1))

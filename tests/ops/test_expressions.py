@@ -1,4 +1,4 @@
-"""What schedules rely on: expressions are as plain as they can be."""
+"""Expressions are as plain as they can be: schedules rely on it."""
 
 from __future__ import annotations
 

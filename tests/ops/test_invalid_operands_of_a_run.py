@@ -17,7 +17,7 @@ from webnn_compile.errors import InputError
 
 @dataclass(frozen=True)
 class Operands:
-    """Those of a model of `x`, of `shape`, and integers `k`: of a valid run, then of `wrong` ones."""
+    """Operands of a model of `x`, of `shape`, and integers `k`: of a valid run, then of `wrong` ones."""
 
     text: str
     shape: Sequence[int]

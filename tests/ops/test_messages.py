@@ -1,4 +1,4 @@
-"""What operators say about models that they cannot take."""
+"""Messages of operators about models that they cannot take."""
 
 from __future__ import annotations
 

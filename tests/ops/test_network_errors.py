@@ -1,4 +1,4 @@
-"""What the neural-network operators refuse, and how they say so."""
+"""Refusals of the neural-network operators, and their messages."""
 
 from __future__ import annotations
 

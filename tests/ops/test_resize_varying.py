@@ -28,7 +28,7 @@ KINDS: Mapping[str, Mapping[str, object]] = {
     "cubic_inside": {"mode": "cubic", "cubic_coeff_a": -0.5, "exclude_outside": 1},
 } | {f"nearest_{m}": {"mode": "nearest", "nearest_mode": m} for m in NEAREST}
 SIZES = ((9, 14, 31, 7), (20, 3, 5, 40), (2, 5, 2, 5), (12, 20, 24, 40), (7, 1, 1, 13))
-"""Of the input, and of the result."""
+"""Sizes of the input, and of the result."""
 
 
 def by_sizes(**attributes: object) -> onnx.ModelProto:

@@ -1,4 +1,4 @@
-"""What ONNX's schemas give an operator that is listed as supported is read by its definition, or listed here with the
+"""Attributes and inputs in the schemas of supported operators are read by their definitions, or listed here with the
 reason: an attribute that nothing reads is a model that is computed without it."""
 
 from __future__ import annotations

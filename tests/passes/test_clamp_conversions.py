@@ -45,7 +45,7 @@ def test_of_every_kind_of_value(to: DType, low: int, high: int) -> None:
 
 
 def test_others_stay() -> None:
-    """Of single elements, to all of int32, and of integers."""
+    """Conversions of single elements, to all of int32, and of integers stay."""
     x, i = Buffer("x", (4,), F32), Var("i", 4)
     y = Buffer("y", (4,), U8)
     single = Kernel("k", (x, y), For(i, Store(y, (i,), Cast(U8, Load(x, (i,))))))

@@ -148,7 +148,7 @@ def test_angles_near_multiples_of_a_right_angle(op: str, exponent: int) -> None:
 
 
 def test_seldom_needed_arithmetic_is_behind_a_branch() -> None:
-    """That of large angles, for vectors as for scalars."""
+    """Arithmetic of large angles, for vectors as for scalars."""
     for lanes in (1, 4):
         at = (Ramp(Const(0), lanes) if lanes > 1 else Const(0),)
         x, y = Buffer("x", (4,), F32), Buffer("y", (4,), F32)

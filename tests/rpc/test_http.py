@@ -1,4 +1,4 @@
-"""What the broker answers to HTTP and TLS: its page, stored files however slowly they are read, limits of sockets."""
+"""Answers of the broker to HTTP and TLS: its page, stored files however slowly they are read, limits of sockets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def certificate() -> tuple[ssl.SSLContext, str]:
 
 @pytest.fixture(params=["http", "https"])
 def tls(request: pytest.FixtureRequest, certificate: tuple[ssl.SSLContext, str]) -> Iterator[ssl.SSLContext | None]:
-    """Of a broker; clients know its fingerprint."""
+    """The TLS context of a broker; clients know its fingerprint."""
     if request.param == "http":
         yield None
         return
@@ -310,7 +310,7 @@ def test_sockets_that_come_as_the_broker_ends(tls: ssl.SSLContext | None, caplog
 
 
 def test_the_network_of_a_connection() -> None:
-    """Of IPv6 a site has more addresses than a limit for each of them could count."""
+    """IPv6 addresses count by network: a site has more of them than a limit for each could count."""
     assert network_of(("192.0.2.7", 5)) == "192.0.2.7"
     assert network_of(("2001:db8::7", 5, 0, 0)) == network_of(("2001:db8::ffff:1", 6, 0, 0)) == "2001:db8::/64"
     assert network_of(("2001:db8:0:1::7", 5, 0, 0)) == "2001:db8:0:1::/64"

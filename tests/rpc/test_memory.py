@@ -1,4 +1,4 @@
-"""What the broker holds does not grow with what its peers send, or do not read."""
+"""Memory of the broker does not grow with data that its peers send, or do not read."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def damaged(draw: random.Random, call: int) -> bytes:
 
 
 def test_a_slow_reader_blocks_no_other_client(broker: BrokerProcess) -> None:
-    """What a client does not read waits at the device, not in the broker's memory."""
+    """Replies that a client does not read wait at the device, not in the broker's memory."""
     with (
         python_device(broker.address, lambda _: ({"n": 1}, bytes(128 * MIB))) as device,
         RawClient(broker.address, max_queue=1) as slow,

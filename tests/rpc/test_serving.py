@@ -34,7 +34,7 @@ def test_features_that_do_not_matter_make_no_difference(path: Path) -> None:
 
 
 def test_a_change_is_seen_while_the_model_compiles(path: Path) -> None:
-    """What is compiled then is of the old file, and is not kept."""
+    """The result is of the old file, and is not kept."""
     begun, go_on = threading.Event(), threading.Event()
 
     def slowly(path: Path, backend: str, features: Sequence[str]) -> Compiled:

@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "load": {"errors.js", "values", "fetch", "wasm", "optional.js", "start_first.js", "worker"},
     "bundle_page": {"values", "model.js"},
 }
-"""What each folder, and each file outside one, may import besides itself; model.js is the bundle's."""
+"""Imports allowed to each folder, and each file outside one, besides itself; model.js is the bundle's."""
 
 SCRIPTS = sorted(RUNTIME.rglob("*.js"))
 _IMPORT = re.compile(r"^(?:import|export)\b[^;]*?\bfrom '([^']+)';", re.MULTILINE)

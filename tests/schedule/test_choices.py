@@ -53,7 +53,7 @@ from webnn_compile.wgsl.backend import WebGpu
 WORK = 60_000
 """Operations that the interpreter is given at most."""
 TOLERANCE = 1e-4
-"""Of sums in another order; results of Winograd's larger tiles, chosen for whole models, err more."""
+"""Tolerance of sums in another order; results of Winograd's larger tiles, chosen for whole models, err more."""
 RUN_TOLERANCE = 1e-3
 
 Scheduler = Callable[[Kernel, Choices], Kernel]

@@ -65,7 +65,7 @@ def test_rows(rows: int, length: int, op: str) -> None:
 
 @pytest.mark.parametrize("op", ["max", "max_nan", "min_nan"])
 def test_extremes_by_subgroups(op: str) -> None:
-    """Those that keep NaN too, for which devices have no operation."""
+    """Extremes that keep NaN, too, for which devices have no operation."""
     made = WebGpu().compile_kernel(sum_of_rows(2, 512, op).kernel, (None, None)).kernel
     assert f"subgroup{op[:3].capitalize()}(" in str(made.with_subgroups)
 
@@ -123,7 +123,7 @@ def test_results_that_keep_the_device_busy_and_short_rows_need_no_workgroup() ->
 
 
 def test_barriers() -> None:
-    """What either way costs."""
+    """The barriers and operations of either way."""
     for length, steps in ((255, 1), (256, 2), (4096, 2)):
         scheduled = schedule_simt(sum_of_rows(2, length).kernel, WEBGPU)
         for passes, barriers, operations in ((TREE_PASSES, steps, 0), (SUBGROUP_PASSES, 1, 4)):

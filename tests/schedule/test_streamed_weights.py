@@ -60,7 +60,7 @@ def scheduled(proto: onnx.ModelProto) -> Kernel:
 
 
 def blocks(kernel: Kernel) -> tuple[Block, ...]:
-    """Of the packed weights."""
+    """The blocks of the packed weights."""
     return next(b.layout.blocks for b in kernel.params if b.constant and b.layout and len(b.layout.shape) > 1)
 
 

@@ -26,7 +26,7 @@ def lowered(proto: onnx.ModelProto, opt_level: int = 2) -> Lowered:
 
 
 def made(low: Lowered, op: str) -> Tensor:
-    """What the first kernel with this operator makes."""
+    """The output of the first kernel with this operator."""
     return next(g.output for g in low.groups if op in g.origin.ops)
 
 

@@ -1,4 +1,4 @@
-"""What shares a kernel with what: each small model becomes just the kernels that it should."""
+"""Fusion: each small model becomes just the kernels that it should."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def run(lowered: Lowered, target: str, feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 def only_convolution(proto: onnx.ModelProto) -> object:
-    """What is matched in a model of one node."""
+    """The convolution that is matched in a model of one node."""
     tensors = lower_graph(import_model(proto)).tensors
     return next((found for t in tensors if (found := match_convolution(t)) is not None), None)
 

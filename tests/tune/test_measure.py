@@ -73,7 +73,7 @@ def test_a_coarse_clock_is_read_less_often() -> None:
 
 
 def test_launches_that_the_clock_does_not_show() -> None:
-    """Of 4 us, which a clock of 100 us shows as nothing."""
+    """Launches of 4 us, which a clock of 100 us shows as nothing."""
     model = Scripted(lambda _: [0.004, 0.003], clock=0.1)
     assert ratios(model, clock=0.1)[1] == pytest.approx(0.75, rel=0.05)
     with pytest.raises(DeviceError, match="clock shows no time for 2000 launches"):

@@ -1,4 +1,4 @@
-"""What is measured natively is what a run does: each repeat starts from the run's own inputs."""
+"""Native measurements do the work of a run: each repeat starts from the run's own inputs."""
 
 from __future__ import annotations
 

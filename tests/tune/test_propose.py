@@ -128,7 +128,7 @@ def test_neighbours_of_the_default_are_among_the_first() -> None:
 
 
 def test_hopeless_candidates_are_not_built() -> None:
-    """Those that measurements predict to take twice the best one's time."""
+    """Candidates are not built that measurements predict to take twice the best one's time."""
     random = Random(1)
     paths = [{n: random.choice(o) for n, o in SIZES.items()} for _ in range(120)]
     history = History(tuple((p, 1.0 if p["d0"] < 2 else 50.0) for p in paths), large=True)

@@ -1,4 +1,4 @@
-"""What records say of kernels, and of the progress of a search."""
+"""Summaries of kernels, and of the progress of a search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def trial(key: str, ratio: float | None, **fields: Any) -> TuningRecord:
 
 
 def test_the_progress_of_a_search_only_falls() -> None:
-    """Of two kernels, one launched three times; slower candidates, failures and layers change nothing."""
+    """Records of two kernels, one launched three times; slower candidates, failures and layers change nothing."""
     records = [
         trial("kernel-a", 0.5),
         trial("kernel-b", 1.5, launches=3),

@@ -336,7 +336,7 @@ def test_what_other_devices_chose_is_tried_first(tmp_path: Path) -> None:
 
 
 def test_finalists_are_compared_in_the_whole_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is best by itself need not be between its neighbours; what is better nowhere is dropped."""
+    """A candidate that is best by itself need not be in the model; one that is never better there is dropped."""
     in_place = {"a": {1: 1.2, 2: 0.9, 3: 0.8}, "b": {1: 0.995}, "c": {1: 0.7, 2: 0.9}}
     groups = {"a": (0, 3), "b": (1,), "c": (2,)}
     compared: list[int] = []

@@ -61,7 +61,7 @@ TILE = tile_program(6)
 
 
 def plain_assembly(ir: str, triple: str, features: str) -> str:
-    """What LLVM makes with the options as they are in this process."""
+    """LLVM's output with the options as they are in this process."""
     machine = llvm.Target.from_triple(triple).create_target_machine(cpu="generic", features=features, opt=3)
     return str(machine.emit_assembly(llvm.parse_assembly(ir, llvm.create_context())))
 

@@ -1,4 +1,4 @@
-"""What LLVM makes of the loops that matter: browsers run them as they are, so nothing may be in them that need not."""
+"""LLVM's code for the loops that matter: browsers run them as they are, so they must have no needless instruction."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def complaints(sources: Sequence[str]) -> list[str | None]:
-    """What Tint says of each module, None where nothing. Skips the test where it is not installed."""
+    """Tint's message about each module, None without one. Skips the test where it is not installed."""
     if shutil.which("node") is None or not (ROOT / "node_modules" / "webgpu").is_dir():
         pytest.skip("Tint is not there: npm install brings the package webgpu")
     script = Path(__file__).with_name("validate.mjs")

@@ -30,7 +30,7 @@ def layer_normalization(call: Call) -> tuple[Tensor, ...]:
 def layer_normalized(
     name: str, x: Tensor, scale: Tensor, bias: Tensor | None, axis: int, epsilon: float, stash: DType
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The same of any tensors, of which the axes from `axis` on are normalised."""
+    """Layer normalisation of any tensors, of which the axes from `axis` on are normalised."""
     mean, variance = moments(name, x.shape, range(axis, x.rank), (x,), lambda *i: x[i])
     inverse = compute(
         f"{name}.inverse",
@@ -69,8 +69,8 @@ def rms_normalization(call: Call) -> Tensor:
 def rms_normalized(
     name: str, x: Tensor, scale: Tensor, axis: int, epsilon: float, stash: DType
 ) -> tuple[Tensor, Tensor]:
-    """The same of any tensors, of which the axes from `axis` on are normalised, and 1/root as `layer_normalized`
-    has it."""
+    """RMS normalisation of any tensors, of which the axes from `axis` on are normalised, and 1/root as
+    `layer_normalized` has it."""
     share = reciprocal(product(x.shape[axis:]), x.dtype)
     squares = reduce_axes(f"{name}.squares", "sum", x.shape, range(axis, x.rank), (x,), lambda *i: x[i] * x[i])
     inverse = compute(
