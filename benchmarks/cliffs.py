@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import onnx
-from webnn_compile.errors import WebnnCompileError
+from webnn_compile.errors import InputError, WebnnCompileError
+from webnn_compile.frontends.model_inputs import ModelInputs
+from webnn_compile.frontends.onnx.import_model import import_model, suggest_inputs
+from webnn_compile.ir.sizes import capacities
 
 from .cases import GENERATED, TRAINED, VARYING, shown
 from .folders import SHARED
@@ -72,13 +75,25 @@ def guess_shapes(file: Path, size: int) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def find_shapes(file: Path, size: int) -> dict[str, tuple[int, ...]]:
+    """The shapes that are guessed; where a model does not fit them, those that its importer suggests."""
+    guess = guess_shapes(file, size)
+    try:
+        import_model(file, ModelInputs(guess))
+    except InputError:
+        inputs = suggest_inputs(file)
+        if inputs is not None:
+            return {v.name: capacities(v.shape) for v in import_model(file, inputs).inputs}
+    return guess
+
+
 def find_cliffs(
     models: Sequence[str], settings: Settings, size: int, say: Callable[[str], None]
 ) -> Iterator[list[Finding]]:
     """The findings of each model, as it is measured; a model that does not compile has one that says so."""
     for model in models:
         try:
-            shapes = guess_shapes(Path(model), size) if model.endswith(".onnx") else {}
+            shapes = find_shapes(Path(model), size) if model.endswith(".onnx") else {}
             yield findings(run(replace(settings, cases=(model,), shapes=shapes), say).measured)
         except WebnnCompileError as error:
             yield [Finding(model, "all", failed=_in_one_line(error))]

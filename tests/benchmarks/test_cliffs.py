@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from onnx_models import model, node, random
 
 from benchmarks.__main__ import main
-from benchmarks.cliffs import Finding, Limits, cliff_grid, find_cliffs, find_models, findings, guess_shapes
+from benchmarks.cliffs import Finding, Limits, cliff_grid, find_cliffs, find_models, find_shapes, findings, guess_shapes
 from benchmarks.folders import ROOT
 from benchmarks.run import Settings
 from benchmarks.summary import Key
@@ -70,6 +70,15 @@ def test_open_dimensions_are_one_first_and_then_the_size(tmp_path: Path) -> None
     proto = model([node("Identity", ["x"], ["y"])], {"x": ["batch", 3, None, "w"], "z": [2, 3]}, ["y"])
     onnx.save(proto, tmp_path / "m.onnx")
     assert guess_shapes(tmp_path / "m.onnx", 17) == {"x": (1, 3, 17, 17)}
+
+
+def test_shapes_that_do_not_fit_are_those_that_the_compiler_suggests(tmp_path: Path) -> None:
+    proto = model([node("Add", ["x", "z"], ["y"])], {"x": ["n", "m"], "z": ["m", 3]}, ["y"])
+    onnx.save(proto, tmp_path / "m.onnx")
+    assert guess_shapes(tmp_path / "m.onnx", 17) == {"x": (1, 17), "z": (1, 3)}
+    shapes = find_shapes(tmp_path / "m.onnx", 17)
+    assert shapes.keys() == {"x", "z"}
+    np.broadcast_shapes(*shapes.values())
 
 
 def test_a_model_that_fails_leaves_the_others(tmp_path: Path) -> None:

@@ -49,8 +49,21 @@ def import_model(
         raise InputError(_with_suggestions(free, proto, source, given)) from None
 
 
-def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Source, given: ModelInputs) -> str:
-    """The error message for free dimensions, with options that give them sizes, each of which an import has tried."""
+def suggest_inputs(model: str | Path | bytes | onnx.ModelProto) -> ModelInputs | None:
+    """Sizes for all dimensions that a model leaves open, which an import has tried; None where none of those tried
+    fit. Raises what importing raises."""
+    proto, source = read_model(model)
+    try:
+        _import(proto, source, ModelInputs())
+    except FreeDimensions as free:
+        return _suggestions(free, proto, source, ModelInputs())[0]
+    return ModelInputs()
+
+
+def _suggestions(
+    free: FreeDimensions, proto: onnx.ModelProto, source: Source, given: ModelInputs
+) -> tuple[ModelInputs | None, ModelInputs | None]:
+    """Sizes for free dimensions, and ranges of sizes: each was tried by an import."""
 
     def fits(inputs: ModelInputs) -> bool:
         try:
@@ -59,7 +72,12 @@ def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Sour
             return False
         return True
 
-    fixed, ranges = suggest_sizes(free, given, len(proto.graph.node), fits)
+    return suggest_sizes(free, given, len(proto.graph.node), fits)
+
+
+def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Source, given: ModelInputs) -> str:
+    """The error message for free dimensions, with options that give them sizes."""
+    fixed, ranges = _suggestions(free, proto, source, given)
     lines = [str(free)]
     if fixed is not None:
         lines += [f"Fix them: {flags_of(fixed)}", f"(in Python: {arguments_of(fixed)})"]
