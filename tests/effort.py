@@ -72,6 +72,11 @@ FEW = 8
 """Parameter sets of a function beyond which `check` takes every so many."""
 
 SAMPLED: Mapping[str, int] = {
+    "e2e/test_abort.py::test_a_file_that_stalls": 3,
+    "e2e/test_compile_in_page.py::test_models_give_the_command_lines_files_and_the_references_results": 2,
+    "e2e/test_control_flow.py::test_any_size_and_any_way": 2,
+    "e2e/test_devices.py::test_500_runs_create_nothing": 2,
+    "e2e/test_tune.py::test_a_search_is_interrupted_resumed_and_used": 2,
     "tests/gpu/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
     "tests/ops/test_along_sizes_that_vary.py::test_every_length_elsewhere": 4,
     "tests/ops/test_resize_varying.py::test_by_scales": 4,
@@ -79,8 +84,13 @@ SAMPLED: Mapping[str, int] = {
     "tests/tensor/test_winograd.py::test_every_target_computes_by_tiles": 3,
     "tests/tensor/test_winograd.py::test_in_bands": 3,
     "tests/test_compile_time.py::test_work_grows_like_the_model": 2,
-    "tests/test_light_models.py::test_agrees_with_the_reference_output": 2,
-    "tests/test_long_sums.py::test_long_sums": 3,
+    "tests/test_control_flow.py::test_any_size_and_any_way": 2,
+    "tests/test_exported_models.py::test_agrees_with_onnxruntime_at_every_size": 2,
+    "tests/test_large_models.py::test_wide_nodes": 2,
+    "tests/test_light_models.py::test_agrees_with_the_reference_output": 4,
+    "tests/test_light_models.py::test_with_random_weights_agrees_with_onnxruntime": 2,
+    "tests/test_long_sums.py::test_long_sums": 5,
+    "tests/test_models.py::test_agrees_with_onnxruntime": 2,
 }
 """Functions of which CI takes one parameter set in so many."""
 
