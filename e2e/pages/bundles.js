@@ -7,7 +7,7 @@ globalThis.outcome = (promise) =>
     (error) => ({ name: error.name, code: error.code, message: error.message }),
   );
 
-/** What a test makes of the tiny model: input of `value`, and the head of what came out. */
+/** The input and output of tests with the tiny model: input of `value`, and the head of what came out. */
 globalThis.fill = (value) => new Float32Array(1024).fill(value);
 globalThis.head = async (model, value) => [...(await model.run({ input: fill(value) })).output].slice(0, 8);
 

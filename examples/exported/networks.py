@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 WIDTH, HEADS = 20, 2
 MOST_FRAMES, MOST_TOKENS = 64, 32
-"""Of positional embeddings: the longest input."""
+"""Numbers of positional embeddings: the longest input."""
 
 Cache = tuple[Tensor, Tensor]
 """Keys and values of the tokens before: batch x HEADS x past x WIDTH / HEADS."""
@@ -117,7 +117,7 @@ class Decoder(nn.Module):
 
 
 class CachedDecoder(nn.Module):
-    """The same with the keys and values of the tokens before as inputs, and those of all tokens as outputs."""
+    """A `Decoder` with the keys and values of the tokens before as inputs, and those of all tokens as outputs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ class CachedDecoder(nn.Module):
 
 
 class TextEncoder(nn.Module):
-    """Of sentences: tokens and which of them count, batch x length -> unit vectors, batch x WIDTH."""
+    """Embeds sentences: tokens and which of them count, batch x length -> unit vectors, batch x WIDTH."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ import { withUrls } from './with_urls.js';
  * @property {[number, number][]} points
  */
 
-/** Of the timer's resolution so many make a measurement: it then errs by at most 1%. */
+/** Length of a measurement in units of the timer's resolution: it then errs by at most 1%. */
 const RESOLUTIONS = 100;
 const MOST_IN_BATCH = 10_000;
 

@@ -2,7 +2,7 @@
 import { UnsupportedError } from '../errors.js';
 
 /**
- * What the device has of each limit.
+ * The device's value of each limit.
  * @param {Record<string, number>} needs
  * @param {(name: string) => number} limitOf the device
  * @param {(have: number) => string} say who has so much

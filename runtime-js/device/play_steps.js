@@ -88,7 +88,7 @@ function* elementAt({ host }, { value, offset, input }, { inputs }, dtype) {
 }
 
 /**
- * What steps read from the device at once, each set of values.
+ * The sets of values that steps read from the device at once.
  * @param {Program} program
  * @param {readonly Step[]} steps
  * @returns {number[][]}
@@ -105,7 +105,7 @@ function readsOf(program, steps) {
 }
 
 /**
- * What carries out pending launches and reads values, of which each set is known ahead.
+ * Prepares the execution of pending launches and the reads of values, of which each set is known ahead.
  * @param {import('./device_program.js').Device} device
  * @param {Program} program
  * @returns {Pick<Built, 'pending' | 'flush'>}

@@ -4,7 +4,7 @@
 export const reasonOf = (signal) => signal.reason ?? new DOMException('The operation was aborted.', 'AbortError');
 
 /**
- * What the promise gives, or a rejection as soon as one of the signals is aborted; a value that comes later goes to
+ * The value of the promise, or a rejection as soon as one of the signals is aborted; a value that comes later goes to
  * `drop`.
  * @template T
  * @param {Promise<T>} promise

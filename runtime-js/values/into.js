@@ -8,7 +8,7 @@ import { extentsOf, varies } from './sizes.js';
 /** @typedef {readonly (TypedArray | undefined)[]} Into by output: where its elements go; nothing for a new array */
 
 /**
- * What a caller gives by name, in the order of the outputs.
+ * The caller's arrays by name, in the order of the outputs.
  * @param {readonly Spec[]} specs
  * @param {unknown} into
  * @returns {Into}

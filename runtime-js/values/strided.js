@@ -30,7 +30,7 @@ export function eachRun(extents, shape, copy) {
 }
 
 /**
- * The same as a list.
+ * The runs of `eachRun` as a list.
  * @param {readonly number[]} extents
  * @param {readonly number[]} shape
  */

@@ -4,7 +4,7 @@
 
 const AUTO_MOST = 8;
 
-/** Of each thread but the first, whose stack is the module's own. */
+/** Stack of each thread but the first, whose stack is the module's own. */
 export const STACK_BYTES = 65536;
 
 /**

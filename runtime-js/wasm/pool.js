@@ -28,7 +28,7 @@ export const createControl = () => {
 };
 
 /**
- * What compiled code calls for a loop of `extent` iterations.
+ * The function that compiled code calls for a loop of `extent` iterations.
  * @param {Int32Array} control
  * @param {number} threads
  * @param {Chunk} chunk

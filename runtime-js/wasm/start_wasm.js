@@ -138,8 +138,8 @@ export async function startWasm(given, onProgress) {
 }
 
 /**
- * What calls the entries of the module, and none any more after a trap, which leaves the stack pointer and the memory as
- * they were in mid-run.
+ * A function that calls entries of the module, and none any more after a trap, which leaves the stack pointer and the
+ * memory as they were in mid-run.
  * @param {WasmPlan} plan
  * @returns {(entry: Entry) => void}
  */

@@ -72,7 +72,7 @@ export function checkLost({ lost }) {
 }
 
 /**
- * What `use` makes, and the error that it makes the device report.
+ * The result of `use`, and the error that the device reports about it.
  * @template T
  * @param {State} state
  * @param {() => T} use

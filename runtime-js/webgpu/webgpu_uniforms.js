@@ -15,7 +15,7 @@ const SLOT = 256; // bytes, which every device takes as an offset: up to 64 scal
 const SLOTS = 64;
 
 /**
- * Those of a device.
+ * The uniforms of a device.
  * @param {import('./webgpu_state.js').State} state
  * @returns {Uniforms}
  */

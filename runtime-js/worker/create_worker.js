@@ -1,6 +1,6 @@
 // Workers on pages whose Content-Security-Policy has require-trusted-types-for 'script'.
 
-/** What a page's `trusted-types` must name. */
+/** Name that a page's `trusted-types` must list. */
 const POLICY = 'webnn-compile';
 
 /** @type {{ createScriptURL: (url: string) => any } | undefined} */

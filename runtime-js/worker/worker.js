@@ -60,8 +60,8 @@ const threadStarter = (heard) => (count) => {
 const LENIENCE = 1.25;
 
 /**
- * What a GPU's driver never answers is reported. The watch runs here, where its ticks wait while this thread computes: a
- * long warm-up is no silence.
+ * Starts the session, and reports requests that a GPU's driver never answers. The watch runs here, where its ticks wait
+ * while this thread computes: a long warm-up is no silence.
  * @param {import('./start_worker.js').PlainPlan} plan
  */
 async function start(plan) {

@@ -150,6 +150,6 @@ def test_reasons_are_of_what_there_is() -> None:
 
 
 def schemas_of(op: str) -> list[Any]:
-    """Those of an operator by its name in messages."""
+    """The schemas of an operator by its name in messages."""
     domain, _, name = op.rpartition(".")
     return [contributed()[name]] if domain else list(schemas(op))

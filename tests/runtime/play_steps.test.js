@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { stepping } from '../../runtime-js/device/play_steps.js';
 
 /**
- * What a program with these steps launches and waits for. Each launch appends its number and its scalars; `values` has the
- * words of values of the device each time that they are read.
+ * The launches and waits of a program with these steps. Each launch appends its number and its scalars; `values` has
+ * the words of values of the device each time that they are read.
  */
 async function play(steps, { inputs = [], scalars = [], values = {}, launches = [[], [0]] } = {}) {
   const log = [];

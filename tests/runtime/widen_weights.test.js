@@ -9,7 +9,7 @@ const HALVES = [
 ];
 const FILE = 384;
 
-/** What memory holds: floats where the file has halves, the same bytes elsewhere. */
+/** Expected memory: floats where the file has halves, the same bytes elsewhere. */
 function expected(file) {
   const parts = [];
   for (let at = 0; at < FILE; at += 2) {

@@ -9,7 +9,7 @@ export function isPicture({ shape: [n, channels, height = 0, width = 0, ...more]
 }
 
 /**
- * What is black and what is white: 0 and 1 or 0 and 255 where all values lie between these, else the least and the
+ * The values of black and white: 0 and 1 or 0 and 255 where all values lie between these, else the least and the
  * largest.
  * @param {number} least
  * @param {number} largest

@@ -1,6 +1,6 @@
 // Text from elsewhere, such as the names of a model's inputs, inside code that is copied.
 
-/** What a terminal, an editor or a reader takes for more than a character: controls, marks of direction, line ends. */
+/** Characters that terminals, editors or readers interpret: controls, marks of direction, line ends. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 /** @param {string} text in a line behind `//` */

@@ -13,7 +13,7 @@ import { element, make } from './elements.js';
  * @property {number | undefined} usual
  */
 
-/** What --dim and --shape take for a name. */
+/** Names that --dim and --shape take. */
 const NAME = /[A-Za-z_]\w*/g;
 const EXPRESSION = /^[\w\s()*+/-]+$/;
 
@@ -70,7 +70,7 @@ export function shapeElement({ shape }) {
 
 /** As --dim takes a size. */
 const SIZE = '([0-9]+)([.][.]([0-9]+))?(,multiple=([0-9]+))?';
-/** Of a field for the shape of an input of which not even the number of dimensions is known. */
+/** Pattern of a field for the shape of an input whose number of dimensions is unknown, too. */
 const SHAPE = '[0-9]+(x[0-9]+)*';
 
 /**

@@ -1,6 +1,6 @@
 // Has the service worker serve this page: its files are kept, and it is cross-origin isolated.
 
-/** Of this folder: others on the same origin have service workers of their own. */
+/** Key for this folder: others on the same origin have service workers of their own. */
 const RELOADED = `webnn-compile-page reloaded ${import.meta.url}`;
 
 /**

@@ -2,7 +2,7 @@
 
 import { element } from './elements.js';
 
-/** What networks for ImageNet want that PyTorch trained. */
+/** Normalisation of networks that PyTorch trained on ImageNet. */
 const IMAGENET = { mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225] };
 const PLAIN = { mean: [0, 0, 0], deviation: [1, 1, 1] };
 

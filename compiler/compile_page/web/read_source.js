@@ -5,7 +5,7 @@ import { CompileError } from './compile_error.js';
 /** @typedef {import('./types.js').Source} Source */
 /** @typedef {[string, Blob | Uint8Array][]} Files */
 
-/** Of all files. Python holds a model's constants several times over, in at most 4 GiB. */
+/** The size limit of all files. Python holds a model's constants several times over, in at most 4 GiB. */
 const MOST_BYTES = 2 ** 30;
 const SUFFIX = '.onnx';
 

@@ -135,7 +135,7 @@ function createOutput({ name, dtype, shape }, model) {
 }
 
 /**
- * Of the values that are finite.
+ * Statistics of the values that are finite.
  * @param {ArrayLike<number>} values
  */
 function summarise(values) {

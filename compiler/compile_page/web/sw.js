@@ -2,9 +2,9 @@
 // headers that make the page cross-origin isolated: a search waits for measurements on shared memory.
 
 const worker = /** @type {any} */ (globalThis);
-/** Of this folder: others on the same origin have their own. */
+/** The cache of this folder: others on the same origin have their own. */
 const CACHE = `webnn-compile-page ${worker.registration.scope}`;
-/** What the compiler's worker keeps once it was checked, and the list of it (kept_files.js). */
+/** Files that the compiler's worker keeps once they were checked, and the list of them (kept_files.js). */
 const CHECKED = /\/pyodide-[^/]+\/|\.zip$|\/files\.json$/;
 const HEADERS = {
   'Cross-Origin-Opener-Policy': 'same-origin',

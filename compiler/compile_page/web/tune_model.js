@@ -55,7 +55,7 @@ export async function tuneModel({ files, choice, records, life, stop, compiler, 
 }
 
 /**
- * What was tuned for another backend before stays.
+ * Adds records to earlier ones: those of other backends stay.
  * @param {string} before
  * @param {string} more
  */

@@ -16,7 +16,7 @@ export type Source =
 
 export type Target = 'webgpu' | 'webgl';
 
-/** What the compiler is doing: `phase` is 'download' (`loaded` of `total` bytes), 'start', or a phase of the build. */
+/** Progress of the compiler: `phase` is 'download' (`loaded` of `total` bytes), 'start', or a phase of the build. */
 export interface Progress {
   phase: string;
   loaded?: number;
@@ -54,7 +54,7 @@ export interface Port {
   shape: readonly (number | string | null)[] | null;
 }
 
-/** What a model's file says of itself. */
+/** Metadata of a model's file. */
 export interface Card {
   name: string;
   bytes: number;
@@ -77,7 +77,7 @@ export interface Report {
   weightBytes: number;
   /** All files of the bundle. */
   bundleBytes: number;
-  /** Of the compiler's memory. */
+  /** Size of the compiler's memory. */
   heapBytes: number;
 }
 
@@ -129,7 +129,7 @@ export interface Tuned {
 
 /** A compiler in a worker of its own. Calls queue. */
 export interface Compiler {
-  /** What the model's file says, without compiling it. */
+  /** Describes the model's file, without compiling it. */
   describe(source: Source, options?: Common): Promise<Card>;
   compile(source: Source, options?: CompileOptions): Promise<CompiledModel>;
   /**

@@ -18,7 +18,7 @@ export function createWorkbench() {
   const measure = element('measure', HTMLElement);
   /** @type {Loaded | undefined} */
   let loaded;
-  /** Of the model that is loaded or being loaded. @type {AbortController | undefined} */
+  /** Lifetime of the model that is loaded or being loaded. @type {AbortController | undefined} */
   let life;
   /** @type {{ compiled: CompiledModel, targets: readonly Target[] } | undefined} */
   let bundle;

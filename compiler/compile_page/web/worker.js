@@ -8,7 +8,7 @@ import { createCaller } from './page_calls.js';
 /** @typedef {{ found: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
 
 const FOLDER = new URL('./', import.meta.url).href;
-/** Of the files that are listed, those of the interpreter begin so. */
+/** Prefix of the interpreter's files in the list. */
 const PYODIDE = 'pyodide-';
 const FILES = '/model';
 const RECORDS = '/records.jsonl';
