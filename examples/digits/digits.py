@@ -1,4 +1,4 @@
-"""The data that the example model is trained and judged on: scikit-learn's 8x8 handwriting, its split and preprocessing.
+"""Training and test data of the example model: scikit-learn's 8x8 handwriting, its split and preprocessing.
 
 `demo-site/ink.js` does to a drawing what the makers of the data did to handwriting, and then what `preprocess` does.
 """
