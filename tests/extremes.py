@@ -17,7 +17,7 @@ UNARY = (
     *("Neg", "Reciprocal", "Relu", "Round", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Sqrt", "Tan", "Tanh"),
 )
 TINY = 2.0**-120
-"""Magnitude that devices may lose which take subnormal numbers for zero."""
+"""Magnitude that devices may lose where they flush subnormal numbers to zero."""
 
 INFINITY = 0x7F800000
 PREDICATES = ("IsNaN", "IsInf")

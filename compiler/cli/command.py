@@ -37,7 +37,7 @@ class SizeOption(click.ParamType[int]):
 
 
 def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
-    """An option that a build requires, and the list of the stages does not."""
+    """The value of an option that a build requires; the list of the stages needs none."""
     if value is None and ctx.params.get("dump") != LIST:
         raise click.MissingParameter(ctx=ctx, param=param)
     return value or Path()

@@ -32,7 +32,7 @@ from .time_option import TimeOption
 from .tune_progress import TuneProgress
 
 PACKAGES = ("sklearn",)
-"""Packages of the extra [tune] that every search requires; a device in a browser requires more."""
+"""Packages of the extra [tune] that every search requires, and those that a device in a browser requires besides."""
 REMOTE_PACKAGES = ("websockets", "playwright")
 WAIT = 30.0
 """Seconds to wait for a device of a broker."""
