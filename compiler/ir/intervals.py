@@ -65,8 +65,8 @@ def _size_quotient(op: str, a: Range | None, b: Range | None) -> Range | None:
 
 
 def _extreme_range(op: str, x: Range, y: Range, total: Range | None) -> Range:
-    """The range of the smaller (larger) of two values in x and y, which is at most (at least) half of their sum: |i -
-    1| is max(i - 1, 1 - i), whose operands cancel."""
+    """The range of the smaller (larger) of two values in x and y, which is at most (at least) half of their sum:
+    |i - 1| is max(i - 1, 1 - i), whose operands cancel."""
     pick = max if op == "max" else min
     low, high = pick(x[0], y[0]), pick(x[1], y[1])
     if total is None:

@@ -73,7 +73,7 @@ class LayerSearch:
         return len(self._states)
 
     def run(self) -> list[TuningRecord]:
-        """Records that are better than the default in the whole model, too. Raises DeviceError."""
+        """Records of choices that are better than the default in the whole model, too. Raises DeviceError."""
         limit = self._session.settings.trials * SHARE
         while self._spent < limit and self._session.left:
             wanted = next_options(self._states)
