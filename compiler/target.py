@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 from .costs import CPU_COSTS, CpuCosts
 
+LANES = 4
+"""Elements of a vector of every device's language: vec4f, float4. A processor has as many or more: `Target.lanes`."""
+
+TEXEL = LANES
+"""Elements of a texel: layouts of vectors suit buffers and textures."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

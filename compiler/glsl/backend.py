@@ -21,12 +21,12 @@ from ..schedule.rules.fragment_constants import order_constants
 from ..schedule.rules.transform import find_transform
 from ..schedule.schedule_fragment import schedule_fragment
 from ..system.run_passes import Observer, ignore, names_of
-from ..target import LayoutPolicy, Stages
+from ..target import TEXEL, LayoutPolicy, Stages
 from .compose import compose
 from .live_area import live_area
 from .lower import FRAGMENT_PASSES, lower_fragment
 from .render import declare, own_texel, render
-from .textures import TEXEL, TILE, pad_to_texture, place_flat, place_image, texel_order, use_textures
+from .textures import TILE, pad_to_texture, place_flat, place_image, texel_order, use_textures
 
 UNITS = 16
 """Most textures that a shader reads (MAX_TEXTURE_IMAGE_UNITS)."""

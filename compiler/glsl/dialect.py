@@ -17,7 +17,7 @@ VECTORS = {F32: "vec4", I32: "ivec4", U32: "uvec4", BOOL: "bvec4"}
 SAMPLERS = {F32: "sampler2DArray", I32: "isampler2DArray", U32: "usampler2DArray"}
 
 COMPARE = {"==": "equal", "!=": "notEqual", "<": "lessThan", "<=": "lessThanEqual"}
-LANES = "xyzw"
+COMPONENTS = "xyzw"
 
 HELPERS = {
     "both": "bvec4 both(bvec4 a, bvec4 b) { return bvec4(a.x && b.x, a.y && b.y, a.z && b.z, a.w && b.w); }",
@@ -116,4 +116,4 @@ class Glsl(Dialect):
         if isinstance(component, Ramp):
             return [f"o{layer.value} = {value.text};"]
         assert isinstance(component, Const)
-        return [f"o{layer.value}.{LANES[int(component.value)]} = {value.text};"]
+        return [f"o{layer.value}.{COMPONENTS[int(component.value)]} = {value.text};"]

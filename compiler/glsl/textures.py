@@ -10,8 +10,8 @@ from ..ir.index import affine, flat_offset
 from ..ir.nodes import Buffer, Const, Expr, Kernel, Load, Stmt, Store
 from ..ir.rewrite import rewrite
 from ..program.device_program import Placement, Subdimension
+from ..target import TEXEL
 
-TEXEL = 4
 SIZE = 2048
 """Width and height that every WebGL 2 device supports (MAX_TEXTURE_SIZE)."""
 

@@ -9,8 +9,7 @@ from ..ir.index import affine
 from ..ir.lanes import Extract, Ramp
 from ..ir.nodes import Buffer, Expr, Kernel, Load, Scope, Store
 from ..ir.rewrite import rewrite, walk
-
-LANES = 4
+from ..target import LANES
 
 
 def group_lanes(kernel: Kernel, chosen: Callable[[Buffer], bool] = lambda _: True) -> Kernel:

@@ -8,9 +8,7 @@ from ..dtypes import F32
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Node, Select
 from ..ir.rewrite import rewrite
-
-LANES = 4
-"""Lanes of the relaxed instructions, on float32."""
+from ..target import WASM_RELAXED
 
 
 def relax_extremes(kernel: Kernel) -> Kernel:
@@ -37,7 +35,7 @@ def relax_extremes(kernel: Kernel) -> Kernel:
 
 
 def _relaxable(e: Expr) -> bool:
-    return e.dtype == F32 and lanes_of(e) == LANES
+    return e.dtype == F32 and lanes_of(e) == WASM_RELAXED.lanes
 
 
 def _same(a: Expr, b: Expr) -> bool:

@@ -9,8 +9,7 @@ from ..ir.index import affine, range_of
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Select
 from ..ir.rewrite import map_children
-
-LANES = 4
+from ..target import LANES
 
 
 def select_guarded(kernel: Kernel) -> Kernel:

@@ -11,7 +11,7 @@ from ..graph.lower_graph import lower_graph
 from ..ir.layout import Layout
 from ..system.recursion import deep_recursion
 from ..system.run_passes import Observer, ignore
-from ..target import CPU_LAYOUTS, LayoutPolicy
+from ..target import CPU_LAYOUTS, TEXEL, LayoutPolicy
 from ..tensor import Tensor
 from ..tensor.add_relayouts import add_relayouts
 from ..tensor.aliases import find_aliases
@@ -31,9 +31,6 @@ from ..tensor.use_winograd import Choice, Rewritten, use_winograd
 from .join_bands import join_bands
 from .lower_structures import add_structures
 from .lowered import Lowered, kernel_name
-
-VECTOR = 4
-"""Elements of a texel."""
 
 
 @deep_recursion()
@@ -153,7 +150,7 @@ class _Lowering:
         if t.source is None or not isinstance(t.source.structure, Loop) or self._policy.linear or t.rank < 2:
             return row_major
         stacked = t.source.index >= len(t.source.structure.carried)
-        return replace(row_major, align=(*row_major.align[:-1], VECTOR)) if stacked else row_major
+        return replace(row_major, align=(*row_major.align[:-1], TEXEL)) if stacked else row_major
 
 
 def _kept_apart(now: TensorProgram, before: TensorProgram) -> TensorProgram:

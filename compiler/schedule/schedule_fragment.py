@@ -21,6 +21,7 @@ from ..ir.index import affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite, substitute, walk
 from ..ir.simplify import simplify_expr, simplify_stmt
+from ..target import TEXEL
 from .nest import Reduction, match_nest
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
@@ -28,9 +29,6 @@ from .rules.long_sums import block_products, block_sums
 from .rules.roles import find_roles
 from .rules.transform import find_transform
 from .steps import hoist_guards, sink
-
-TEXEL = 4
-"""Elements of a texel."""
 
 ROW = 2048
 """Texels in a row of a texture that holds a result as a one-dimensional array."""

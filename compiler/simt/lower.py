@@ -10,7 +10,7 @@ from ..passes.branch_unlikely import branch_unlikely
 from ..passes.divide_indices import divide_indices
 from ..passes.expand_extremes import expand_extremes
 from ..passes.flatten_indices import flatten_indices
-from ..passes.group_lanes import LANES, group_lanes
+from ..passes.group_lanes import group_lanes
 from ..passes.legalise_floats import legalise_floats
 from ..passes.reduce_by_subgroups import reduce_by_subgroups
 from ..passes.reduce_by_tree import reduce_by_tree
@@ -21,6 +21,7 @@ from ..passes.store_halves import saturate_halves
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
 from ..system.run_passes import Observer, ignore, run_passes
+from ..target import LANES
 
 
 def group_vectors(kernel: Kernel) -> Kernel:

@@ -17,12 +17,12 @@ from math import ceil, prod
 from ..choices import ordered
 from ..costs import GpuCosts
 from ..dtypes import F32
+from ..target import LANES
 from .match_convolution import Convolution
 from .tensor import Tensor
 from .use_winograd import Choice
 from .winograd_matrices import TILES, OutputTile
 
-LANES = 4
 TAPS = 3
 
 

@@ -18,7 +18,7 @@ from ..ir.layout import Layout
 from ..ir.nodes import Binary, Const, Expr, Load, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads
-from ..target import CPU_LAYOUTS, LayoutPolicy
+from ..target import CPU_LAYOUTS, LANES, LayoutPolicy
 from .fuse import Group
 from .fuse.dataflow import count
 from .order_columns import order_columns
@@ -26,7 +26,7 @@ from .pad_matrices import pad_matrices
 from .program import TensorProgram
 from .tensor import Tensor
 
-CHANNEL_ALIGN = 4
+CHANNEL_ALIGN = LANES
 """Channels are rounded up to a multiple of this: the elements of a v128, a vec4f, a texel."""
 
 IMAGES = (F32, I32, I8, U8)

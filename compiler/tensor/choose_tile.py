@@ -8,12 +8,13 @@ from math import ceil, prod
 from ..choices import ordered
 from ..costs import CpuCosts
 from ..dtypes import F32
+from ..target import GENERIC
 from .match_convolution import Convolution
 from .tensor import Tensor
 from .use_winograd import Choice
 from .winograd_matrices import TILES, OutputTile
 
-LANES = 4
+LANES = GENERIC.lanes
 """Channels are counted in vectors of the narrowest target, so that all targets take the same tiles and weights."""
 
 

@@ -22,10 +22,10 @@ from ...ir.rewrite import free_vars, loads, walk
 from ...ir.scalar_ops import apply_binary
 from ...ir.simplify import simplify_stmt
 from ...ir.verify import LOWERED_UNARY
+from ...target import TEXEL
 from ..nest import Reduction
 from ..steps import reorder, split, tag, tiles_of
 
-TEXEL = 4
 FETCHES = 48
 """Most texels fetched in one iteration, where a loop could be kept instead."""
 

@@ -18,13 +18,13 @@ from math import prod
 from ...choices import Choices, ordered
 from ...ir.nodes import Buffer, LoopKind, Stmt, Var
 from ...ir.simplify import simplify_stmt
-from ...target import GpuTarget
+from ...target import LANES, GpuTarget
 from ..access import accesses
 from ..nest import Reduction
 from ..steps import extend, overlap, pack, reorder, rounded, sink, split, spread, tag, tiles_of, vectorise
 from .panel_layout import begins_panel, panels_of
 from .roles import Roles, merge_rows, order_reduction
-from .simt_pointwise import LANES, fuse_outer
+from .simt_pointwise import fuse_outer
 
 WORKGROUP = 64
 WIDTH = 8

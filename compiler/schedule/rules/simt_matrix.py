@@ -29,8 +29,8 @@ from ...ir.nodes import (
     Var,
 )
 from ...ir.simplify import simplify_stmt
-from ...target import MatrixFacts
-from .staging import COLUMNS, LANES, ROWS, StagedNest, Staging
+from ...target import LANES, MatrixFacts
+from .staging import COLUMNS, ROWS, StagedNest, Staging
 
 STEPS = 32
 SUBGROUP = 32

@@ -9,14 +9,13 @@ from __future__ import annotations
 from ...choices import Choices, ordered
 from ...ir.nodes import For, Stmt, Var
 from ...ir.simplify import simplify_stmt
-from ...target import GpuTarget
+from ...target import LANES, GpuTarget
 from ..access import vectorisable
 from ..nest import Nest
 from ..steps import fuse, rounded, split, spread, vectorise
 from .pointwise import merge_loops
 
 WORKGROUP = 64
-LANES = 4
 
 
 def simt_pointwise(stmt: Stmt, nest: Nest, target: GpuTarget, choices: Choices) -> Stmt:

@@ -13,12 +13,12 @@ from ...choices import Choices, ordered
 from ...ir.nodes import LoopKind, Stmt
 from ...ir.reduction import neutral
 from ...ir.simplify import simplify_stmt
-from ...target import GpuTarget
+from ...target import LANES, GpuTarget
 from ..access import accesses, vectorisable
 from ..nest import Reduction
 from ..steps import rfactor, rounded, sink, split, tag, vectorise
 from .merge_reduction import merge_reduction
-from .simt_pointwise import LANES, choose_workgroup, spread_flat
+from .simt_pointwise import choose_workgroup, spread_flat
 
 WINDOW_UNROLL = 25
 """Windows of up to this many elements are unrolled."""

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from ...ir.nodes import Alloc, Barrier, Buffer, Expr, For, Load, LoopKind, Scope, Seq, Stmt, Store, Var
 from ...ir.simplify import simplify_stmt
-from .staging import LANES, StagedNest, Staging, loops
+from ...target import LANES
+from .staging import StagedNest, Staging, loops
 
 STEPS = 16
 SIDE = 8

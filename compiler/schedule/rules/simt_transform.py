@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from ...choices import Choices
 from ...ir.construct import all_of
 from ...ir.nodes import Const, Expr, For, Stmt, Var
-from ...target import GpuTarget
+from ...target import LANES, GpuTarget
 from ..linear_map import Lines
 from ..nest import Reduction
-from .simt_pointwise import LANES, choose_workgroup, spread_flat
+from .simt_pointwise import choose_workgroup, spread_flat
 from .transform import Axis, Part, Tile, Transform
 
 HELD = 16

@@ -29,7 +29,7 @@ from ...ir.reduction import WITHOUT_NAN, neutral
 from ...ir.rewrite import rewrite, substitute
 from ...ir.simplify import simplify_expr, simplify_stmt
 from ...ir.sort_key import from_sort_key, sort_key
-from ...target import GpuTarget
+from ...target import LANES, GpuTarget
 from ..access import accesses, vectorisable
 from ..nest import Reduction, match_reduction
 from ..steps import fuse, rounded, split
@@ -39,8 +39,6 @@ SMALLEST, LARGEST = 16, 256
 
 EACH = 8
 """Fewest elements of an invocation."""
-
-LANES = 4
 
 
 def simt_workgroup(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) -> Stmt:

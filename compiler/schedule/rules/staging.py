@@ -14,13 +14,13 @@ from math import prod
 from ...ir.construct import all_of
 from ...ir.nodes import Binary, Buffer, Expr, For, If, Load, LoopKind, Scope, Seq, Stmt, Store, Var
 from ...ir.rewrite import free_vars, rewrite, substitute
+from ...target import LANES
 from ..nest import Reduction, match_reduction
 from ..steps import fuse, pack, reorder, split
 from .panel_layout import panels_of
 from .roles import Roles, find_roles, order_reduction
 
 ROWS, COLUMNS = 64, 64
-LANES = 4
 
 
 @dataclass(frozen=True, slots=True)
