@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from webnn_compile.dtypes import F16, F32, I64
 from webnn_compile.ir.layout import Layout
-from webnn_compile.pipeline.weights import ALIGNMENT, Weights
+from webnn_compile.pipeline.weights import Weights
+from webnn_compile.program.plan_memory import ALIGNMENT
 from webnn_compile.tensor import Tensor, constant
 
 GENERATOR = np.random.default_rng(5)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..program.plan_memory import align
 from ..program.program import check_wasm32
 
 PAGE = 65536
-ALIGN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,10 @@ class MemoryLayout:
 
 
 def place_memory(name: str, heap_base: int, constant_bytes: int, arena_bytes: int) -> MemoryLayout:
-    """[stack, static data | weights, prepared | arena] of the model `name`, each 64-byte aligned. `constant_bytes` are
-    those of weights and of the tensors prepared from them. InputError above wasm32's 4 GiB."""
-    weights = _align(heap_base)
-    arena = _align(weights + constant_bytes)
+    """[stack, static data | weights, prepared | arena] of the model `name`, each aligned. `constant_bytes` are those of
+    weights and of the tensors prepared from them. InputError above wasm32's 4 GiB."""
+    weights = align(heap_base)
+    arena = align(weights + constant_bytes)
     end = arena + arena_bytes
     check_wasm32(name, weights, constant_bytes, end - weights - constant_bytes)
     return MemoryLayout(weights, arena, -(-end // PAGE))
-
-
-def _align(offset: int) -> int:
-    return -(-offset // ALIGN) * ALIGN

@@ -12,6 +12,7 @@ from ..codegen.c_ports import Ports, functions, size_text
 from ..codegen.source import Writer
 from ..ir.nodes import Kernel, Scalar, Var
 from ..ir.sizes import text_of
+from ..program.plan_memory import ALIGNMENT
 from ..program.program import Launch, Program, Region, Slot, Step, Steps, TensorSpec
 from ..program.steps import Branch, Loop
 from ..system.recursion import deep_recursion
@@ -26,10 +27,6 @@ COMPILED = ", compiled by webnn-compile."
 
 WORDS = 12
 """In a line of weights."""
-
-ALIGNMENT = 64
-"""Bytes to which callers align memory for the best speed; elements need no more than their own alignment."""
-
 
 HEADERS = (
     *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math"),

@@ -47,8 +47,8 @@ def render_host(
     to prepare.
 
     With `profiled` there is `profile` too, the same as `run` but with a call of `clock()` after each launch, or where
-    launches are repeated of `clock_launch(i32)`, with its number. What is prepared follows the weights, which are a
-    multiple of 64 bytes; with `apart` it lies elsewhere: then the functions are `(ptr weights, ptr prepared, ptr
+    launches are repeated of `clock_launch(i32)`, with its number. What is prepared follows the weights, whose size is
+    aligned (`plan_memory`); with `apart` it lies elsewhere: then the functions are `(ptr weights, ptr prepared, ptr
     arena)`, and hidden from those who load a library. Kernels whose code `cache` holds are not rendered.
     """
     names = []

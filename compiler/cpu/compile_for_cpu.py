@@ -34,7 +34,7 @@ from ..pipeline.lazy_kernels import (
 )
 from ..pipeline.lowered import Lowered, kernel_name
 from ..pipeline.weights import Weights
-from ..program.plan_memory import aligned
+from ..program.plan_memory import aligned_size
 from ..program.program import Launch, Program, Region, Slot, Step, TensorSpec
 from ..program.steps import Branch, Loop
 from ..schedule.by_choices import schedule_by
@@ -137,7 +137,7 @@ def _place_scalars(model: Lowered) -> tuple[dict[Scalar, int], int]:
     caller gives follow all tensors."""
     found = {d.scalar: model.stored.peak + 4 * i for i, d in enumerate(model.tensors.dimensions)}
     found |= {s: model.stored.offset[t] for s, t in model.measured.items() if s not in found}
-    room = aligned(4 * len(model.tensors.dimensions)) if model.tensors.dimensions else 0
+    room = aligned_size(4 * len(model.tensors.dimensions)) if model.tensors.dimensions else 0
     return found, model.stored.peak + room
 
 
@@ -332,7 +332,7 @@ class _Launches:
     def _new_slot(self, tensor: Tensor, layout: Layout) -> Slot:
         """Memory that is written at load."""
         slot = Slot(Region.PREPARED, self.prepared)
-        self.prepared += aligned(prod(layout.physical_shape) * tensor.dtype.bytes)
+        self.prepared += aligned_size(prod(layout.physical_shape) * tensor.dtype.bytes)
         return slot
 
     def _prepare(self, tensor: Tensor, layout: Layout) -> Slot:

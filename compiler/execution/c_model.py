@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..c.render import ALIGNMENT, render
+from ..c.render import render
 from ..codegen.c_ports import Ports
 from ..errors import InputError
 from ..program.program import Program
@@ -19,6 +19,7 @@ from ..system.cache import Cache
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
 from ..values.ports import check_out, live_part, room_for
+from .aligned_bytes import aligned_bytes
 
 Array = np.ndarray
 
@@ -43,10 +44,10 @@ class CModel:
         self.program, self._ports = program, Ports.of(program)
         self._lock = threading.Lock()
         self._run = getattr(self._library, f"{source.name}_run")
-        self._weights = _aligned(len(program.weights))
+        self._weights = aligned_bytes(len(program.weights))
         self._weights[:] = np.frombuffer(program.weights, np.uint8)
-        self._prepared = _aligned(program.prepared)
-        self._arena = _aligned(program.arena)
+        self._prepared = aligned_bytes(program.prepared)
+        self._arena = aligned_bytes(program.arena)
         self._arena[:] = 0xFF  # whatever is read before it is written shows as NaN
         getattr(self._library, f"{source.name}_prepare")(_address(self._weights), _address(self._prepared))
 
@@ -70,12 +71,6 @@ class CModel:
         shapes = [tuple(n if isinstance(n, int) else int(sizes[ports.number(n)]) for n in t.shape) for t in p.outputs]
         found = zip(p.outputs, results, shapes, strict=True)
         return {t.name: live_part(t, a, shape, out) for t, a, shape in found}
-
-
-def _aligned(size: int) -> Array:
-    raw = np.zeros(size + ALIGNMENT, np.uint8)
-    start = -int(raw.ctypes.data) % ALIGNMENT
-    return raw[start : start + size]
 
 
 def _address(a: Array) -> ctypes.c_void_p:

@@ -19,6 +19,7 @@ from ..program.program import Program
 from ..system.cache import Cache
 from ..system.limits import format_size, machine_memory
 from ..values.ports import Ports, check_out
+from .aligned_bytes import aligned_bytes
 
 Array = np.ndarray
 
@@ -42,14 +43,14 @@ class NativeModel:
         # Reentrant, for an input that is computed when it is read may be another run's output.
         self._lock = threading.RLock()
         self._code = JitModule(module.text(header(host(), jit=True)), cache)
-        weights, arena = _aligned(len(program.weights) + program.prepared), _aligned(program.arena)
+        weights, arena = aligned_bytes(len(program.weights) + program.prepared), aligned_bytes(program.arena)
         weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         # Whatever is read before it is written shows as NaN; what a device's host is given has halos of zeros.
         arena[:] = 0 if program.segments else 0xFF
         self.use_memory(weights, arena)
 
     def use_memory(self, weights: Array, arena: Array) -> None:
-        """Runs take place in these bytes from now on, each from a multiple of 64 on: `weights` are the program's with
+        """Runs take place in these bytes from now on, each at an aligned address: `weights` are the program's with
         room for what is prepared, which is computed now."""
         self._weights, self.arena = weights, arena
         self.ports = Ports(self.program, arena)
@@ -82,13 +83,6 @@ def _check_memory(program: Program) -> None:
             f"{format_size(weights)}, inputs, outputs and intermediate results {format_size(program.arena)}), but this "
             f"machine has {format_size(has)}: use a smaller input shape (--shape) or a smaller model"
         )
-
-
-def _aligned(size: int) -> Array:
-    """Zeroed bytes that start at a multiple of 64."""
-    raw = np.zeros(size + 64, np.uint8)
-    start = -_address(raw) % 64
-    return raw[start : start + size]
 
 
 def _address(a: Array) -> int:

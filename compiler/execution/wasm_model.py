@@ -12,10 +12,11 @@ import numpy as np
 
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.render_host import CLOCK, CLOCK_LAUNCH, ENTRY, PREPARE, PROFILE, is_structured
+from ..program.plan_memory import ALIGNMENT, align
 from ..program.program import Program, check_wasm32
 from ..values.arrays import read_outputs, write_inputs
 from ..values.ports import check_out, copy_out
-from ..wasm.build_module import ALIGN, CHUNK, PAGE
+from ..wasm.build_module import CHUNK, PAGE
 from ..wasm.execute import HostFunction, Number, WasmInstance
 from ..wasm.linkers import Linked
 
@@ -31,9 +32,9 @@ class WasmModel:
         self.program = program
         self._lock = threading.RLock()
         weights = len(program.weights) + program.prepared
-        check_wasm32(program.name, linked.heap_base + ALIGN, weights, program.arena)
+        check_wasm32(program.name, linked.heap_base + ALIGNMENT, weights, program.arena)
         self._weights = linked.heap_base
-        self._arena = -(-(self._weights + weights) // ALIGN) * ALIGN
+        self._arena = align(self._weights + weights)
         pages = -(-(self._arena + program.arena) // PAGE)
         functions = {
             PARALLEL_FOR: _weakly(self._one_thread),

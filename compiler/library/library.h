@@ -121,7 +121,7 @@ NAME_API int name_context_run_sized(name_context *context, const int64_t *sizes,
 NAME_API int name_context_output_shape(const name_context *context, int number, int64_t *shape);
 /* end */
 
-#define NAME_ALIGNMENT 64
+#define NAME_ALIGNMENT NAME_CACHE_LINE
 #ifdef __cplusplus
 }
 #endif

@@ -14,11 +14,12 @@ from importlib.resources import files
 import numpy as np
 
 from ..codegen.c_ports import Ports, functions
+from ..program.plan_memory import ALIGNMENT
 from ..program.program import Program, TensorSpec
 from ..text.escape import c_string, line_comment
 
 CONDITIONAL = re.compile(r"^/\* (if|unless) (\w+) \*/\n(.*?)^/\* end \*/\n", re.MULTILINE | re.DOTALL)
-PLACE = re.compile(r"NAME_STRING|NAME_PREFIX|\b(name|NAME)(?=_)")
+PLACE = re.compile(r"NAME_STRING|NAME_PREFIX|NAME_CACHE_LINE|\b(name|NAME)(?=_)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,13 @@ def checksum(weights: bytes) -> int:
 
 
 def _text(file: str, prefix: str, ports: Ports) -> str:
-    found = {"NAME_STRING": _plain(ports.program.name), "NAME_PREFIX": prefix, "name": prefix, "NAME": prefix.upper()}
+    found = {
+        "NAME_STRING": _plain(ports.program.name),
+        "NAME_PREFIX": prefix,
+        "NAME_CACHE_LINE": str(ALIGNMENT),
+        "name": prefix,
+        "NAME": prefix.upper(),
+    }
     holds = {
         "VARIES": ports.vary,
         "SIZED": bool(ports.program.dimensions),

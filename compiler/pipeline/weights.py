@@ -8,13 +8,11 @@ import numpy as np
 
 from ..dtypes import F16, F32, DType
 from ..ir.layout import Layout
+from ..program.plan_memory import ALIGNMENT
 from ..tensor import Tensor
 from ..tensor.halves import LEAST, round_to_half
 
 Array = np.ndarray
-
-ALIGNMENT = 64
-"""Bytes: a cache line, and at least the alignment of uploads in every GPU API."""
 
 
 class Weights:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 ALIGNMENT = 64
-"""Bytes: a cache line, and more than any vector access needs."""
+"""Bytes: of tensors in an arena, of weights, and of the memory that holds them. A cache line, more than any vector
+access needs, and at least the alignment of uploads in every GPU API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ def plan_memory(requests: list[Request]) -> Plan:
     """Largest first, each at the lowest gap among those with overlapping live ranges (greedy by size: Pisarchyk and
     Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020)."""
     order = sorted(range(len(requests)), key=lambda i: (-requests[i].size, requests[i].first, i))
-    sizes = np.asarray([aligned(requests[i].size) for i in order], np.int64)
+    sizes = np.asarray([aligned_size(requests[i].size) for i in order], np.int64)
     firsts = np.asarray([requests[i].first for i in order], np.int64)
     lasts = np.asarray([requests[i].last for i in order], np.int64)
     starts = np.zeros_like(sizes)
@@ -50,9 +51,14 @@ def plan_memory(requests: list[Request]) -> Plan:
 def lower_bound(requests: list[Request]) -> int:
     """The most bytes live at any one step: a lower bound of every plan."""
     steps = {r.first for r in requests}
-    return max((sum(aligned(r.size) for r in requests if r.first <= s <= r.last) for s in steps), default=0)
+    return max((sum(aligned_size(r.size) for r in requests if r.first <= s <= r.last) for s in steps), default=0)
 
 
-def aligned(size: int) -> int:
-    """`size` bytes rounded up to cache lines."""
-    return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
+def aligned_size(size: int) -> int:
+    """The bytes that `size` bytes take: whole cache lines, at least one."""
+    return align(max(size, 1))
+
+
+def align(address: int) -> int:
+    """The first aligned address from `address` on."""
+    return -(-address // ALIGNMENT) * ALIGNMENT

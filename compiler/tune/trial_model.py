@@ -23,7 +23,7 @@ from ..ir.nodes import Buffer, Kernel, Origin
 from ..pipeline.lowered import Lowered
 from ..program.dimensions import Dimension
 from ..program.live_ranges import owner_of
-from ..program.plan_memory import aligned
+from ..program.plan_memory import aligned_size
 from ..tensor import Tensor, compute
 from ..tensor.build_kernel import build_kernel
 from ..tensor.fuse import Group
@@ -138,7 +138,7 @@ class _Trial:
         end = 0
         for t in stored:
             offset[t] = end
-            end += aligned(prod(self._layouts[t].physical_shape) * t.dtype.bytes)
+            end += aligned_size(prod(self._layouts[t].physical_shape) * t.dtype.bytes)
         owner = {t: owner_of(t, self._aliases) for t in (*stored, *self._aliases)}
         offset |= {t: offset[root] for t, root in owner.items()}
         tensors = TensorProgram(inputs, tuple(self._outputs), (), {}, dimensions=dimensions)

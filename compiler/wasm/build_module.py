@@ -17,7 +17,6 @@ from .linkers import Linked, link
 from .triple import HEADER
 
 PAGE = 65536
-ALIGN = 64
 MAX_PAGES = 65536
 STACK_BYTES = 65536
 

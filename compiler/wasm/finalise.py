@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ..errors import InternalError
+from ..program.plan_memory import align
 from . import binary
 from .binary import name, section, sleb, uleb, vector
 from .object_file import (
@@ -30,7 +31,6 @@ from .object_file import RelocationKind as R
 
 STACK_POINTER = "__stack_pointer"
 HEAP_BASE = "__heap_base"
-HEAP_ALIGNMENT = 64
 _STACK_ALIGNMENT = 16
 # Pieces of data nearer than this become one segment: a segment of their own would cost more bytes than the zeros.
 _SEGMENT_OVERHEAD = 8
@@ -188,15 +188,15 @@ def _lay_out(obj: ObjectFile, reached: dict[_Space, list[int]], stack_bytes: int
         space: {index: number for number, index in enumerate(kept, start=1 if space is _Space.TABLE else 0)}
         for space, kept in reached.items()
     }
-    address = _align(stack_bytes, _STACK_ALIGNMENT)
+    address = _round_up(stack_bytes, _STACK_ALIGNMENT)
     for index in sorted(reached[_Space.SEGMENT], key=lambda s: (_is_zero(obj.segments[s]), s)):
-        address = _align(address, obj.segments[index].alignment)
+        address = _round_up(address, obj.segments[index].alignment)
         place[_Space.SEGMENT][index] = address
         address += len(obj.segments[index].data)
-    return _Layout(place, _align(address, HEAP_ALIGNMENT))
+    return _Layout(place, align(address))
 
 
-def _align(address: int, alignment: int) -> int:
+def _round_up(address: int, alignment: int) -> int:
     return (address + alignment - 1) // alignment * alignment
 
 
@@ -217,7 +217,7 @@ def _module(
     if layout.heap_base:
         imports.append(binary.memory_import("env", "memory", layout.heap_base, shared_pages))
 
-    stack_top = binary.i32_const(_align(stack_bytes, _STACK_ALIGNMENT))
+    stack_top = binary.i32_const(_round_up(stack_bytes, _STACK_ALIGNMENT))
     exports = [name(e) + bytes([binary.EXTERN_FUNCTION]) + uleb(place[_Space.FUNCTION][f]) for e, f in exported.items()]
     if shared_pages is not None:
         number = next(n for n, g in enumerate(variables) if isinstance(g, GlobalImport))

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
+from ..program.plan_memory import align
 from . import binary
 from .binary import Reader
-from .finalise import HEAP_ALIGNMENT, HEAP_BASE, STACK_POINTER, finalise
+from .finalise import HEAP_BASE, STACK_POINTER, finalise
 from .finalise import Linked as Linked
 
 LINKERS = ("builtin", "wasm-ld", "emcc")
@@ -125,7 +126,7 @@ def _adapt(module: bytes, exports: Sequence[str], linker: str, shared_pages: int
         )
     index, _ = exported[HEAP_BASE]
     address = _globals(Reader(parts.get(binary.GLOBAL, b"\0"), what))[index]
-    heap_base = -(-address // HEAP_ALIGNMENT) * HEAP_ALIGNMENT
+    heap_base = align(address)
     parts[binary.EXPORT] = binary.vector(exported[name][1] for name in dict.fromkeys(wanted))
     parts[binary.IMPORT] = _imports(Reader(parts.get(binary.IMPORT, b"\0"), what), heap_base, shared_pages)
     return Linked(binary.MAGIC + b"".join(binary.section(n, body) for n, body in parts.items()), heap_base)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from wasm.linking import CASES, Case, memory_and_exports, need, object_of
 from webnn_compile.errors import InputError
+from webnn_compile.program.plan_memory import ALIGNMENT
 from webnn_compile.wasm import linkers
 from webnn_compile.wasm.finalise import Linked
 
@@ -40,7 +41,7 @@ def test_emcc_links_the_same_programs(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=CASE_IDS)
 def test_contract_on_memory_and_exports(case: Case, linker: str) -> None:
     linked = link(case, linker, stack_bytes=3 * 65536)
-    assert linked.heap_base % 64 == 0
+    assert linked.heap_base % ALIGNMENT == 0
     assert linked.heap_base >= 3 * 65536
     limits, exports = memory_and_exports(linked.module)
     assert limits == bytes([0, -(-linked.heap_base // 65536)])
