@@ -12,6 +12,10 @@ LANES = 4
 TEXEL = LANES
 """Elements of a texel: layouts of vectors suit buffers and textures."""
 
+TEXTURE_SIZE = 2048
+"""Width and height that every WebGL 2 device supports (MAX_TEXTURE_SIZE), and the texels in a row of a texture that
+holds a value as a one-dimensional array. ROW of runtime-js/webgl/webgl_transfer.js is the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -10,10 +10,7 @@ from ..ir.index import affine, flat_offset
 from ..ir.nodes import Buffer, Const, Expr, Kernel, Load, Stmt, Store
 from ..ir.rewrite import rewrite
 from ..program.device_program import Placement, Subdimension
-from ..target import TEXEL
-
-SIZE = 2048
-"""Width and height that every WebGL 2 device supports (MAX_TEXTURE_SIZE)."""
+from ..target import TEXEL, TEXTURE_SIZE
 
 TILE = 8
 """Most neighbouring pixels that one fragment writes (MAX_DRAW_BUFFERS on nearly every device). With 4, models take a
@@ -26,8 +23,8 @@ SHARED_FETCHES = 14
 def place_flat(elements: int) -> Placement:
     """A flat texture: elements in linear order."""
     texels = max(1, -(-elements // TEXEL))
-    rows = -(-texels // SIZE)
-    return Placement(min(texels, SIZE), min(rows, SIZE), -(-rows // SIZE))
+    rows = -(-texels // TEXTURE_SIZE)
+    return Placement(min(texels, TEXTURE_SIZE), min(rows, TEXTURE_SIZE), -(-rows // TEXTURE_SIZE))
 
 
 def place_image(
@@ -45,18 +42,18 @@ def place_image(
     tall = Placement(columns, rows * groups, tile, tile, tall=True)
     if partly:
         drawn = False
-        if columns <= SIZE and rows * groups <= SIZE:
+        if columns <= TEXTURE_SIZE and rows * groups <= TEXTURE_SIZE:
             return tall
     height = best_height(columns, groups) if drawn and rows == 1 else 0
-    if height and columns * groups // height <= SIZE:
+    if height and columns * groups // height <= TEXTURE_SIZE:
         bands = groups // height
         return Placement(columns * bands, height, tile, tile, tall=True, bands=bands)
-    if columns * groups <= SIZE and rows <= SIZE:
+    if columns * groups <= TEXTURE_SIZE and rows <= TEXTURE_SIZE:
         bands = best_bands(columns * groups, rows) if drawn and max(outer, default=1) == rows else 1
         return Placement(columns * groups * bands, -(-rows // bands), tile, tile, bands=bands)
     if drawn and (bands := least_bands(columns * groups, rows)):
         return Placement(columns * groups * bands, rows // bands, tile, tile, bands=bands)
-    return tall if columns <= SIZE and rows * groups <= SIZE else None
+    return tall if columns <= TEXTURE_SIZE and rows * groups <= TEXTURE_SIZE else None
 
 
 def best_bands(width: int, rows: int) -> int:
@@ -70,7 +67,7 @@ def best_bands(width: int, rows: int) -> int:
 
 def least_bands(width: int, rows: int) -> int:
     """The fewest bands of equal height in which an image that is too high fits, 0 for none."""
-    return next((b for b in range(2, SIZE // width + 1) if rows % b == 0 and rows // b <= SIZE), 0)
+    return next((b for b in range(2, TEXTURE_SIZE // width + 1) if rows % b == 0 and rows // b <= TEXTURE_SIZE), 0)
 
 
 def best_height(columns: int, groups: int) -> int:
@@ -117,9 +114,9 @@ def coordinates(place: Placement, shape: tuple[int, ...], indices: tuple[Expr, .
     """Layer, row, column and component of an element."""
     if not place.tile:
         (e,) = indices
-        layer = e // (SIZE * SIZE * TEXEL) if place.layers > 1 else Const(0)
-        row = e // (SIZE * TEXEL) % SIZE if place.layers > 1 else e // (SIZE * TEXEL)
-        return _canonical(layer, row if place.height > 1 else Const(0), e // TEXEL % SIZE, e % TEXEL)
+        layer = e // (TEXTURE_SIZE * TEXTURE_SIZE * TEXEL) if place.layers > 1 else Const(0)
+        row = e // (TEXTURE_SIZE * TEXEL) % TEXTURE_SIZE if place.layers > 1 else e // (TEXTURE_SIZE * TEXEL)
+        return _canonical(layer, row if place.height > 1 else Const(0), e // TEXEL % TEXTURE_SIZE, e % TEXEL)
     *outer, w, c = (Const(0), *indices) if len(indices) == 1 else indices
     row = flat_offset(shape[:-2], tuple(outer)).to_expr()
     group, column = c // TEXEL, w // place.tile

@@ -21,7 +21,7 @@ from ..ir.index import affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite, substitute, walk
 from ..ir.simplify import simplify_expr, simplify_stmt
-from ..target import TEXEL
+from ..target import TEXEL, TEXTURE_SIZE
 from .nest import Reduction, match_nest
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
@@ -29,10 +29,6 @@ from .rules.long_sums import block_products, block_sums
 from .rules.roles import find_roles
 from .rules.transform import find_transform
 from .steps import hoist_guards, sink
-
-ROW = 2048
-"""Texels in a row of a texture that holds a result as a one-dimensional array."""
-
 
 Replacements = Mapping[Buffer, tuple[Buffer, int]]
 """For each parameter its replacement, and the tile of its pixels.
@@ -153,10 +149,10 @@ def _in_rows(stmt: Stmt, texel: Var, live: Sequence[Binary]) -> tuple[Stmt, tupl
     The statement, and the variables of its grid. Layers of a texture beyond the first are unrolled. What must hold of a
     `live` texel joins the condition: a fragment has one, and discards where it is false.
     """
-    rows = -(-texel.extent // ROW)
-    layers = -(-rows // ROW)
-    x, y, layer = Var("x", min(texel.extent, ROW)), Var("y", min(rows, ROW)), Var("layer", layers)
-    at = (layer * ROW + y) * ROW + x
+    rows = -(-texel.extent // TEXTURE_SIZE)
+    layers = -(-rows // TEXTURE_SIZE)
+    x, y, layer = Var("x", min(texel.extent, TEXTURE_SIZE)), Var("y", min(rows, TEXTURE_SIZE)), Var("layer", layers)
+    at = (layer * TEXTURE_SIZE + y) * TEXTURE_SIZE + x
     padded = layers * y.extent * x.extent > texel.extent
     stmt = _only_live(stmt, [Binary("<", texel, Const(texel.extent)), *live] if padded else live)
     stmt = substitute(stmt, {texel: at})

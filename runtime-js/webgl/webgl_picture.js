@@ -1,5 +1,6 @@
 // An image becomes an input on WebGL: red, green and blue from 0 to 1.
 import { linkProgram } from './webgl_context.js';
+import { ROW } from './webgl_transfer.js';
 
 /** @param {import('../values/check_inputs.js').Picture} picture */
 const shader = ({ width, height, planar }) => `#version 300 es
@@ -13,7 +14,7 @@ float element(int e) {
   return c < 3 ? texelFetch(image, ivec2(pixel % ${width}, min(pixel / ${width}, ${height - 1})), 0)[c] : 0.0;
 }
 void main() {
-  int e = 4 * (int(gl_FragCoord.y) * 2048 + int(gl_FragCoord.x));
+  int e = 4 * (int(gl_FragCoord.y) * ${ROW} + int(gl_FragCoord.x));
   result = vec4(element(e), element(e + 1), element(e + 2), element(e + 3));
 }`;
 
@@ -42,7 +43,7 @@ export function createPainter(gl) {
       const texels = Math.ceil((3 * picture.width * picture.height) / 4);
       gl.bindFramebuffer(gl.FRAMEBUFFER, target);
       gl.useProgram(program);
-      gl.viewport(0, 0, Math.min(texels, 2048), Math.ceil(texels / 2048));
+      gl.viewport(0, 0, Math.min(texels, ROW), Math.ceil(texels / ROW));
       gl.drawArrays(gl.TRIANGLES, 0, 3);
       gl.bindTexture(gl.TEXTURE_2D, null);
     },

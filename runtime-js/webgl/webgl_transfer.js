@@ -4,7 +4,8 @@ import { formatOf } from './webgl_context.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
 
-const ROW = 2048; // texels in a row of a flat texture
+/** Texels in a row of a flat texture, and its most rows: TEXTURE_SIZE of compiler/target.py. */
+export const ROW = 2048;
 
 /**
  * The texels of a flat value.

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from glsl.fragments import MODELS, Array, biggest, kernels, kernels_of, one, places_of
 from kernel_checks import assert_close, inputs_for, laid_out, poison, run_kernel, taken_out
+from node_programs import need
 from onnx_models import model, node
 from webnn_compile.bundle.render_device import render_device
 from webnn_compile.dtypes import F32
@@ -23,10 +24,11 @@ from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.nodes import Buffer, Const, For, Kernel, LoopKind, Store, Var
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.program.device_program import DeviceProgram, Placement
+from webnn_compile.target import TEXEL, TEXTURE_SIZE
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "glsl"
-SPLIT_OUTPUTS = ROOT / "runtime-js" / "webgl" / "split_outputs.js"
+SPLIT_OUTPUTS, TRANSFER = (ROOT / "runtime-js" / "webgl" / f"{name}.js" for name in ("split_outputs", "webgl_transfer"))
 
 
 def texel_of(place: Placement, shape: tuple[int, ...], index: tuple[int, ...]) -> tuple[int, int, int, int]:
@@ -213,7 +215,6 @@ def test_the_reference_compiler_takes_every_shader(images: bool, tmp_path: Path)
     assert len(files) > len(MODELS)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to compose shaders as the runtime does")
 def test_the_runtime_composes_the_same_text(tmp_path: Path) -> None:
     made = [
         WebGl().compile_kernel(kernel, places_of(kernel, images=True)).kernel
@@ -228,9 +229,25 @@ def test_the_runtime_composes_the_same_text(tmp_path: Path) -> None:
         "const { kernels } = JSON.parse(readFileSync(new URL('./program.json', import.meta.url)));\n"
         "console.log(JSON.stringify(kernels.map((kernel) => splitOutputs(kernel, 8).map(({ source }) => source))));\n"
     )
-    done = subprocess.run(["node", tmp_path / "main.mjs"], capture_output=True, text=True, check=False)
+    done = subprocess.run([need("node"), tmp_path / "main.mjs"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [[compose(kernel)] for kernel in made]
+
+
+def test_flat_textures_are_those_of_the_runtime(tmp_path: Path) -> None:
+    row = TEXTURE_SIZE * TEXEL
+    lengths = [1, 4, 5, row - 1, row, row + 1, 7 * row, row * TEXTURE_SIZE, row * TEXTURE_SIZE + 1]
+    (tmp_path / "main.mjs").write_text(
+        f"import {{ ROW, rectangles }} from {json.dumps(TRANSFER.as_uri())};\n"
+        f"console.log(JSON.stringify([ROW, {json.dumps(lengths)}.map(rectangles)]));\n"
+    )
+    done = subprocess.run([need("node"), tmp_path / "main.mjs"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    width, uploads = json.loads(done.stdout)
+    assert width == TEXTURE_SIZE
+    for length, parts in zip(lengths, uploads, strict=True):
+        place = place_flat(length)
+        assert (place.width, place.height, place.layers) == (parts[0]["width"], parts[0]["height"], len(parts))
 
 
 def stores(*indices: object, loops: tuple[Var, ...]) -> Kernel:
