@@ -12,7 +12,7 @@ import pytest
 import webnn_compile
 from onnx import TensorProto
 from onnx_models import model, node, random
-from webnn_compile.driver.verify import TOLERANCE, Reference, Runnable, largest_error, random_input
+from webnn_compile.driver.verify import TOLERANCE, Reference, Runnable, largest_error, random_input, tolerance_of
 from webnn_compile.dtypes import BOOL, F16, F32, I64
 from webnn_compile.errors import InputError
 
@@ -66,6 +66,12 @@ def test_an_input_that_is_a_size(tmp_path: Path) -> None:
     reference = Reference(path, compiled.program.inputs, dimensions=compiled.program.dimensions)
     assert reference.runs[0].inputs["n"] == 9
     assert reference.compare(compiled).ok
+
+
+def test_tolerances_grow_with_what_rounds_more() -> None:
+    assert TOLERANCE == tolerance_of(halves=False, winograd=False) < tolerance_of(halves=False, winograd=True)
+    assert tolerance_of(halves=False, winograd=True) < tolerance_of(halves=True, winograd=False)
+    assert tolerance_of(halves=True, winograd=False) == tolerance_of(halves=True, winograd=True)
 
 
 def test_right_and_wrong_results(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from .optimise_model import import_graph, optimise_model
 from .options import Options
 from .report_data import Report
 from .targets import TARGETS, bundled_targets
-from .verify import FAST_MATH_TOLERANCE, HALF_TOLERANCE, TOLERANCE, Comparison, Reference, Runnable
+from .verify import Comparison, Reference, Runnable, tolerance_of
 from .work import Phase, Work
 from .write_alone import write_alone
 
@@ -214,7 +214,7 @@ def _verify(model: Path, lowered: Lowered, report: Report, work: Work, weights: 
     """Compares native code and CPU modules with onnxruntime, and with halves the devices that store them, where this
     machine can run them. InternalError above the tolerance, InputError with halves: no such bundle is written."""
     halves = work.options.precision == "f16"
-    tolerance = HALF_TOLERANCE if halves else FAST_MATH_TOLERANCE if lowered.rewritten else TOLERANCE
+    tolerance = tolerance_of(halves=halves, winograd=bool(lowered.rewritten))
     reference = Reference(
         model,
         report.inputs,

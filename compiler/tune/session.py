@@ -13,6 +13,7 @@ import numpy as np
 
 from ..choices import VERSION
 from ..driver.options import GPU_TILES, Options
+from ..driver.verify import tolerance_of
 from ..ir.nodes import Buffer
 from ..pipeline.lowered import Lowered
 from ..records.tuning_record import Failure, TuningRecord
@@ -26,9 +27,6 @@ from .walk import Path
 
 Array = np.ndarray
 
-TOLERANCE, LAYER_TOLERANCE, HALF_TOLERANCE = 1e-4, 1e-3, 2e-2
-"""Largest errors of candidates, relative to the largest element: of kernels, of layers, which may be computed by
-Winograd's algorithm, and of kernels over float16."""
 LOAD = 120.0
 """Seconds to load a model."""
 SEARCHING = 0.85
@@ -75,9 +73,9 @@ class SearchSession:
             return 0
         return max(0, self.settings.trials - self.status.trials - self.ahead)
 
-    @property
-    def tolerance(self) -> float:
-        return HALF_TOLERANCE if self.problem.options.precision == "f16" else TOLERANCE
+    def tolerance(self, *, layer: bool = False) -> float:
+        """Of a candidate's results: those of a layer may be computed by Winograd's algorithm."""
+        return tolerance_of(halves=self.problem.options.precision == "f16", winograd=layer)
 
     def known_trials(self, key: str) -> list[TuningRecord]:
         """Trials on this device; all that were built count as trials of this search."""

@@ -200,7 +200,7 @@ class KernelSearch:
         failed = DIED  # unless there is an artifact, or a failure of its own
         if built.artifact is not None:
             try:
-                tolerance = self._session.tolerance
+                tolerance = self._session.tolerance()
                 reference = self._session.reference(state.task.key, state.task.piece, state.inputs)
                 found = self._session.measure(built.artifact, state.inputs, reference, tolerance)
                 return {**found, **built.failures}

@@ -13,7 +13,7 @@ from .device import DeviceError
 from .measure import Measured, Outcome
 from .problem import LayerTask
 from .propose import name_of
-from .session import LAYER_TOLERANCE, SearchSession, failure_of, inputs_of
+from .session import SearchSession, failure_of, inputs_of
 from .trial_model import Piece, trial_model
 from .tune_kernels import DIED, WORTH
 from .walk import Path
@@ -115,10 +115,9 @@ class LayerSearch:
         if built.artifact is None:
             return built.failures[1]
         try:
-            tolerance = max(LAYER_TOLERANCE, session.tolerance)
             computed = ", ".join(name for name, _ in default.model.tensors.outputs)  # by what else is fused
             reference = session.reference(f"{state.task.key} {computed}", default, inputs)
-            return session.measure(built.artifact, inputs, reference, tolerance)[1]
+            return session.measure(built.artifact, inputs, reference, session.tolerance(layer=True))[1]
         except DeviceError as error:
             return failure_of(error)
 
