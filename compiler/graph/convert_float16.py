@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ..dtypes import F16, F32, DType
+from ..dtypes import F16, F32, ONNX_NUMBERS, DType
 from .builder import Builder
 from .copy_nodes import Copier
 from .ir import Array, Attribute, Graph, Node, Value
 from .names import value_names
 
-# ONNX's codes of element types, as attributes give them (onnx.TensorProto.DataType).
-_FLOAT, _FLOAT16 = 1, 10
 _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype", "stash_type"})
 
 
@@ -26,8 +24,8 @@ def convert_float16(graph: Graph) -> Graph:
     opset = max((n.opset for n in graph.nodes if not n.domain), default=13)
     now: dict[Value, Value] = {}
 
-    def cast(value: Value, name: str, output: str, code: int) -> Value:
-        (made,) = builder.node("Cast", name, [value], {"to": code}, [output], opset)
+    def cast(value: Value, name: str, output: str, dtype: DType) -> Value:
+        (made,) = builder.node("Cast", name, [value], {"to": ONNX_NUMBERS[dtype]}, [output], opset)
         assert made is not None
         return made
 
@@ -38,7 +36,7 @@ def convert_float16(graph: Graph) -> Graph:
         now[v] = builder.input(v.name, v.shape, v.dtype, v.elements)
     for v in graph.inputs:
         if v.dtype == F16:
-            now[v] = cast(now[v], f"{v.name}.to_float32", names.fresh(f"{v.name}.float32"), _FLOAT)
+            now[v] = cast(now[v], f"{v.name}.to_float32", names.fresh(f"{v.name}.float32"), F32)
     for v, data in graph.constants.items():
         if v.dtype != F16:
             now[v] = builder.constant(v.name, data)
@@ -50,7 +48,7 @@ def convert_float16(graph: Graph) -> Graph:
     outputs_now = []
     for v in graph.outputs:
         wants_cast = v.dtype == F16 and now[v].dtype == F32
-        outputs_now.append(cast(now[v], f"{v.name}.to_float16", v.name, _FLOAT16) if wants_cast else now[v])
+        outputs_now.append(cast(now[v], f"{v.name}.to_float16", v.name, F16) if wants_cast else now[v])
     return builder.build(outputs_now, graph.dimensions, [(now[v], text) for v, text in graph.refusals])
 
 
@@ -94,8 +92,8 @@ def _converted(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
     """With float32 in place of float16 wherever an attribute names a type or holds elements."""
     result: dict[str, Attribute] = {}
     for name, value in attributes.items():
-        if name in _TYPE_ATTRIBUTES and value == _FLOAT16:
-            value = _FLOAT
+        if name in _TYPE_ATTRIBUTES and value == ONNX_NUMBERS[F16]:
+            value = ONNX_NUMBERS[F32]
         elif isinstance(value, np.ndarray) and value.dtype == np.float16:
             value = value.astype(np.float32)
         result[name] = value

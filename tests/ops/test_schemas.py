@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state
 from op_table import Case, all_cases
-from webnn_compile.dtypes import from_numpy
+from webnn_compile.dtypes import ONNX_DTYPES, ONNX_NUMBERS, DType, from_numpy
 from webnn_compile.frontends.onnx.check_model import OLDEST_OPSET
 from webnn_compile.ops import OPERATORS
 from webnn_compile.ops.call import Call
@@ -38,6 +38,12 @@ UNREAD_INPUTS: Mapping[tuple[str, str], str] = {
     ): "of past_present_share_buffer alone, which is refused",
 }
 """By operator and input."""
+
+
+@pytest.mark.parametrize("dtype", ONNX_NUMBERS, ids=str)
+def test_numbers_of_element_types_are_onnx_s(dtype: DType) -> None:
+    assert ONNX_NUMBERS[dtype] == onnx.helper.np_dtype_to_tensor_dtype(dtype.numpy)
+    assert ONNX_DTYPES[ONNX_NUMBERS[dtype]] == dtype
 
 
 class Attributes(dict[str, object]):

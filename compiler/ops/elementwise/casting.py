@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
+from ...dtypes import BOOL, ONNX_DTYPES, DType
 from ...ir.nodes import Const
 from ...tensor import Tensor, compute
 from ..broadcast import pointwise
 from ..call import Call
-
-# The numbers of onnx.TensorProto.DataType.
-ONNX_DTYPES = {1: F32, 2: U8, 3: I8, 4: U16, 5: I16, 6: I32, 7: I64, 9: BOOL, 10: F16, 11: F64, 12: U32, 13: U64}
 
 
 def onnx_dtype(call: Call, name: str, default: int) -> DType:
