@@ -1,7 +1,7 @@
 // Runs of programs whose steps are not the same in every run: loops, branches, sizes that the inputs decide. The steps are
 // data; what they launch is collected until a value of the device decides how the run goes on.
 import { narrow, words } from '../values/convert.js';
-import { lengthOf, typedArray } from '../values/dtypes.js';
+import { copyOf, elementOf, lengthOf, typedArray } from '../values/dtypes.js';
 import { checkRefusals, evaluate, extentsOf, shapeOf, varies } from '../values/sizes.js';
 import { reachOf, runsOf } from '../values/strided.js';
 import { at, storageOf, valueAt } from './device_program.js';
@@ -72,19 +72,27 @@ function* playSteps(built, steps, run) {
  * @param {string} dtype
  * @returns {Generator<number[], number | bigint, Words[]>}
  */
-function* elementAt({ host }, { value, offset, input }, { inputs }, dtype) {
+function* elementAt({ host, plan }, { value, offset, input }, { inputs }, dtype) {
   if (value !== undefined) {
     const [words] = yield [value];
     return Number(words?.[0]);
   }
-  if (offset !== undefined) {
-    const bytes = host.take(offset, dtype, 1).slice();
-    return dtype === 'bool' ? Number(bytes[0]) : Number(new Int32Array(bytes.buffer)[0]);
-  }
+  if (offset !== undefined) return firstOf(dtype, host.take(offset, dtype, 1));
   const given = inputs[Number(input)];
+  const { name, dtype: own } = at(plan.inputs, Number(input));
   if (!given || !ArrayBuffer.isView(given))
-    throw new TypeError('an input that decides which steps run must be an array');
-  return Number(new Uint8Array(given.buffer, given.byteOffset, 1)[0]);
+    throw new TypeError(`input ${JSON.stringify(name)} decides which steps run: give a typed array`);
+  return firstOf(own, given);
+}
+
+/**
+ * The first element of those of `dtype` whose bytes `view` holds, aligned or not.
+ * @param {string} dtype
+ * @param {ArrayBufferView} view
+ */
+function firstOf(dtype, { buffer, byteOffset }) {
+  const bytes = copyOf(new Uint8Array(buffer, byteOffset, elementOf(dtype).bytes));
+  return Number(typedArray(dtype, bytes.buffer)[0]);
 }
 
 /**

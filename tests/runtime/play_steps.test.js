@@ -6,7 +6,10 @@ import { stepping } from '../../runtime-js/device/play_steps.js';
  * The launches and waits of a program with these steps. Each launch appends its number and its scalars; `values` has
  * the words of values of the device each time that they are read.
  */
-async function play(steps, { inputs = [], scalars = [], values = {}, launches = [[], [0]] } = {}) {
+async function play(
+  steps,
+  { inputs = [], dtypes = inputs.map(() => 'bool'), scalars = [], values = {}, launches = [[], [0]] } = {},
+) {
   const log = [];
   const device = {
     segment: (carryOut, reads) => async (download) => {
@@ -23,7 +26,14 @@ async function play(steps, { inputs = [], scalars = [], values = {}, launches = 
     outputs: [],
     steps,
   };
-  const built = { program, plan: { outputs: [] }, device, host: {}, give() {}, ...stepping.prepare(device, program) };
+  const built = {
+    program,
+    plan: { inputs: dtypes.map((dtype, i) => ({ name: `x${i}`, dtype })), outputs: [] },
+    device,
+    host: {},
+    give() {},
+    ...stepping.prepare(device, program),
+  };
   await stepping.carryOut(built, inputs, scalars, true);
   return log;
 }
@@ -55,6 +65,23 @@ test('a branch by an input waits for nothing, one by a value once', async () => 
   }
 });
 
+test('an element of an input is read by its type, aligned or not', async () => {
+  const steps = [{ scalar: 0, input: 1 }, 1];
+  const first = Uint8Array.of(1);
+  for (const [dtype, given, expected] of [
+    ['int32', Int32Array.of(70000), 70000],
+    ['int64', BigInt64Array.of(-300n), -300],
+    ['uint16', new Uint16Array(Uint16Array.of(7, 513, 9).buffer, 2, 1), 513],
+    ['int32', new Uint8Array(Uint8Array.of(0, 0, 1, 0, 0).buffer, 1, 4), 256],
+    ['bool', Uint8Array.of(1), 1],
+  ]) {
+    const log = await play(steps, { inputs: [first, given], dtypes: ['bool', dtype] });
+    assert.deepEqual(log, [[1, expected]], dtype);
+  }
+  const holds = [branch({ input: 0 }, [0], [])];
+  assert.deepEqual(await play(holds, { inputs: [Int32Array.of(256)], dtypes: ['int32'] }), [[0]]);
+});
+
 test('a scalar that is read holds from then on', async () => {
   const steps = [{ scalar: 0, value: 4 }, 1, { scalar: 0, value: 4 }, 1];
   assert.deepEqual(await play(steps, { values: { 4: [5, 6] } }), ['read 4', [1, 5], 'read 4', [1, 6]]);
@@ -71,7 +98,7 @@ test('a condition that stays on the device cannot be decided here', async () => 
   const steps = [branch({ input: 0 }, [0], [])];
   await assert.rejects(play(steps, { inputs: [{}] }), {
     name: 'TypeError',
-    message: 'an input that decides which steps run must be an array',
+    message: 'input "x0" decides which steps run: give a typed array',
   });
 });
 
