@@ -37,9 +37,11 @@ def bind_sizes(
             scalar, factor = _alone(size)
             if scalar is not None and scalar in named:
                 d = named[scalar]
-                # An extent that no size gives is rounded up, and does not fit the shape that follows.
-                n = -(-extent * d.multiple // factor)
-                _set(found, by, d, n, f"input {spec.name!r} of shape {list(array.shape)}")
+                what = f"input {spec.name!r} of shape {list(array.shape)}"
+                n, rest = divmod(extent * d.multiple, factor)
+                if rest:
+                    raise InputError(f"{what} makes {d.name} {n + rest / factor}, which is no whole number")
+                _set(found, by, d, n, what)
     for d in dimensions:
         if d.scalar not in found:
             raise InputError(f"nothing says how long {d.name} is in this run; give it one value when compiling")
