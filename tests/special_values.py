@@ -1,5 +1,5 @@
 """Rows of the operator table with NaN, infinities and the ends of integers among their inputs, and rows of nothing; and
-where onnxruntime's results are not the ones to have. What holds for users stands in ARCHITECTURE.md, under
+where onnxruntime's results are not the ones to have. What holds for users stands in compiler/ops/DESIGN.md, under
 "NaN, infinities, nothing and overflow"."""
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from webnn_compile.driver.device_target import DeviceTarget
 from webnn_compile.driver.targets import TARGETS
 from webnn_compile.driver.verify import Runnable
 
-ARCHITECTURE = Path(__file__).resolve().parent.parent / "ARCHITECTURE.md"
+DESIGN = Path(__file__).resolve().parent.parent / "compiler" / "ops" / "DESIGN.md"
 HEADING = "## NaN, infinities, nothing and overflow"
 
 DEVICES = {name for name, row in TARGETS.items() if isinstance(row, DeviceTarget)}
@@ -60,7 +60,7 @@ def test_nothing(case: Case, target: str) -> None:
 
 
 def test_the_table_for_users_names_every_difference() -> None:
-    text = ARCHITECTURE.read_text().partition(HEADING)[2].partition("\n## ")[0]
+    text = DESIGN.read_text().partition(HEADING)[2].partition("\n## ")[0]
     assert [op for op in DIFFERENCES if f"`{op}`" not in text] == []
     assert set(DIFFERENCES_OF_ROWS) <= {case.id for case in ROWS}
 

@@ -48,10 +48,14 @@ def test_wheel_holds_one_package_and_the_runtime(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"webnn_compile"}
-    sources = [file for file in (ROOT / "compiler").rglob("*.*") if "__pycache__" not in file.parts]
+    sources = [
+        file for file in (ROOT / "compiler").rglob("*.*") if "__pycache__" not in file.parts and file.suffix != ".md"
+    ]
     python = {file.relative_to(ROOT / "compiler").as_posix() for file in sources}
     assert "library/library.hpp" in python
-    runtime = [file for file in (ROOT / "runtime-js").rglob("*.*") if "__pycache__" not in file.parts]
+    runtime = [
+        file for file in (ROOT / "runtime-js").rglob("*.*") if "__pycache__" not in file.parts and file.suffix != ".md"
+    ]
     scripts = {f"runtime_js/{file.relative_to(ROOT / 'runtime-js').as_posix()}" for file in runtime}
     assert "runtime_js/load/load.js" in scripts
     own = {file.relative_to(ROOT).as_posix() for file in (ROOT / "rpc").rglob("*.*") if "__pycache__" not in file.parts}

@@ -99,7 +99,8 @@ def _copy_modules(site: Path) -> None:
     for name in ("__init__.py", "answer.py", "page_device.py", "tune_here.py"):
         _copy(files("webnn_compile.compile_page") / name, package / "compile_page" / name)
     for path, name in _walk(files("webnn_compile.runtime_js")):
-        _copy(path, package / "runtime_js" / name)
+        if not name.endswith(".md"):
+            _copy(path, package / "runtime_js" / name)
     _copy(files("webnn_compile.compile_page") / "ml_dtypes_stand_in.py", site / "ml_dtypes.py")
 
 
