@@ -129,9 +129,9 @@ export interface WasmInfo extends CommonInfo {
   variant: 'relaxed' | 'plain';
   threads: number;
   threadsReason: string;
-  /** Of weights transformed at load. */
+  /** Bytes of weights transformed at load. */
   preparedBytes: number;
-  /** Of tensors at their peak, inputs and outputs among them. */
+  /** Bytes of tensors at their peak, inputs and outputs among them. */
   arenaBytes: number;
 }
 
@@ -141,7 +141,7 @@ export interface DeviceInfo extends CommonInfo {
   adapter: string;
   /** Whether the browser names a software adapter; the backend wasm is many times faster than these. */
   software: boolean;
-  /** What the device can do, of all that the model asks of it. */
+  /** Limits of the device, of those that the model requires. */
   limits: Record<string, number>;
   /** Features of WebGPU that the shaders make use of: 'shader-f16' (or the model would not run), 'subgroups' where there are. */
   features: string[];
@@ -218,7 +218,7 @@ export interface Model {
   /** The shapes of the inputs where `dimensions` have these values, by name. */
   inputShapes(sizes?: Readonly<Record<string, number>>): Record<keyof Inputs, number[]>;
   readonly backend: Backend;
-  /** Of the backend webgpu without a worker; another one after a loss. */
+  /** The device of the backend webgpu without a worker; another one after a loss. */
   readonly device: Global<'GPUDevice'> | undefined;
   /**
    * Takes and gives typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are
