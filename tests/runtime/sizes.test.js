@@ -13,6 +13,9 @@ const ofLength = { text: 'length', most: 64, value: ['*', [1], 8] };
 const x = { name: 'x', dtype: 'float32', shape: [ofBatch, ofLength] };
 const mask = { name: 'mask', dtype: 'uint8', shape: [1, ofLength] };
 
+/** Cases that tests of Python and C read too. */
+const casesIn = (name) => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8'));
+
 test('expressions are what the compiler means by them', () => {
   const scalars = [7, -3];
   for (const [expression, expected] of [
@@ -57,7 +60,7 @@ test('sizes follow from shapes, and from lengths that leave no choice', () => {
   assert.deepEqual(of({ length: 48 }, { shape: [1, 24] }), [2, 3]);
 });
 
-for (const model of JSON.parse(readFileSync(new URL('../size_cases.json', import.meta.url), 'utf8'))) {
+for (const model of casesIn('size_cases.json')) {
   const sizeOf = (size) => (Array.isArray(size) ? { text: JSON.stringify(size), most: 99, value: size } : size);
   const specs = model.inputs.map((input) => ({ ...input, dtype: 'int64', shape: input.shape.map(sizeOf) }));
   for (const { shapes, elements = [], sizes: expected, error } of model.cases) {
@@ -107,51 +110,8 @@ test('shapes are made of sizes', () => {
   );
 });
 
-/** Where each element of an array of `shape` is in memory for `extents`, one by one. */
-function places(extents, shape) {
-  const found = [];
-  const visit = (axis, place) => {
-    if (axis === shape.length) found.push(place);
-    else for (let i = 0; i < shape[axis]; i++) visit(axis + 1, place * extents[axis] + i);
-  };
-  visit(0, 0);
-  return found;
-}
-
-for (const [extents, shape] of [
-  [[], []],
-  [[5], [3]],
-  [
-    [4, 5],
-    [4, 5],
-  ],
-  [
-    [4, 5],
-    [2, 5],
-  ],
-  [
-    [4, 5],
-    [4, 3],
-  ],
-  [
-    [2, 3, 4, 5],
-    [2, 1, 3, 5],
-  ],
-  [
-    [2, 3, 4],
-    [1, 3, 4],
-  ],
-  [
-    [2, 3],
-    [0, 3],
-  ],
-  [
-    [2, 3, 4],
-    [2, 0, 4],
-  ],
-]) {
+for (const { extents, shape, places: wanted } of casesIn('strided_cases.json')) {
   test(`an array of shape [${shape}] in memory for [${extents}]`, () => {
-    const wanted = places(extents, shape);
     const found = [];
     eachRun(extents, shape, (dense, spaced, length) => {
       assert.equal(dense, found.length);
