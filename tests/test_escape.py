@@ -43,10 +43,24 @@ def test_a_comment_ends_where_it_should(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_literal_is_the_name(name: str) -> None:
-    assert ast.literal_eval("b" + c_string(name)).decode() == name.encode(errors="replace").decode()
+    assert (
+        ast.literal_eval("b" + c_string(name).removeprefix("__extension__ ")).decode()
+        == name.encode(errors="replace").decode()
+    )
     assert json.loads(js_literal(name)) == name
     assert "</" not in js_literal(name)
     assert js_literal(name).isascii()
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("length", [4094, 4095, 70_000])
+def test_strings_of_any_length_are_compiled_without_a_warning(compiler: str, length: int, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    file = tmp_path / "long.c"
+    file.write_text(f"const char *name(void) {{ return {c_string('x' * length)}; }}\n")
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
+    subprocess.run([compiler, *flags, file], check=True)
 
 
 class _Texts(HTMLParser):

@@ -31,7 +31,7 @@ where it is quantised, a network may amplify any rounding beyond TOLERANCE."""
 
 
 def tolerance_of(*, halves: bool, winograd: bool) -> float:
-    """Of a model, or a part of one, where weights are float16 or convolutions are computed by Winograd's algorithm."""
+    """Tolerance of a model, or a part of one, where weights are float16 or where Winograd's algorithm is used."""
     return HALF_TOLERANCE if halves else FAST_MATH_TOLERANCE if winograd else TOLERANCE
 
 

@@ -63,10 +63,16 @@ def _in_comment(text: str) -> str:
     return _APART.sub(" ", "".join(c if c.isascii() and c.isprintable() and c != "\\" else "_" for c in text))
 
 
+_LONGEST_STRING = 4095
+"""Characters of a string literal, its end included (C99, 5.2.4.1)."""
+
+
 def c_string(text: str) -> CString:
-    """A string of C; bytes of UTF-8 that are not plain ASCII are octal digits."""
+    """A string of C; bytes of UTF-8 that are not plain ASCII are octal digits. A longer one than C99 requires of
+    compilers is marked as the extension that it is, which -pedantic would report."""
     data = text.encode(errors="replace")
-    return CString('"' + "".join(chr(b) if b in _PLAIN else f"\\{b:03o}" for b in data) + '"')
+    literal = '"' + "".join(chr(b) if b in _PLAIN else f"\\{b:03o}" for b in data) + '"'
+    return CString(literal if len(data) < _LONGEST_STRING else f"__extension__ {literal}")
 
 
 def js_literal(value: Any) -> JsLiteral:

@@ -74,7 +74,7 @@ class SearchSession:
         return max(0, self.settings.trials - self.status.trials - self.ahead)
 
     def tolerance(self, *, layer: bool = False) -> float:
-        """Of a candidate's results: those of a layer may be computed by Winograd's algorithm."""
+        """Tolerance of a candidate's results: those of a layer may be computed by Winograd's algorithm."""
         return tolerance_of(halves=self.problem.options.precision == "f16", winograd=layer)
 
     def known_trials(self, key: str) -> list[TuningRecord]:
