@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx_models import model, node
 from op_table import Case, evaluate_case
 from webnn_compile.errors import UnsupportedError
+from webnn_compile.frontends.onnx import import_model
 from webnn_compile.ops.call import operator_name
 
 
@@ -248,3 +250,13 @@ def test_the_message_names_node_and_reason(message: str) -> None:
     assert message in text
     assert text.startswith(f"{operator_name(case.domain, case.op)} (node 'node'): ")
     assert "; " in text, "says what to do"
+
+
+@pytest.mark.parametrize("op", ["TopK", "Unique"])
+def test_more_elements_than_can_be_sorted(op: str) -> None:
+    """Blocks of the network are up to twice as long, which int32 cannot hold."""
+    inputs = ["x", "k"] if op == "TopK" else ["x"]
+    outputs = ["y", "i"] if op == "TopK" else ["y"]
+    proto = model([node(op, inputs, outputs)], {"x": [2**30 + 1]}, outputs, {"k": _i(5)} if op == "TopK" else {})
+    with pytest.raises(UnsupportedError, match=rf"{op} .*it sorts {2**30 + 1} elements, more than {2**30}"):
+        import_model(proto)

@@ -82,6 +82,10 @@ def chosen(name: str, mask: Tensor) -> tuple[Scalar, Tensor]:
     return count, places(f"{name}.places", sums, count)
 
 
+MOST_SORTED = 1 << 30
+"""Elements of a line that can be sorted: a block of the network is up to twice as long, and its length an int32."""
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """The indices of the elements of lines in an order: `rows` has a row for each place, or a column."""

@@ -20,6 +20,7 @@ from ..call import Call
 from ..movement.gather import to_int32
 from ..unravel import unravel, unravel_within
 from .ordering import (
+    MOST_SORTED,
     Keys,
     chosen,
     count_of,
@@ -78,12 +79,19 @@ def _compress(call: Call) -> Tensor:
     return compute(call.name, shape, (t, found), body)
 
 
+def _check_sortable(call: Call, n: Size) -> None:
+    """Raises UnsupportedError for more elements than the network of the sort has int32 indices for."""
+    if capacity(n) > MOST_SORTED:
+        raise call.unsupported(f"it sorts {text_of(n)} elements, more than {MOST_SORTED}", "give it a smaller shape")
+
+
 def _top_k(call: Call) -> tuple[Tensor, Tensor]:
     """The `k` largest or smallest elements along an axis, in order, and their indices; of equal ones the first. NaN is
     larger than all others."""
     t = call.input(0)
     axis = one_axis(call, call.attribute("axis", -1), t.rank)
     n = t.shape[axis]
+    _check_sortable(call, n)
     count = _how_many(call, n)
     lines = (*t.shape[:axis], *t.shape[axis + 1 :])
 
@@ -184,6 +192,7 @@ class _Groups:
     for each element that of its group."""
 
     def __init__(self, call: Call, n: Size, keys: Keys) -> None:
+        _check_sortable(call, n)
         self._call, self._n = call, n
         name = call.name
         order = sorted_order(f"{name}.sort", keys).rows
