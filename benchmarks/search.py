@@ -168,7 +168,7 @@ def _measure(place: _Place, task: KernelTask, paths: Sequence[Path]) -> dict[str
         return {}
     inputs = inputs_of(task.piece.model, task.key)
     reference = session.reference(task.key, task.piece, inputs)
-    measured = session.measure(built.artifact, inputs, reference, session.tolerance)
+    measured = session.measure(built.artifact, inputs, reference, session.tolerance())
     outcomes = ((path, measured[i]) for i, path in enumerate(paths, 1) if i not in built.failures)
     return {name_of(path): found.ratio for path, found in outcomes if isinstance(found, Measured)}
 
