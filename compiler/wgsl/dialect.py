@@ -60,7 +60,9 @@ class Wgsl(Dialect):
             return Text(f"{value}{'u' if dtype == U32 else ''}", ATOM if value >= 0 else PRODUCT)
         if isinf(value) or isnan(value):
             return self._special(float(value))
-        text = str(np.float32(value)) + ("h" if dtype == F16 else "f")
+        # Shortest, but for the largest number: rounded up it would be beyond the type for compilers of WGSL.
+        shown = repr(float(value)) if abs(value) == np.finfo(np.float32).max else str(np.float32(value))
+        text = shown + ("h" if dtype == F16 else "f")
         return Text(text, PRODUCT if text.startswith("-") else ATOM)
 
     def _special(self, value: float) -> Text:
