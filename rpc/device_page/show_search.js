@@ -1,10 +1,8 @@
 // The status of a search for schedules: what is tried, and how the model's time falls.
 
-/** @typedef {import('./run_requests.js').Status} Status */
+import { clock, pointsOf } from './search_chart.js';
 
-const WIDTH = 320;
-const TOP = 10;
-const HEIGHT = 100;
+/** @typedef {import('./run_requests.js').Status} Status */
 
 /**
  * @param {HTMLElement} section
@@ -37,25 +35,3 @@ export function endSearch(section) {
   const ended = section.querySelector('.ended');
   if (ended instanceof HTMLElement) ended.hidden = false;
 }
-
-/**
- * Steps from 100% at the top, as far as the present trial: x is trials, y the time.
- * @param {[number, number][]} points
- * @param {number} trials
- * @param {number} most
- */
-function pointsOf(points, trials, most) {
-  let y = TOP;
-  const steps = [`0,${TOP}`];
-  for (const [trial, gain] of points) {
-    const x = ((WIDTH * trial) / most).toFixed(1);
-    steps.push(`${x},${y}`);
-    y = Math.round(TOP + HEIGHT * (1 - Math.min(1, gain)));
-    steps.push(`${x},${y}`);
-  }
-  steps.push(`${((WIDTH * trials) / most).toFixed(1)},${y}`);
-  return steps.join(' ');
-}
-
-/** @param {number} seconds */
-const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.round(seconds % 60)).padStart(2, '0')}`;

@@ -55,7 +55,7 @@ import { arrange } from './arrange.js';
 /** @typedef {{ value: number, offset: number }} Place bytes into the host's arena */
 /** @typedef {{ reads: Place[], writes: Place[], name: string, nodes: string[], ops: string[] }} HostCall */
 /**
- * @typedef {object} Program What compiler/device_program.py describes.
+ * @typedef {object} Program The device program that compiler/program/device_program.py describes.
  * @property {string[]} features that it cannot do without
  * @property {Kernel[]} kernels
  * @property {Storage[]} storages

@@ -11,7 +11,7 @@ import { CompileError } from './compile_error.js';
  * @property {string} op
  * @property {any} [request]
  * @property {Files} [files]
- * @property {import('./page_calls.js').Line} [line] for what the worker asks of the page
+ * @property {import('./page_calls.js').Line} [line] for requests from the worker to the page
  * @property {((progress: Progress) => void) | undefined} [onProgress]
  * @property {AbortSignal | undefined} [signal]
  */

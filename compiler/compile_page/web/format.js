@@ -9,12 +9,6 @@ export const milliseconds = (ms) => `${ms < 10 ? ms.toFixed(2) : ms < 1000 ? ms.
 /** @param {number} seconds */
 export const duration = (seconds) => (seconds < 10 ? `${seconds.toFixed(1)} s` : `${seconds.toFixed(0)} s`);
 
-/** @param {number} seconds */
-export const clock = (seconds) => {
-  const whole = Math.max(0, Math.round(seconds));
-  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
-};
-
 /** @param {number} value */
 export const count = (value) => value.toLocaleString('en');
 

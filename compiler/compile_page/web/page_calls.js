@@ -1,5 +1,5 @@
-// How the compiler's worker asks the page, and waits: requests go by a port, answers come in shared memory, piece by
-// piece, since a worker that waits receives no message.
+// Synchronous requests from the compiler's worker to the page: requests go by a port, answers come in shared memory, piece
+// by piece, since a worker that waits receives no message.
 
 /** Bytes of a piece. */
 const PIECE = 2 ** 20;

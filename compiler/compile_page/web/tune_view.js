@@ -1,14 +1,12 @@
 // The search for faster schedules: its figures, and how the model's time falls.
 
+import { clock, pointsOf } from '../../../rpc/device_page/search_chart.js';
 import { element, say } from './elements.js';
-import { clock, percent, some } from './format.js';
+import { percent, some } from './format.js';
 import { saveFile } from './save_file.js';
 
 /** @typedef {import('./types.js').TuneStatus} TuneStatus */
 
-const WIDTH = 320;
-const TOP = 10;
-const HEIGHT = 100;
 const NOT_ISOLATED =
   'Tuning needs a page that is cross-origin isolated, and this one is not: its server sends no such headers, and no ' +
   'service worker could add them (they need https or localhost, and no private window).';
@@ -84,22 +82,3 @@ export function createTuneView(tune, stop) {
 
 /** @param {number} trials @param {number} of */
 const count = (trials, of) => `${trials} of ${some(of, 'trial')}`;
-
-/**
- * Steps from the default's time at the top, as far as the present trial: x is trials, y the time.
- * @param {TuneStatus['points']} points
- * @param {number} trials
- * @param {number} most
- */
-function pointsOf(points, trials, most) {
-  let y = TOP;
-  const steps = [`0,${TOP}`];
-  for (const [trial, gain] of points) {
-    const x = ((WIDTH * trial) / most).toFixed(1);
-    steps.push(`${x},${y}`);
-    y = Math.round(TOP + HEIGHT * (1 - Math.min(1, gain)));
-    steps.push(`${x},${y}`);
-  }
-  steps.push(`${((WIDTH * trials) / most).toFixed(1)},${y}`);
-  return steps.join(' ');
-}
