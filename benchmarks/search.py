@@ -196,7 +196,7 @@ def _device(problem: Problem, browser: str) -> Iterator[Device]:
 def worst_grid(model: str, where: str, found: Sequence[Found]) -> Grid:
     head = ("kernel", "share", "trials", "failed", "median candidate", "best, default 1")
     rows = [
-        (f.kernel, f"{f.share:.0%}", str(f.trials), str(f.failed), f"{f.median:.2f}", f"{f.best:.3f}") for f in found
+        (f.kernel, f"{f.share:.0%}", str(f.trials), str(f.failed), f"{f.median:.3f}", f"{f.best:.3f}") for f in found
     ]
     return Grid(f"Search from the worst options: {model}, {where}", head, tuple(rows), 1)
 
