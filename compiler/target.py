@@ -126,7 +126,8 @@ class LayoutPolicy:
     so); `linear`: memory is one line of elements, so that a tensor may be a view of another's memory in another shape;
     `reads`: how many tensors a kernel may read; `stages`: which reductions are made in stages (None for none), and
     `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
-    are made in parts; `in_place`: a kernel may write where it has read an operand.
+    are made in parts; `in_place`: a kernel may write where it has read an operand; `copied_columns`: the rows of a
+    product from which on an operand that it cannot load vectors of is copied (None for never).
     """
 
     windows: tuple[int, ...] | None = None
@@ -139,6 +140,7 @@ class LayoutPolicy:
     shared: Stages | None = None
     occupancy: int | None = None
     in_place: bool = True
+    copied_columns: int | None = None
 
 
-CPU_LAYOUTS = LayoutPolicy()
+CPU_LAYOUTS = LayoutPolicy(copied_columns=8)

@@ -20,6 +20,7 @@ from ..tensor.choose_layout import choose_layout, row_major
 from ..tensor.collect_regions import measured
 from ..tensor.fuse import fuse
 from ..tensor.layer_choices import LayerChoices, default_layers
+from ..tensor.order_columns import order_columns
 from ..tensor.place_tensors import NOTHING_STORED, place_tensors
 from ..tensor.program import TensorProgram
 from ..tensor.replace_tensors import replace_tensors
@@ -116,12 +117,17 @@ class _Lowering:
         fused = fuse(tensors, policy.reads)
         groups = tuple(g for g in fused if not g.output.prepared)
         prepared = {g.output: g for g in fused if g.output.prepared}
-        known = choose_layout(tensors, groups, policy, self._costs) if opt_level >= 2 else row_major(tensors, groups)
+        if opt_level >= 2:
+            known = choose_layout(tensors, groups, policy, self._costs)
+            fixed = {t for _, t in (*tensors.inputs, *tensors.outputs)}
+            groups, known = order_columns(groups, known, fixed, policy.copied_columns)
+        else:
+            known = row_major(tensors, groups)
         now = dict(zip((*(t for _, t in given.outputs), *exported), (t for _, t in tensors.outputs), strict=True))
         places = {now[t]: place for t, place in places.items()}
-        fixed = {t for _, t in tensors.inputs}
+        inputs = {t for _, t in tensors.inputs}
         starts = {c.start for n in given.structures if isinstance(n.structure, Loop) for c in n.structure.carried}
-        aliases = find_aliases(groups, known, fixed, {*places, *(now[t] for t in own | starts)})
+        aliases = find_aliases(groups, known, inputs, {*places, *(now[t] for t in own | starts)})
         if not policy.linear:
             aliases = {t: o for t, o in aliases.items() if known[t].physical_shape == known[o].physical_shape}
         groups = tuple(g for g in groups if g.output not in aliases)

@@ -21,7 +21,6 @@ from ..ir.rewrite import free_vars, loads
 from ..target import CPU_LAYOUTS, LANES, LayoutPolicy
 from .fuse import Group
 from .fuse.dataflow import count
-from .order_columns import order_columns
 from .pad_matrices import pad_matrices
 from .program import TensorProgram
 from .tensor import Tensor
@@ -41,14 +40,17 @@ Halos = dict[Tensor, tuple[tuple[int, int], ...]]
 
 
 def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tensor, ...], t: Tensor) -> bool:
-    """Same rank, spatial axis d in index d, and no other operand but weights: the product of two computed tensors is a
-    matrix product, which looks alike but reads its operands row-major."""
+    """Same rank, spatial axis d in index d, and no other operand but weights. Where these are computed, too, it must
+    read windows: a matrix product, which looks alike, reads its operands row-major."""
     if t.is_constant or t.rank != len(axes) or t.rank < 3 or t.dtype not in IMAGES:
         return False
     sites = list(loads(reduction.value))
     constant = {r.buffer for r in reads if r.is_constant}
     if any(x.buffer is not t.buffer and x.buffer not in constant for x in sites):
-        return False
+        windows = {(a, k) for a in axes[2:] for k in reduction.axes if k.extent > 1}
+        own = [i for x in sites if x.buffer is t.buffer for i in x.indices[2:]]
+        if not any({a, k} <= free_vars(i) for i in own for a, k in windows):
+            return False
     if len({x.indices for x in sites if x.buffer is t.buffer}) > 1:  # the product of a tensor with itself
         return False
     return any(x.buffer is t.buffer and is_spatial(x.indices, axes) for x in sites)
@@ -97,7 +99,6 @@ def choose_layout(
             align = CHANNEL_ALIGN if policy.few_channels or t.extents[1] >= CHANNEL_ALIGN else 1
             layouts[t] = Layout.channels_last(t.extents, align=align, pad=halos.get(t))
     layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.windows)
-    layouts.update(order_columns(groups, layouts, fixed))
     return layouts
 
 

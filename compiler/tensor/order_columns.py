@@ -3,49 +3,122 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
 
-from ..ir.contraction import find_contraction
+from ..ir.contraction import Contraction, find_contraction
 from ..ir.index import affine
 from ..ir.layout import Layout
-from ..ir.nodes import Load, Var
-from ..ir.rewrite import free_vars, loads
+from ..ir.nodes import Expr, Load, Node, Origin, Var
+from ..ir.rewrite import free_vars, loads, rewrite_top_down
 from .fuse import Group
-from .tensor import Tensor
+from .tensor import Tensor, compute
+
+
+@dataclass(frozen=True, slots=True)
+class _Transposed:
+    """A contraction whose second operand `t`, loaded by `b`, has `dimension` along the innermost axis of the result,
+    which is not innermost in `t`."""
+
+    contraction: Contraction
+    b: Load
+    t: Tensor
+    dimension: int
+
+    @property
+    def is_product(self) -> bool:
+        """Whether that axis belongs to columns of `t` alone, not to a batch (the channels of a depthwise one)."""
+        return bool(self.contraction.columns) and any(
+            v in self.contraction.columns for v in free_vars(self.b.indices[self.dimension])
+        )
 
 
 def order_columns(
-    groups: tuple[Group, ...], layouts: Mapping[Tensor, Layout], fixed: set[Tensor]
-) -> dict[Tensor, Layout]:
-    """New layouts for tensors that a product of two computed tensors reads along its columns, but whose innermost axis
-    is its reduction: the columns become innermost, so that the product loads vectors and its producer scatters instead,
-    once.
+    groups: tuple[Group, ...], layouts: Mapping[Tensor, Layout], fixed: set[Tensor], rows: int | None
+) -> tuple[tuple[Group, ...], dict[Tensor, Layout]]:
+    """`groups` and `layouts` in which products load vectors along their columns: for each product of two computed
+    tensors of which one has its columns along a dimension that is not innermost, that dimension becomes innermost.
 
-    Only for tensors with a single read, and not for `fixed` ones (graph inputs and outputs).
+    The operand's producer writes it so where the product is all that reads it; `fixed` tensors (graph inputs and
+    outputs) and those with other readers are copied, for products of at least `rows` rows (None for no copies).
     """
     readers = Counter(t for g in groups for t in g.reads)
-    transposed: dict[Tensor, Layout] = {}
+    new = dict(layouts)
+    copies: dict[tuple[Tensor, int], Group] = {}
+    made: list[Group] = []
     for g in groups:
-        if g.reduce is None or g.reduce.op != "sum" or not g.axes:
+        for found in _transposed(g, new):
+            c, t, d = found.contraction, found.t, found.dimension
+            alone = all(x.buffer is not t.buffer for x in (*loads(c.a), *loads(g.body)))
+            repaid = rows is not None and prod(v.extent for v in c.rows) >= rows
+            if t not in fixed and readers[t] == 1 and alone and new[t].is_row_major and (found.is_product or repaid):
+                new[t] = _innermost(new[t], d)
+            elif repaid and not _has_unit_step(g, new):
+                if (t, d) not in copies:
+                    copies[t, d] = _copy(t, d)
+                    made.append(copies[t, d])
+                    new[copies[t, d].output] = _innermost(Layout.row_major(t.extents), d)
+                g = _reading(g, found.b, copies[t, d].output)
+        made.append(g)
+    return tuple(made), new
+
+
+def _transposed(g: Group, layouts: Mapping[Tensor, Layout]) -> Iterator[_Transposed]:
+    """The ways to see the group as such a product, at most two."""
+    if g.reduce is None or g.reduce.op != "sum" or not g.axes:
+        return
+    contraction = find_contraction(g.axes, g.reduce.axes, g.reduce.value)
+    column = g.axes[layouts[g.output].order[-1]]
+    by_buffer = {t.buffer: t for t in g.reads}
+    for c in contraction.orientations if contraction is not None else ():
+        if not isinstance(c.b, Load) or c.b.guard is not None or column not in (*c.columns, *c.batch):
             continue
-        contraction = find_contraction(g.axes, g.reduce.axes, g.reduce.value)
-        column = g.axes[layouts[g.output].order[-1]]
-        by_buffer = {t.buffer: t for t in g.reads}
-        for c in contraction.orientations if contraction is not None else ():
-            if not isinstance(c.b, Load) or c.b.guard is not None or column not in c.columns:
-                continue
+        t = by_buffer[c.b.buffer]
+        dimension = _dimension_of(column, c.b)
+        if not t.is_constant and dimension is not None and dimension != layouts[t].order[-1]:
+            yield _Transposed(c, c.b, t, dimension)
+
+
+def _has_unit_step(g: Group, layouts: Mapping[Tensor, Layout]) -> bool:
+    """Whether the product loads vectors of one of its operands as it is; a schedule packs constants."""
+    assert g.reduce is not None
+    by_buffer = {t.buffer: t for t in g.reads}
+    contraction = find_contraction(g.axes, g.reduce.axes, g.reduce.value)
+    for c in contraction.orientations if contraction is not None else ():
+        if isinstance(c.b, Load) and c.b.guard is None:
             t = by_buffer[c.b.buffer]
-            movable = t not in fixed and not t.is_constant and readers[t] == 1 and layouts[t].is_row_major
-            alone = all(x.buffer is not c.b.buffer for x in (*loads(c.a), *loads(g.body)))
-            dimension = _dimension_of(column, c.b)
-            if movable and alone and dimension is not None:
-                order = (*(d for d in range(t.rank) if d != dimension), dimension)
-                transposed[t] = replace(layouts[t], order=order)
-    return transposed
+            if t.is_constant or any(_dimension_of(v, c.b) == layouts[t].order[-1] for v in c.columns):
+                return True
+    return False
 
 
 def _dimension_of(column: Var, b: Load) -> int | None:
     """The dimension that is indexed by `column` alone, if no other index uses it."""
     found = [d for d, i in enumerate(b.indices) if column in free_vars(i)]
     return found[0] if len(found) == 1 and affine(b.indices[found[0]]) == affine(column) else None
+
+
+def _innermost(layout: Layout, dimension: int) -> Layout:
+    """The row-major `layout` with a dimension moved to the end."""
+    return replace(layout, order=(*(d for d in layout.order if d != dimension), dimension))
+
+
+def _copy(t: Tensor, dimension: int) -> Group:
+    """A copy of `t`, which is to have that dimension innermost."""
+    made = compute(f"{t.name}.columns{dimension}", t.shape, (t,), lambda *i: t.read(i))
+    assert made.body is not None
+    return Group(made, made.axes, made.body, None, None, (t,), Origin((t.name,), ("Layout",)))
+
+
+def _reading(g: Group, b: Load, copy: Tensor) -> Group:
+    """`g` with the load `b` of another tensor's `copy`."""
+    assert g.reduce is not None
+    moved = Load(copy.buffer, b.indices)
+
+    def rule(n: Node) -> Expr | None:
+        return moved if n is b else None
+
+    value = rewrite_top_down(g.reduce.value, rule)
+    used = {x.buffer for e in (g.body, value) for x in loads(e)}
+    return replace(g, reduce=replace(g.reduce, value=value), reads=(*(t for t in g.reads if t.buffer in used), copy))

@@ -299,6 +299,27 @@ def test_copies_of_single_elements_are_unrolled(channels: int, together: int) ->
     assert np.prod([n.var.extent for n in loops]) == together
 
 
+@pytest.mark.parametrize("shape", [[33, 18], [8, 8], [3, 21, 16]])
+def test_transpositions_go_in_squares(shape: list[int]) -> None:
+    axes = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+    proto = model([node("Transpose", ["x"], ["y"], perm=axes)], {"x": shape}, ["y"])
+    check_model(proto, [NARROW, WIDE], work=10**6)
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    stages = stages_of(lowered, NARROW)[0][1]
+    loops = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, For)]
+    written_out = {n.var.extent for n in loops if n.kind is LoopKind.UNROLL}
+    assert max(written_out) == min(16, shape[-2])
+    assert max(n.var.extent for n in loops if n.kind is LoopKind.SERIAL) <= max(3, min(16, shape[-1]))
+
+
+def test_a_transposition_with_a_short_side_has_no_squares() -> None:
+    proto = model([node("Transpose", ["x"], ["y"], perm=[1, 0])], {"x": [7, 40]}, ["y"])
+    check_model(proto, [NARROW], work=10**6)
+    stages = stages_of(lower_model(run_graph_passes(import_model(proto))), NARROW)[0][1]
+    loops = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, For)]
+    assert {n.var.extent for n in loops if n.kind is LoopKind.UNROLL} == {7}
+
+
 @pytest.mark.parametrize("columns", [9, 20])
 @pytest.mark.parametrize("width", range(1, 5))
 def test_both_variants_for_wasm_read_the_same_weights(width: int, columns: int) -> None:

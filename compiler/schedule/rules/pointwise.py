@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...choices import Choices
-from ...ir.nodes import For, Load, LoopKind, Stmt, Var
+from ...ir.nodes import For, Load, LoopKind, Stmt, Store, Var
 from ...ir.rewrite import walk
 from ...ir.simplify import simplify_stmt
 from ...target import Target
-from ..access import contiguous, vectorisable
+from ..access import accesses, contiguous, vectorisable
 from ..nest import Nest, Pointwise, match_nest
 from ..steps import NARROWEST_VECTOR, fuse, partition, sink, split, tag, tiles_of, vectorise, vectors_of
 from .each_nest import each_nest
@@ -17,6 +17,13 @@ UNROLL = (4, 1, 2, 8)
 
 COPIES = (8, 1, 2, 4, 16)
 """Elements per iteration that are copied one by one."""
+
+
+SQUARE = (16, 4, 8, 32)
+"""Sides of the squares of a transposition, in elements: 16 of 4 bytes are a cache line."""
+
+SHORTEST_SIDE = 8
+"""Loops of fewer iterations leave little to find in a cache again."""
 
 
 def schedule_pointwise(stmt: Stmt, nest: Pointwise, target: Target, choices: Choices) -> Stmt:
@@ -40,9 +47,35 @@ def _vectorise(stmt: Stmt, nest: Nest | None, target: Target, choices: Choices) 
         return stmt
     if _fills_lanes(stmt, nest.loops[-1]):
         return _in_vectors(stmt, nest.loops[-1], target.lanes, choices.choose("unroll", UNROLL))
+    along = _other_direction(nest)
+    if along is not None:
+        return _in_squares(stmt, along, nest.loops[-1], choices.choose("square", SQUARE))
     if isinstance(nest.store.value, Load):
         return _unroll(stmt, nest.loops, choices.choose("copies", COPIES))
     return stmt
+
+
+def _other_direction(nest: Nest) -> Var | None:
+    """The loop along which every load is contiguous, where the store is contiguous along the innermost: a
+    transposition. None where there is none, or one of the two loops is short."""
+    along, *outer = reversed(nest.loops)
+    sites = list(accesses(nest.store))
+    if along.extent < SHORTEST_SIDE or any(a.stride(along) != 1 for a in sites if isinstance(a.node, Store)):
+        return None
+    strides = [{a.stride(v) for a in sites if isinstance(a.node, Load)} for v in outer]
+    return next((v for v, s in zip(outer, strides, strict=True) if s == {1} and v.extent >= SHORTEST_SIDE), None)
+
+
+def _in_squares(stmt: Stmt, row: Var, column: Var, side: int) -> Stmt:
+    """The loops over `row` and `column` in squares, so that a cache line that is loaded for one element is still there
+    for its neighbours; a row of a square in one iteration."""
+    for var in (row, column):
+        stmt, squares = split(stmt, var, tiles_of(var, side))
+        for _, i in squares:
+            stmt = sink(stmt, i)
+            if var is column:
+                stmt = tag(stmt, i, LoopKind.UNROLL)
+    return simplify_stmt(stmt)
 
 
 def _unroll(stmt: Stmt, loops: tuple[Var, ...], copies: int) -> Stmt:
