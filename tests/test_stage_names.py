@@ -13,7 +13,9 @@ from webnn_compile.glsl.backend import WebGl
 from webnn_compile.glsl.compose import compose
 from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.ir.nodes import Kernel
+from webnn_compile.pipeline.dump import Dump
 from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.tensor_passes import STAGES
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.target import WASM_RELAXED
 from webnn_compile.wgsl.backend import WebGpu
@@ -51,6 +53,25 @@ def test_every_stage_is_seen(target: str) -> None:
     assert first == [s for s in stages if s != "reduce_by_subgroups"]
     shipped = {k.source if k.declarations is None else compose(k) for k in made.kernels}
     assert shipped <= {re.sub(r"^// .*\n", "", str(text), flags=re.MULTILINE) for text in texts}
+
+
+def test_every_pass_over_tensors_is_seen_and_printed() -> None:
+    seen: list[str] = []
+    shown: dict[str, str] = {}
+
+    def observe(stage: str, made: object) -> None:
+        seen.append(stage)
+        Dump(stage, lambda text: shown.update({stage: text}))(stage, made)
+
+    lower_model(import_model(PROTO), observe, choose=lambda *_: [(2, 2)])
+    assert [*dict.fromkeys(seen)] == [*STAGES, "build_kernel"]
+    assert "x_channels_last[i0<1, i1<3, i2<20, i3<20]: float32 = x[i0, i1, i2, i3]  stored" in shown["add_relayouts"]
+    assert ".windows[" not in shown["add_relayouts"]
+    assert ".windows[" in shown["use_winograd"]
+    assert "  output y = ReduceSum_2\n" in shown["split_reads"]
+    assert "order=[0, 2, 3, 1]" not in shown["fuse"]
+    assert "order=[0, 2, 3, 1]" in shown["choose_layout"]
+    assert "where Softmax_1.max = max[" in shown["find_aliases"]
 
 
 def test_an_observer_is_no_part_of_what_a_cache_knows_a_backend_by() -> None:

@@ -28,7 +28,7 @@ from ..pipeline.weights import Weights
 from ..program.program import TensorSpec
 from ..system.cache import Cache, open_cache
 from ..system.run_passes import ignore
-from ..tensor.use_winograd import Rewritten
+from ..tensor.program import Rewritten
 from ..text.printable import printable
 from .build_wasm import memory_bytes
 from .cpu_target import CpuTarget, run_native

@@ -14,8 +14,7 @@ from ..pipeline.lower_model import lower_tensors
 from ..system.cache import Cache
 from ..tensor import Tensor
 from ..tensor.match_convolution import Convolution, match_convolution
-from ..tensor.program import TensorProgram
-from ..tensor.use_winograd import Rewritten
+from ..tensor.program import Rewritten, TensorProgram
 from ..tensor.winograd_matrices import OutputTile
 
 Array = np.ndarray

@@ -12,6 +12,7 @@ from ..frontends.model_inputs import ModelInputs
 from ..graph.convert_float16 import convert_float16
 from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
+from ..pipeline.tensor_passes import STAGES as TENSOR_STAGES
 from ..system.need_llvm import need_llvm
 from ..system.run_passes import names_of
 from ..target import PROCESSORS
@@ -39,7 +40,8 @@ def graph_passes(opt_level: int = 2, precision: str = "f32") -> tuple[GraphPass,
 
 def stages(target: str, opt_level: int = 2, precision: str = "f32") -> tuple[str, ...]:
     """The stages of `--dump after:TARGET:STAGE` for a target, in order."""
-    return ("import", *names_of(graph_passes(opt_level, precision)), "build_kernel", *TARGETS[target].stages())
+    graph = names_of(graph_passes(opt_level, precision))
+    return ("import", *graph, *TENSOR_STAGES, "build_kernel", *TARGETS[target].stages())
 
 
 @dataclass(frozen=True, slots=True)

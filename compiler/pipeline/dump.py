@@ -8,6 +8,9 @@ from ..graph.ir import Graph
 from ..graph.printer import print_graph
 from ..ir.nodes import Kernel
 from ..ir.printer import print_kernel
+from ..tensor.printer import print_groups, print_tensors
+from ..tensor.program import TensorProgram
+from .tensor_passes import Grouped
 
 
 class Dump:
@@ -29,6 +32,10 @@ def _text(made: object) -> str:
     match made:
         case Graph():
             return print_graph(made)
+        case TensorProgram():
+            return print_tensors(made)
+        case Grouped():
+            return print_groups(made.groups, tuple(made.prepared.values()), made.layouts, made.aliases)
         case Kernel():
             return print_kernel(made)
     return str(made)

@@ -22,7 +22,7 @@ from ..tensor import Tensor
 from ..tensor.fuse import Group
 from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.pad_matrices import pad_matrices
-from ..tensor.use_winograd import Rewritten
+from ..tensor.program import Rewritten
 
 TILE_ROW = 3
 """The dimension of windows and products for rows of tiles: [i, j, n, row, column, channel]."""

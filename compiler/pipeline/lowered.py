@@ -11,9 +11,8 @@ from ..ir.sizes import scalars_of
 from ..tensor import Tensor
 from ..tensor.fuse import Group
 from ..tensor.place_tensors import Stored
-from ..tensor.program import TensorProgram
+from ..tensor.program import Rewritten, TensorProgram
 from ..tensor.steps import Steps, conditions_of, trip_counts
-from ..tensor.use_winograd import Rewritten
 
 
 @dataclass(frozen=True, slots=True)

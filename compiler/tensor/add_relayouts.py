@@ -12,6 +12,7 @@ from ..ir.rewrite import replace_buffers
 from ..ir.sizes import capacities, capacity
 from .choose_layout import reads_spatially
 from .program import TensorProgram
+from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute
 
 
@@ -42,8 +43,18 @@ def add_relayouts(program: TensorProgram) -> TensorProgram:
             origins[extra[-1]] = Origin((name,), ("Layout",))
             t = extra[-1]
         outputs.append((name, t))
-    stored = frozenset((*copies.values(), *(c.reads[0] for c in extra)))
-    return TensorProgram(program.inputs, tuple(outputs), (*copies.values(), *body, *extra), origins, stored)
+    if not copies and not extra:
+        return program
+    copied = {c.reads[0] for c in extra} & {*program.tensors}
+    result = replace(
+        program,
+        outputs=tuple(outputs),
+        tensors=(*copies.values(), *body, *extra),
+        origins=origins,
+        stored=program.stored | {*copies.values(), *(c.reads[0] for c in extra)},
+    )
+    # A loop or a branch that reads an output reads the copy; what is copied is another tensor.
+    return replace_tensors(result, lambda t: (replace(t),) if t in copied else (t,))
 
 
 def _copy(name: str, t: Tensor) -> Tensor:

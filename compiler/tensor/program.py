@@ -14,6 +14,7 @@ from ..program.dimensions import Dimension
 from ..program.refusals import Refusal
 from .structure import Structure
 from .tensor import Tensor
+from .winograd_matrices import OutputTile
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class TensorProgram:
     """`tensors` are all computed tensors in topological order; `origins` names the ONNX nodes they come from.
     Those in `stored` are always materialised: copies that change the layout. `channels_last` are buffers of images that
     are not recognised by their readers or producers, `windows` buffers of Winograd's windows, in the transform domain.
-    `structures` are the loops and branches of the region. `dimensions` are the sizes that a run decides, `refusals` the
+    `rewritten` are the convolutions that Winograd's algorithm computes. `structures` are the loops and branches of the
+    region. `dimensions` are the sizes that a run decides, `refusals` the
     branches that none may take."""
 
     inputs: tuple[tuple[str, Tensor], ...]
@@ -31,9 +33,19 @@ class TensorProgram:
     stored: frozenset[Tensor] = frozenset()
     channels_last: frozenset[Buffer] = frozenset()
     windows: frozenset[Buffer] = frozenset()
+    rewritten: tuple[Rewritten, ...] = ()
     structures: tuple[Inner, ...] = ()
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A convolution, and its replacement by Winograd's algorithm: tensors in order, the last of them the result."""
+
+    tile: OutputTile
+    convolution: Tensor
+    tensors: tuple[Tensor, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

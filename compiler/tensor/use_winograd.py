@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..ir.nodes import Const, Expr, Origin, Select
 from ..ir.simplify import simplify_expr
 from .layer_choices import LayerChoices, default_layers
 from .match_convolution import Convolution, match_convolution
-from .program import TensorProgram
+from .program import Rewritten, TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute, reduce
 from .winograd_matrices import OutputTile, winograd
@@ -35,20 +35,11 @@ Choice = Callable[[Tensor, Convolution, int], Sequence[OutputTile | None]]
 None: the direct convolution."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """A convolution, and its replacement: tensors in order, the last of them the result."""
-
-    tile: OutputTile
-    convolution: Tensor
-    tensors: tuple[Tensor, ...]
-
-
 def use_winograd(
     program: TensorProgram, choose: Choice, choices: LayerChoices = default_layers, *, flat_tiles: bool = False
-) -> tuple[TensorProgram, tuple[Rewritten, ...]]:
-    """The program with the convolutions that `choose` picks computed by tiles, and these convolutions. `flat_tiles`:
-    one dimension is the flattened tile index. The choice is `winograd` of the result."""
+) -> TensorProgram:
+    """The program with the convolutions that `choose` picks computed by tiles. `flat_tiles`: one dimension is the
+    flattened tile index. The choice is `winograd` of the result."""
     rewritten: list[Rewritten] = []
     channels_last, windows = set(program.channels_last), set(program.windows)
     alike = Counter(_shapes(t, c) for t in program.tensors if (c := match_convolution(t)) is not None)
@@ -68,14 +59,19 @@ def use_winograd(
 
     result = replace_tensors(program, make)
     if not rewritten:
-        return program, ()
+        return program
     origins = dict(result.origins)
     for r in rewritten:
         names = origins[r.tensors[-1]].nodes
         for part, op in zip(r.tensors, ("WinogradInput", "WinogradWeights", "WinogradProducts"), strict=False):
             origins[part] = Origin(names, (op,) * len(names))
-    result = replace(result, origins=origins, channels_last=frozenset(channels_last), windows=frozenset(windows))
-    return result, tuple(rewritten)
+    return replace(
+        result,
+        origins=origins,
+        channels_last=frozenset(channels_last),
+        windows=frozenset(windows),
+        rewritten=tuple(rewritten),
+    )
 
 
 def _shapes(t: Tensor, conv: Convolution) -> tuple[object, ...]:

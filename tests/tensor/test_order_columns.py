@@ -21,7 +21,7 @@ def lowered(proto: onnx.ModelProto) -> Lowered:
 
 
 def copies(low: Lowered) -> list[tuple[str, tuple[int, ...]]]:
-    """What is copied, and the order of the copy's dimensions in memory."""
+    """Names of what is copied, and the order of each copy's dimensions in memory."""
     made = [g for g in low.groups if g.origin.ops == ("Layout",) and g.output.name.rpartition(".")[2][:7] == "columns"]
     return [(g.reads[0].name, low.layouts[g.output].order) for g in made]
 

@@ -1,0 +1,183 @@
+"""The passes between operators and kernels, in order: over tensors, then over groups of them. Each is a function from
+one frozen value to the next, and a stage of `--dump`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ..costs import CPU_COSTS, CpuCosts
+from ..errors import InternalError
+from ..ir.layout import Layout
+from ..system.run_passes import Observer
+from ..target import CPU_LAYOUTS, TEXEL, LayoutPolicy
+from ..tensor import Tensor
+from ..tensor.add_relayouts import add_relayouts
+from ..tensor.aliases import find_aliases
+from ..tensor.build_kernel import Place
+from ..tensor.choose_layout import choose_layout, row_major
+from ..tensor.fuse import Group, fuse
+from ..tensor.layer_choices import LayerChoices, default_layers
+from ..tensor.order_columns import order_columns
+from ..tensor.program import TensorProgram
+from ..tensor.split_contractions import split_contractions
+from ..tensor.split_reads import split_reads
+from ..tensor.split_reductions import split_reductions
+from ..tensor.structure import Loop
+from ..tensor.use_winograd import Choice, use_winograd
+
+
+@dataclass(frozen=True, slots=True)
+class TensorOptions:
+    """Facts that decide how tensors are computed: `policy` is the layout policy of the family of targets, `choose` picks the
+    convolutions to compute by Winograd's algorithm, `choices` are those of layers. Below `opt_level` 2 every tensor is
+    row-major, and computed as its operator has it."""
+
+    opt_level: int = 2
+    policy: LayoutPolicy = CPU_LAYOUTS
+    choose: Choice | None = None
+    costs: CpuCosts = CPU_COSTS
+    choices: LayerChoices = default_layers
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A region of tensors in `groups`, one for each kernel; `prepared` are those of tensors computed at load, by their
+    outputs. `layouts` are of every stored tensor; the tensors in `aliases` share the memory of others.
+
+    Results are stored at their `places`; tensors in `own` have memory of their own. What is `passed` between regions is
+    row-major.
+    """
+
+    tensors: TensorProgram
+    groups: tuple[Group, ...]
+    prepared: Mapping[Tensor, Group]
+    places: Mapping[Tensor, Place]
+    own: frozenset[Tensor]
+    passed: tuple[Tensor, ...]
+    layouts: Mapping[Tensor, Layout] = field(default_factory=dict)
+    aliases: Mapping[Tensor, Tensor] = field(default_factory=dict)
+
+
+TensorPass = Callable[[TensorProgram, TensorOptions], TensorProgram]
+GroupPass = Callable[[Grouped, TensorOptions], Grouped]
+
+
+def _add_relayouts(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    return program if options.opt_level < 2 else add_relayouts(program)
+
+
+def _use_winograd(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    if options.opt_level < 2 or options.choose is None:
+        return program
+    return use_winograd(program, options.choose, options.choices, flat_tiles=options.policy.windows is not None)
+
+
+def _split_contractions(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    occupancy = options.policy.occupancy
+    return program if occupancy is None else split_contractions(program, occupancy, options.choices)
+
+
+def _split_reductions(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    stages, shared = options.policy.stages, options.policy.shared
+    return program if stages is None else split_reductions(program, stages, shared or stages, options.choices)
+
+
+def _split_reads(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    reads = options.policy.reads
+    return program if reads is None else split_reads(program, reads)
+
+
+TENSOR_PASSES: Mapping[str, TensorPass] = {
+    "add_relayouts": _add_relayouts,
+    "use_winograd": _use_winograd,
+    "split_contractions": _split_contractions,
+    "split_reductions": _split_reductions,
+    "split_reads": _split_reads,
+}
+"""By the names of their stages. A pass keeps the inputs and outputs of a program, in name and order; what an output
+became is found by its position."""
+
+
+def _choose_layout(grouped: Grouped, options: TensorOptions) -> Grouped:
+    tensors, groups, policy = grouped.tensors, grouped.groups, options.policy
+    if options.opt_level < 2:
+        layouts = row_major(tensors, groups)
+    else:
+        layouts = choose_layout(tensors, groups, policy, options.costs)
+    return replace(grouped, layouts={**layouts, **{t: _passed_on(t, policy) for t in grouped.passed}})
+
+
+def _passed_on(t: Tensor, policy: LayoutPolicy) -> Layout:
+    """The layout of what a loop or a branch makes: row-major. Rows of a stack are whole vectors where memory is no line
+    of elements."""
+    row_major = Layout.row_major(t.extents)
+    if t.source is None or not isinstance(t.source.structure, Loop) or policy.linear or t.rank < 2:
+        return row_major
+    stacked = t.source.index >= len(t.source.structure.carried)
+    return replace(row_major, align=(*row_major.align[:-1], TEXEL)) if stacked else row_major
+
+
+def _order_columns(grouped: Grouped, options: TensorOptions) -> Grouped:
+    if options.opt_level < 2:
+        return grouped
+    fixed = {t for _, t in (*grouped.tensors.inputs, *grouped.tensors.outputs)}
+    groups, layouts = order_columns(grouped.groups, grouped.layouts, fixed, options.policy.copied_columns)
+    return replace(grouped, groups=groups, layouts=layouts)
+
+
+def _find_aliases(grouped: Grouped, options: TensorOptions) -> Grouped:
+    layouts, fixed = grouped.layouts, {t for _, t in grouped.tensors.inputs}
+    aliases = find_aliases(grouped.groups, layouts, fixed, {*grouped.places, *grouped.own})
+    if not options.policy.linear:
+        aliases = {t: o for t, o in aliases.items() if layouts[t].physical_shape == layouts[o].physical_shape}
+    return replace(grouped, aliases=aliases, groups=tuple(g for g in grouped.groups if g.output not in aliases))
+
+
+GROUP_PASSES: Mapping[str, GroupPass] = {
+    "choose_layout": _choose_layout,
+    "order_columns": _order_columns,
+    "find_aliases": _find_aliases,
+}
+"""By the names of their stages."""
+
+STAGES = (*TENSOR_PASSES, "fuse", *GROUP_PASSES)
+"""The stages that `run_tensor_passes` and `group_tensors` report, in order."""
+
+
+def run_tensor_passes(program: TensorProgram, options: TensorOptions, observe: Observer) -> TensorProgram:
+    """`program` after the passes over tensors. Raises InternalError for one that changes the inputs or outputs."""
+    for stage, run in TENSOR_PASSES.items():
+        before, program = program, run(program, options)
+        if _ports(program) != _ports(before):
+            raise InternalError(f"{stage} changed the inputs or outputs of a program")
+        observe(stage, program)
+    return program
+
+
+def _ports(program: TensorProgram) -> list[tuple[str, ...]]:
+    return [tuple(name for name, _ in ports) for ports in (program.inputs, program.outputs)]
+
+
+def group_tensors(
+    tensors: TensorProgram,
+    places: Mapping[Tensor, Place],
+    own: frozenset[Tensor],
+    options: TensorOptions,
+    observe: Observer,
+) -> Grouped:
+    """`tensors`, fused into groups, after the passes over these."""
+    fused = fuse(tensors, options.policy.reads)
+    grouped = Grouped(
+        tensors,
+        groups=tuple(g for g in fused if not g.output.prepared),
+        prepared={g.output: g for g in fused if g.output.prepared},
+        places=places,
+        own=own,
+        passed=(*(t for _, t in tensors.inputs if t.source is not None), *(p.memory for p in places.values())),
+    )
+    observe("fuse", grouped)
+    for stage, run in GROUP_PASSES.items():
+        grouped = run(grouped, options)
+        observe(stage, grouped)
+    return grouped
