@@ -29,9 +29,9 @@ from ..tensor.use_winograd import Choice, use_winograd
 
 @dataclass(frozen=True, slots=True)
 class TensorOptions:
-    """Facts that decide how tensors are computed: `policy` is the layout policy of the family of targets, `choose` picks the
-    convolutions to compute by Winograd's algorithm, `choices` are those of layers. Below `opt_level` 2 every tensor is
-    row-major, and computed as its operator has it."""
+    """Facts that decide how tensors are computed: `policy` is the layout policy of the family of targets, `choose`
+    picks the convolutions to compute by Winograd's algorithm, `choices` are those of layers. Below `opt_level` 2 every
+    tensor is row-major, and computed as its operator has it."""
 
     opt_level: int = 2
     policy: LayoutPolicy = CPU_LAYOUTS
