@@ -60,8 +60,8 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def digits_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with the pages of these tests and the classifier of digits below wasm/ and js/, by its host."""
-    return compile_digits(tmp_path_factory.mktemp("hosts"))
+    """A site with the pages of these tests and the classifier of digits below whole/ and gpus/."""
+    return compile_digits(tmp_path_factory.mktemp("digits"))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The classifier of handwritten digits on GPUs: compiled by the command line, once with each host."""
+"""The classifier of handwritten digits on GPUs, compiled by the command line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from server import Site
 
 EXAMPLE = ROOT / "examples" / "digits"
 MODEL = EXAMPLE / "resnet18_digits.onnx"
-OPTIONS = {"wasm": (), "js": ("--targets", "webgpu,webgl", "--host", "js")}
-"""By host; the first has the target wasm too."""
+OPTIONS = {"whole": (), "gpus": ("--targets", "webgpu,webgl")}
+"""By name of the bundle; the second has no target wasm."""
 
 HELPERS = """(all) => {
   globalThis.images = all.map((pixels) => Float32Array.from(pixels));
@@ -25,10 +25,10 @@ HELPERS = """(all) => {
 
 
 def compile_digits(folder: Path) -> Path:
-    """`folder` with the pages, and the bundle of each host below its name."""
+    """`folder` with the pages, and each bundle below its name."""
     shutil.copytree(PAGES, folder, dirs_exist_ok=True)
-    for host, options in OPTIONS.items():
-        compile_site(MODEL, folder / host, *options)
+    for name, options in OPTIONS.items():
+        compile_site(MODEL, folder / name, *options)
     return folder
 
 
@@ -44,9 +44,9 @@ def reference() -> list[list[float]]:
     return [session.run(None, {"image": np.float32(i).reshape(1, 1, 32, 32)})[0].ravel().tolist() for i in images()]
 
 
-def open_digits(page: Page, site: Site, backend: str, host: str = "wasm") -> None:
+def open_digits(page: Page, site: Site, backend: str, bundle: str = "whole") -> None:
     """Open the test page, where `logits(model, i)` are those of an image; skips where the browser lacks the backend."""
-    open_bundle(page, site, f"{host}/bundle", backend)
+    open_bundle(page, site, f"{bundle}/bundle", backend)
     page.evaluate(HELPERS, images())
 
 

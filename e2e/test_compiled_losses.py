@@ -161,7 +161,7 @@ def test_two_models_at_once(page: Page, digits_site: Site, backend: str) -> None
     """Models of two bundles run in turns, one after the other's end; on WebGL a loss affects both."""
     open_digits(page, digits_site, backend)
     script = """
-      const other = await import('./js/bundle/model.js');
+      const other = await import('./gpus/bundle/model.js');
       const options = { backend: argument, worker: false };
       const alive = count(gpuObjects);
       const [a, b] = await Promise.all([bundle.load(options), other.load(options)]);

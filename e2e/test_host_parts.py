@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import onnx
 import pytest
 from compiled import PAGES, compile_site
 from devices import COUNT_CALLS, DEVICES, open_bundle, value
+from harness import outcome
 from playwright.sync_api import Page
 from server import Site, serve
 
@@ -31,13 +33,18 @@ parts (double[3] x, int64[2] i, float[{LENGTH}] v) => (double[3] d, int64[2] j, 
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("parts")
     path = folder / "parts.onnx"
     onnx.save(onnx.parser.parse_model(MODEL), path)
     shutil.copytree(PAGES, folder, dirs_exist_ok=True)
     for backend in DEVICES:
         compile_site(path, folder / backend, "--targets", backend)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[Site]:
     with serve(folder) as served:
         yield served
 
@@ -68,6 +75,17 @@ def test_both_sides_compute_their_part(page: Page, site: Site, backend: str, wor
         total = float(2 * big - 2)
         assert result["y"] == pytest.approx([total / 1024, total], rel=1e-6)
         assert result["q"] == pytest.approx([total * (LENGTH - 1) / 2048], rel=1e-6)
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+@pytest.mark.parametrize("backend", DEVICES)
+def test_a_policy_that_forbids_wasm_is_named(page: Page, folder: Path, backend: str, worker: bool) -> None:
+    policy = "default-src 'self'; script-src 'self'; worker-src 'self'"
+    with serve(folder, headers={"Content-Security-Policy": policy}) as site:
+        open_bundle(page, site, f"{backend}/bundle", backend)
+        refused = outcome(page, "return bundle.load({ worker: argument })", worker)
+    assert (refused["name"], refused["code"]) == ("UnsupportedError", "compile")
+    assert "needs script-src 'wasm-unsafe-eval', for the operations that run on the host): " in refused["message"]
 
 
 @pytest.mark.parametrize("backend", DEVICES)

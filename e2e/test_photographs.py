@@ -56,7 +56,7 @@ def test_digits_get_their_label_and_the_reference_scores(page: Page, digits_site
     images = np.array([sample["pixels"] for sample in given["samples"]], np.float32) / 255
     session = ort.InferenceSession(ROOT / "examples" / "digits" / "resnet18_digits.onnx")
     reference = [session.run(None, {"image": image.reshape(given["shape"])})[0].ravel() for image in images]
-    open_page(page, digits_site, "bundles.html?wasm/bundle")
+    open_page(page, digits_site, "bundles.html?whole/bundle")
     if variant == "plain":
         hide_relaxed_simd(page)
     result = page.evaluate(

@@ -54,13 +54,12 @@ class WasmArtifact:
 
 @dataclass(frozen=True, slots=True)
 class HostArtifact:
-    """A device program's host in wasm. `module` is as a WasmArtifact's, but exports the program's entries in place of
-    `run`, and imports `env.launch` and, if it has kernels, `env.give`. Its memory may be empty. Its weights are
-    `weights_bytes` of the bundle's from `weights_offset` on."""
+    """A device program's host in wasm. `module` is as a WasmArtifact's, but exports `segment_0`, `segment_1`, ..., one
+    for each HostCall, in place of `run`. Its weights are `weights_bytes` of the bundle's from `weights_offset` on."""
 
     module: bytes
-    heap_base: int = 0
-    arena_bytes: int = 0
+    heap_base: int
+    arena_bytes: int
     weights_offset: int = 0
     weights_bytes: int = 0
     prepared_bytes: int = 0
@@ -68,8 +67,7 @@ class HostArtifact:
 
 @dataclass(frozen=True, slots=True)
 class DeviceArtifact:
-    """The model for a GPU. `host` launches its kernels, and runs the segments of HostCalls; without one, which requires
-    a program without a HostCall, the launches' order is data for the runtime."""
+    """The model for a GPU. `host` runs the segments of HostCalls, and is None for a program without them."""
 
     program: DeviceProgram
     host: HostArtifact | None = None

@@ -99,7 +99,7 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
 
 def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:
     host = part.host
-    program = hashed_file(part.backend, "json", render_device(part.program, ordered=host is None), "program")
+    program = hashed_file(part.backend, "json", render_device(part.program), "program")
     fields: Fields = {"backend": part.backend, "kernels": len(part.program.work), "program": _file(program)}
     if host is None:
         return fields, [program]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from math import prod
 from typing import Any
 
@@ -27,11 +28,11 @@ from .artifact import KernelInfo
 from .size_data import Numbers, number_scalars
 
 
-def render_device(program: DeviceProgram, *, ordered: bool) -> bytes:
-    """UTF-8. device_program.py documents the fields; tensors are counted in elements, shapes are left out. With
-    `ordered` it has the order of the launches, by entry, which otherwise is code of the host's module. What is not the
-    same in every run has its steps, for the runtime to carry out."""
+def render_device(program: DeviceProgram) -> bytes:
+    """UTF-8. device_program.py documents the fields; tensors are counted in elements, shapes are left out. Steps name
+    launches and calls of the host by their numbers."""
     numbers = scalar_numbers(program)
+    steps = _Steps(program, numbers)
     document: dict[str, Any] = {
         "backend": program.backend,
         "features": sorted({feature for k in program.kernels for feature in k.features}),
@@ -44,15 +45,12 @@ def render_device(program: DeviceProgram, *, ordered: bool) -> bytes:
         "constants": [_constant(c) for c in program.constants],
         "launches": [_launch(s, numbers) for s in program.launches],
         "calls": [_call(s) for s in program.calls],
+        "prepare": steps.render(program.prepare),
+        "steps": steps.render(program.steps),
+        "crossings": program.readbacks,
         "inputs": [port.value for port in program.inputs],
         "outputs": [port.value for port in program.outputs],
     }
-    if ordered:
-        document["order"] = {entry.name: list(entry.launches) for entry in program.entries}
-    if not program.is_fixed:
-        document["prepared"] = len(program.prepare)
-        document["crossings"] = program.readbacks
-        document["steps"] = _Steps(program, numbers).render(program.steps)
     if program.host is not None:
         document["host"] = {
             "inputs": [port.spec.offset for port in program.inputs],
@@ -95,12 +93,17 @@ class _Steps:
         self._calls = {id(call): i for i, call in enumerate(program.calls)}
 
     def render(self, steps: Steps) -> list[Any]:
-        return [self._step(s) for s in steps]
+        rendered: list[Any] = []
+        for launches, run in groupby(steps, lambda s: isinstance(s, Launch)):
+            if launches:
+                numbers = [self._launches[id(s)] for s in run]
+                rendered.append([numbers[0], numbers[-1] + 1])
+            else:
+                rendered += map(self._step, run)
+        return rendered
 
     def _step(self, step: Step) -> Any:
         match step:
-            case Launch():
-                return self._launches[id(step)]
             case HostCall():
                 return {"call": self._calls[id(step)]}
             case Measure(scalar, place):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..program.device_program import HostCall, Launch
 from ..text.escape import html_text
 from .artifact import Artifact, DeviceArtifact
 from .files import BundleFile, foreign_files, is_bundle
@@ -48,11 +49,13 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     """The parts of optional.js that the runtime needs for this model."""
     if artifact.dimensions:
         yield "sizes"
-    devices = [part.program for part in artifact.backends if isinstance(part, DeviceArtifact)]
-    if not all(program.is_fixed for program in devices):
-        yield "stepping"
+    devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
+    if any(part.host is not None for part in devices):
+        yield "host"
+    if not all(isinstance(step, Launch | HostCall) for part in devices for step in part.program.steps):
+        yield "playStructure"
     # Compute kernels take scalars from a buffer; fragment shaders have them among their declarations.
-    if any(k.scalars and k.declarations is None for program in devices for k in program.kernels):
+    if any(k.scalars and k.declarations is None for part in devices for k in part.program.kernels):
         yield "createUniforms"
 
 

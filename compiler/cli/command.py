@@ -122,7 +122,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     metavar="|".join(HOSTS),
     default="wasm",
     show_default=True,
-    help="js: a bundle without WebAssembly, for pages whose policy forbids it; of targets webgpu and webgl alone.",
+    help="js: refuse models that need WebAssembly, for pages whose policy forbids it; targets webgpu and webgl alone.",
 )
 @click.option(
     "--records",

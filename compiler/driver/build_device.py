@@ -9,7 +9,8 @@ from ..errors import InputError
 from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
 from ..program.device_program import DeviceProgram, HostCall
-from ..wasm.build_module import build_launcher
+from ..program.program import Program
+from ..wasm.build_module import build_host
 from .device_target import DeviceTarget
 from .work import Work
 
@@ -40,31 +41,28 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
     """
     with work.timed("shaders", target.name):
         program = target.compile_program(lowered, weights, work)
-    # Where nothing is computed on the host, and the runtime carries out the steps, a module would do nothing.
-    as_data = work.options.host == "js" or (program.host is None and not program.is_fixed)
-    artifact = DeviceArtifact(program, None if as_data else _host(program, weights, work))
-    made = DeviceBuild(target, artifact, program, target.stores_halves(work.options))
-    if work.options.host == "js" and made.on_host:
-        first, *more = made.on_host
+    if work.options.host == "js" and program.calls:
+        first, *more = program.calls
         others = f" and {len(more)} others" if more else ""
         raise InputError(
             f"--host js: on {target.name}, node {', '.join(first.nodes)} ({', '.join(first.ops)}){others} cannot run "
             f"on the device: {first.reason}; leave --host js out, or change the model"
         )
-    return made
+    host = None
+    if program.host is not None:
+        with work.timed("generate code", f"host of {target.name}"):
+            host = _host(program.host, weights, work)
+    return DeviceBuild(target, DeviceArtifact(program, host), program, target.stores_halves(work.options))
 
 
-def _host(program: DeviceProgram, weights: Weights, work: Work) -> HostArtifact:
-    """The wasm module that launches the program's kernels and runs those of the host."""
-    with work.timed("generate code", f"host of {program.backend}"):
-        linked = build_launcher(program, linker=work.options.linker, cache=work.cache)
-    if program.host is None:
-        return HostArtifact(linked.module, linked.heap_base)
+def _host(program: Program, weights: Weights, work: Work) -> HostArtifact:
+    """The wasm module of what runs on the host, a device program's `host`."""
+    linked = build_host(program, linker=work.options.linker, cache=work.cache)
     return HostArtifact(
         module=linked.module,
         heap_base=linked.heap_base,
-        arena_bytes=program.host.arena,
-        weights_offset=weights.append(program.host.weights),
-        weights_bytes=len(program.host.weights),
-        prepared_bytes=program.host.prepared,
+        arena_bytes=program.arena,
+        weights_offset=weights.append(program.weights),
+        weights_bytes=len(program.weights),
+        prepared_bytes=program.prepared,
     )

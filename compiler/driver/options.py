@@ -47,9 +47,9 @@ def stages(target: str, opt_level: int = 2, precision: str = "f32") -> tuple[str
 @dataclass(frozen=True, slots=True)
 class Options:
     """The command line's options. `inputs` are what --shape, --dim and --fix say. `dump` is STAGE or
-    TARGET:STAGE; it and `report` may be None. With `host` "js" the bundle needs no WebAssembly. `precision` is one of
-    PRECISIONS, for stored values: sums are float32. `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large
-    products. `threads` are those of a model that runs in this process.
+    TARGET:STAGE; it and `report` may be None. With `host` "js" models that need WebAssembly are refused. `precision`
+    is one of PRECISIONS, for stored values: sums are float32. `gpu_tiles`, of GPU_TILES: where webgpu holds the
+    operands of large products. `threads` are those of a model that runs in this process.
 
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
     be importable without side effects. `compile_memory` is in bytes, None a share of this machine's. `records` are

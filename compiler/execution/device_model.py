@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import prod
 from typing import Any, Literal, Protocol, overload, runtime_checkable
@@ -15,10 +16,10 @@ from ..dtypes import BOOL, F16, I32, I64, DType
 from ..errors import InputError, InternalError
 from ..ir.nodes import Scalar
 from ..ir.sizes import value_of
-from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Steps, Storage
+from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Storage
 from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
 from ..program.refusals import check_refusals
-from ..program.steps import Branch, Loop
+from ..program.steps import Branch, Loop, Step, Steps
 from ..values.arrays import check_names, check_type, read_input
 from ..values.bind_sizes import bind_sizes
 from ..values.dlpack import Borrowed, DeviceArray, Exchanged, borrow
@@ -93,6 +94,16 @@ class SharingDevice(Device, Protocol):
 OUTPUTS = ("host", "device")
 
 
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """Launches that `run` carries out."""
+
+    run: Callable[[], None]
+
+
+_Leaf = Launch | HostCall | Measure | _Joined
+
+
 class Host(Protocol):
     """The host's program with its memory: `arena` is bytes."""
 
@@ -123,14 +134,13 @@ class DeviceModel:
         for c in program.constants:
             data = np.frombuffer(weights, c.dtype.numpy, c.bytes // c.dtype.bytes, c.offset)
             self._write(c.value, data if c.dimensions is None else arrange(data, c.dimensions, c.limits), "a constant")
-        for step in program.prepare:
-            device.launch(*self._known(step))
+        self._scalars: dict[Scalar, int] = {}
+        self._play(program.prepare, self._carry_out)
         for i, s in enumerate(program.storages):
             if s.prepare_only:
                 device.release(i)
-        self._parts = list(self._find_parts()) if program.is_fixed else []
+        self._steps = self._joined(program.steps)
         self._calls = {id(call): number for number, call in enumerate(program.calls)}
-        self._scalars: dict[Scalar, int] = {}
         self._given: list[Any] = []
 
     @overload
@@ -161,7 +171,7 @@ class DeviceModel:
                 raise InputError("out=: arrays of the processor's memory; leave output='device' out, or this")
         with self._lock:
             self._upload(inputs)
-            self._execute()
+            self._play(self._steps, self._carry_out)
             check_refusals(self.program.refusals, self._scalars.__getitem__)
             if output == "device":
                 return {p.spec.name: self._keep(p) for p in self.program.outputs}
@@ -195,7 +205,7 @@ class DeviceModel:
         timed = self.program.work
         found = {id(s): 0.0 for s in timed}
 
-        def carry_out(step: Launch | HostCall | Measure) -> None:
+        def carry_out(step: _Leaf) -> None:
             self._device.finish()
             start = time.perf_counter()
             times = repeat if isinstance(step, Launch) else 1
@@ -219,7 +229,7 @@ class DeviceModel:
                 self._upload(inputs)  # a run may use the memory of its inputs for other values
                 self._device.finish()
                 start = time.perf_counter()
-                self._execute()
+                self._play(self._steps, self._carry_out)
                 self._device.finish()
                 spent += time.perf_counter() - start
                 runs += 1
@@ -260,16 +270,7 @@ class DeviceModel:
             device.take(storage, borrowed)
         return True
 
-    def _execute(self) -> None:
-        if not self.program.is_fixed:
-            self._play(self.program.steps, self._carry_out)
-        for part in self._parts:
-            if isinstance(part, HostCall):
-                self._call(part)
-            else:
-                part()
-
-    def _play(self, steps: Steps, carry_out: Callable[[Launch | HostCall | Measure], None]) -> None:
+    def _play(self, steps: Steps[_Leaf, Place], carry_out: Callable[[_Leaf], None]) -> None:
         """The steps as a run has them, with loops and branches carried out here."""
         for step in steps:
             if isinstance(step, Loop):
@@ -284,16 +285,18 @@ class DeviceModel:
             else:
                 carry_out(step)
 
-    def _carry_out(self, step: Launch | HostCall | Measure) -> None:
+    def _carry_out(self, step: _Leaf) -> None:
         match step:
+            case _Joined(run):
+                run()
             case HostCall():
                 self._call(step)
             case Measure(scalar, place):
                 self._scalars[scalar] = int(self._element(place, I32))
             case Launch():
                 scalars = [self._scalars[s] for s in step.scalars]
-                if all(self.program.kernels[step.kernel].grid_of(scalars)):
-                    self._device.launch(*self._known(step), scalars)
+                if self._has_work(step, scalars):
+                    self._device.launch(*self._bound(step), scalars)
 
     def _element(self, place: Place, dtype: DType) -> Any:
         if place.input >= 0:
@@ -331,15 +334,27 @@ class DeviceModel:
         v = self.program.values[value]
         return TensorSpec(v.name, v.dtype, v.shape, offset)
 
-    def _find_parts(self) -> Iterator[HostCall | Callable[[], None]]:
-        """The parts of a run: the calls of the host, and all launches between two of them together."""
-        for are_calls, steps in groupby(self.program.steps, lambda s: isinstance(s, HostCall)):
-            if are_calls:
-                yield from (s for s in steps if isinstance(s, HostCall))
-            else:
-                yield _launcher(self._device, [self._known(s) for s in steps if isinstance(s, Launch)])
+    def _joined(self, steps: Steps[_Leaf, Place]) -> Sequence[Step[_Leaf, Place]]:
+        """The steps of a run, with launches that are always the same joined where they follow one another."""
+        joined: list[Step[_Leaf, Place]] = []
+        for same, run in groupby(steps, lambda s: isinstance(s, Launch) and not s.scalars):
+            if same:
+                launches = [s for s in run if isinstance(s, Launch) and self._has_work(s, ())]
+                if launches:
+                    joined.append(_Joined(_launcher(self._device, [self._bound(s) for s in launches])))
+                continue
+            for step in run:
+                if isinstance(step, Loop):
+                    step = replace(step, body=self._joined(step.body))
+                elif isinstance(step, Branch):
+                    step = replace(step, then=self._joined(step.then), otherwise=self._joined(step.otherwise))
+                joined.append(step)
+        return joined
 
-    def _known(self, step: Launch) -> tuple[int, Sequence[int]]:
+    def _has_work(self, step: Launch, scalars: Sequence[int]) -> bool:
+        return all(self.program.kernels[step.kernel].grid_of(scalars))
+
+    def _bound(self, step: Launch) -> tuple[int, Sequence[int]]:
         """The kernel, and the storages that it works on."""
         values = self.program.values
         return step.kernel, [values[a].storage for a in step.arguments]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 from ..dtypes import DType
@@ -27,9 +26,6 @@ Extents = tuple[int, int, int]
 
 Feature = Literal["shader-f16", "subgroups"]
 """A feature of WebGPU that not all devices have."""
-
-LOAD = "load"
-"""The entry that runs once, at load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,16 +213,6 @@ class Port:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A part of the program without waits for the device: if there is a `call` (by its number), its steps on the host
-    and the upload of their results, then `launches`, by theirs."""
-
-    name: str
-    call: int | None
-    launches: range
-
-
 Step = AnyStep[Launch | HostCall | Measure, Place]
 Steps = Sequence[Step]
 
@@ -255,12 +241,6 @@ class DeviceProgram:
     refusals: tuple[Refusal, ...] = ()
 
     @property
-    def is_fixed(self) -> bool:
-        """Whether every run launches the same kernels with the same grids."""
-        plain = all(isinstance(s, Launch | HostCall) for s in self.steps)
-        return plain and not self.dimensions and not any(s.scalars for s in self.launches)
-
-    @property
     def work(self) -> tuple[Launch | HostCall, ...]:
         """Launches and calls of the host as they stand."""
         return tuple(s for s in self.leaves if not isinstance(s, Measure))
@@ -278,23 +258,6 @@ class DeviceProgram:
     @property
     def calls(self) -> tuple[HostCall, ...]:
         return tuple(s for s in self.leaves if isinstance(s, HostCall))
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """`load`, if anything is prepared, then `run_0`, `run_1`, ...: one more than there are calls. A program that is
-        not fixed has the first alone: whoever runs it carries out its steps."""
-        prepares = self.prepare or (self.host is not None and self.host.prepare)
-        load = (Entry(LOAD, None, range(len(self.prepare))),) if prepares else ()
-        if not self.is_fixed:
-            return load
-        cuts = [i for i, s in enumerate(self.steps) if isinstance(s, HostCall)]
-        first = len(self.prepare)
-        found = []
-        for number, (begin, end) in enumerate(pairwise([-1, *cuts, len(self.steps)])):
-            launches = range(first, first + end - begin - 1)
-            first = launches.stop
-            found.append(Entry(f"run_{number}", number - 1 if number else None, launches))
-        return (*load, *found)
 
     @property
     def readbacks(self) -> int:

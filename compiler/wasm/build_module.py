@@ -8,8 +8,6 @@ from dataclasses import replace
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import PROFILE, entries, render_host
-from ..codegen.render_launches import render_launches
-from ..program.device_program import DeviceProgram
 from ..program.program import Program
 from ..system.cache import Cache
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
@@ -31,19 +29,15 @@ entry:
 
 def render_module(program: Program) -> str:
     """The LLVM IR of a program for wasm32."""
-    return _render(program, None).text(HEADER)
+    return _render(program, None, profiled=True).text(HEADER)
 
 
-def _render(program: Program, cache: Cache | None) -> LlvmModule:
+def _render(program: Program, cache: Cache | None, *, profiled: bool) -> LlvmModule:
     module = LlvmModule()
-    render_host(program, module, cache, profiled=True)
-    _add_chunk(module)
-    return module
-
-
-def _add_chunk(module: LlvmModule) -> None:
+    render_host(program, module, cache, profiled=profiled)
     if module.calls(PARALLEL_FOR):
         module.add(CHUNK, _CHUNK, internal=False)
+    return module
 
 
 def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", cache: Cache | None = None) -> Linked:
@@ -54,33 +48,23 @@ def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", ca
     `chunk(body, arguments, begin, end)` and its stack pointer. SHARED_LIMITS at the byte `shared_at` then makes it a
     module for threads, each with an instance of its own.
     """
-    return _link(_render(program, cache), [*entries(program), PROFILE], relaxed, linker, cache, STACK_BYTES)
+    return _link(_render(program, cache, profiled=True), [*entries(program), PROFILE], relaxed, linker, cache)
 
 
-def build_launcher(program: DeviceProgram, *, linker: str = "builtin", cache: Cache | None = None) -> Linked:
-    """The host's part of a device program as a module of plain SIMD, which exports the program's entries, with weights
-    and arena of the host as arguments.
-
-    It imports `env.launch(number)`, and `env.give(call)` where the host computes anything; then memory too, and what
-    `build_module` says of loops for several cores.
-    """
-    module = LlvmModule()
-    exports = render_launches(program, module, cache)
-    _add_chunk(module)
-    # Launches alone take no stack, and so no memory.
-    return _link(module, exports, False, linker, cache, STACK_BYTES if program.host is not None else 0)
+def build_host(program: Program, *, linker: str = "builtin", cache: Cache | None = None) -> Linked:
+    """The module, of plain SIMD, of a device program's host: as that of `build_module`, but without `profile`, and with
+    `segment_0(weights, arena)`, `segment_1`, ... in place of `run`."""
+    return _link(_render(program, cache, profiled=False), entries(program), False, linker, cache)
 
 
-def _link(
-    rendered: LlvmModule, exports: Sequence[str], relaxed: bool, linker: str, cache: Cache | None, stack_bytes: int
-) -> Linked:
+def _link(rendered: LlvmModule, exports: Sequence[str], relaxed: bool, linker: str, cache: Cache | None) -> Linked:
     from .emit import emit_object
 
     shared = rendered.calls(PARALLEL_FOR)
     code = emit_object(rendered.text(HEADER), relaxed=relaxed, threads=shared, cache=cache)
     if not shared:
-        return link(code, exports, linker=linker, stack_bytes=stack_bytes)
-    linked = link(code, [*exports, CHUNK], linker=linker, stack_bytes=stack_bytes, shared=True, max_pages=MAX_PAGES)
+        return link(code, exports, linker=linker, stack_bytes=STACK_BYTES)
+    linked = link(code, [*exports, CHUNK], linker=linker, stack_bytes=STACK_BYTES, shared=True, max_pages=MAX_PAGES)
     module = bytearray(linked.module)
     at = limits_at(linked.module)
     assert module[at] == SHARED_LIMITS

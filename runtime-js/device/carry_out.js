@@ -1,17 +1,22 @@
-// A run on a device that has its inputs: segments of launches, calls of the host in between, outputs; or the time of each.
+// A run on a device that has its inputs: its steps, then its outputs; or the time of each step.
 import { UnsupportedError } from '../errors.js';
-import { narrow } from '../values/convert.js';
+import { narrow, words } from '../values/convert.js';
 import { lengthOf, typedArray } from '../values/dtypes.js';
-import { extentsOf } from '../values/sizes.js';
-import { runsOf } from '../values/strided.js';
-import { at, valueAt } from './device_program.js';
+import { checkRefusals, extentsOf, shapeOf, varies } from '../values/sizes.js';
+import { reachOf, runsOf } from '../values/strided.js';
+import { at, storageOf } from './device_program.js';
+import { finish, heldBy, playSteps } from './play_steps.js';
 
 /** @typedef {import('../model.js').KernelTime} KernelTime */
 /** @typedef {import('../start_first.js').Input} Input */
 /** @typedef {import('../start_first.js').Output} Output */
 /** @typedef {import('../values/convert.js').Words} Words */
+/** @typedef {import('../values/sizes.js').Spec} Spec */
 /** @typedef {import('./build_device.js').Built} Built */
-/** @typedef {import('./device_program.js').Segment} Segment */
+/** @typedef {import('./device_program.js').Runs} Runs */
+/** @typedef {import('./device_program.js').Step} Step */
+/** @typedef {import('./play_steps.js').Run} Run */
+/** @typedef {import('./play_steps.js').Wait} Wait */
 
 /**
  * @param {Built} now
@@ -22,49 +27,65 @@ import { at, valueAt } from './device_program.js';
  */
 export async function carryOut(now, inputs, sizes, download) {
   checkHeld(now, download);
-  const { segments, program, plan } = now;
-  if (program.steps && plan.optional) return plan.optional.stepping.carryOut(now, inputs, sizes, download);
-  const last = segments.length - 1;
-  for (let i = 0; i < last; i++) await cross(now, i, at(segments, i));
-  const arrays = await at(segments, last)(download);
-  return download ? outputsOf(now, arrays) : buffersOf(now);
+  /** @type {Run} */
+  const run = { built: now, scalars: [...sizes], inputs, pending: [] };
+  return finish(run, outputsOf(now, run, download), now.flush);
 }
 
 /**
- * Carries out what comes before a call of the host, and gives the host what it reads.
+ * The outputs of a run.
  * @param {Built} now
- * @param {number} i which call
- * @param {Segment} segment
+ * @param {Run} run
+ * @param {boolean} download
+ * @returns {Generator<Wait, Output[], Words[]>}
  */
-async function cross({ host, program }, i, segment) {
-  const arrays = await segment();
-  at(program.calls, i).reads.forEach(({ value, offset }, k) => {
-    host.put(offset, narrow(valueAt(program, value).dtype, at(arrays, k)));
+function* outputsOf(now, run, download) {
+  const { program, plan, device } = now;
+  const { scalars } = run;
+  yield* playSteps(run, program.steps);
+  checkRefusals(plan.refusals, scalars);
+  const layouts = plan.outputs.map(({ shape: whole }) => {
+    const shape = shapeOf(whole, scalars);
+    const runs = runsOf(extentsOf(whole), shape);
+    return { length: lengthOf(shape), runs, own: varies(whole) ? { shape } : {} };
+  });
+  if (!download) {
+    yield { reads: [] };
+    return layouts.map(({ runs, own }, i) => Object.assign(device.take(at(program.outputs, i), runs), own));
+  }
+  const lengths = layouts.map(({ runs }) => reachOf(runs)).filter((_, i) => at(program.outputs, i) >= 0);
+  const left = (yield { reads: heldBy(program), lengths }).values();
+  return layouts.map(({ length, runs, own }, i) => {
+    const value = at(program.outputs, i);
+    const { dtype } = /** @type {Spec} */ (plan.outputs[i]);
+    if (value < 0) return Object.assign(computed(now, i, length, runs), own);
+    const whole = /** @type {Words} */ (left.next().value);
+    const room = () => words(storageOf(program, value).dtype, length);
+    return Object.assign(narrow(dtype, denseOf(whole, runs, room)), own);
   });
 }
 
 /**
- * From where they were computed.
- * @param {Built} now
- * @param {Words[]} arrays what the device has, in order
- * @returns {Output[]}
+ * Elements without what lies between their runs.
+ * @template {Words | import('../model.js').TypedArray} T
+ * @param {T} whole as far as the runs reach
+ * @param {Runs} runs
+ * @param {() => T} room for the elements alone
+ * @returns {T}
  */
-function outputsOf({ host, plan, program }, arrays) {
-  const left = arrays.values();
-  return plan.outputs.map(({ dtype, shape }, i) => {
-    if (at(program.outputs, i) >= 0) return narrow(dtype, /** @type {Words} */ (left.next().value));
-    const length = lengthOf(extentsOf(shape));
-    const { buffer } = new Uint8Array(host.take(at(program.host?.outputs ?? [], i), dtype, length));
-    return typedArray(dtype, buffer);
-  });
+function denseOf(whole, runs, room) {
+  if (runs.length <= 1) return whole;
+  const dense = /** @type {any} */ (room());
+  for (const { dense: to, spaced, length } of runs) dense.set(whole.subarray(spaced, spaced + length), to);
+  return dense;
 }
 
-/** @param {Built} now */
-function buffersOf({ device, plan, program }) {
-  return plan.outputs.map(({ shape }, i) => {
-    const extents = extentsOf(shape);
-    return device.take(at(program.outputs, i), runsOf(extents, extents));
-  });
+/** @type {(now: Built, i: number, length: number, runs: Runs) => import('../model.js').TypedArray} */
+function computed({ host, plan, program }, i, length, runs) {
+  const { dtype } = /** @type {Spec} */ (plan.outputs[i]);
+  const bytes = host?.take(at(program.host?.outputs ?? [], i), dtype, reachOf(runs));
+  const whole = typedArray(dtype, new Uint8Array(bytes ?? []).buffer);
+  return denseOf(whole, runs, () => typedArray(dtype, new ArrayBuffer(length * whole.BYTES_PER_ELEMENT)));
 }
 
 /**
@@ -80,7 +101,8 @@ function checkHeld({ plan, program }, download) {
 }
 
 /**
- * The time of each launch, the mean of so many, and of each call of the host.
+ * The time of each launch in a run, the mean of so many, and of each call of the host, with what it reads and writes; in the
+ * order of the steps.
  * @param {Built} now
  * @param {readonly Input[]} inputs
  * @param {readonly number[]} sizes the scalars of dimensions
@@ -88,26 +110,41 @@ function checkHeld({ plan, program }, download) {
  * @returns {Promise<KernelTime[]>}
  */
 export async function profile(now, inputs, sizes, repeat) {
-  const { device, host, plan, program, give, downloads } = now;
-  if (program.steps && plan.optional) return plan.optional.stepping.profile(now, inputs, sizes, repeat);
-  /** @type {KernelTime[]} */
-  const times = [];
-  for (let i = 0; i <= downloads.length; i++) {
-    /** @type {import('./device_program.js').Started[]} */
-    const order = [];
-    const began = performance.now();
-    if (i) await cross(now, i - 1, at(downloads, i - 1));
-    host.play(`run_${i}`, { launch: (number) => order.push({ number, scalars: [] }), give });
-    if (i) {
-      const { name, nodes, ops } = at(program.calls, i - 1);
-      times.push({ name, nodes, ops, ms: performance.now() - began, clock: 'wall', count: 1 });
-    }
-    const { ms, clock } = await device.time(order, repeat);
-    order.forEach(({ number }, k) => {
-      const { kernel, name, nodes, ops } = at(program.launches, number);
-      const { flops, bytes } = at(program.kernels, kernel);
-      times.push({ name, nodes, ops, ms: at(ms, k) / repeat, clock, count: 1, flops, bytes });
+  const { device, program } = now;
+  /** @type {(step: { name: string, nodes: string[], ops: string[] }) => KernelTime} */
+  const untimed = ({ name, nodes, ops }) => ({ name, nodes, ops, ms: 0, clock: 'wall', count: 0 });
+  const launches = program.launches.map((launch) => {
+    const { flops, bytes } = at(program.kernels, launch.kernel);
+    return { ...untimed(launch), flops, bytes };
+  });
+  const calls = program.calls.map(untimed);
+  /** @type {(time: KernelTime, ms: number, clock: KernelTime['clock']) => void} */
+  const add = (time, ms, clock) => {
+    Object.assign(time, { ms: time.ms + ms, clock, count: time.count + 1 });
+  };
+  let began = 0;
+  /** @type {Run} */
+  const run = {
+    ...{ built: now, scalars: [...sizes], inputs, pending: [] },
+    onCall: (call) => add(at(calls, call), performance.now() - began, 'wall'),
+  };
+  /** @type {import('./play_steps.js').Flush} */
+  const flush = async (started, reads) => {
+    const { ms, clock } = await device.time(started, repeat);
+    started.forEach(({ number }, k) => {
+      add(at(launches, number), at(ms, k) / repeat, clock);
     });
-  }
-  return times;
+    began = performance.now();
+    return now.flush([], reads);
+  };
+  await finish(run, playSteps(run, program.steps), flush);
+  /** @type {(steps: readonly Step[]) => KernelTime[]} */
+  const ordered = (steps) =>
+    steps.flatMap((step) => {
+      if (Array.isArray(step)) return launches.slice(...step);
+      if ('call' in step) return [at(calls, step.call)];
+      if ('scalar' in step) return [];
+      return 'counter' in step ? ordered(step.body) : [...ordered(step.then), ...ordered(step.else)];
+    });
+  return ordered(program.steps);
 }

@@ -46,10 +46,11 @@ import { arrange } from './arrange.js';
 /**
  * @typedef {{ value?: number, offset?: number, input?: number }} ElementPlace a single element: of a value, in the host's
  *   arena, or of an input
- * @typedef {number | { call: number } | ({ scalar: number } & ElementPlace)
+ * @typedef {({ scalar: number } & ElementPlace)
  *   | { counter: number, trips: Expression, until?: ElementPlace, body: Step[] }
- *   | { if: ElementPlace, then: Step[], else: Step[] }} Step a launch, a call of the host, a scalar that is read, a loop, a
- *   branch
+ *   | { if: ElementPlace, then: Step[], else: Step[] }} Structure a scalar that is read, a loop, a branch
+ * @typedef {[first: number, end: number] | { call: number } | Structure} Step launches by their numbers, a call of the host by
+ *   its number, or what decides how the run goes on
  * @typedef {{ number: number, scalars: readonly number[] }} Started a launch, with its scalars
  */
 /** @typedef {{ value: number, offset: number }} Place bytes into the host's arena */
@@ -63,10 +64,9 @@ import { arrange } from './arrange.js';
  * @property {Constant[]} constants
  * @property {Launch[]} launches
  * @property {HostCall[]} calls
- * @property {Record<string, number[]>} [order] the launches of each entry, where there is no host
- * @property {number} [prepared] how many of the launches, the first ones, are of `load`
- * @property {number} [crossings] places where a run waits for values from the device, where these are not just calls
- * @property {Step[]} [steps] where they are not the same in every run: whoever runs it carries them out
+ * @property {Step[]} prepare steps that are carried out once, at load
+ * @property {Step[]} steps of a run
+ * @property {number} crossings places where a run waits for values from the device
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise
  * @property {{ inputs: number[], outputs: number[], scalars?: [number, number][] }} [host] where those are in the host's arena,
@@ -82,18 +82,17 @@ import { arrange } from './arrange.js';
  * @property {(value: number, data: Words) => void} write
  * @property {(value: number, source: any, picture: import('../values/check_inputs.js').Picture) => void} draw an image into an input
  * @property {(value: number, source: GPUBuffer, runs: Runs) => void} copy
- * @property {(play: Play, reads: number[]) => Segment} segment
+ * @property {(reads: number[]) => Segment} segment
  * @property {(value: number, runs: Runs) => GPUBuffer} take a new buffer with the value
- * @property {(launches: Started[], repeat: number) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order,
+ * @property {(launches: readonly Started[], repeat: number) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order,
  *   carried out so many times
  * @property {(storage: number) => void} release
  * @property {() => void} dispose
  */
 /** @typedef {{ dense: number, spaced: number, length: number }[]} Runs of elements, in a buffer of the caller's and in a value */
-/** @typedef {(launch: (number: number, scalars?: readonly number[]) => void) => void} Play Names the launches, by number, one after the other. */
 /**
- * @typedef {(download?: boolean, lengths?: number[]) => Promise<Words[]>} Segment Launches in order, then the values read, as
- *   arrays of their own: all of them, or the first elements.
+ * @typedef {(launches: readonly Started[], lengths?: readonly number[]) => Promise<Words[]>} Segment Launches in order, then
+ *   the values read, as arrays of their own: all of them, or so many first elements.
  */
 /** @typedef {(program: Promise<Program>, plan: DevicePlan) => Promise<Device>} Open */
 

@@ -8,7 +8,6 @@ import { carryOut, profile } from './carry_out.js';
 import { fetchProgram } from './device_program.js';
 import { isPortable, packInputs, roomFor, uploadInputs } from './feed_device.js';
 import { isSoftware } from './require_hardware.js';
-import { startHost } from './start_host.js';
 
 /** @typedef {import('../start_first.js').Input} Input */
 /** @typedef {import('./build_device.js').Built} Built */
@@ -24,7 +23,7 @@ import { startHost } from './start_host.js';
 export async function startDevice(open, plan, notify) {
   const files = watchDownloads(plan);
   const arriving = fetchProgram(plan, files);
-  const starting = plan.host && startHost(plan.host, files);
+  const starting = plan.host && plan.optional?.host.start(plan.host, files);
   for (const promise of [arriving, starting]) promise?.catch(() => {}); // withDevice waits for them
   /** @type {State} */
   const state = { open, plan, arriving, starting, notify, signal: plan.signal, ready: false, disposed: false };
@@ -93,12 +92,12 @@ function queueTasks(state, program) {
  * @param {import('./device_program.js').Device} device
  * @param {Program} program
  */
-const factsOf = ({ adapter, limits, features }, { storages, calls, crossings }) => ({
+const factsOf = ({ adapter, limits, features }, { storages, crossings }) => ({
   adapter,
   software: isSoftware(adapter),
   limits,
   features,
   precision: storages.some(({ dtype }) => dtype === 'float16') ? 'f16' : 'f32',
   memoryBytes: storages.reduce((sum, { bytes, prepareOnly }) => sum + (prepareOnly ? 0 : bytes), 0),
-  crossings: crossings ?? calls.filter(({ reads }) => reads.length).length,
+  crossings,
 });

@@ -1,10 +1,11 @@
-// The host of a device program: launches in their order, and steps for what the GPU cannot express. A module of
-// WebAssembly, or plain data.
+// The host of a device program: a module of WebAssembly, for what the GPU cannot express.
 
 import { trapped } from '../errors.js';
 import { fetchFile } from '../fetch/fetch_file.js';
+import { narrow, widen } from '../values/convert.js';
 import { elementOf } from '../values/dtypes.js';
 import { allocate, compile } from '../wasm/wasm_module.js';
+import { at, valueAt, wordsFor } from './device_program.js';
 
 /**
  * @typedef {object} HostPart
@@ -13,62 +14,58 @@ import { allocate, compile } from '../wasm/wasm_module.js';
  * @property {{ offset: number, bytes: number }} weights the host's own among all, in bytes
  */
 /**
- * @typedef {object} Actions What the host has done for it, by number.
- * @property {(launch: number) => void} launch
- * @property {(call: number) => void} give hands the device what a call wrote
- */
-/**
- * @typedef {object} Host
- * @property {(entry: string) => boolean} has
- * @property {(entry: string, actions: Actions) => void} play
- * @property {(weights: Uint8Array<ArrayBuffer>) => void} fill
+ * @typedef {object} HostModule
+ * @property {(weights: Uint8Array<ArrayBuffer>) => void} load
+ * @property {(segment: number) => void} run
  * @property {(offset: number, array: ArrayBufferView) => void} put an array into the arena
- * @property {(offset: number, dtype: string, length: number) => Uint8Array} take a view of the arena, until the next call
+ * @property {(offset: number, dtype: string, length: number) => Uint8Array} take a view of the arena, until the next run
+ */
+/** @typedef {import('../values/convert.js').Words} Words */
+/**
+ * @typedef {Pick<HostModule, 'put' | 'take'> & { call: Call }} Host
+ * @typedef {(number: number, arrays: readonly Words[], scalars: readonly number[]) => void} Call carries out a call, with the
+ *   values that it reads, and hands the device what it writes
  */
 
 /**
  * @param {HostPart} part
  * @param {import('../fetch/watch_downloads.js').Downloads} downloads
- * @returns {Promise<Host>}
+ * @returns {Promise<HostModule>}
  */
-export async function startHost({ module, memory: { pages, weights: base, arena }, weights: own }, downloads) {
-  const memory = pages ? allocate(pages) : undefined;
+async function start({ module, memory: { pages, weights: base, arena }, weights: own }, downloads) {
+  const memory = allocate(pages);
   const code = new Uint8Array(module.bytes);
   await fetchFile(module, code, () => {}, downloads);
-  /** @type {Actions | undefined} */
-  let actions;
   /** @type {Error | undefined} a trap leaves the stack pointer and the memory as they were in mid-run */
   let broken;
   const env = {
     memory,
-    launch: (/** @type {number} */ number) => actions?.launch(number),
-    give: (/** @type {number} */ number) => actions?.give(number),
     // Its loops run on this thread alone.
     parallel_for: (/** @type {number} */ body, /** @type {number} */ args, /** @type {number} */ extent) =>
       exports.chunk?.(body, args, 0, extent),
   };
-  const advice = 'or a bundle compiled with --host js, which needs no WebAssembly';
+  const purpose = 'for the operations that run on the host';
   const imports = /** @type {WebAssembly.Imports} */ ({ env });
-  const instance = await WebAssembly.instantiate(await compile(code, module.url, advice), imports);
+  const instance = await WebAssembly.instantiate(await compile(code, module.url, purpose), imports);
   const exports = /** @type {Record<string, Function>} */ (instance.exports);
   const bytes = (/** @type {number} */ from, /** @type {number} */ length) =>
-    new Uint8Array(/** @type {WebAssembly.Memory} */ (memory).buffer, from, length);
+    new Uint8Array(memory.buffer, from, length);
+  const call = (/** @type {string} */ entry) => {
+    if (broken) throw broken;
+    try {
+      exports[entry]?.(base, arena);
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+      broken = trapped(error);
+      throw broken;
+    }
+  };
   return {
-    has: (entry) => entry in exports,
-    play(entry, given) {
-      if (broken) throw broken;
-      actions = given;
-      try {
-        exports[entry]?.(base, arena);
-      } catch (error) {
-        if (!(error instanceof WebAssembly.RuntimeError)) throw error;
-        broken = trapped(error);
-        throw broken;
-      }
+    load(weights) {
+      bytes(base, own.bytes).set(weights.subarray(own.offset, own.offset + own.bytes));
+      call('prepare');
     },
-    fill(weights) {
-      if (own.bytes) bytes(base, own.bytes).set(weights.subarray(own.offset, own.offset + own.bytes));
-    },
+    run: (segment) => call(`segment_${segment}`),
     put: (offset, { buffer, byteOffset, byteLength }) =>
       bytes(arena + offset, byteLength).set(new Uint8Array(buffer, byteOffset, byteLength)),
     take: (offset, dtype, length) => bytes(arena + offset, length * elementOf(dtype).bytes),
@@ -76,21 +73,30 @@ export async function startHost({ module, memory: { pages, weights: base, arena 
 }
 
 /**
- * The host of a program that is data: it computes nothing.
+ * @param {HostModule} module
+ * @param {import('./device_program.js').Device} device
  * @param {import('./device_program.js').Program} program
  * @returns {Host}
  */
-export function orderedHost({ order = {} }) {
-  const nowhere = () => {
-    throw new TypeError('a host that is data has no memory');
-  };
+function attach({ run, put, take }, device, program) {
+  const targets = program.calls.map(({ writes }) => writes.map(({ value }) => wordsFor(program, value)));
   return {
-    has: (entry) => entry in order,
-    play(entry, { launch }) {
-      for (const number of order[entry] ?? []) launch(number);
+    ...{ put, take },
+    call(number, arrays, scalars) {
+      const { reads, writes, name } = at(program.calls, number);
+      reads.forEach(({ value, offset }, k) => {
+        put(offset, narrow(valueAt(program, value).dtype, at(arrays, k)));
+      });
+      for (const [n, offset] of program.host?.scalars ?? []) put(offset, Int32Array.of(Number(scalars[n])));
+      run(number);
+      writes.forEach(({ value, offset }, k) => {
+        const { dtype, length } = valueAt(program, value);
+        const target = at(at(targets, number), k);
+        widen(dtype, take(offset, dtype, length), target, name);
+        device.write(value, target);
+      });
     },
-    fill() {},
-    put: nowhere,
-    take: nowhere,
   };
 }
+
+export const host = { start, attach };

@@ -21,10 +21,10 @@ export function allocate(pages, shared = false) {
 /**
  * @param {Uint8Array<ArrayBuffer>} code
  * @param {string} url
- * @param {string} [advice] what else would do
+ * @param {string} [purpose] of the code
  */
-export const compile = (code, url, advice = '') =>
+export const compile = (code, url, purpose = '') =>
   WebAssembly.compile(code).catch((error) => {
-    const hint = `a Content-Security-Policy needs script-src 'wasm-unsafe-eval'${advice && `, ${advice}`}`;
+    const hint = `a Content-Security-Policy needs script-src 'wasm-unsafe-eval'${purpose && `, ${purpose}`}`;
     throw new UnsupportedError('compile', `the browser refused to compile ${url} (${hint}): ${error.message}`);
   });

@@ -38,7 +38,7 @@ async function open(arriving) {
   /** @type {State} */
   const state = {
     ...{ gl, program, undo: new Set([release]), textures: [], framebuffers: new Map(), rows: new Map() },
-    ...{ programs: [], prepared: [] },
+    ...{ programs: [], prepared: [], proven: new Set() },
   };
   try {
     const limitOf = (/** @type {string} */ name) => gl.getParameter(/** @type {any} */ (gl)[name]);
@@ -71,7 +71,7 @@ function deviceOf(state, layers, facts) {
     draw: (value, source, picture) => painter.draw(source, states.framebufferOf(state, value, 0, 1), picture),
     copy: noBuffers,
     take: noBuffers,
-    segment: (play, reads) => createSegment(state, play, reads),
+    segment: (reads) => createSegment(state, reads),
     async time(launches, repeat) {
       const draw = drawer(state);
       const timed = launches.map(({ number, scalars }) => ({ prepared: at(state.prepared, number), scalars }));

@@ -41,23 +41,17 @@ export function drawer({ gl, program: { kernels } }) {
 
 /**
  * @param {State} state
- * @param {import('../device/device_program.js').Play} play
  * @param {number[]} reads values
  * @returns {import('../device/device_program.js').Segment}
  */
-export function createSegment(state, play, reads) {
-  const { gl, prepared } = state;
+export function createSegment(state, reads) {
+  const { gl, prepared, proven } = state;
   const readers = reads.map((value) => readerOf(state, value));
-  let proven = false;
-  return async (_, lengths = undefined) => {
+  return async (launches, lengths = undefined) => {
     checkLost(state);
+    const fresh = launches.filter(({ number }) => !proven.has(number));
     const draw = drawer(state);
-    /** @type {import('../device/device_program.js').Started[]} */
-    const seen = [];
-    play((number, scalars = []) => {
-      if (!proven) seen.push({ number, scalars });
-      draw(at(prepared, number), scalars);
-    });
+    for (const { number, scalars } of launches) draw(at(prepared, number), scalars);
     readers.forEach((reader, i) => {
       reader.begin(lengths?.[i]);
     });
@@ -65,10 +59,10 @@ export function createSegment(state, play, reads) {
     const results = readers.map((reader, i) => reader.end(lengths?.[i]));
     // After a loss everything seems to succeed.
     checkLost(state);
-    if (!proven) {
+    if (fresh.length) {
       const error = gl.getError();
-      if (error) throw new RunError('device', `WebGL: ${blame(state, seen) ?? `error ${error}`}`);
-      proven = true;
+      if (error) throw new RunError('device', `WebGL: ${blame(state, fresh) ?? `error ${error}`}`);
+      for (const { number } of fresh) proven.add(number);
     }
     return results;
   };
@@ -87,7 +81,7 @@ function readerOf(state, value) {
 /**
  * Names the launch that makes WebGL report an error: each by itself.
  * @param {State} state
- * @param {import('../device/device_program.js').Started[]} launches
+ * @param {readonly import('../device/device_program.js').Started[]} launches
  */
 function blame({ gl, program, prepared }, launches) {
   for (const { number, scalars } of launches) {

@@ -27,6 +27,7 @@ import { createFramebuffer, createTexture } from './webgl_context.js';
  * @property {{ program: WebGLProgram, scalars: (WebGLUniformLocation | null)[], first: number, count: number }[][]} programs by
  *   kernel, for layers that one draw writes
  * @property {Prepared[][]} prepared by number of the launch: one for every few layers that a draw writes
+ * @property {Set<number>} proven launches that were carried out without an error
  */
 
 // A worker may wait for the GPU; the page must not.

@@ -52,7 +52,7 @@ function deviceOf(state, facts, dispose) {
     ...facts,
     own: device,
     compile: (onKernel) => compileKernels(state, facts.features.includes('subgroups'), onKernel),
-    segment: (play, reads) => createSegment(state, play, reads),
+    segment: (reads) => createSegment(state, reads),
     write: (value, data) => device.queue.writeBuffer(bufferOf(state, value), 0, data),
     draw: (value, source, picture) => painter.draw(source, bufferOf(state, value), picture),
     copy: (value, source, runs) =>

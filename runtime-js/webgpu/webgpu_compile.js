@@ -101,6 +101,6 @@ function warmUp(state, kernel) {
   scoped(state, () => {
     const one = { ...prepare(state, launch), grid: /** @type {[number, number, number]} */ ([1, 1, 1]) };
     const scalars = Array.from({ length: at(state.program.kernels, kernel).scalars ?? 0 }, () => 0);
-    launchAll(state, [one], (launch) => launch(0, scalars));
+    launchAll(state, [one], [{ number: 0, scalars }]);
   });
 }

@@ -6,20 +6,20 @@ import { words } from '../values/convert.js';
 import { untilDone } from './webgpu_device.js';
 import { bufferOf, checkLost, createBuffer, scoped } from './webgpu_state.js';
 
-/** @typedef {import('../device/device_program.js').Play} Play */
+/** @typedef {import('../device/device_program.js').Started} Started */
 /** @typedef {import('./webgpu_state.js').State} State */
 /** @typedef {import('./webgpu_state.js').Prepared} Prepared */
 
 const LOSS_MS = 1000; // browsers report a loss some time after what fails by it
 
 /**
- * Submits all that is launched, in one pass, which begins with the first, and what `after` records.
+ * Submits launches, in one pass, which begins with the first, and what `after` records.
  * @param {State} state
  * @param {Prepared[]} prepared
- * @param {Play} play
+ * @param {readonly Started[]} launches
  * @param {(encoder: GPUCommandEncoder) => void} [after]
  */
-export function launchAll(state, prepared, play, after = undefined) {
+export function launchAll(state, prepared, launches, after = undefined) {
   const { queue } = state.device;
   /** @type {GPUCommandEncoder | undefined} */
   let encoder;
@@ -32,12 +32,12 @@ export function launchAll(state, prepared, play, after = undefined) {
     if (encoder) queue.submit([encoder.finish()]);
     encoder = pass = current = undefined;
   };
-  play((number, scalars) => {
+  for (const { number, scalars } of launches) {
     const { pipeline, group, grid: fixed, launch } = at(prepared, number);
     const grid = fixed ?? gridOf(at(state.program.kernels, launch.kernel), scalars);
-    if (grid.includes(0)) return;
-    let offset = scalars?.length ? state.uniforms?.place(scalars) : undefined;
-    if (scalars?.length && offset === undefined) {
+    if (grid.includes(0)) continue;
+    let offset = scalars.length ? state.uniforms?.place(scalars) : undefined;
+    if (scalars.length && offset === undefined) {
       end();
       state.uniforms?.forget();
       offset = state.uniforms?.place(scalars);
@@ -49,7 +49,7 @@ export function launchAll(state, prepared, play, after = undefined) {
     pass.setBindGroup(0, group);
     if (offset !== undefined) pass.setBindGroup(1, state.uniforms?.group ?? null, [offset]);
     pass.dispatchWorkgroups(...grid);
-  });
+  }
   pass?.end();
   pass = undefined;
   if (after) {
@@ -61,12 +61,11 @@ export function launchAll(state, prepared, play, after = undefined) {
 
 /**
  * @param {State} state
- * @param {Play} play
  * @param {number[]} reads values
  * @returns {import('../device/device_program.js').Segment}
  */
-export function createSegment(state, play, reads) {
-  const { program, prepared } = state;
+export function createSegment(state, reads) {
+  const { program, prepared, proven } = state;
   const { COPY_DST, MAP_READ } = BufferUsage;
   let size = 0;
   const places = reads.map((value) => {
@@ -76,20 +75,17 @@ export function createSegment(state, play, reads) {
     return { buffer: bufferOf(state, value), start, bytes: 4 * length, dtype: storageOf(program, value).dtype };
   });
   const staging = size ? createBuffer(state, size, MAP_READ | COPY_DST) : undefined;
-  let proven = false;
-  return async (download = true, lengths = undefined) => {
+  return async (launches, lengths = undefined) => {
     checkLost(state);
     const parts = places.map((place, i) => ({ ...place, bytes: lengths ? 4 * at(lengths, i) : place.bytes }));
     const copy = (/** @type {GPUCommandEncoder} */ encoder) => {
       for (const { buffer, start, bytes } of parts)
         if (bytes && staging) encoder.copyBufferToBuffer(buffer, 0, staging, start, bytes);
     };
-    /** @param {Play} play */
-    const run = (play) => launchAll(state, prepared, play, download && staging ? copy : undefined);
-    if (proven) run(play);
-    else await prove(state, play, run);
-    proven = true;
-    if (!download) return [];
+    const run = () => launchAll(state, prepared, launches, staging ? copy : undefined);
+    const fresh = launches.filter(({ number }) => !proven.has(number));
+    if (fresh.length) await prove(state, fresh, run);
+    else run();
     if (staging) await mapBuffer(state, staging);
     const copies = parts.map(({ start, bytes, dtype }) =>
       words(dtype, bytes / 4, bytes ? staging?.getMappedRange(start, bytes).slice(0) : new ArrayBuffer(0)),
@@ -100,35 +96,29 @@ export function createSegment(state, play, reads) {
 }
 
 /**
- * Runs launches for the first time: RunError where the device reports an error.
+ * Runs launches of which some are carried out for the first time: RunError where the device reports an error.
  * @param {State} state
- * @param {Play} play
- * @param {(play: Play) => void} run
+ * @param {readonly Started[]} fresh
+ * @param {() => void} run
  */
-async function prove(state, play, run) {
-  /** @type {import('../device/device_program.js').Started[]} */
-  const seen = [];
-  play((number, scalars = []) => seen.push({ number, scalars }));
-  /** @type {Play} */
-  const again = (launch) => {
-    for (const { number, scalars } of seen) launch(number, scalars);
-  };
-  const message = await scoped(state, () => run(again)).reported;
-  if (message !== undefined) throw new RunError('device', `WebGPU: ${(await blame(state, seen)) ?? message}`);
+async function prove(state, fresh, run) {
+  const message = await scoped(state, run).reported;
+  if (message !== undefined) throw new RunError('device', `WebGPU: ${(await blame(state, fresh)) ?? message}`);
+  for (const { number } of fresh) state.proven.add(number);
 }
 
 /**
  * Names the launch that makes the device report an error: each by itself.
  * @param {State} state
- * @param {import('../device/device_program.js').Started[]} launches
+ * @param {readonly Started[]} launches
  */
 async function blame(state, launches) {
   const { program, prepared } = state;
-  for (const { number, scalars } of launches) {
-    const { reported } = scoped(state, () => launchAll(state, prepared, (launch) => launch(number, scalars)));
+  for (const one of launches) {
+    const { reported } = scoped(state, () => launchAll(state, prepared, [one]));
     const message = await reported;
     if (message === undefined) continue;
-    const { launch } = at(prepared, number);
+    const { launch } = at(prepared, one.number);
     return `${describe(program, launch.kernel, launch)}: ${message}`;
   }
   return undefined;

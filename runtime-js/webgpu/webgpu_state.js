@@ -19,6 +19,7 @@ import { BufferUsage } from '../gpu_flags.js';
  * @property {Map<string, GPUBindGroupLayout>} layouts by access
  * @property {GPUComputePipeline[]} pipelines by kernel
  * @property {Prepared[]} prepared by number of the launch
+ * @property {Set<number>} proven launches that were carried out without an error
  * @property {import('./webgpu_uniforms.js').Uniforms | undefined} [uniforms] where kernels take scalars
  */
 
@@ -34,6 +35,7 @@ export function createState(device, program) {
   /** @type {State} */
   const state = {
     ...{ device, program, lost: undefined, buffers: [], storages: [], layouts: new Map(), pipelines: [], prepared: [] },
+    proven: new Set(),
     losing: device.lost.then(({ reason, message }) => {
       state.lost = message || reason;
     }),

@@ -10,7 +10,7 @@ const MOST = 2048; // launches in a query set, which holds 4096 times
 
 /**
  * @param {State} state
- * @param {import('../device/device_program.js').Started[]} launches
+ * @param {readonly import('../device/device_program.js').Started[]} launches
  * @param {number} repeat how often each is launched
  * @param {(buffer: GPUBuffer) => Promise<void>} map
  * @returns {ReturnType<import('../device/device_program.js').Device['time']>}

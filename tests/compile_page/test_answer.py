@@ -311,8 +311,7 @@ class FakePage:
     @staticmethod
     def _steps(program: Any) -> list[dict[str, Any]]:
         lines = [kernel["source"].count("\n") for kernel in program["kernels"]]
-        order = [i for name, entry in program["order"].items() if name.startswith("run_") for i in entry]
-        launches = (program["launches"][i] for i in order)
+        launches = (program["launches"][i] for first, end in program["steps"] for i in range(first, end))
         return [{"name": one["name"], "ms": float(lines[one["kernel"]])} for one in launches]
 
 

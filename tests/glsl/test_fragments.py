@@ -222,7 +222,7 @@ def test_the_runtime_composes_the_same_text(tmp_path: Path) -> None:
         for kernel in kernels(name)
     ]
     program = DeviceProgram("webgl", "", tuple(made), (), (), (), (), (), (), ())
-    (tmp_path / "program.json").write_bytes(render_device(program, ordered=True))
+    (tmp_path / "program.json").write_bytes(render_device(program))
     (tmp_path / "main.mjs").write_text(
         f"import {{ splitOutputs }} from {json.dumps(SPLIT_OUTPUTS.as_uri())};\n"
         "import { readFileSync } from 'node:fs';\n"

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stepping } from '../../runtime-js/device/play_steps.js';
+import { carryOut, profile } from '../../runtime-js/device/carry_out.js';
+import { prepareSegments } from '../../runtime-js/device/play_steps.js';
+import * as optional from '../../runtime-js/optional.js';
 
 /**
  * The launches and waits of a program with these steps. Each launch appends its number and its scalars; `values` has
@@ -12,9 +14,9 @@ async function play(
 ) {
   const log = [];
   const device = {
-    segment: (carryOut, reads) => async (download) => {
-      carryOut((number, own) => log.push([number, ...own]));
-      if (download) log.push(`read ${reads}`);
+    segment: (reads) => async (launched) => {
+      for (const { number, scalars } of launched) log.push([number, ...scalars]);
+      if (reads.length) log.push(`read ${reads}`);
       return reads.map((value) => Int32Array.of(values[value].shift()));
     },
   };
@@ -24,22 +26,33 @@ async function play(
     values: [],
     inputs: [],
     outputs: [],
-    steps,
+    steps: ranges(steps),
   };
   const built = {
     program,
-    plan: { inputs: dtypes.map((dtype, i) => ({ name: `x${i}`, dtype })), outputs: [] },
+    plan: { inputs: dtypes.map((dtype, i) => ({ name: `x${i}`, dtype })), outputs: [], optional },
     device,
-    host: {},
-    give() {},
-    ...stepping.prepare(device, program),
+    flush: prepareSegments(device, program),
   };
-  await stepping.carryOut(built, inputs, scalars, true);
+  await carryOut(built, inputs, scalars, true);
   return log;
 }
 
+/** Steps as the program's JSON has them, launches by their numbers alone. */
+const ranges = (steps) =>
+  steps.map((step) => {
+    if (typeof step === 'number') return [step, step + 1];
+    if (Array.isArray(step)) return step;
+    if (step.body) return { ...step, body: ranges(step.body) };
+    return step.if ? branch(step.if, ranges(step.then), ranges(step.else)) : step;
+  });
 /** As the program's JSON has it. */
 const branch = (place, yes, no) => Object.fromEntries(Object.entries({ if: place, else: no }).concat([['then', yes]]));
+
+test('launches that wait for nothing are handed over at once, in the order of the steps', async () => {
+  const steps = [2, [0, 2]];
+  assert.deepEqual(await play(steps, { launches: [[], [], []] }), [[2], [0], [1]]);
+});
 
 test('a loop whose trips are known waits for nothing', async () => {
   const steps = [0, { counter: 0, trips: ['+', [1], 1], body: [1] }, 0];
@@ -102,66 +115,81 @@ test('a condition that stays on the device cannot be decided here', async () => 
   });
 });
 
-/** A program of one launch, a call of the host that reads value 1, and outputs of 2 x n elements in memory for 2 x 5. */
+/**
+ * A program of two launches, one of them in a loop behind a branch, a call of the host that reads value 1 and writes value 2,
+ * and outputs of 2 x n elements in memory for 2 x 5.
+ */
 function withHost(log) {
   const shape = [2, { text: 'n', most: 5, value: [0] }];
   const kernel = { flops: 6, bytes: 8 };
   const program = {
     kernels: [kernel],
-    launches: [{ kernel: 0, name: 'add', nodes: ['a'], ops: ['Add'], scalars: [0] }],
-    calls: [{ name: 'sort', nodes: ['b'], ops: ['TopK'], reads: [{ value: 1, offset: 16 }], writes: [] }],
+    launches: ['add', 'scale'].map((name) => ({ kernel: 0, name, nodes: ['a'], ops: ['Add'], scalars: [0] })),
+    calls: [
+      {
+        ...{ name: 'sort', nodes: ['b'], ops: ['TopK'] },
+        reads: [{ value: 1, offset: 16 }],
+        writes: [{ value: 2, offset: 20 }],
+      },
+    ],
     storages: [{ dtype: 'int32' }, { dtype: 'float32' }],
     values: [
       { storage: 1, dtype: 'float32', length: 10 },
       { storage: 0, dtype: 'bool', length: 3 },
+      { storage: 1, dtype: 'float32', length: 1 },
     ],
     host: { scalars: [[0, 8]], inputs: [], outputs: [-1, 32] },
     inputs: [],
     outputs: [0, -1],
-    prepared: 0,
-    steps: [0, { call: 0 }, { scalar: 1, offset: 12 }, branch({ offset: 4 }, [0], [])],
+    steps: [
+      [0, 1],
+      { call: 0 },
+      { scalar: 1, offset: 12 },
+      branch({ offset: 4 }, [{ counter: 2, trips: 2, body: [[1, 2]] }], []),
+    ],
   };
   const memory = Float32Array.from({ length: 10 }, (_, i) => i);
   const device = {
-    segment: (carryOut, reads) => async (download, lengths) => {
-      carryOut((number, own) => log.push(['launch', number, ...own]));
-      if (download && reads[0]) log.push(['read', ...reads]);
-      return download ? reads.map((value) => (value ? Int32Array.of(1, 0, 1) : memory.slice(0, lengths?.[0]))) : [];
+    segment: (reads) => async (launched, lengths) => {
+      for (const { number, scalars } of launched) log.push(['launch', number, ...scalars]);
+      if (reads[0]) log.push(['read', ...reads]);
+      return reads.map((value) => (value ? Int32Array.of(1, 0, 1) : memory.slice(0, lengths?.[0])));
     },
+    write: (value, data) => log.push(['write', value, ...data]),
     time: async (order) => ({ ms: order.map(() => 6), clock: 'wall' }),
     take: (value, runs) => ({ value, runs }),
   };
-  const host = {
+  const module = {
     put: (offset, array) => log.push(['put', offset, array.constructor.name, ...array]),
-    play: (entry) => log.push([entry]),
+    run: (segment) => log.push(['segment', segment]),
     take: (offset, dtype, length) => {
       if (dtype === 'bool') return Uint8Array.of(offset === 4 ? 1 : 0);
       const bytes = dtype === 'int32' ? Int32Array.of(offset) : Float32Array.from({ length }, (_, i) => 100 + i);
       return new Uint8Array(bytes.buffer);
     },
   };
-  const plan = { outputs: [0, 1].map((i) => ({ name: `y${i}`, dtype: 'float32', shape })) };
+  const plan = { optional, outputs: [0, 1].map((i) => ({ name: `y${i}`, dtype: 'float32', shape })) };
   return {
     program,
     plan,
     device,
-    host,
-    give: (call) => log.push(['give', call]),
-    ...stepping.prepare(device, program),
+    host: optional.host.attach(module, device, program),
+    flush: prepareSegments(device, program),
   };
 }
 
 test('the host computes in between, and outputs are as long as the run is', async () => {
   const log = [];
-  const outputs = await stepping.carryOut(withHost(log), [], [3], true);
+  const outputs = await carryOut(withHost(log), [], [3], true);
   assert.deepEqual(log, [
     ['launch', 0, 3],
     ['read', 1],
     ['put', 16, 'Uint8Array', 1, 0, 1],
     ['put', 8, 'Int32Array', 3],
-    ['segment_0'],
-    ['give', 0],
-    ['launch', 0, 3],
+    ['segment', 0],
+    ['write', 2, 100],
+    ['launch', 1, 3],
+    ['launch', 1, 3],
   ]);
   const found = outputs.map((output) => [[...output], output.shape]);
   assert.deepEqual(found, [
@@ -179,7 +207,7 @@ test('the host computes in between, and outputs are as long as the run is', asyn
 test('outputs that stay on the device are taken as they lie there', async () => {
   const built = withHost([]);
   built.program.outputs = [0, 0];
-  const [output] = await stepping.carryOut(built, [], [2], false);
+  const [output] = await carryOut(built, [], [2], false);
   const runs = [
     { dense: 0, spaced: 0, length: 2 },
     { dense: 2, spaced: 5, length: 2 },
@@ -187,18 +215,23 @@ test('outputs that stay on the device are taken as they lie there', async () => 
   assert.deepEqual(output, { value: 0, runs, shape: [2, 2] });
 });
 
-test('a profile has the mean time of each launch and how often it ran', async () => {
-  const times = await stepping.profile(withHost([]), [], [3], 3);
-  const [launch, call] = times;
-  const [name, nodes, ops] = ['add', ['a'], ['Add']];
-  assert.deepEqual(launch, { name, nodes, ops, ms: 4, clock: 'wall', count: 2, flops: 6, bytes: 8 });
-  assert.deepEqual([times.length, call?.name, call?.count], [2, 'sort', 1]);
+test('a profile has, in the order of the steps, the mean time of each launch and how often it ran', async () => {
+  const [add, call, scale, ...others] = await profile(withHost([]), [], [3], 3);
+  const common = { nodes: ['a'], ops: ['Add'], clock: 'wall', flops: 6, bytes: 8 };
+  assert.deepEqual(add, { ...common, name: 'add', ms: 2, count: 1 });
+  assert.deepEqual([call?.name, call?.count], ['sort', 1]);
+  assert.deepEqual(scale, { ...common, name: 'scale', ms: 4, count: 2 });
+  assert.deepEqual(others, []);
 });
 
 test('a run after one that failed launches nothing of that', async () => {
   const log = [];
   const built = withHost(log);
-  built.pending.push({ number: 0, scalars: [9] });
-  await stepping.carryOut(built, [], [1], true);
+  const { flush } = built;
+  const failing = async () => {
+    throw new Error('lost');
+  };
+  await assert.rejects(carryOut({ ...built, flush: failing }, [], [9], true), { message: 'lost' });
+  await carryOut({ ...built, flush }, [], [1], true);
   assert.deepEqual(log[0], ['launch', 0, 1]);
 });
