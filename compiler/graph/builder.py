@@ -6,7 +6,7 @@ that later operators need are then known when those are added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -129,6 +129,24 @@ class Builder:
             dimensions,
             tuple(refusals),
         )
+
+    def checkpoint(self) -> Callable[[Callable[[Value], bool]], None]:
+        """A function that drops what is added from now on, to this graph and those around it, but the constants that it
+        is given a predicate of."""
+        inputs, nodes, constants = len(self._inputs), len(self._nodes), len(self._constants)
+        around = None if self._parent is None else self._parent.checkpoint()
+        free = None if self._memory is None or around is not None else self._memory.checkpoint()
+
+        def restore(is_kept: Callable[[Value], bool]) -> None:
+            del self._inputs[inputs:], self._nodes[nodes:]
+            added = [self._constants.popitem() for _ in range(len(self._constants) - constants)]
+            self._constants.update((v, data) for v, data in reversed(added) if is_kept(v))
+            if around is not None:
+                around(is_kept)
+            if free is not None:
+                free()
+
+        return restore
 
     def region(self, name: str) -> Builder:
         """A builder for a region of a node that is added to this graph; its nodes read values of this one, too."""

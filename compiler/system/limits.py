@@ -6,7 +6,7 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from math import prod
@@ -58,6 +58,15 @@ class CompileMemory:
                 f"{what} takes {format_size(size)}, which makes {format_size(self._taken)} of constants, "
                 f"{self._advice()}"
             )
+
+    def checkpoint(self) -> Callable[[], None]:
+        """A function that no longer counts what is taken from now on."""
+        taken = self._taken
+
+        def restore() -> None:
+            self._taken = taken
+
+        return restore
 
     def keep(self, sizes: Mapping[str, int]) -> None:
         """Checks the constants that the imported model keeps: bytes by name.

@@ -9,8 +9,10 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
+from control_flow import grow_until
 from onnx_models import assert_close, onnxruntime_results, random
 from webnn_compile.errors import InputError, UnsupportedError
+from webnn_compile.frontends.model_inputs import Dim, ModelInputs
 from webnn_compile.frontends.onnx import import_model
 
 X: Mapping[str, Any] = {"x": random((3, 4))}
@@ -122,6 +124,16 @@ def test_branches_of_other_ranks() -> None:
         UnsupportedError, match=r"its branches give float32\[3, 4\] and float32\[\] for one output; give them one rank"
     ):
         webnn_compile.compile(made)
+
+
+def test_nothing_is_left_of_attempts_that_fail() -> None:
+    """A loop is first imported with shapes that do not change, then its iterations one by one, then with those that
+    grow."""
+    graph = import_model(grow_until(), ModelInputs(dims={"rows": Dim(1, 24)}))
+    assert [node.op for node in graph.nodes] == ["Loop", "MatMul"]
+    names = [node.name for node in graph.nodes[0].regions[0].nodes]
+    assert names == ["ReduceMax_1", "Neg_2", "Concat_3", "ReduceMean_4", "Concat_5", "ReduceSum_6", "Less_7"]
+    assert len(graph.constants) == 6
 
 
 def test_a_loop_whose_values_grow_is_unrolled() -> None:

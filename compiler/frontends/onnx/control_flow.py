@@ -78,10 +78,10 @@ class _Side:
 def _side(build: Import, name: str, side: str, graph: onnx.GraphProto, frame: Frame) -> _Side:
     inner = replace(build.inside(frame, f"{name}.{side}"), refusals=None if frame.refusals is None else [])
     made: Sequence[Value | None] = [None]
-    with build.attempt() as problems:
+    with build.attempt(inner) as attempt:
         made = tensors(name, build.subgraph(graph, {}, inner))
     outputs = [v for v in made if v is not None]
-    return _Side(side, inner, outputs if len(outputs) == len(made) and not problems else None, problems)
+    return _Side(side, inner, outputs if len(outputs) == len(made) and attempt.is_good else None, attempt.problems)
 
 
 def _refusal(build: Import, node: onnx.NodeProto, name: str, side: _Side, reason: str | None) -> str:

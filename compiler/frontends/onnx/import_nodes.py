@@ -45,6 +45,23 @@ class Frame:
     be such a one: in a loop, which would have to carry that on."""
 
 
+@dataclass(slots=True)
+class Attempt:
+    """An import that may fail, with the problems it met."""
+
+    problems: Problems
+    _dropped: bool = False
+
+    def drop(self) -> None:
+        """Gives up what was imported, though it has no problems."""
+        self._dropped = True
+
+    @property
+    def is_good(self) -> bool:
+        """Whether what was imported is part of the graph."""
+        return not self.problems and not self._dropped
+
+
 class Import:
     """One import: `main` is the model's graph, `deciding_inputs` those of its values. `handlers` are of the operators
     of ai.onnx that become something else than a node."""
@@ -185,16 +202,27 @@ class Import:
         return [self.lookup(o.name, own) for o in graph.output]
 
     @contextmanager
-    def attempt(self) -> Iterator[Problems]:
-        """Collects the problems of what is imported meanwhile, which may be imported in another way, or need not be."""
-        around, found = self._problems, self._problems.afresh()
-        self._problems = found
+    def attempt(self, frame: Frame) -> Iterator[Attempt]:
+        """Imports what may be imported in another way, or need not be: of an attempt that has problems, or is dropped,
+        nothing remains in `frame` or in those around it but the weights that it read."""
+        around, attempt = self._problems, Attempt(self._problems.afresh())
+        restore = frame.builder.checkpoint()
+        names = self._node_names.checkpoint(), self._value_names.checkpoint()
+        count, refusals = self._count, len(frame.refusals or ())
+        self._problems = attempt.problems
         try:
-            yield found
+            yield attempt
         except (UnsupportedError, InputError) as error:
-            found.add(str(error))
+            attempt.problems.add(str(error))
         finally:
             self._problems = around
+        if not attempt.is_good:
+            restore(lambda v: self.main.scope.get(v.name) is v)
+            for free in names:
+                free()
+            self._count = count
+            if frame.refusals is not None:
+                del frame.refusals[refusals:]
 
     def report(self, problems: Problems) -> None:
         """Keeps the problems of an attempt."""

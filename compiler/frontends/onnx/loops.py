@@ -18,6 +18,7 @@ from ...text.escape import shell_word
 from .growing_sequences import stack_sequences
 from .import_nodes import Frame, Import
 from .items import Items, Listed, Stacked, tensors
+from .problems import Problems
 
 ENDLESS = 2**31 - 1
 """Iterations of a loop that only a condition ends."""
@@ -49,22 +50,21 @@ def import_loop(build: Import, node: onnx.NodeProto, name: str, inputs: Items, f
     counter = counter_of(f"{name}.iteration", ENDLESS if most is None else most)
     start = None if known is not None else condition
     loop = _Loop(build, body, name, tuple(node.output), trips, most, counter, start, starts, frame)
-    with build.attempt() as problems:
-        made = loop.as_region()
-    if not problems:
-        return made
-    nodes = len(body.node)
-    if known is not None and isinstance(most, int) and most * max(nodes, 1) <= MOST_UNROLLED:
-        with build.attempt() as others:
-            unrolled = loop.unrolled()
-        if not others and unrolled is not None:
-            return unrolled
-    for way in (loop.with_growth, loop.with_rows):
-        with build.attempt() as others:
-            found = way()
-        if not others and found is not None:
-            return found
-        problems = others or problems
+    ways = [loop.as_region]
+    if known is not None and isinstance(most, int) and most * max(len(body.node), 1) <= MOST_UNROLLED:
+        ways.append(loop.unrolled)
+    problems: Problems | None = None
+    for way in (*ways, loop.with_growth, loop.with_rows):
+        with build.attempt(frame) as attempt:
+            made = way()
+            if made is None:
+                attempt.drop()
+        if attempt.is_good and made is not None:
+            return made
+        # Those of an iteration written out are of no use to the reader.
+        if problems is None or (attempt.problems and way != loop.unrolled):
+            problems = attempt.problems
+    assert problems is not None
     build.report(problems)
     return [None] * len(node.output)
 
@@ -102,10 +102,10 @@ class _Loop:
     starts: Items
     frame: Frame
 
-    def as_region(self) -> Items:
+    def as_region(self) -> Items | None:
         own = [v for v in tensors(self.name, self.starts) if v is not None]
         region = self._region(own, [v.shape for v in own])
-        return [None] * len(self.outputs) if region is None else self._node(own, region)
+        return None if region is None else self._node(own, region)
 
     def with_growth(self) -> Items | None:
         """Imports a loop in which each iteration adds as many elements to a carried tensor: its shape goes by the
@@ -114,16 +114,21 @@ class _Loop:
         shapes: Shapes = [v.shape for v in own]
         if self.counter.extent == 1:  # nothing goes by a counter that is always 0
             return replace(self, counter=replace(self.counter, extent=2)).with_growth()
-        for attempt in range(MOST_TRIES):
-            region = None
-            with self.build.attempt() as problems:
+        for tried in range(MOST_TRIES):
+            region, grown, final = None, [], False
+            with self.build.attempt(self.frame) as attempt:
                 region = self._region(own, shapes)
-            if region is None or problems:
-                self.build.report(problems)
+                if region is not None:
+                    pairs = zip(own, region.carried, region.following, strict=True)
+                    grown = [_grown(*each, self.counter) for each in pairs]
+                    final = all(a is not None and _same(a, b) for a, b in zip(grown, shapes, strict=True))
+                if not final or not tried:
+                    attempt.drop()
+            if region is None or attempt.problems:
+                self.build.report(attempt.problems)
                 return None
-            grown = [_grown(*each, self.counter) for each in zip(own, region.carried, region.following, strict=True)]
-            if all(a is not None and _same(a, b) for a, b in zip(grown, shapes, strict=True)):
-                return self._node(own, region) if attempt else None
+            if final:
+                return self._node(own, region) if tried else None
             if any(shape is None for shape in grown):
                 return None
             if self.most is None:
@@ -143,6 +148,8 @@ class _Loop:
         others = [*kept, *range(len(self.starts), len(self.body.output) - 1)]
         outputs = [*(self.outputs[k] for k in others), *(build.fresh(f"{self.name}.rows") for _ in sequences)]
         made = replace(self, body=rows, outputs=outputs, starts=[self.starts[k] for k in kept]).as_region()
+        if made is None:
+            return None
         results = dict(zip([*others, *sequences], made, strict=True))
         for k in sequences:
             start, stacked = self.starts[k], results[k]
