@@ -86,7 +86,8 @@ class InterpretedDevice:
     def finish(self) -> None:
         pass
 
-    def launch(self, kernel: int, storages: Sequence[int]) -> None:
+    def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:
+        assert not scalars, "kernels are interpreted without scalars"
         assert len(set(storages[-1:]) & set(storages[:-1])) == 0, "a storage is read and written in one launch"
         k = self._kernels[kernel]
         interpret(k, [_view(self._memory[s], b) for s, b in zip(storages, k.params, strict=True)])
