@@ -54,6 +54,39 @@ def test_launches_of_a_run_are_one_graph() -> None:
     assert device.driver.graphs_launched - before == 3
 
 
+REPEATED = """
+<ir_version: 10, opset_import: ["" : 21]>
+repeated (float[4] x, int64 n) => (float[4] y)
+<bool c = {1}>
+{
+  y = Loop(n, c, x) <body = body (int64 i, bool before, float[4] a) => (bool after, float[4] b) {
+    after = Identity(before)
+    double = Add(a, a)
+    b = Sin(double)
+  }>
+}
+"""
+
+
+def test_an_iteration_is_a_graph() -> None:
+    import emulated_cuda
+    from webnn_compile.cuda import device
+
+    need_driver("cuda")
+    made = webnn_compile.compile(onnx.parser.parse_model(REPEATED), "cuda", dims={"n": (0, 9)}, cache=False)
+    launched = []
+    for iterations in (2, 5):
+        before = device.driver.graphs_launched if isinstance(device.driver, emulated_cuda.EmulatedDriver) else 0
+        x = expected = np.linspace(-1, 1, 4, dtype=np.float32)
+        for _ in range(iterations):
+            expected = np.sin(expected + expected)
+        found = made.run({"x": x, "n": np.int64(iterations)})["y"]
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+        if isinstance(device.driver, emulated_cuda.EmulatedDriver):
+            launched.append(device.driver.graphs_launched - before)
+    assert not launched or launched[1] - launched[0] == 3
+
+
 def test_sizes_of_a_run_are_arguments() -> None:
     need_driver("cuda")
     made = webnn_compile.compile(product("rows"), "cuda", dims={"rows": (1, 3)}, cache=False)
