@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..dtypes import DType
 from .all_reduce import AllReduce
+from .frozen import frozen
 from .nodes import Binary, Bitcast, Cast, Expr, Load, Select, Unary
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ramp(Expr):
     """The vector base, base+1, ..., base+lanes-1."""
 
@@ -21,7 +20,7 @@ class Ramp(Expr):
         return self.base.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Splat(Expr):
     """A vector all of whose lanes are `a`."""
 
@@ -33,7 +32,7 @@ class Splat(Expr):
         return self.a.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extract(Expr):
     """One element of a vector."""
 

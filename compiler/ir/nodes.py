@@ -59,6 +59,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Union
 
 from ..dtypes import BOOL, F32, I32, DType
+from .frozen import frozen
 
 if TYPE_CHECKING:
     from .calls import Call, Held, InOrder
@@ -199,7 +200,7 @@ class Expr:
 ExprLike = Expr | int | float | bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Const(Expr):
     """A number: of an integer type an int, of a float type a float, else a bool."""
 
@@ -236,7 +237,7 @@ class Scalar(Var):
     source: object = field(default=None, kw_only=True, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unary(Expr):
     """An operation on one operand, by name: arithmetic, rounding, a mathematical function, a test of a float."""
 
@@ -248,7 +249,7 @@ class Unary(Expr):
         return BOOL if self.op in PREDICATES else self.a.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binary(Expr):
     """An operation on two operands of one type, by symbol or name; comparisons give bool."""
 
@@ -266,7 +267,7 @@ class Binary(Expr):
         return e.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Select(Expr):
     """`a` where `cond` holds, else `b`; both are defined."""
 
@@ -279,7 +280,7 @@ class Select(Expr):
         return self.a.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cast(Expr):
     """Value conversion. Float to integer truncates and saturates; anything to bool is `!= 0`."""
 
@@ -291,7 +292,7 @@ class Cast(Expr):
         return self.type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bitcast(Expr):
     """Bits read as another type of the same size."""
 
@@ -303,7 +304,7 @@ class Bitcast(Expr):
         return self.type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Load(Expr):
     """buffer[indices]; where `guard` is false: zero, and memory is not touched."""
 
@@ -320,7 +321,7 @@ COMPARISONS = frozenset({"==", "!=", "<", "<="})
 PREDICATES = frozenset({"isnan", "isinf"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class For:
     """A loop of `var` from 0 to below its extent, or its length where it has one; `kind` says how it runs."""
 
@@ -330,7 +331,7 @@ class For:
     parallel: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Store:
     """`value` is written to the element of `buffer` at `indices`."""
 
@@ -339,7 +340,7 @@ class Store:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Alloc:
     """`buffer` exists in `body`, its elements undefined until they are stored."""
 
@@ -347,21 +348,21 @@ class Alloc:
     body: Stmt
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seq:
     """Statements one after the other."""
 
     stmts: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outline:
     """A region worth a function of its own."""
 
     body: Stmt
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class If:
     """`body` where `cond`, a scalar bool, holds."""
 
