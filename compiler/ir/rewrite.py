@@ -101,14 +101,12 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def map_children(node: Node, f: Callable[[Node], Node]) -> Node:
     """The node with `f` applied to each direct sub-node."""
-    old = _CHILDREN[type(node)](node)
-    if not old:
-        return node
-    new = [f(c) for c in old]  # a list comprehension recurses in Python alone, however deep
-    for a, b in zip(old, new, strict=True):
-        if a is not b:
-            return with_children(node, tuple(new))
-    return node
+    new, same = [], True
+    for c in _CHILDREN[type(node)](node):
+        mapped = f(c)
+        same = same and mapped is c
+        new.append(mapped)
+    return node if same else with_children(node, tuple(new))
 
 
 _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
@@ -167,19 +165,19 @@ def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
     """
     done: dict[int, Node] = {}
 
-    # The most frequent function of all: `map_children` is written out.
+    # The most frequent function of all: `map_children` and the look-up of what is done are written out.
     def go(n: Node) -> Node:
-        result = done.get(id(n))
-        if result is not None:
-            return result
         rebuilt = n
         if type(n) not in _LEAVES:
-            old = _CHILDREN[type(n)](n)
-            new = [go(c) for c in old]
-            for a, b in zip(old, new, strict=True):
-                if a is not b:
-                    rebuilt = with_children(n, tuple(new))
-                    break
+            new, same = [], True
+            for c in _CHILDREN[type(n)](n):
+                part = done.get(id(c))
+                if part is None:
+                    part = go(c)
+                same = same and part is c
+                new.append(part)
+            if not same:
+                rebuilt = with_children(n, tuple(new))
         changed = rule(rebuilt)
         result = done[id(n)] = rebuilt if changed is None else changed
         return result
