@@ -6,21 +6,20 @@ All reasoning about indices stands here: simplification, guards that are always 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import gcd
 
 from ..dtypes import I32
+from .frozen import frozen
 from .intervals import Range, atom_range
 from .memo import memo
 from .nodes import Binary, Const, Expr, Scalar, Unary, Var
 
 
-@dataclass(slots=True, eq=False)
+@frozen
 class Affine:
     """The sum of coefficient * atom plus a constant. An atom is a Var or an expression that is not affine.
 
-    Equal sums are equal, whatever the order of their terms. It never changes, though it is not declared frozen: those
-    take three times as long to make, and a model makes 100,000.
+    Equal sums are equal, whatever the order of their terms.
     """
 
     terms: tuple[tuple[Expr, int], ...]
@@ -258,6 +257,42 @@ def _without_remainder(terms: dict[Expr, int], atom: Binary, k: int, divisor: in
 
 def affine(e: Expr) -> Affine:
     """The canonical form of an int32 scalar expression."""
+    form = linear(e)
+    return _affine(e) if form is None else form
+
+
+def linear(e: Expr) -> Affine | None:
+    """The canonical form of sums and multiples of variables, as most indices are, in one walk; None for all else, and
+    where terms cancel."""
+    terms: dict[Expr, int] = {}
+    constant = 0
+    stack = [(e, 1)]
+    while stack:
+        n, factor = stack.pop()
+        if isinstance(n, Binary):
+            op, a, b = n.op, n.a, n.b
+            if op == "+":
+                stack += ((b, factor), (a, factor))
+            elif op == "-":
+                stack += ((b, -factor), (a, factor))
+            elif op == "*" and isinstance(b, Const):
+                stack.append((a, factor * int(b.value)))
+            elif op == "*" and isinstance(a, Const):
+                stack.append((b, factor * int(a.value)))
+            else:
+                return None
+        elif isinstance(n, Const):
+            constant += factor * int(n.value)
+        elif not isinstance(n, Var):
+            return None
+        elif n.extent != 1 or n.length is not None:
+            terms[n] = c = terms.get(n, 0) + factor
+            if not c:
+                return None
+    return Affine(tuple(terms.items()), constant)
+
+
+def _affine(e: Expr) -> Affine:
     # Variables and sums, the most frequent, come first, and operators are told apart once.
     match e:
         case Var():
@@ -268,18 +303,18 @@ def affine(e: Expr) -> Affine:
         case Const(value, _):
             return Affine((), int(value))
         case Unary("neg", a):
-            return affine(a).scale(-1)
+            return _affine(a).scale(-1)
     return Affine(((e, 1),), 0)
 
 
 def _affine_of_binary(e: Expr, op: str, a: Expr, b: Expr) -> Affine:
     match op:
         case "+":
-            return affine(a) + affine(b)
+            return _affine(a) + _affine(b)
         case "-":
-            return affine(a) + affine(b).scale(-1)
+            return _affine(a) + _affine(b).scale(-1)
         case "*":
-            x, y = affine(a), affine(b)
+            x, y = _affine(a), _affine(b)
             if not y.terms:
                 return x.scale(y.constant)
             if not x.terms:

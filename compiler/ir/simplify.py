@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..dtypes import BOOL, F32, I8, I16, I32, U8, U16, DType, highest, lowest
-from .index import affine, decide
+from .index import Affine, affine, decide, linear
 from .lanes import Ramp, Splat, lanes_of
 from .nodes import (
     COMPARISONS,
@@ -35,6 +37,8 @@ from .scalar_ops import apply_binary, apply_cast, apply_unary
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 NOTHING = Seq(())
 ARITHMETIC = frozenset({"+", "-", "*", "//", "%"})
+LEAVES = (Const, Var)
+NO_INDICES = (Ramp, Splat, Load)
 
 
 def simplify(kernel: Kernel) -> Kernel:
@@ -44,86 +48,113 @@ def simplify(kernel: Kernel) -> Kernel:
 
 
 def simplify_expr(e: Expr) -> Expr:
-    result = _simplify(e, {})
+    result = _simplified(e)
     assert isinstance(result, Expr)
     return result
 
 
 def simplify_stmt(s: Stmt) -> Stmt:
-    result = _simplify(s, {})
+    result = _simplified(s)
     assert not isinstance(result, Expr)
     return result
 
 
-_Done = dict[int, tuple[Node, Node]]
-"""By identity: a node and what became of it, so that what is shared stays shared."""
+def _simplified(node: Node) -> Node:
+    done: dict[int, tuple[Node, Node]] = {}
+    """By identity: a node and what became of it, so that what is shared stays shared."""
 
+    def go(n: Node) -> Node:
+        if isinstance(n, LEAVES):
+            return n
+        known = done.get(id(n))
+        if known is None:
+            done[id(n)] = known = n, simplified(n)
+        return known[1]
 
-def _simplify(n: Node, done: _Done) -> Node:
-    if isinstance(n, Const | Var):
-        return n
-    known = done.get(id(n))
-    if known is None:
-        done[id(n)] = known = n, _simplified(n, done)
-    return known[1]
+    def simplified(n: Node) -> Node:
+        match n:
+            case Binary() if n.op in ARITHMETIC and n.dtype == I32:
+                if (form := linear(n)) is not None:
+                    return _canonical(n, form)
+                if _scalar_index(n):
+                    leaf = map_children(n, atoms)
+                    assert isinstance(leaf, Expr)
+                    return _canonical(leaf, affine(leaf))
+            case For(var, body, _, _) if var.extent == 1 and var.length is None:
+                return go(substitute(body, {var: Const(0)}))
+            case For(var, _, _, _) if var.extent <= 0:
+                return NOTHING
+        return _rule(map_children(n, go))
 
+    def atoms(n: Node) -> Node:
+        """Simplifies what an index expression is made of, without canonicalising every level of it."""
+        if isinstance(n, Binary) and n.op in ARITHMETIC and n.dtype == I32:
+            return map_children(n, atoms)
+        return go(n)
 
-def _simplified(n: Node, done: _Done) -> Node:
-    match n:
-        case For(var, body, _, _) if var.extent == 1 and var.length is None:
-            return _simplify(substitute(body, {var: Const(0)}), done)
-        case For(var, _, _, _) if var.extent <= 0:
-            return NOTHING
-        case Binary() if n.op in ARITHMETIC and n.dtype == I32 and _scalar_index(n):
-            leaf = map_children(n, lambda c: _atoms(c, done))
-            assert isinstance(leaf, Expr)
-            return _canonical(leaf)
-    return _rule(map_children(n, lambda c: _simplify(c, done)))
-
-
-def _atoms(n: Node, done: _Done) -> Node:
-    """Simplifies what an index expression is made of, without canonicalising every level of it."""
-    if isinstance(n, Binary) and n.op in ARITHMETIC and n.dtype == I32:
-        return map_children(n, lambda c: _atoms(c, done))
-    return _simplify(n, done)
+    return go(node)
 
 
 def _scalar_index(n: Expr) -> bool:
     """Vectors are left alone, and so is arithmetic on loaded int32 elements: those wrap around, indices never do."""
-    return not any(isinstance(x, Ramp | Splat | Load) for x in walk(n))
+    return not any(isinstance(x, NO_INDICES) for x in walk(n))
 
 
-def _canonical(e: Expr) -> Expr:
-    result = affine(e).to_expr()
+def _canonical(e: Expr, form: Affine) -> Expr:
+    result = form.to_expr()
     return e if result == e else result
 
 
 def _rule(n: Node) -> Node:
+    rule = RULES.get(type(n))
+    return n if rule is None else rule(n)
+
+
+def _seq(n: Seq) -> Node:
+    return _flatten(n, n.stmts)
+
+
+def _around_nothing(n: For | Outline) -> Node:
+    return NOTHING if n.body == NOTHING else n
+
+
+def _if(n: If) -> Node:
     match n:
-        case Seq(stmts):
-            return _flatten(n, stmts)
-        case For(_, Seq(()), _, _) | Alloc(_, Seq(())) | Outline(Seq(())):
-            return NOTHING
         case If(Const(value, _), body):
             return body if value else NOTHING
         case If(_, Seq(())):
             return NOTHING
-        case Alloc(buffer, body) if not _uses(body, buffer):
-            return body
+    return n
+
+
+def _alloc(n: Alloc) -> Node:
+    return n.body if n.body == NOTHING or not _uses(n.body, n.buffer) else n
+
+
+def _unary(n: Unary) -> Node:
+    match n:
         case Unary("not", Const(value, dtype)) if dtype == BOOL:
             return FALSE if value else TRUE
         case Unary("not", Unary("not", a)):
             return a
         case Unary(op, Const(value, dtype)):
             return _fold(apply_unary(op, np.asarray(value, dtype.numpy)), n.dtype)
-        case Binary(op, a, b):
-            return _binary(n, op, a, b)
+    return n
+
+
+def _select(n: Select) -> Node:
+    match n:
         case Select(Const(value, _) | Splat(Const(value, _), _), a, b):
             return a if value else b
         case Select(_, a, b) if a == b:
             return a
         case Select(Unary("not", c), a, b):
             return Select(c, b, a)
+    return n
+
+
+def _cast(n: Cast) -> Node:
+    match n:
         case Cast(dtype, a) if a.dtype == dtype:
             return a
         case Cast(dtype, Cast(narrow, a)) if a.dtype == F32 and narrow in (I8, U8, I16, U16) and dtype in (F32, I32):
@@ -132,12 +163,17 @@ def _rule(n: Node) -> Node:
             return Cast(dtype, clamped) if dtype != I32 else clamped
         case Cast(dtype, Const(value, source)):
             return _fold(apply_cast(dtype, np.asarray(value, source.numpy)), dtype)
-        case Load(buffer, indices, Const(value, _)):
-            return Load(buffer, indices) if value else _zero(buffer.dtype, lanes_of(n))
     return n
 
 
-def _binary(n: Binary, op: str, a: Expr, b: Expr) -> Expr:
+def _load(n: Load) -> Node:
+    if not isinstance(n.guard, Const):
+        return n
+    return Load(n.buffer, n.indices) if n.guard.value else _zero(n.buffer.dtype, lanes_of(n))
+
+
+def _binary(n: Binary) -> Node:
+    op, a, b = n.op, n.a, n.b
     if isinstance(a, Const) and isinstance(b, Const) and not (op in ("/", "//", "%", "fmod") and not b.value):
         return _fold(apply_binary(op, np.asarray(a.value, a.dtype.numpy), np.asarray(b.value, b.dtype.numpy)), n.dtype)
     if op in ("and", "or") and n.dtype == BOOL:
@@ -156,7 +192,7 @@ def _binary(n: Binary, op: str, a: Expr, b: Expr) -> Expr:
     if op in ("-", "/") and isinstance(b, Const) and b.value == (0 if op == "-" else 1):
         return a
     if op in ("min", "max") and n.dtype == I32 and _scalar_index(n):
-        return _canonical(n)
+        return _canonical(n, affine(n))
     return n
 
 
@@ -185,3 +221,18 @@ def _flatten(n: Seq, stmts: tuple[Stmt, ...]) -> Stmt:
 
 def _uses(body: Stmt, buffer: object) -> bool:
     return any(isinstance(x, Load | Store) and x.buffer is buffer for x in walk(body))
+
+
+RULES: dict[type, Callable[[Any], Node]] = {
+    Seq: _seq,
+    For: _around_nothing,
+    Outline: _around_nothing,
+    If: _if,
+    Alloc: _alloc,
+    Unary: _unary,
+    Binary: _binary,
+    Select: _select,
+    Cast: _cast,
+    Load: _load,
+}
+"""By kind: a node of simplified parts to a simpler one."""
