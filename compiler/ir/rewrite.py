@@ -185,6 +185,23 @@ def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
     return cast(N, go(node))
 
 
+def rewrite_statements(stmt: Stmt, rule: Callable[[Node], Stmt | None]) -> Stmt:
+    """`rewrite` by a rule for statements alone: expressions, which are most of the nodes, are not entered."""
+    done: dict[int, Node] = {}
+
+    def go(n: Node) -> Node:
+        if isinstance(n, Expr):
+            return n
+        result = done.get(id(n))
+        if result is None:
+            rebuilt = map_children(n, go)
+            changed = rule(rebuilt)
+            result = done[id(n)] = rebuilt if changed is None else changed
+        return result
+
+    return cast(Stmt, go(stmt))
+
+
 def rewrite_top_down(node: N, rule: Callable[[Node], Node | None]) -> N:
     """Top-down: where `rule` gives a node, that stands and is not entered. What is shared stays so."""
     done: dict[int, Node] = {}

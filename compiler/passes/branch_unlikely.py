@@ -23,7 +23,7 @@ from ..ir.nodes import (
     Store,
     Unary,
 )
-from ..ir.rewrite import children, rewrite, with_children
+from ..ir.rewrite import children, rewrite, rewrite_statements, with_children
 from ..ir.unlikely import Unlikely
 
 MOST_OPERANDS = 2
@@ -36,7 +36,7 @@ def branch_unlikely(kernel: Kernel) -> Kernel:
     Of vectors, t = select(c, a, t) where `c` holds in some lane. `f` is what both arms do with at most MOST_OPERANDS
     values, so that it is written once. Elsewhere than in values that are stored it remains a selection.
     """
-    body = rewrite(kernel.body, lambda n: _branched(n) if isinstance(n, Store) else None)
+    body = rewrite_statements(kernel.body, lambda n: _branched(n) if isinstance(n, Store) else None)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 

@@ -10,7 +10,7 @@ from ..dtypes import F32
 from ..ir.calls import Call, Held, InOrder
 from ..ir.lanes import Splat
 from ..ir.nodes import Const, For, Kernel, Node, Stmt
-from ..ir.rewrite import rewrite, walk
+from ..ir.rewrite import rewrite_statements, walk
 
 MANY = 8
 """Vectors of constants in a loop from which on they compete for registers: a polynomial's coefficients, say."""
@@ -29,7 +29,7 @@ def hoist_constants(kernel: Kernel) -> Kernel:
         constants = _constants(n.body)
         return replace(n, body=Held(constants, n.body)) if len(constants) >= MANY else None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite_statements(kernel.body, rule)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 

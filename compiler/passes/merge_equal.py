@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..ir.lanes import Extract, Ramp, Splat
@@ -9,6 +10,7 @@ from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Load, Node, Select, S
 from ..ir.rewrite import children, rewrite
 
 N = TypeVar("N", Expr, Stmt)
+Label = Callable[[Any], tuple[Any, ...]]
 
 
 def merge_equal(node: N) -> N:
@@ -16,27 +18,35 @@ def merge_equal(node: N) -> N:
     known: dict[tuple[Any, ...], Expr] = {}
 
     def rule(n: Node) -> Expr | None:
-        label = _label(n)
-        if label is None or not isinstance(n, Expr):
+        if not isinstance(n, Expr) or type(n) not in LABELS:
             return None
-        return known.setdefault((type(n), label, tuple(id(c) for c in children(n))), n)
+        return known.setdefault((type(n), *LABELS[type(n)](n), *map(id, children(n))), n)
 
     return rewrite(node, rule)
 
 
-def _label(n: Node) -> Any:
-    """A label that distinguishes expressions of one kind over the same operands; None for those that are not merged."""
-    match n:
-        case Const(value, dtype):
-            return dtype, type(value), repr(value)
-        case Unary(op, _) | Binary(op, _, _):
-            return (op,)
-        case Cast(dtype, _) | Bitcast(dtype, _):
-            return (dtype,)
-        case Select():
-            return ()
-        case Load(buffer, _, guard):
-            return buffer, guard is None
-        case Ramp(_, number) | Splat(_, number) | Extract(_, number):
-            return (number,)
-    return None
+def _operator(n: Any) -> tuple[Any, ...]:
+    return (n.op,)
+
+
+def _type(n: Any) -> tuple[Any, ...]:
+    return (n.type,)
+
+
+def _lanes(n: Any) -> tuple[Any, ...]:
+    return (n.lanes,)
+
+
+LABELS: dict[type, Label] = {
+    Const: lambda n: (n.type, type(n.value), repr(n.value)),
+    Unary: _operator,
+    Binary: _operator,
+    Cast: _type,
+    Bitcast: _type,
+    Select: lambda n: (),
+    Load: lambda n: (n.buffer, n.guard is None),
+    Ramp: _lanes,
+    Splat: _lanes,
+    Extract: lambda n: (n.lane,),
+}
+"""Fields that distinguish expressions of one kind over the same operands. Kinds that are not here are not merged."""

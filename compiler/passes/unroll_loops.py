@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..ir.nodes import Const, For, Kernel, LoopKind, Seq, Stmt
-from ..ir.rewrite import rewrite, substitute
+from ..ir.rewrite import rewrite_statements, substitute
 
 
 def unroll_loops(kernel: Kernel) -> Kernel:
@@ -16,5 +16,5 @@ def unroll_loops(kernel: Kernel) -> Kernel:
             return Seq(tuple(substitute(n.body, {n.var: Const(i)}) for i in range(n.var.extent)))
         return None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite_statements(kernel.body, rule)
     return kernel if body is kernel.body else replace(kernel, body=body)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.lanes import Ramp, Splat, lanes_of
-from webnn_compile.ir.nodes import Alloc, Barrier, Buffer, Const, Expr, For, If, Load, Seq, Store, Var
+from webnn_compile.ir.nodes import Alloc, Barrier, Buffer, Const, Expr, For, If, Load, Node, Seq, Stmt, Store, Var
 from webnn_compile.ir.reduction import Reduce
-from webnn_compile.ir.rewrite import free_vars, rewrite, rewrite_top_down, statements, substitute, walk
+from webnn_compile.ir.rewrite import (
+    free_vars,
+    rewrite,
+    rewrite_statements,
+    rewrite_top_down,
+    statements,
+    substitute,
+    walk,
+)
 
 X = Buffer("x", (8,), F32)
 
@@ -62,6 +70,22 @@ def test_a_rewrite_that_changes_nothing_returns_the_same_object() -> None:
     assert rewrite(loop, lambda _: None) is loop
     assert rewrite_top_down(loop, lambda _: None) is loop
     assert substitute(loop, {Var("other", 3): Const(0)}) is loop
+
+
+def test_a_rule_of_statements_sees_those_alone_from_inside_out() -> None:
+    i, j = Var("i", 8), Var("j", 2)
+    store = Store(X, (i,), tower(Load(X, (i,)), 60))
+    loop = For(i, Seq((For(j, store), If(i < 4, store))))
+    seen: list[Node] = []
+
+    def rule(n: Node) -> Stmt | None:
+        seen.append(n)
+        return n.body if isinstance(n, For) and n.var is j else None
+
+    changed = rewrite_statements(loop, rule)
+    assert changed == rewrite(loop, lambda n: n.body if isinstance(n, For) and n.var is j else None)
+    assert [type(n) for n in seen] == [Store, For, If, Seq, For]
+    assert rewrite_statements(loop, lambda _: None) is loop
 
 
 def test_the_lanes_of_a_shared_node() -> None:

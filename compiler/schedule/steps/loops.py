@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...errors import ScheduleError
 from ...ir.nodes import For, Stmt, Var
 from ...ir.printer import print_node
-from ...ir.rewrite import rewrite, walk
+from ...ir.rewrite import rewrite_statements, statements
 
 
 def on_loops(stmt: Stmt, var: Var, change: Callable[[For], Stmt]) -> Stmt:
@@ -21,7 +21,7 @@ def on_loops(stmt: Stmt, var: Var, change: Callable[[For], Stmt]) -> Stmt:
             return change(n)
         return None
 
-    result = rewrite(stmt, rule)
+    result = rewrite_statements(stmt, rule)
     if not found:
         raise ScheduleError(f"there is no loop over {var.name} in\n{print_node(stmt)}")
     return result
@@ -29,7 +29,7 @@ def on_loops(stmt: Stmt, var: Var, change: Callable[[For], Stmt]) -> Stmt:
 
 def find_loop(stmt: Stmt, var: Var) -> For:
     """The first loop over `var`; ScheduleError if there is none."""
-    for n in walk(stmt):
+    for n in statements(stmt):
         if isinstance(n, For) and n.var is var:
             return n
     raise ScheduleError(f"there is no loop over {var.name} in\n{print_node(stmt)}")
