@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import gcd
 
-from ..ir.index import Affine, affine
+from ..ir.affine import Affine, affine
 from ..ir.lanes import lanes_of
 from ..ir.nodes import Binary, Const, Expr, For, Load, Stmt, Store, Var
 from ..ir.rewrite import children, free_vars, loads

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..ir.index import affine
+from ..ir.affine import affine
 from ..ir.nodes import Binary, Cast, Const, Expr, Scalar, Select, Unary
 from ..ir.sizes import Size, scalars_of
 from ..program.dimensions import Dimension

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..ir.bounds import conjuncts
+from ..ir.affine import affine
+from ..ir.conditions import conjuncts
 from ..ir.construct import maximum, minimum
-from ..ir.index import affine
+from ..ir.facts import range_of_sum
 from ..ir.nodes import Binary, Const, Expr, For, If, Kernel, LoopKind, Var
 from ..ir.sizes import Size, size
 from .render import OwnTexel
@@ -51,7 +52,7 @@ def _length(v: Var, cond: Binary) -> Expr | None:
     least, bound = affine(cond.a), cond.b + (1 if cond.op == "==" else 0)
     while isinstance(quotient := least.to_expr(), Binary) and quotient.op == "//" and isinstance(quotient.b, Const):
         least, bound = affine(quotient.a), bound * int(quotient.b.value)
-    factor, rest = least.coefficient(v), least.without(v).range()
+    factor, rest = least.coefficient(v), range_of_sum(least.without(v))
     if factor <= 0 or rest is None or rest[0] < 0:
         return None
     return (bound + (factor - 1)) // factor

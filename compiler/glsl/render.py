@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..codegen.source import Writer
 from ..errors import InternalError
+from ..ir.affine import affine
 from ..ir.grid import find_grid
-from ..ir.index import affine
 from ..ir.nodes import Expr, If, Kernel, Scope, Store, Var
 from ..ir.rewrite import walk
 from ..program.device_program import Declarations

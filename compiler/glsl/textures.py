@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from ..errors import InternalError
-from ..ir.index import affine, flat_offset
+from ..ir.affine import affine, flat_offset
 from ..ir.nodes import Buffer, Const, Expr, Kernel, Load, Stmt, Store
 from ..ir.rewrite import rewrite
 from ..program.device_program import Placement, Subdimension

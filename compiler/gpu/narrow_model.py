@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from ..dtypes import I64
 from ..errors import CannotExpress
-from ..ir.intervals import Range
+from ..ir.intervals import INT32, Range, limits
 from ..ir.nodes import Buffer, Kernel
-from ..ir.value_ranges import INT32, limits
 from ..passes.narrow_types import narrow_types, output_range
 from ..pipeline.lowered import Lowered
 from ..program.live_ranges import owner_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from .affine import Affine, affine
 from .calls import Call, Held, InOrder, Pointer
-from .index import Affine, affine
+from .facts import range_of_sum
 from .lanes import Ramp
 from .nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Scope, Seq, Store, Var
 from .rewrite import children, free_vars, loads, walk
@@ -35,7 +36,7 @@ class Address:
 def offset_bias(items: Iterable[tuple[Expr, int]]) -> int:
     """The bias added to items that count down, so that no pointer leaves its buffer on the way: in wasm one before the
     memory would trap, since what a load adds to its address does not wrap around."""
-    ranges = [Affine(((a, c),), 0).range() for a, c in items if c < 0]
+    ranges = [range_of_sum(Affine(((a, c),), 0)) for a, c in items if c < 0]
     return -sum(min(r[0], 0) for r in ranges if r is not None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .index import Affine, flat_offset
+from .affine import Affine, flat_offset
 from .nodes import Binary, Buffer, Cast, Const, Expr, For, Load, Stmt, Store, Var
 
 

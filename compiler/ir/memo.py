@@ -29,6 +29,11 @@ def keep(function: F) -> F:
     return _cached(function, None)
 
 
+def at_end(clear: Callable[[], None]) -> None:
+    """Has `forgetting` call `clear` at its end, too."""
+    _clear.append(clear)
+
+
 def _cached(function: F, most: int | None) -> F:
     cached = lru_cache(most)(function)
     _clear.append(cached.cache_clear)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from zlib import crc32
 
-from .index import range_of
+from .facts import range_of
 from .memo import keep
 from .nodes import Expr, Scalar
 from .printer import print_node

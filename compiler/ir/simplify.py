@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import BOOL, F32, I8, I16, I32, U8, U16, DType, highest, lowest
-from .index import Affine, affine, decide, linear
+from .affine import Affine, affine, linear
+from .facts import decide
 from .lanes import Ramp, Splat, lanes_of
 from .nodes import (
     COMPARISONS,

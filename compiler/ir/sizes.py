@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ..dtypes import I32, DType
+from .affine import Affine, affine
 from .construct import maximum, minimum
 from .evaluate_expression import Evaluators, State
-from .index import Affine, affine, decide, range_of
+from .facts import decide, range_of
 from .nodes import Const, Expr, ExprLike, Node, Scalar, Var
 from .printer import print_node
 from .rewrite import walk

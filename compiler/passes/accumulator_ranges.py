@@ -1,25 +1,25 @@
-"""Ranges of accumulators, from their starts and the steps that change them."""
+"""Facts of accumulators, from their starts and the steps that change them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..ir.intervals import Range
+from ..ir.facts import Facts
+from ..ir.intervals import Range, limits, union, within
 from ..ir.nodes import Alloc, Binary, Buffer, Expr, For, Kernel, Load, Node, Store
 from ..ir.rewrite import children, walk
-from ..ir.value_ranges import Ranges, limits, union, within
 
 
-def with_accumulators(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Ranges:
+def with_accumulators(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Facts:
     """`ranges`, and what the local buffers of the reductions in a naive kernel may hold."""
     found = dict(ranges)
     for s in walk(kernel.body):
         if isinstance(s, Alloc) and s.buffer.dtype.is_int:
-            found[s.buffer] = _accumulated(s, Ranges(found))
-    return Ranges(found)
+            found[s.buffer] = _accumulated(s, Facts(found))
+    return Facts(found)
 
 
-def _accumulated(alloc: Alloc, known: Ranges) -> Range:
+def _accumulated(alloc: Alloc, known: Facts) -> Range:
     """From all stores to the buffer: a start that does not read it, and steps `acc = acc op value`."""
     buffer = alloc.buffer
     most = limits(buffer.dtype)

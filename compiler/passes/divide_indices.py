@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dtypes import I32
-from ..ir.index import range_of
+from ..ir.facts import Facts, range_of
 from ..ir.nodes import Binary, Const, Expr, Kernel
 from ..ir.rewrite import rewrite
-from ..ir.value_ranges import Ranges
 
 
 def divide_indices(kernel: Kernel) -> Kernel:
@@ -17,7 +16,7 @@ def divide_indices(kernel: Kernel) -> Kernel:
     A shift rounds down whatever the sign, and so does a mask; the others need the range, for indices that tables hold
     that of their elements.
     """
-    ranges = Ranges({})
+    ranges = Facts({})
 
     def rule(n: object) -> Expr | None:
         match n:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.index import flat_offset
+from ..ir.affine import flat_offset
 from ..ir.nodes import Alloc, Buffer, Expr, Kernel, Load, Scope, Stmt, Store
 from ..ir.rewrite import rewrite
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..ir.index import affine
+from ..ir.affine import Affine, affine
 from ..ir.lanes import Extract, Ramp
 from ..ir.nodes import Buffer, Expr, Kernel, Load, Scope, Store
 from ..ir.rewrite import rewrite, walk
@@ -49,6 +49,5 @@ def group_lanes(kernel: Kernel, chosen: Callable[[Buffer], bool] = lambda _: Tru
 def known_lane(index: Expr) -> int | None:
     """Index modulo four, None where that is not the same in all iterations."""
     form = affine(index.base if isinstance(index, Ramp) else index)
-    if any(c % LANES for _, c in form.terms):
-        return None
-    return form.constant % LANES
+    lane = form.constant % LANES
+    return lane if (form + Affine((), -lane)).is_multiple(LANES) else None

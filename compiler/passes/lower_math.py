@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..dtypes import F32, F64, I32, DType
 from ..errors import UnsupportedError
-from ..ir.index import range_of
+from ..ir.facts import range_of
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Node, Select, Unary
 from ..ir.reduction import WITHOUT_NAN
@@ -41,6 +41,9 @@ FLOAT_FUNCTIONS: dict[str, Callable[[functions.Num], functions.Num]] = {
     "atanh": functions.atanh,
 }
 
+OPERATIONS = (Unary, Binary)
+"""Kinds of expressions that a function may be."""
+
 LEVEL = frozenset({"erf", "tanh"})
 """Functions that an argument moves little: |x f'(x)| < 0.5, so a rounding of it costs 3e-8."""
 
@@ -55,6 +58,8 @@ def lower_functions(node: N, where: str) -> N:
     """Lowers the functions in a statement or an expression; `where` names it in messages."""
 
     def rule(n: object) -> Expr | None:
+        if not isinstance(n, OPERATIONS):
+            return None
         match n:
             case Unary(op, a) if a.dtype == F64 and op in DOUBLE_FUNCTIONS:
                 return DOUBLE_FUNCTIONS[op](functions.Num(a, lanes_of(a))).e

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from ..dtypes import BOOL, F16, F32, F64, I32, I64, U32, U64, DType
 from ..errors import CannotExpress
 from ..ir.construct import maximum, minimum
-from ..ir.intervals import Range
+from ..ir.facts import Facts
+from ..ir.intervals import INT32, ROUNDING, Range, limits, within
 from ..ir.nodes import (
     COMPARISONS,
     PREDICATES,
@@ -32,7 +33,6 @@ from ..ir.nodes import (
     Unary,
 )
 from ..ir.rewrite import map_children, walk
-from ..ir.value_ranges import INT32, ROUNDING, Ranges, limits, within
 from .accumulator_ranges import with_accumulators
 from .float_bits import round_to_half, size_bits
 from .merge_equal import merge_equal
@@ -81,7 +81,7 @@ def output_range(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Range | None
     return _written(kernel, with_accumulators(kernel, ranges))
 
 
-def _written(kernel: Kernel, known: Ranges) -> Range | None:
+def _written(kernel: Kernel, known: Facts) -> Range | None:
     output = kernel.params[-1]
     if output.dtype.is_float:
         return None
@@ -93,7 +93,7 @@ class _Narrower:
     """Expressions of small integers and int32 become their value; those of int64 its low 32 bits, which are the value
     where its interval fits."""
 
-    def __init__(self, ranges: Ranges) -> None:
+    def __init__(self, ranges: Facts) -> None:
         self._ranges = ranges
         self._buffers: dict[Buffer, Buffer] = {}
         self._made: dict[tuple[int, int], Expr] = {}
@@ -131,7 +131,7 @@ class _Narrower:
     def _fits(self, e: Expr) -> bool:
         return within(self._ranges.of(e), INT32)
 
-    def _value(self, e: Expr, known: Ranges) -> Expr:
+    def _value(self, e: Expr, known: Facts) -> Expr:
         """`e` itself, not its low bits only."""
         if e.dtype == I64 and not within(known.of(e), INT32):
             low, high = known.of(e)
@@ -139,14 +139,14 @@ class _Narrower:
             raise CannotExpress(f"its int64 values are not known to fit int32{span}")
         return self._expr(e, known)
 
-    def _expr(self, e: Expr, known: Ranges) -> Expr:
+    def _expr(self, e: Expr, known: Facts) -> Expr:
         key = id(e), id(known)
         if key not in self._made:
             device_dtype(e.dtype)
             self._made[key] = self._narrowed(e, known)
         return self._made[key]
 
-    def _narrowed(self, e: Expr, known: Ranges) -> Expr:
+    def _narrowed(self, e: Expr, known: Facts) -> Expr:
         match e:
             case Const(value, dtype):
                 return _constant(value, dtype)
@@ -172,7 +172,7 @@ class _Narrower:
         assert isinstance(new, Expr)
         return new
 
-    def _unary(self, op: str, a: Expr, e: Expr, known: Ranges) -> Expr:
+    def _unary(self, op: str, a: Expr, e: Expr, known: Facts) -> Expr:
         if a.dtype == F16 and op not in PREDICATES:
             return round_to_half(Unary(op, self._expr(a, known)))
         if not a.dtype.is_int:
@@ -184,7 +184,7 @@ class _Narrower:
         operand = self._expr(a, known) if op in ("neg", "not") else self._value(a, known)
         return _wrapped(Unary(op, operand), e, known)
 
-    def _binary(self, op: str, a: Expr, b: Expr, e: Expr, known: Ranges) -> Expr:
+    def _binary(self, op: str, a: Expr, b: Expr, e: Expr, known: Facts) -> Expr:
         match e:
             case Binary("min", Binary("max", x, Const(low)), Const(high)) if e.dtype == I64 and (low, high) == INT32:
                 # An index on its way to int32. What is stored or given fits; a sum of such may wrap, still an int32.
@@ -201,7 +201,7 @@ class _Narrower:
             return _wrapped(_shift(op, x, y, known.of(b)), e, known)
         return _wrapped(Binary(op, x, y), e, known)
 
-    def _cast(self, to: DType, a: Expr, e: Expr, known: Ranges) -> Expr:
+    def _cast(self, to: DType, a: Expr, e: Expr, known: Facts) -> Expr:
         source = a.dtype
         if to == BOOL:
             x = self._value(a, known)
@@ -216,7 +216,7 @@ class _Narrower:
         x = self._value(a, known) if to.bits > min(source.bits, 32) and source.bits < 64 else self._expr(a, known)
         return _wrapped(x.cast(device_dtype(to)), e, known)
 
-    def _truncated(self, to: DType, x: Expr, e: Expr, known: Ranges) -> Expr:
+    def _truncated(self, to: DType, x: Expr, e: Expr, known: Facts) -> Expr:
         """A float as an integer, saturated."""
         if to in (I32, U32):
             return Cast(to, x)
@@ -225,7 +225,7 @@ class _Narrower:
             raise CannotExpress("it converts floats to int64 that are not known to fit int32")
         return minimum(maximum(Cast(I32, x), limits(to)[0]), limits(to)[1]) if to != I64 else Cast(I32, x)
 
-    def _bitcast(self, to: DType, a: Expr, e: Expr, known: Ranges) -> Expr:
+    def _bitcast(self, to: DType, a: Expr, e: Expr, known: Facts) -> Expr:
         if to.bits == 64 or F16 in (to, a.dtype):
             raise CannotExpress(f"it reads the bits of {a.dtype} as {to}")
         x = self._expr(a, known)
@@ -242,7 +242,7 @@ def _constant(value: int | float | bool, dtype: DType) -> Const:
     return Const((int(value) - INT32[0]) % (1 << 32) + INT32[0])
 
 
-def _wrapped(x: Expr, e: Expr, known: Ranges) -> Expr:
+def _wrapped(x: Expr, e: Expr, known: Facts) -> Expr:
     """`x` computed in 32 bits, as the small integer type of `e` holds it."""
     dtype = e.dtype
     if dtype.bits >= 32 or within(known.unwrapped(e), limits(dtype)):

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import cast
 
 from ..ir.addresses import Address, Addresses, Items, offset_bias
+from ..ir.affine import Affine
 from ..ir.calls import Call, Pointer
-from ..ir.index import Affine
+from ..ir.facts import range_of_sum
 from ..ir.lanes import Ramp
 from ..ir.nodes import Buffer, Expr, For, Kernel, Load, Node, Outline, Scope, Stmt, Store, Var
 from ..ir.rewrite import free_vars, map_children, rewrite_top_down
@@ -51,7 +52,7 @@ def _call(body: Stmt, bound: tuple[Var, ...]) -> Call:
     for (buffer, outer, inner), group in groups.items():
         least = min(a.constant for a in group) - offset_bias(inner)
         offset = Affine(tuple(t for t in group[0].terms if t in outer), least)
-        before = min(0, (offset.range() or (0, 0))[0])
+        before = min(0, (range_of_sum(offset) or (0, 0))[0])
         params.append(Buffer(buffer.name, (buffer.size - before,), buffer.dtype))
         pointers.append(Pointer(buffer, offset.to_expr()))
         placed[buffer, outer | inner] = params[-1], inner, least

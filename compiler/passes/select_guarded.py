@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dtypes import BOOL, DType
-from ..ir.index import affine, range_of
+from ..ir.affine import affine
+from ..ir.facts import range_of
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Select
 from ..ir.rewrite import map_children
@@ -71,7 +72,7 @@ def _first_unless(test: Expr, index: Expr) -> Expr:
     if isinstance(index, Ramp):
         return Ramp(_first_unless(test, index.base), index.lanes)
     form = affine(index)
-    if form.terms and not any(n % LANES for n in (form.constant, *(c for _, c in form.terms))):
+    if form.terms and form.is_multiple(LANES):
         # A vector's place stays a multiple of four for all to see.
         return Select(test, affine(index // LANES).to_expr(), Const(0)) * LANES
     return index if isinstance(index, Const) else Select(test, index, Const(0))

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import cast
 
 from ..ir.addresses import Items, address
+from ..ir.affine import Affine
 from ..ir.calls import Advance, Call, InOrder, Pointer
-from ..ir.index import Affine
 from ..ir.lanes import Ramp
 from ..ir.nodes import Alloc, Buffer, Const, Expr, For, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
 from ..ir.rewrite import map_children, substitute, walk

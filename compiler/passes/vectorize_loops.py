@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..ir.affine import affine
 from ..ir.all_reduce import AllReduce
-from ..ir.index import affine
 from ..ir.lanes import Ramp, Splat
 from ..ir.nodes import (
     Binary,
@@ -26,7 +26,7 @@ from ..ir.nodes import (
     Unary,
     Var,
 )
-from ..ir.rewrite import children, free_vars, rewrite, substitute
+from ..ir.rewrite import children, free_vars, rewrite_statements, substitute
 
 
 class _NotContiguous(Exception):
@@ -48,7 +48,7 @@ def vectorize_loops(kernel: Kernel) -> Kernel:
         except _NotContiguous:
             return Seq(tuple(substitute(n.body, {n.var: Const(i)}) for i in range(n.var.extent)))
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite_statements(kernel.body, rule)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..dtypes import BOOL, F32, I8, I32, U8
-from ..ir.index import Affine, flat_offset
+from ..ir.affine import Affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Expr, If, Load, Node, Scope, Select, Store, Var
 from ..ir.rewrite import children, free_vars, walk
 

@@ -15,11 +15,11 @@ from math import prod
 
 from ..choices import DEFAULT, Choices
 from ..errors import InternalError
-from ..ir.bounds import ConditionalRanges
+from ..ir.affine import affine, flat_offset
 from ..ir.construct import all_of
-from ..ir.index import affine, flat_offset
+from ..ir.facts import Facts, range_of_sum
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
-from ..ir.rewrite import free_vars, rewrite, substitute, walk
+from ..ir.rewrite import free_vars, rewrite, rewrite_statements, substitute, walk
 from ..ir.simplify import simplify_expr, simplify_stmt
 from ..target import TEXEL, TEXTURE_SIZE
 from .nest import Reduction, match_nest
@@ -227,7 +227,7 @@ def _redirect(inner: Stmt, kernel: Kernel, replacements: Replacements, element: 
     def rule(n: object) -> Stmt | None:
         return Store(new, element.stored, n.value) if isinstance(n, Store) and n.buffer is out else None
 
-    return simplify_stmt(rewrite(inner, rule))
+    return simplify_stmt(rewrite_statements(inner, rule))
 
 
 def _read(x: Load, replacements: Replacements) -> Expr | None:
@@ -236,15 +236,15 @@ def _read(x: Load, replacements: Replacements) -> Expr | None:
     if x.buffer not in replacements:
         return None
     new, tile = replacements[x.buffer]
-    ranges = ConditionalRanges(() if x.guard is None else (x.guard,))
+    facts = Facts({}).given(() if x.guard is None else (x.guard,))
     if not tile:
         offset = flat_offset(x.buffer.shape, x.indices)
-        found = offset.range()
+        found = range_of_sum(offset)
         if found is not None and found[0] >= 0 and found[1] < new.size:
             return Load(new, (offset.to_expr(),), x.guard)
     indices = list(x.indices)
     for d, (index, extent) in enumerate(zip(x.indices, x.buffer.shape, strict=True)):
-        low, high = ranges.of(index)
+        low, high = facts.index(index)
         if low < 0:
             index = Binary("max", index, Const(0))
         if high >= (new.shape[d] if tile else extent):
@@ -261,4 +261,4 @@ def _tag(stmt: Stmt, tiles: tuple[Var, ...]) -> Stmt:
             return replace(n, kind=LoopKind.VECTOR if n.var is tiles[-1] else LoopKind.UNROLL)
         return None
 
-    return rewrite(stmt, rule)
+    return rewrite_statements(stmt, rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir.index import affine
+from ..ir.affine import affine
 from ..ir.nodes import Binary, Const, Stmt, Var
 from ..ir.rewrite import walk
 from ..ir.simplify import simplify_stmt

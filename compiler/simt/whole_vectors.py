@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..ir.index import affine
+from ..ir.affine import affine
 from ..ir.lanes import Ramp
-from ..ir.nodes import Buffer, Expr, Kernel, Load, Store
+from ..ir.nodes import Buffer, Kernel, Load, Store
 from ..ir.rewrite import walk
+from ..target import LANES
 
 
 def whole_vectors(kernel: Kernel) -> frozenset[Buffer]:
@@ -15,11 +16,5 @@ def whole_vectors(kernel: Kernel) -> frozenset[Buffer]:
 
 
 def _whole(buffer: Buffer, accesses: list[Load | Store]) -> bool:
-    return all(
-        isinstance(a.indices[-1], Ramp) and not _lane(a.indices[-1].base) for a in accesses if a.buffer is buffer
-    )
-
-
-def _lane(base: Expr) -> bool:
-    form = affine(base)
-    return bool(form.constant % 4 or any(c % 4 for _, c in form.terms))
+    places = [a.indices[-1] for a in accesses if a.buffer is buffer]
+    return all(isinstance(i, Ramp) and affine(i.base).is_multiple(LANES) for i in places)

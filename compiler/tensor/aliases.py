@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from ..ir.index import Affine, flat_offset
+from ..ir.affine import Affine, flat_offset
 from ..ir.layout import Layout
 from ..ir.nodes import Expr, Load
 from .fuse import Group

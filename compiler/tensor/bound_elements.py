@@ -12,14 +12,14 @@ from math import prod
 
 from ..dtypes import BOOL, I32
 from ..ir.construct import maximum
-from ..ir.intervals import Range
+from ..ir.facts import Facts
+from ..ir.intervals import Range, limits, union, within
 from ..ir.memo import memo
 from ..ir.nodes import Buffer, Const, Expr, Scalar, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import substitute
 from ..ir.simplify import simplify_expr
 from ..ir.sizes import Size, larger, least, number, size
-from ..ir.value_ranges import Ranges, limits, union, within
 from .known_elements import Element, element_value, known_elements
 from .tensor import Bounds, Tensor, compute
 
@@ -38,7 +38,7 @@ def with_bounds(t: Tensor) -> Tensor:
     """
     if t.dtype.is_float or t.dtype == BOOL or t.body is None or t.elements is not None:
         return t
-    ranges = Ranges({r.buffer: span_of(r) for r in t.reads if not r.dtype.is_float})
+    ranges = Facts({r.buffer: span_of(r) for r in t.reads if not r.dtype.is_float})
     span = _range(t.body, ranges)
     if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
         return replace(t, bounds=Bounds(span))
@@ -59,7 +59,7 @@ def span_of(t: Tensor) -> Range:
     if t.bounds is not None:
         return t.bounds.span
     if t.elements is not None:
-        ranges = Ranges({})
+        ranges = Facts({})
         spans = [ranges.of(number(n)) for n in t.elements]
         return min((low for low, _ in spans), default=0), max((high for _, high in spans), default=0)
     made = with_bounds(t) if t.data is None else t
@@ -77,7 +77,7 @@ def _elements(t: Tensor) -> tuple[Element | None, ...] | None:
 def _bounded(
     t: Tensor,
     at: tuple[int, ...],
-    ranges: Ranges,
+    ranges: Facts,
     operands: dict[Buffer, tuple[tuple[int, ...], tuple[Element | None, ...] | None]],
 ) -> tuple[Size | None, Size | None]:
     """The element at `at`, and its maximum with 0, as sizes where they have bounds."""
@@ -108,7 +108,7 @@ def _bounded(
     return None, measured(f"{name}.count", 0, lambda element: maximum(element, 0))
 
 
-def _range(body: Expr, ranges: Ranges) -> Range:
+def _range(body: Expr, ranges: Facts) -> Range:
     """The interval of a tensor's body."""
     if not isinstance(body, Reduce):
         return ranges.of(body)

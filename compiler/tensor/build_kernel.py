@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..ir.affine import affine
 from ..ir.bounds import unproved_index
-from ..ir.index import affine, range_of
+from ..ir.facts import range_of
 from ..ir.layout import Layout
 from ..ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
 from ..ir.reduction import COMBINE

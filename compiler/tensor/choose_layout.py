@@ -12,8 +12,9 @@ from math import prod
 
 from ..costs import CPU_COSTS, CpuCosts
 from ..dtypes import F32, I8, I32, U8
-from ..ir.bounds import conjuncts, nonnegative
-from ..ir.index import affine, range_of
+from ..ir.affine import affine
+from ..ir.conditions import conjuncts, nonnegative
+from ..ir.facts import range_of
 from ..ir.layout import Layout
 from ..ir.nodes import Binary, Const, Expr, Load, Var
 from ..ir.reduction import Reduce

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..dtypes import BOOL, I64, DType
 from ..ir.construct import select
-from ..ir.index import decide
+from ..ir.facts import decide
 from ..ir.name_size import name_size
 from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
 from ..ir.reduction import COMBINE, Reduce

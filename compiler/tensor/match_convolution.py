@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..dtypes import F32
+from ..ir.affine import affine
 from ..ir.contraction import find_contraction
-from ..ir.index import affine
 from ..ir.nodes import Load
 from ..ir.reduction import Reduce
 from .choose_layout import guard_is_bounds

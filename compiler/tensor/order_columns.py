@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from ..ir.affine import affine
 from ..ir.contraction import Contraction, find_contraction
-from ..ir.index import affine
 from ..ir.layout import Layout
 from ..ir.nodes import Expr, Load, Node, Origin, Var
 from ..ir.rewrite import free_vars, loads, rewrite_top_down

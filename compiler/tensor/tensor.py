@@ -16,7 +16,7 @@ import numpy as np
 from ..dtypes import DType, from_numpy
 from ..errors import BoundsError
 from ..ir.bounds import leaves_int32, unproved_index
-from ..ir.index import range_of
+from ..ir.facts import range_of
 from ..ir.intervals import Range
 from ..ir.name_size import name_size
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import InputError
-from ..ir.index import affine
+from ..ir.affine import affine
 from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import Size, scalars_of, shown, value_of
 from ..program.dimensions import Dimension

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..codegen.source import ATOM, PRODUCT, Dialect, Text
 from ..dtypes import BOOL, F16, F32, I32, U32, DType
+from ..ir.affine import affine
 from ..ir.all_reduce import Among
-from ..ir.index import affine
 from ..ir.lanes import Ramp
 from ..ir.nodes import Buffer, Expr, Load, Store
 

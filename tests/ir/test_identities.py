@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
-from webnn_compile.ir.index import DIVISIONS, EXTREMES, JOINS, Affine, affine
+from webnn_compile.ir.affine import Affine, affine
+from webnn_compile.ir.identities import DIVISIONS, EXTREMES, JOINS
 from webnn_compile.ir.nodes import Binary, Const, Expr, Scalar, Var
 from webnn_compile.ir.rewrite import free_vars
 

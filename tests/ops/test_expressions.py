@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from webnn_compile.dtypes import F32, I64
-from webnn_compile.ir.index import affine
+from webnn_compile.ir.affine import affine
 from webnn_compile.ir.nodes import Binary, Const, Load, Select, Unary
 from webnn_compile.ir.rewrite import loads, walk
 from webnn_compile.ops import OPERATORS

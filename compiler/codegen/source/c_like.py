@@ -8,7 +8,7 @@ from math import isinf, isnan
 import numpy as np
 
 from ...dtypes import BOOL, U32, DType
-from ...ir.index import affine
+from ...ir.affine import affine
 from ...ir.lanes import Ramp
 from ...ir.nodes import Buffer, Expr, Load, Store
 from .dialect import ATOM, PRODUCT, Dialect, Text

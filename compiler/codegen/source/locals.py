@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...ir.index import affine
+from ...ir.affine import affine
 from ...ir.lanes import Ramp
 from ...ir.nodes import Binary, Buffer, Const, Expr, Load, Scope, Store
 
@@ -55,12 +55,7 @@ def place_local(buffer: Buffer, accesses: Iterable[Load | Store]) -> Local:
     ramps = [a for a in found if isinstance(a.indices[0], Ramp)]
     widths = {a.indices[0].lanes for a in ramps if isinstance(a.indices[0], Ramp)}
     width = widths.pop() if len(widths) == 1 else 1
-    whole = width > 1 and buffer.size % width == 0 and all(_aligned(base_of(a), width) for a in ramps)
+    whole = width > 1 and buffer.size % width == 0 and all(affine(base_of(a)).is_multiple(width) for a in ramps)
     lanes = width if whole else 1
     known = all(isinstance(base_of(a), Const) for a in found) and (whole or not ramps)
     return Local(buffer, lanes, buffer.size // lanes, buffer.scope is Scope.SHARED or not known)
-
-
-def _aligned(base: Expr, width: int) -> bool:
-    form = affine(base)
-    return form.constant % width == 0 and all(c % width == 0 for _, c in form.terms)

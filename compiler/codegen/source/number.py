@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from ...dtypes import BOOL, I32
+from ...ir.affine import affine
 from ...ir.all_reduce import AllReduce
-from ...ir.index import affine
 from ...ir.intrinsic import Tensorized, operands
 from ...ir.lanes import Extract, Ramp, Splat, lanes_of
 from ...ir.nodes import (

@@ -11,7 +11,7 @@ import onnx
 from ...dtypes import BOOL, I64, DType
 from ...errors import InputError, UnsupportedError
 from ...graph.ir import Value
-from ...ir.index import range_of
+from ...ir.facts import range_of
 from ...ir.nodes import Scalar
 from ...ir.sizes import Size, counter_of, equal, number, product, scalars_of, shown, size
 from ...text.escape import shell_word

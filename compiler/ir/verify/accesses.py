@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...dtypes import I32
+from ..affine import Affine, affine
 from ..bounds import unproved_index
-from ..index import Affine, affine, range_of
+from ..facts import range_of
 from ..lanes import Ramp, Splat, lanes_of
 from ..nodes import Expr, Load, Scalar, Scope, Store, Var
 from .place import Place, shown

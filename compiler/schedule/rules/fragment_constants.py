@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.index import affine
+from ...ir.affine import affine
 from ...ir.layout import Layout
 from ...ir.nodes import Kernel, Load
 from ...ir.rewrite import loads

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...choices import Choices, ordered
 from ...dtypes import I32
-from ...ir.index import affine
+from ...ir.affine import affine
 from ...ir.nodes import Binary, Cast, Const, Expr, Load, LoopKind, Node, Scope, Select, Stmt, Unary, Var
 from ...ir.rewrite import free_vars, loads, walk
 from ...ir.scalar_ops import apply_binary

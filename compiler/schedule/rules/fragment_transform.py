@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...ir.index import affine
+from ...ir.affine import affine
 from ...ir.nodes import Const, Expr, Load, Stmt, Store, Var
 from ...ir.rewrite import free_vars, loads, rewrite_top_down, substitute
 from ...ir.simplify import simplify_expr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir.index import affine
+from ...ir.affine import affine
 from ...ir.layout import Block, Layout
 from ...ir.nodes import Expr, Load, Var
 from ...ir.rewrite import free_vars
@@ -51,5 +51,4 @@ def _axis_of(column: Var, logical: Sequence[Expr]) -> int:
 
 def _aligned(index: Expr, column: Var, width: int) -> bool:
     """Whether `index` is a multiple of `width` where the column loop starts, so that no panel straddles two groups."""
-    terms = affine(index)
-    return terms.constant % width == 0 and all(c % width == 0 for a, c in terms.terms if a is not column)
+    return affine(index).without(column).is_multiple(width)

@@ -7,8 +7,8 @@ from math import prod
 
 from ...dtypes import F32, I8, I32, U8, DType
 from ...errors import ScheduleError
+from ...ir.affine import flat_offset
 from ...ir.contraction import find_contraction
-from ...ir.index import flat_offset
 from ...ir.nodes import Binary, Cast, Expr, Load, Stmt, Store, Var
 from ...ir.rewrite import free_vars
 from ...ir.simplify import simplify_stmt

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...dtypes import F32
 from ...errors import ScheduleError
-from ...ir.index import affine, flat_offset
+from ...ir.affine import affine, flat_offset
 from ...ir.nodes import (
     Alloc,
     Binary,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...errors import ScheduleError
-from ...ir.index import Affine, affine
+from ...ir.affine import Affine, affine
+from ...ir.facts import range_of_sum
 from ...ir.nodes import Buffer, Expr, For, Load, Node, Seq, Stmt, Store, Var
 from ...ir.rewrite import free_vars, loads, rewrite, substitute, walk
 from ...ir.simplify import simplify_expr
@@ -78,7 +79,7 @@ def _region(buffer: Buffer, readers: Sequence[Stmt], moved: set[Var]) -> tuple[i
             if not free_vars(index) & moved:
                 continue
             base, inside = _parts(affine(simplify_expr(index)), moved)
-            r = inside.range()
+            r = range_of_sum(inside)
             if r is None or (found is not None and found != (d, base)):
                 raise ScheduleError(f"compute_at: the reads of {buffer.name} are no single region of one dimension")
             least, greatest = (min(least, r[0]), max(greatest, r[1])) if found is not None else r

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...ir.bounds import conjuncts
+from ...ir.conditions import conjuncts
 from ...ir.nodes import Binary, Expr, For, If, Load, LoopKind, Scope, Stmt, Store
-from ...ir.rewrite import free_vars, rewrite, walk
+from ...ir.rewrite import free_vars, rewrite, rewrite_statements, walk
 
 
 def hoist_guards(stmt: Stmt) -> Stmt:
@@ -26,7 +26,7 @@ def hoist_guards(stmt: Stmt) -> Stmt:
             cond = cond & c
         return If(cond, body)
 
-    return rewrite(stmt, rule)
+    return rewrite_statements(stmt, rule)
 
 
 def _common(loop: For) -> list[Expr]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir.index import affine
+from ...ir.affine import affine
+from ...ir.facts import range_of_sum
 from ...ir.nodes import COMPARISONS, Binary, Expr, For, Load, Node, Select, Seq, Stmt, Var
 from ...ir.rewrite import walk
 from ...ir.simplify import simplify_stmt
@@ -50,7 +51,7 @@ def _thresholds(c: Expr, var: Var) -> list[int]:
         return []
     difference = affine(c.a) + affine(c.b).scale(-1)
     k = difference.coefficient(var)
-    rest = difference.without(var).range()
+    rest = range_of_sum(difference.without(var))
     if not k or rest is None:
         return []
     lo, hi = rest

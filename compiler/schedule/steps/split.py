@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...ir.index import Affine, affine
+from ...ir.affine import Affine, affine
 from ...ir.nodes import Const, Expr, For, Seq, Stmt, Var
 from ...ir.rewrite import substitute
 from ...ir.simplify import simplify_expr

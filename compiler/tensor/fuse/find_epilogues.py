@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from ...ir.index import affine
+from ...ir.affine import affine
 from ...ir.nodes import Buffer, Expr, Var
 from ...ir.reduction import Reduce
 from ...ir.rewrite import loads

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...ir.index import affine
+from ...ir.affine import affine
 from ...ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Select, Unary, Var
 from ...ir.reduction import Reduce
 from ...ir.rewrite import children, loads, rewrite_top_down, substitute, walk

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from webnn_compile.dtypes import BOOL, F32, I8, I32, I64, U8, DType
 from webnn_compile.ir.construct import maximum, minimum, select
-from webnn_compile.ir.intervals import Range
+from webnn_compile.ir.facts import Facts
+from webnn_compile.ir.intervals import INT32, Range, limits
 from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Unary, Var
 from webnn_compile.ir.scalar_ops import apply_binary, apply_unary
-from webnn_compile.ir.value_ranges import INT32, Ranges, limits
 
 POINTS = (-7, -3, -1, 0, 1, 2, 5, 8)
 INTERVALS = [(a, b) for a, b in product(POINTS, POINTS) if a <= b]
@@ -39,7 +39,7 @@ def test_every_pair_of_small_intervals(op: str) -> None:
         found = values(op, a, b)
         if not found.size:
             continue
-        low, high = Ranges({p: a, q: b}).of(Binary(op, x, y))
+        low, high = Facts({p: a, q: b}).of(Binary(op, x, y))
         assert low <= found.min(), (a, b)
         assert found.max() <= high, (a, b)
         if op in TIGHT:
@@ -53,14 +53,14 @@ def test_unary_operations_wrap_into_their_type(op: str, dtype: DType) -> None:
     low, high = limits(dtype)
     for a in [(low, high), (low, low + 3), (high - 2, high), (0, 5)]:
         found = apply_unary(op, np.arange(a[0], a[1] + 1).astype(dtype.numpy))
-        r = Ranges({b: a}).of(Unary(op, x))
+        r = Facts({b: a}).of(Unary(op, x))
         assert r[0] <= found.min()
         assert found.max() <= r[1]
 
 
 def test_what_leaves_the_type_may_be_anything() -> None:
     b, x = element("x", U8)
-    known = Ranges({b: (0, 200)})
+    known = Facts({b: (0, 200)})
     assert known.of(x + 55) == (55, 255)
     assert known.of(x + 56) == (0, 255)
     assert known.unwrapped(x + 56) == (56, 256)
@@ -68,16 +68,16 @@ def test_what_leaves_the_type_may_be_anything() -> None:
 
 def test_variables_and_unknown_elements() -> None:
     b, x = element("x", I32)
-    known = Ranges({})
+    known = Facts({})
     assert known.of(Var("i", 10) * 3 + 1) == (1, 28)
     assert known.of(x) == INT32
     assert known.of(Load(b, (Const(0),), Const(True, BOOL))) == INT32
-    assert Ranges({b: (5, 9)}).of(Load(b, (Const(0),), x < 0)) == (0, 9)
+    assert Facts({b: (5, 9)}).of(Load(b, (Const(0),), x < 0)) == (0, 9)
 
 
 def test_both_arms_know_the_condition() -> None:
     b, x = element("x", I64)
-    known = Ranges({b: (-10, 10)})
+    known = Facts({b: (-10, 10)})
     assert known.of(select(x < 0, x, 0)) == (-10, 0)
     assert known.of(select(x < 0, 0, x)) == (0, 10)
     assert known.of(select(x <= 3, x, 3)) == (-10, 3)
@@ -90,7 +90,7 @@ def test_both_arms_know_the_condition() -> None:
 
 def test_floats_become_integers() -> None:
     b, x = element("x", F32)
-    known = Ranges({})
+    known = Facts({})
     assert known.of(Cast(I32, x)) == INT32
     assert known.of(Cast(U8, x)) == (0, 255)
     assert known.of(Cast(I64, minimum(maximum(x, -2.5), 7.5))) == (-2, 7)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from webnn_compile.dtypes import BOOL, I32
-from webnn_compile.ir.index import Affine, affine, decide, flat_offset, range_of
+from webnn_compile.ir.affine import Affine, affine, flat_offset
+from webnn_compile.ir.facts import decide, range_of
 from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Scalar, Select, Unary, Var
 from webnn_compile.ir.rewrite import free_vars
 from webnn_compile.ir.simplify import simplify_expr

@@ -1,0 +1,224 @@
+"""Identities of index arithmetic: each canonical form of a quotient, a remainder, a minimum or a maximum is made by
+the first of a table that matches."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from .affine import Affine, affine, divide_terms, merge
+from .memo import memo
+from .nodes import Binary, Const, Expr
+from .products import is_size
+
+
+def join(terms: dict[Expr, int], constant: int) -> Affine:
+    """The sum, where the first two terms that an identity of JOINS matches are one."""
+    for atom, k in terms.items():
+        if not (isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const)):
+            continue
+        divisor = int(atom.b.value)
+        if is_size(atom) and (rounded := _without_remainder(terms, atom, k, divisor)) is not None:
+            return rounded + Affine((), constant)
+        quotient = affine(Binary("//", atom.a, atom.b))
+        if quotient.constant or len(quotient.terms) != 1 or quotient.terms[0][1] != 1:
+            continue
+        for partner, n in terms.items():
+            if n != k * divisor:
+                continue
+            x = affine(atom.a)
+            tried = (identity(x, divisor, quotient.terms[0][0], partner) for identity in JOINS)
+            joined = next((found for found in tried if found is not None), None)
+            if joined is not None:
+                rest = [(a, m) for a, m in terms.items() if a not in (atom, partner)]
+                joined = joined.scale(k)
+                return merge([*rest, *joined.terms], constant + joined.constant)
+    return Affine(tuple(terms.items()), constant)
+
+
+def _without_remainder(terms: dict[Expr, int], atom: Binary, k: int, divisor: int) -> Affine | None:
+    """r - k * x + k * (x % c)   ->   r - k * c * (x // c), for a size x: n + -n % 4 is 4 * ((n + 3) // 4)."""
+    x = affine(atom.a)
+    if any(terms.get(a) != -k * c for a, c in x.terms):
+        return None
+    rest = Affine(tuple((a, m) for a, m in terms.items() if a != atom and not x.coefficient(a)), 0)
+    return rest + Affine((), k * x.constant) + divide("//", x, divisor).scale(-k * divisor)
+
+
+@memo
+def divide_by_size(op: str, x: Affine, y: Affine) -> Affine:
+    """(q * y + r) // y   ->   q + r // y;   (q * y + r) % y   ->   r % y, for a positive y of scalars. r // y is 0, and
+    r % y is r, where 0 <= r < y."""
+    if not y.terms:
+        return divide(op, x, y.constant) if y.constant > 0 else _division(op, x, y)
+    span = facts.range_of_sum(y)
+    if span is None or span[0] < 1:
+        return _division(op, x, y)
+    quotient, rest = divide_terms(x, y)
+    low, room = facts.range_of_sum(rest), facts.range_of_sum(y + Affine((), -1) + rest.scale(-1))
+    if low is not None and room is not None and low[0] >= 0 and room[0] >= 0:
+        return quotient if op == "//" else rest
+    return quotient + _division(op, rest, y) if op == "//" else _division(op, rest, y)
+
+
+def _division(op: str, x: Affine, y: Affine) -> Affine:
+    return Affine(((Binary(op, x.to_expr(), y.to_expr()), 1),), 0)
+
+
+@memo
+def divide(op: str, x: Affine, divisor: int) -> Affine:
+    """x // divisor or x % divisor, for a positive divisor."""
+    for identity in DIVISIONS:
+        found = identity(op, x, divisor)
+        if found is not None:
+            return found
+    return Affine(((Binary(op, x.to_expr(), Const(divisor)), 1),), 0)
+
+
+@memo
+def extreme(op: str, x: Affine, y: Affine) -> Affine:
+    """The "min" or "max" of x and y."""
+    for identity in EXTREMES:
+        found = identity(op, x, y)
+        if found is not None:
+            return found
+    return Affine(((Binary(op, x.to_expr(), y.to_expr()), 1),), 0)
+
+
+# The identities. Each gives None where it does not match; the first of its table that does is taken. Divisions are
+# rounded down, divisors are positive.
+
+
+def join_quotient(x: Affine, divisor: int, quotient: Expr, partner: Expr) -> Affine | None:
+    """(x // c) * c + x % c   ->   x"""
+    return x if partner == quotient else None
+
+
+def join_remainders(x: Affine, divisor: int, quotient: Expr, partner: Expr) -> Affine | None:
+    """(e % h) * c + x % c   ->   (x + r * c) % (h * c), where e = x // c + r"""
+    match partner:
+        case Binary("%", e, Const(h, _)) if affine(e).coefficient(quotient) == 1:
+            rest = affine(e) + Affine(((quotient, -1),), 0)
+            return divide("%", x + rest.scale(divisor), int(h) * divisor)
+    return None
+
+
+JOINS = (join_quotient, join_remainders)
+"""Rules that join `partner` * c + x % c, where `quotient` is x // c, into one term."""
+
+
+def divide_by_one(op: str, x: Affine, divisor: int) -> Affine | None:
+    """x // 1   ->   x;   x % 1   ->   0"""
+    if divisor != 1:
+        return None
+    return x if op == "//" else Affine((), 0)
+
+
+def take_out_multiples(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(a * d + r) // d   ->   a + r // d;   (a * d + r) % d   ->   r % d, where r's constant is in [0, d)"""
+    whole = Affine(tuple((a, c // divisor) for a, c in x.terms if c % divisor == 0), x.constant // divisor)
+    if not whole.terms and not whole.constant:
+        return None
+    rest = Affine(tuple((a, c) for a, c in x.terms if c % divisor), x.constant % divisor)
+    return whole + divide(op, rest, divisor) if op == "//" else divide(op, rest, divisor)
+
+
+def stay_in_one_period(op: str, x: Affine, divisor: int) -> Affine | None:
+    """x // d   ->   k;   x % d   ->   x - k * d, where x is in [k * d, (k + 1) * d)"""
+    r = facts.range_of_sum(x)
+    if r is None or r[0] // divisor != r[1] // divisor:
+        return None
+    k = r[0] // divisor
+    return Affine((), k) if op == "//" else x + Affine((), -k * divisor)
+
+
+def cancel_common_factor(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(g * y + k) // (g * d)   ->   y // d;   (g * y + k) % (g * d)   ->   g * (y % d) + k, where k is in [0, g)"""
+    common = gcd(divisor, *(c for _, c in x.terms))
+    if common == 1:
+        return None
+    inner = Affine(tuple((a, c // common) for a, c in x.terms), x.constant // common)
+    divided = divide(op, inner, divisor // common)
+    return divided if op == "//" else divided.scale(common) + Affine((), x.constant % common)
+
+
+def merge_quotients(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(x // a + k) // b   ->   (x + k * a) // (a * b). The same for remainders would hide x % (a * b) from JOINS."""
+    if op != "//" or len(x.terms) != 1 or x.terms[0][1] != 1:
+        return None
+    match x.terms[0][0]:
+        case Binary("//", inner, Const(a, _)) if int(a) > 0:
+            return divide("//", affine(inner) + Affine((), x.constant * int(a)), divisor * int(a))
+    return None
+
+
+def negate_sizes(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(-x) // d   ->   -((x + d - 1) // d), for a sum of sizes x"""
+    if op != "//" or not x.terms or not all(c < 0 and is_size(a) for a, c in x.terms):
+        return None
+    return divide("//", x.scale(-1) + Affine((), divisor - 1), divisor).scale(-1)
+
+
+def drop_inner_remainder(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(k * (y % c) + r) % d   ->   (k * y + r) % d, for a size y, where k * c is a multiple of d"""
+    for atom, k in x.terms if op == "%" else ():
+        match atom:
+            case Binary("%", y, Const(c, _)) if k * int(c) % divisor == 0 and is_size(y):
+                return divide("%", x.without(atom) + affine(y).scale(k), divisor)
+    return None
+
+
+def divide_remainder(op: str, x: Affine, divisor: int) -> Affine | None:
+    """(y % c) // d   ->   (y // d) % (c // d), for a size y, where c is a multiple of d"""
+    match x.terms:
+        case ((Binary("%", y, Const(c, _)), 1),) if op == "//" and not x.constant and int(c) % divisor == 0:
+            return divide("%", divide("//", affine(y), divisor), int(c) // divisor) if is_size(y) else None
+    return None
+
+
+DIVISIONS = (
+    divide_by_one,
+    take_out_multiples,
+    stay_in_one_period,
+    cancel_common_factor,
+    merge_quotients,
+    negate_sizes,
+    drop_inner_remainder,
+    divide_remainder,
+)
+"""Rules for x // d and x % d."""
+
+
+def drop_larger(op: str, x: Affine, y: Affine) -> Affine | None:
+    """min(x, y)   ->   x;   max(x, y)   ->   y, where x - y <= 0"""
+    difference = facts.range_of_sum(x + y.scale(-1))
+    if difference is None or difference[1] > 0:
+        return None
+    return x if op == "min" else y
+
+
+def drop_smaller(op: str, x: Affine, y: Affine) -> Affine | None:
+    """min(x, y)   ->   y;   max(x, y)   ->   x, where x - y >= 0"""
+    difference = facts.range_of_sum(x + y.scale(-1))
+    if difference is None or difference[0] < 0:
+        return None
+    return y if op == "min" else x
+
+
+def nest_extremes(op: str, x: Affine, y: Affine) -> Affine | None:
+    """max(max(a, b) + c, y)   ->   max(a + c, max(b + c, y)), where the inner one is decided, and the same for min"""
+    for outer, other in ((x, y), (y, x)):
+        match outer.terms:
+            case ((Binary(inner, a, b), 1),) if inner == op:
+                for p, q in ((a, b), (b, a)):
+                    rest = affine(q) + Affine((), outer.constant)
+                    joined = extreme(op, rest, other)
+                    if joined in (rest, other):
+                        return extreme(op, affine(p) + Affine((), outer.constant), joined)
+    return None
+
+
+EXTREMES = (drop_larger, drop_smaller, nest_extremes)
+"""Rules for min(x, y) and max(x, y)."""
+
+
+from . import facts  # noqa: E402, the end of `affine` says why
