@@ -129,7 +129,7 @@ export interface WasmInfo extends CommonInfo {
   variant: 'relaxed' | 'plain';
   threads: number;
   threadsReason: string;
-  /** Bytes of weights transformed at load. */
+  /** Bytes of what is computed from the weights at load. */
   preparedBytes: number;
   /** Bytes of tensors at their peak, inputs and outputs among them. */
   arenaBytes: number;

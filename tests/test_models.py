@@ -22,7 +22,7 @@ from webnn_compile.bundle.write_bundle import SHARD_BYTES
 from webnn_compile.driver.build import Report, build
 from webnn_compile.driver.options import Options
 from webnn_compile.frontends.model_inputs import ModelInputs
-from webnn_compile.pipeline.weights import fits_half
+from webnn_compile.tensor.halves import fits_half
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..program.device_program import HostCall, Launch
+from ..program.device_program import DeviceProgram, HostCall, Launch
+from ..program.find_prepared import find_prepared
 from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
 from ..text.escape import shell_word, terminal_text
@@ -72,13 +73,16 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "weights", size(report.weights) + halves
     for device in report.devices:
         yield device.program.backend, _device(device)
+        yield from _prepared(device.program)
         if device.on_host:
             yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
     if report.wasm is not None:
         yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
+        yield from _prepared(report.wasm.program)
     if report.alone is not None:
         name, program = report.alone
         yield name, _alone(program)
+        yield from _prepared(program)
         if report.cpu == ANY_CPU:
             yield "", SLOWER
     yield from _records(report)
@@ -108,16 +112,24 @@ def _device(made: DeviceBuild) -> str:
 def _wasm(made: WasmBuild, memory: int) -> str:
     p = made.program
     code = ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in made.code_bytes.items())
-    transformed = f", {size(p.prepared)} of weights transformed at load" if p.prepared else ""
-    held = f"{size(memory)} of memory: weights{transformed}, {size(p.arena)} for tensors at their peak, a stack"
+    computed = f", {size(p.prepared)} computed from them at load" if p.prepared else ""
+    held = f"{size(memory)} of memory: weights{computed}, {size(p.arena)} for tensors at their peak, a stack"
     return f"{len(p.kernels)} kernels, {len(p.launches)} launches in a run; code {code}; {held}"
 
 
+def _prepared(program: Program | DeviceProgram) -> Iterable[tuple[str, str]]:
+    """Names and sizes of the tensors that are computed at load, the largest first."""
+    found = sorted(find_prepared(program), key=lambda p: -p.bytes)
+    if found:
+        each = tuple(f"{'+'.join(p.nodes)} ({'+'.join(p.operators)}): {size(p.bytes)}" for p in found)
+        yield "", f"at load: {_names(each)}"
+
+
 def _alone(p: Program) -> str:
-    transformed = f", {size(p.prepared)} for weights that are transformed once" if p.prepared else ""
+    computed = f", {size(p.prepared)} for what is computed from them once" if p.prepared else ""
     return (
         f"{len(p.kernels)} kernels, {len(p.launches)} calls in a run; memory beside the weights: {size(p.arena)} for "
-        f"tensors{transformed}"
+        f"tensors{computed}"
     )
 
 
@@ -269,6 +281,7 @@ def _device_data(made: DeviceBuild) -> dict[str, Any]:
         "kernels": len(p.kernels),
         "launches": [_launch(s) for s in p.work],
         "crossings": p.readbacks,
+        "prepared": _prepared_data(p),
         "bytes": {"code": made.code_bytes, "device": p.bytes},
     }
 
@@ -286,8 +299,13 @@ def _program_data(p: Program, others: dict[str, Any]) -> dict[str, Any]:
     return {
         "kernels": len(p.kernels),
         "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops} for s in p.launches],
+        "prepared": _prepared_data(p),
         "bytes": {"weights": len(p.weights), "prepared": p.prepared, "arena": p.arena, **others},
     }
+
+
+def _prepared_data(program: Program | DeviceProgram) -> list[dict[str, Any]]:
+    return [{"nodes": p.nodes, "operators": p.operators, "bytes": p.bytes} for p in find_prepared(program)]
 
 
 def size(n: int) -> str:

@@ -311,8 +311,9 @@ class _Launches:
         if not tensor.is_constant:
             return self._in_arena(tensor)
         assert layout is not None
-        if tensor.data is None:
+        if tensor.prepared:
             return self._prepare(tensor, layout)
+        assert tensor.data is not None
         if tensor.data.size < REPACKED:
             return Slot(Region.WEIGHTS, self.weights.in_memory(self.weights.add(tensor, layout)))
         there, at = self.weights.find(tensor, layout)

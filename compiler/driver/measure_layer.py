@@ -37,7 +37,8 @@ def measure_layer(layer: Rewritten, cache: Cache | None = None) -> LayerError:
     found = match_convolution(conv)
     assert found is not None
     x = Tensor(found.x.buffer)
-    alone = replace(conv, reads=tuple(x if r is found.x else r for r in conv.reads))
+    given = {found.x: x, found.weights: Tensor(found.weights.buffer, data=found.weights.data)}
+    alone = replace(conv, reads=tuple(given.get(r, r) for r in conv.reads))
     program = TensorProgram((("x", x),), (("y", alone),), (alone,), {alone: Origin((conv.name,), ("Conv",))})
     data = np.random.default_rng(0).standard_normal(x.extents).astype(np.float32)
     exact = convolve(data, found, conv.extents)

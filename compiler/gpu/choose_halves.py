@@ -8,6 +8,7 @@ from ..dtypes import F32
 from ..pipeline.lowered import Lowered
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
+from ..tensor.halves import LEAST, Array, fits_half, round_accurately
 from .partition_host import HostPartition
 
 FEW = 4096
@@ -33,4 +34,10 @@ def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]
         if not any(x in outside or x.exact or x.dtype != F32 for x in tensors) and prod(owner.extents) > FEW
         for t in tensors
     }
-    return frozenset(halves | {t for t in model.prepared if not t.exact and t.dtype == F32})
+    prepared = {t for t in model.prepared if not t.exact and t.dtype == F32}
+    return frozenset(halves | {t for t in prepared if t.data is None or _fits(t.data)})
+
+
+def _fits(data: Array) -> bool:
+    """Whether a constant that is computed at load may be rounded, as those in the file are."""
+    return data.size >= LEAST and (fits_half(data) or round_accurately(data) is not None)

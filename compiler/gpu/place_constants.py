@@ -95,7 +95,7 @@ class _Constants:
         """The value that holds constant `t` in `layout` at `place` after loading."""
         key = (t, layout, place)
         if key not in self.numbers:
-            self.numbers[key] = self._shipped_value(*key) if t.data is not None else self._computed_value(*key)
+            self.numbers[key] = self._computed_value(*key) if t.prepared else self._shipped_value(*key)
         return self.numbers[key]
 
     def _shipped_value(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
@@ -128,7 +128,10 @@ class _Constants:
         group = self._model.prepared[t]
         value = self._new_value(t, layout, place)
         tensors = (*group.reads, t)
-        naive = self._types.apply(build_kernel(kernel_name(group), group, {t: layout}), tensors)
+        plain = build_kernel(kernel_name(group), group, {t: layout})
+        read = zip(group.reads, plain.params, strict=False)
+        ranges = {b: constant_range(r) for r, b in read if not r.dtype.is_float}
+        naive = self._types.apply(narrow_types(plain, ranges).kernel if ranges else plain, tensors)
         at = self._kernels.number(naive, (*(None for _ in group.reads), place))
         *reads, _ = constant_uses(tensors, self._kernels.kernels[at])
         arguments = (*(self.number(*w) for w in reads), value)

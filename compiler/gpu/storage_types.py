@@ -21,7 +21,7 @@ class StorageTypes:
     halves: frozenset[Tensor] | None
 
     def of(self, t: Tensor) -> DType:
-        shipped_half = t.data is not None and self.weights.dtype(t) == F16
+        shipped_half = t.data is not None and not t.prepared and self.weights.dtype(t) == F16
         if self.halves is not None and (t in self.halves or shipped_half):
             return F16
         return device_dtype(t.dtype)

@@ -1,7 +1,8 @@
 """Builds a Graph node by node: infers shapes from the operators' definitions and folds what is constant at once.
 
 Folding during construction is what makes shape arithmetic (Shape -> Gather -> Concat -> Reshape) vanish: the shapes
-that later operators need are then known when those are added.
+that later operators need are then known when those are added. Nodes of constants that grow are kept beside their
+elements: a kernel computes these at load, and the file has what they are computed from.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..program.dimensions import Dimension
 from ..system.limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_elements
 from ..tensor import Tensor
 from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
+from ..tensor.fold_tensor import grows, may_prepare
 from .define import define, tensor_of
 from .ir import Array, Attribute, Graph, Node, Value
 
@@ -37,6 +39,8 @@ class Builder:
         self._inputs: list[Value] = []
         self._nodes: list[Node] = []
         self._constants: dict[Value, Array] = {}
+        self._folded: dict[Value, Node] = {}
+        self._shipped: dict[Value, float] = {}
 
     def input(
         self, name: str, shape: tuple[Size, ...], dtype: DType, elements: tuple[Size, ...] | None = None
@@ -89,7 +93,10 @@ class Builder:
         if all(depends_only_on_constants(t) for t in wanted) and self._may_fold(wanted, draft.reads):
             if self._memory is not None:
                 self._memory.take(sum(map(_bytes, wanted)), f"{draft.op} (node {name!r}): its result")
-            return tuple(self.constant(o, evaluate(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
+            values = tuple(self.constant(o, evaluate(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
+            if may_prepare(wanted):
+                self.computed_by(replace(draft, outputs=values))
+            return values
         numbers = [t.elements is not None and all(isinstance(e, int) for e in t.elements) for t in tensors]
         if wanted and all(known for known, o in zip(numbers, outputs, strict=False) if o):
             return tuple(self.constant(o, _array(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
@@ -99,6 +106,20 @@ class Builder:
         )
         self._nodes.append(replace(draft, outputs=made))
         return made
+
+    def computed_by(self, node: Node) -> None:
+        """Keeps that `node` computes constants where they take more bytes of the file than what it reads."""
+        made = [v for v in node.outputs if v is not None]
+        if not all(v in self._constants for v in node.reads):
+            return
+        operands = sum(self._shipped.get(v, self._constants[v].nbytes) for v in node.reads)
+        whole = sum(self._constants[v].nbytes for v in made)
+        for v in made:
+            data = self._constants[v]
+            share = operands * data.nbytes / max(whole, 1)  # of several outputs
+            if grows(data, share):
+                self._folded[v] = replace(node, outputs=tuple(o if o is v else None for o in node.outputs))
+                self._shipped[v] = share
 
     def _may_fold(self, tensors: Sequence[Tensor], inputs: Sequence[Value]) -> bool:
         """Whether the elements of `tensors`, which depend on constants alone, are few enough to be known now."""
@@ -118,7 +139,7 @@ class Builder:
         too much memory."""
         if self._memory is not None and self._parent is None:
             read = {v for node in self._nodes for v in node.inputs if v is not None} | set(outputs)
-            read |= {v for v, _ in refusals}
+            read |= {v for v, _ in refusals} | {v for node in self._folded.values() for v in node.reads}
             self._memory.keep({v.name: data.nbytes for v, data in self._constants.items() if v in read})
         return Graph(
             self._name,
@@ -128,6 +149,7 @@ class Builder:
             dict(self._constants),
             dimensions,
             tuple(refusals),
+            dict(self._folded),
         )
 
     def checkpoint(self) -> Callable[[Callable[[Value], bool]], None]:

@@ -18,7 +18,7 @@ _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype", "stash_type"})
 def convert_float16(graph: Graph) -> Graph:
     """Without float16 but at its inputs and outputs, which a Cast converts: no target computes in float16, and the
     values between are then not rounded to it."""
-    if not any(_touches_float16(node, graph) for node in graph.nodes):
+    if not any(_touches_float16(node, graph) for node in (*graph.nodes, *graph.folded.values())):
         return graph
     builder, names, outputs = Builder(graph.name), value_names(graph), frozenset(graph.outputs)
     opset = max((n.opset for n in graph.nodes if not n.domain), default=13)
@@ -37,12 +37,8 @@ def convert_float16(graph: Graph) -> Graph:
     for v in graph.inputs:
         if v.dtype == F16:
             now[v] = cast(now[v], f"{v.name}.to_float32", names.fresh(f"{v.name}.float32"), F32)
-    for v, data in graph.constants.items():
-        if v.dtype != F16:
-            now[v] = builder.constant(v.name, data)
-        else:
-            now[v] = builder.constant(inner_name(v), data.astype(np.float32))
     copier = _Converter(inner_name)
+    copier.constants(graph, builder, now)
     for node in graph.nodes:
         copier.node(node, builder, now)
     outputs_now = []

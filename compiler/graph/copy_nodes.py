@@ -28,6 +28,17 @@ class Copier:
     def attributes(self, attributes: Mapping[str, Attribute]) -> Mapping[str, Attribute]:
         return attributes
 
+    def constants(self, graph: Graph, builder: Builder, now: Now) -> None:
+        """Adds the constants of `graph`, with the nodes that compute some of them."""
+        for v, data in graph.constants.items():
+            now[v] = builder.constant(self.name(v), self.constant(data))
+            node = graph.folded.get(v)
+            if node is not None and all(r in now for r in node.reads):
+                inputs = tuple(None if r is None else now[r] for r in node.inputs)
+                outputs = tuple(None if o is None else now[o] for o in node.outputs)
+                attributes = self.attributes(node.attributes)
+                builder.computed_by(replace(node, inputs=inputs, outputs=outputs, attributes=attributes))
+
     def node(self, node: Node, builder: Builder, now: Now) -> None:
         """Adds a node, whose outputs are then in `now`."""
         regions = tuple(self._region(region, builder, now) for region in node.regions)
@@ -42,8 +53,7 @@ class Copier:
         inner, here = builder.region(region.name), dict(now)
         for v in region.inputs:
             here[v] = inner.input(self.name(v), v.shape, self.dtype(v.dtype), v.elements)
-        for v, data in region.constants.items():
-            here[v] = inner.constant(self.name(v), self.constant(data))
+        self.constants(region, inner, here)
         for node in region.nodes:
             self.node(node, inner, here)
         return inner.build([here[v] for v in region.outputs])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..dtypes import F32
 from ..errors import BoundsError, UnsupportedError
 from ..ir.nodes import Const, Scalar, expr
 from ..ir.sizes import Size, capacities, capacity, equal, number, scalars_of, shown, size
@@ -15,6 +16,7 @@ from ..ops.call import Call
 from ..system.limits import check_elements
 from ..tensor import Tensor, compute, constant, placeholder
 from ..tensor.bound_elements import with_bounds
+from ..tensor.fold_tensor import prepared
 from ..tensor.known_elements import known_elements, with_known_elements
 from ..tensor.structure import after, branch, loop
 from .ir import Array, Graph, Node, Value
@@ -36,6 +38,16 @@ def tensor_of(value: Value, data: Array | None = None) -> Tensor:
     if data is not None:
         return constant(value.name, data)
     return replace(placeholder(value.name, value.shape, value.dtype), elements=value.elements, bounds=value.bounds)
+
+
+def add_constants(graph: Graph, tensors: dict[Value, Tensor]) -> None:
+    """Adds the constants of `graph` to `tensors`, those that nodes compute as tensors to compute at load."""
+    for v, data in graph.constants.items():
+        node = graph.folded.get(v)
+        if node is not None and v.dtype == F32 and all(r in tensors for r in node.reads):
+            tensors[v] = prepared(define(node, tensors)[node.outputs.index(v)], data)
+        else:
+            tensors[v] = constant(v.name, data)
 
 
 def define(
@@ -110,7 +122,7 @@ def _define_region(
 ) -> list[Tensor]:
     """The tensors of a region's outputs."""
     known = {v: tensors[v] for v in region.captured} | dict(zip(region.inputs, inputs, strict=True))
-    known.update((v, constant(v.name, data)) for v, data in region.constants.items())
+    add_constants(region, known)
     for node in region.nodes:
         for value, t in zip(node.outputs, define(node, known, record), strict=False):
             if value is not None:

@@ -22,7 +22,11 @@ def eliminate_dead_code(graph: Graph) -> Graph:
             kept.append(node if outputs == node.outputs else replace(node, outputs=outputs))
             live.update(node.reads)
     nodes = tuple(reversed(kept))
+    for v, node in reversed(tuple(graph.folded.items())):
+        if v in live:
+            live.update(node.reads)
     constants = {v: data for v, data in graph.constants.items() if v in live}
     if nodes == graph.nodes and len(constants) == len(graph.constants):
         return graph
-    return replace(graph, nodes=nodes, constants=constants)
+    folded = {v: node for v, node in graph.folded.items() if v in constants}
+    return replace(graph, nodes=nodes, constants=constants, folded=folded)

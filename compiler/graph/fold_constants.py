@@ -13,7 +13,7 @@ def fold_constants(graph: Graph) -> Graph:
         return graph
     builder, copier = Builder(graph.name), Copier()
     now: dict[Value, Value] = {v: builder.input(v.name, v.shape, v.dtype, v.elements) for v in graph.inputs}
-    now.update((v, builder.constant(v.name, data)) for v, data in graph.constants.items())
+    copier.constants(graph, builder, now)
     for node in graph.nodes:
         copier.node(node, builder, now)
     refusals = [(now[v], text) for v, text in graph.refusals]

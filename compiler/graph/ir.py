@@ -20,7 +20,7 @@ Sizes of the outputs of the regions of an If may differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -83,9 +83,10 @@ class Node:
 @dataclass(frozen=True)
 class Graph:
     """`nodes` stand in topological order. `constants` holds the value of every Value that no node makes and that is
-    no input; of a region its own constants. `dimensions` are the sizes that a run decides, of the whole model alone,
-    like `refusals`: int32 values of one element that are 1 where a run takes a branch that does not fit, each with the
-    message of the error that this run raises."""
+    no input; of a region its own constants. `folded` are the nodes that compute constants, each with this one output,
+    from constants that take fewer bytes of the file. `dimensions` are the sizes that a run decides, of the whole model
+    alone, like `refusals`: int32 values of one element that are 1 where a run takes a branch that does not fit, each
+    with the message of the error that this run raises."""
 
     name: str
     inputs: tuple[Value, ...]
@@ -94,6 +95,7 @@ class Graph:
     constants: Mapping[Value, Array]
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[tuple[Value, str], ...] = ()
+    folded: Mapping[Value, Node] = field(default_factory=dict)
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -131,15 +133,15 @@ class Graph:
             return v
 
         g = replace(self, **changes) if changes else self  # type: ignore[arg-type]
-        nodes = tuple(
-            replace(
-                n,
-                inputs=tuple(None if v is None else final(v) for v in n.inputs),
-                regions=tuple(region.with_values(replaced) for region in n.regions),
-            )
-            if any(v in replaced for v in n.reads)
-            else n
-            for n in g.nodes
-        )
+
+        def renamed(n: Node) -> Node:
+            if not any(v in replaced for v in n.reads):
+                return n
+            inputs = tuple(None if v is None else final(v) for v in n.inputs)
+            return replace(n, inputs=inputs, regions=tuple(region.with_values(replaced) for region in n.regions))
+
+        nodes = tuple(map(renamed, g.nodes))
+        folded = {v: renamed(n) for v, n in g.folded.items()}
         refusals = tuple((final(v), text) for v, text in g.refusals)
-        return replace(g, nodes=nodes, outputs=tuple(final(v) for v in g.outputs), refusals=refusals)
+        outputs = tuple(final(v) for v in g.outputs)
+        return replace(g, nodes=nodes, outputs=outputs, refusals=refusals, folded=folded)

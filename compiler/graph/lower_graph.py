@@ -6,19 +6,21 @@ from dataclasses import replace
 
 from ..ir.nodes import Origin, Scalar
 from ..program.refusals import Refusal
-from ..tensor import Tensor, compute, constant
+from ..tensor import Tensor, compute
 from ..tensor.collect_regions import Origins, collect_region
 from ..tensor.program import TensorProgram
-from .define import define, tensor_of
+from .define import add_constants, define, tensor_of
 from .ir import Graph, Node, Value
 
 
 def lower_graph(graph: Graph) -> TensorProgram:
     """Each node's outputs as tensors over those of what it reads; constants become constant tensors."""
-    tensors: dict[Value, Tensor] = {v: constant(v.name, data) for v, data in graph.constants.items()}
-    for v in graph.inputs:
-        tensors[v] = tensor_of(v)
+    tensors: dict[Value, Tensor] = {v: tensor_of(v) for v in graph.inputs}
+    add_constants(graph, tensors)
     origins = Origins()
+    for v, node in graph.folded.items():
+        if v in tensors and tensors[v].prepared:
+            origins.add((tensors[v],), Origin((node.name,), (node.op,)))
 
     def record(node: Node, made: tuple[Tensor, ...]) -> None:
         used = (t for v, t in zip(node.outputs, made, strict=False) if v is not None)
@@ -40,7 +42,7 @@ def lower_graph(graph: Graph) -> TensorProgram:
     outputs = []
     for v in graph.outputs:
         t = tensors[v]
-        if t.body is None:  # a constant or an input: the output needs memory of its own
+        if t.body is None or t.is_constant:  # a constant or an input: the output needs memory of its own
             t = compute(v.name, t.shape, (t,), lambda *i, source=t: source.read(i))
             made.append(t)
             origins.add((t,), Origin((v.name,), ("Identity",)))
@@ -48,7 +50,7 @@ def lower_graph(graph: Graph) -> TensorProgram:
     inputs = tuple((v.name, tensors[v]) for v in graph.inputs)
     for v, text in graph.refusals:
         t = tensors[v]
-        if t.body is None and t.source is None:  # a constant: no region computes it
+        if t.is_constant:  # a constant: no region computes it
             t = compute(f"{v.name}.refused", t.shape, (t,), lambda *i, source=t: source.read(i))
             origins.add((t,), Origin((v.name,), ("If",)))
         made.append(t)

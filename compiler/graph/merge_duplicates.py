@@ -36,7 +36,10 @@ def merge_duplicates(graph: Graph) -> Graph:
             continue
         assert isinstance(first_node, Node)
         replaced.update((v, w) for v, w in zip(node.outputs, first_node.outputs, strict=True) if v and w)
-    return graph.with_values(replaced, nodes=tuple(nodes), constants=constants) if replaced else graph
+    if not replaced:
+        return graph
+    folded = {v: node for v, node in graph.folded.items() if v in constants}
+    return graph.with_values(replaced, nodes=tuple(nodes), constants=constants, folded=folded)
 
 
 def _hashable(value: Attribute) -> Hashable:

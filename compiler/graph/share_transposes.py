@@ -42,7 +42,8 @@ def share_transposes(graph: Graph) -> Graph:
     if not made:
         return graph
     constants = {v: a for v, a in graph.constants.items() if v not in replaced}
-    return graph.with_values(replaced, nodes=(*made, *graph.nodes), constants=constants)
+    folded = {v: n for v, n in graph.folded.items() if v in constants and not any(r in replaced for r in n.reads)}
+    return graph.with_values(replaced, nodes=(*made, *graph.nodes), constants=constants, folded=folded)
 
 
 def _first_row(a: Array) -> Hashable:

@@ -26,6 +26,9 @@ def _problem(graph: Graph) -> str | None:
     known = {*graph.inputs, *graph.constants}
     if len(known) != len(graph.inputs) + len(graph.constants):
         return "an input is listed twice, or has a constant value"
+    for v, node in graph.folded.items():
+        if v not in graph.constants or any(r not in graph.constants for r in node.reads):
+            return f"{node!r} computes {v!r} of what is no constant"
     for node in graph.nodes:
         for v in node.reads:
             if v not in known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
 from ..costs import CPU_COSTS, CpuCosts
@@ -16,7 +16,7 @@ from ..tensor.build_kernel import Place, build_kernel
 from ..tensor.collect_regions import measured
 from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.place_tensors import NOTHING_STORED, place_tensors
-from ..tensor.program import TensorProgram
+from ..tensor.program import Inner, TensorProgram
 from ..tensor.structure import Loop
 from ..tensor.use_winograd import Choice
 from .join_bands import join_bands
@@ -83,6 +83,7 @@ class _Lowering:
             inputs=(*given.inputs, *((t.name, t) for t in imported)),
             outputs=(*given.outputs, *((t.name, t) for t in exported)),
             structures=(),
+            stored=given.stored.union(*map(_prepared_reads, given.structures)),
         )
         tensors = run_tensor_passes(whole, options, observe)
         now = {t: became for (_, t), (_, became) in zip(whole.outputs, tensors.outputs, strict=True)}
@@ -107,6 +108,14 @@ class _Lowering:
         if not given.structures:
             return made
         return add_structures(made, given.structures, now, self.region, in_place=options.policy.in_place)
+
+
+def _prepared_reads(inner: Inner) -> Iterator[Tensor]:
+    """The tensors computed at load that a loop or a branch reads."""
+    for region in inner.regions:
+        yield from (r for t in region.tensors for r in t.reads if r.prepared)
+        for n in region.structures:
+            yield from _prepared_reads(n)
 
 
 def _ports(given: TensorProgram) -> tuple[list[Tensor], list[Tensor]]:

@@ -6,11 +6,11 @@ from hashlib import sha256
 
 import numpy as np
 
-from ..dtypes import F16, F32, DType
+from ..dtypes import F16, DType
 from ..ir.layout import Layout
 from ..program.plan_memory import ALIGNMENT
 from ..tensor import Tensor
-from ..tensor.halves import LEAST, round_to_half
+from ..tensor.halves import fits_half
 
 Array = np.ndarray
 
@@ -98,11 +98,3 @@ class Weights:
 def widen(part: Array) -> Array:
     """float16 (as bytes) to float32."""
     return part.view(np.float16).astype(np.float32)
-
-
-def fits_half(data: Array) -> bool:
-    """Whether `data` is float32, large, and representable in float16."""
-    if data.dtype != F32.numpy or data.size < LEAST:
-        return False
-    # Most that do not fit differ early.
-    return all(np.array_equal(round_to_half(x), x) for x in (data.reshape(-1)[:LEAST], data))

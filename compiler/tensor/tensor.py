@@ -46,11 +46,11 @@ class Tensor:
     tensors whose buffers the body loads. Compares by identity.
 
     A `prepared` tensor has a body over constants and other prepared tensors alone; it is computed once, when the model
-    is loaded, in the layout of each of its readers. An `exact` one is stored in float32 also where others are rounded
-    to float16: a part of a sum. `sizes` is the shape of a placeholder of which a dimension is dynamic; elsewhere the
-    lengths of the axes say it. `elements` are those of a small integer tensor, in row-major order, where they are known
-    as sizes; `bounds` is what is known of other integers. `source` says of which loop or branch a placeholder is a
-    result.
+    is loaded, in the layout of each of its readers; its `data` may be known as well. An `exact` one is stored in
+    float32 also where others are rounded to float16: a part of a sum. `sizes` is the shape of a placeholder of which a
+    dimension is dynamic; elsewhere the lengths of the axes say it. `elements` are those of a small integer tensor, in
+    row-major order, where they are known as sizes; `bounds` is what is known of other integers. `source` says of which
+    loop or branch a placeholder is a result.
     """
 
     buffer: Buffer

@@ -23,7 +23,7 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @typedef {object} WasmPart
  * @property {'wasm'} backend
  * @property {Record<string, ModuleSpec>} modules by variant
- * @property {number} preparedBytes of weights transformed at load
+ * @property {number} preparedBytes of what is computed from the weights at load
  * @property {number} arenaBytes of tensors at their peak
  * @property {FileSpec} steps what the steps of a run are
  * @property {import('./widen_weights.js').Range[]} halves of the weights

@@ -9,8 +9,9 @@ from ...ir.nodes import Const, Expr
 from ...ir.sizes import Size, divided, larger, least, text_of
 from ...ir.sizes import size as canonical
 from ...tensor import Tensor, compute
+from ...tensor.fold_tensor import fold
 from ..call import Call
-from ..reductions.reduce_axes import fold, reduce_over
+from ..reductions.reduce_axes import reduce_over
 from ..window import both, per_axis, scaled, shifted, split_padding, within
 from .convolution import add_bias, check_channels, image_and_weights
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from ...ir.construct import select
 from ...ir.nodes import Expr
 from ...ir.sizes import shown
 from ...tensor import Tensor, compute, constant
+from ...tensor.fold_tensor import fold
 from ..axes import one_axis
-from ..call import Array, Call
-from ..reductions.reduce_axes import fold, reduce_over
+from ..call import Call
+from ..reductions.reduce_axes import reduce_over
 from ..window import scaled
 
 _LARGEST_TABLE = 1 << 25
@@ -29,8 +33,7 @@ def _dft(call: Call) -> Tensor:
     inverse, half = call.checked_flag("inverse"), call.checked_flag("onesided")
     length = _one(call, 1, "dft_length", 2 * (size - 1) if inverse and half else size)
     taps = min(size, length // 2 + 1 if inverse and half else length)
-    table = _table(call, length, taps, parts, inverse=inverse, half=half)
-    w = constant(f"{call.name}.table", table.astype(x.dtype.numpy))
+    w = _table(call, length, taps, parts, inverse=inverse, half=half)
 
     def body(*i: Expr) -> Expr:
         def product(j: Expr, part: Expr) -> Expr:
@@ -38,7 +41,7 @@ def _dft(call: Call) -> Tensor:
 
         return reduce_over("sum", (taps, parts), product)
 
-    shape = (*x.shape[:axis], table.shape[2], *x.shape[axis + 1 : -1], table.shape[3])
+    shape = (*x.shape[:axis], w.shape[2], *x.shape[axis + 1 : -1], w.shape[3])
     return compute(call.name, shape, (x, w), body)
 
 
@@ -60,11 +63,11 @@ def _stft(call: Call) -> Tensor:
         raise call.unsupported(
             f"its frames of length {length}, {step} apart, do not fit {size} samples", "check the input shape"
         )
-    table = _table(call, length, length, parts, half=call.attribute("onesided", 1) != 0)
-    w = constant(f"{call.name}.table", table.astype(x.dtype.numpy))
+    w = _table(call, length, length, parts, half=call.attribute("onesided", 1) != 0)
     if window is not None:
         v, plain = window, w
         w = fold(compute(f"{call.name}.windowed", w.shape, (v, w), lambda j, *i: plain[j, *i] * v[j]))
+        w = replace(w, exact=True)
 
     def body(n: Expr, frame: Expr, k: Expr, out: Expr) -> Expr:
         def product(j: Expr, part: Expr) -> Expr:
@@ -72,13 +75,14 @@ def _stft(call: Call) -> Tensor:
 
         return reduce_over("sum", (length, parts), product)
 
-    shape = (x.shape[0], (size - length) // step + 1, *table.shape[2:])
+    shape = (x.shape[0], (size - length) // step + 1, *w.shape[2:])
     return compute(call.name, shape, (x, w), body)
 
 
-def _table(call: Call, length: int, taps: int, parts: int, *, inverse: bool = False, half: bool = False) -> Array:
-    """(taps, parts in, frequencies or samples, parts out) float64: the factor of the real or imaginary part of each
-    element in those of each result. Angles are of whole numbers modulo the length, and so exact for any of them."""
+def _table(call: Call, length: int, taps: int, parts: int, *, inverse: bool = False, half: bool = False) -> Tensor:
+    """(taps, parts in, frequencies or samples, parts out) of the input's dtype: the factor of the real or
+    imaginary part of each element in those of each result. Angles are of whole numbers modulo the length, and so exact
+    for any of them."""
     if length < 1:
         raise call.unsupported(f"its length is {length}", "give it one of 1 or more")
     bins = length // 2 + 1 if half and not inverse else length
@@ -88,14 +92,24 @@ def _table(call: Call, length: int, taps: int, parts: int, *, inverse: bool = Fa
             f"a transform of length {length} takes a table of {taps * parts * bins * outputs} elements",
             "cut the signal into shorter frames, or compute its spectrum outside the model",
         )
-    angle = 2 * np.pi / length * (np.arange(taps)[:, None] * np.arange(bins) % length)
+    angle = 2 * np.pi / length * np.arange(length)
     real, imaginary = np.cos(angle), np.sin(angle) if inverse else -np.sin(angle)
-    table = np.stack([np.stack([real, imaginary], -1), np.stack([-imaginary, real], -1)], 1)[:, :parts, :, :outputs]
+    circle = np.stack([np.stack([real, imaginary]), np.stack([-imaginary, real])])[:parts, :outputs]
     if inverse:
-        table /= length
-    if inverse and half:  # each frequency stands for its conjugate, too, but for the first and the middle one
-        table[1 : (length + 1) // 2] *= 2
-    return table
+        circle /= length
+    turns = circle.astype(call.input(0).dtype.numpy)
+    data = turns[:, :, np.arange(taps)[:, None] * np.arange(bins) % length].transpose(2, 0, 3, 1)
+    doubled = inverse and half  # each frequency stands for its conjugate, too, but for the first and the middle one
+    if doubled:
+        data[1 : (length + 1) // 2] *= 2
+    w = constant(f"{call.name}.turns", turns)
+
+    def body(j: Expr, part: Expr, k: Expr, out: Expr) -> Expr:
+        value = w[part, out, j * k % length]
+        return select((j >= 1) & (j < (length + 1) // 2), value + value, value) if doubled else value
+
+    table = compute(f"{call.name}.table", data.shape, (w,), body)
+    return replace(fold(table, np.ascontiguousarray(data)), exact=True)
 
 
 def _parts(call: Call, x: Tensor) -> int:

@@ -6,11 +6,11 @@ from ...dtypes import F32
 from ...ir.nodes import Const, Expr
 from ...ir.sizes import Size
 from ...tensor import Tensor, compute
+from ...tensor.fold_tensor import fold
 from ..broadcast import broadcast_element, broadcast_shape
 from ..call import Call
 from ..products.convolution import add_bias, integer_conv_of
 from ..products.linear import integer_mat_mul_of
-from ..reductions.reduce_axes import fold
 from .quantizing import quantum
 from .zero_points import unless_zero
 

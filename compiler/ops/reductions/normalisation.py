@@ -8,11 +8,12 @@ from ...ir.construct import select, unary
 from ...ir.nodes import Const, Expr
 from ...ir.sizes import Size, product, reciprocal
 from ...tensor import Tensor, compute
+from ...tensor.fold_tensor import fold
 from ..axes import many_axes, one_axis
 from ..call import Call
 from ..window import scaled, shifted, within
 from .norm import norm_order, norm_root, norm_term, power
-from .reduce_axes import fold, reduce_axes, reduce_over, without
+from .reduce_axes import reduce_axes, reduce_over, without
 
 
 def batch_normalization(call: Call) -> Tensor | tuple[Tensor, ...]:

@@ -8,8 +8,7 @@ from ...ir.construct import unary
 from ...ir.nodes import Const, Expr
 from ...ir.reduction import Reduce
 from ...ir.sizes import Size, is_one
-from ...tensor import Tensor, compute, constant, reduce
-from ...tensor.evaluate import depends_only_on_constants, evaluate
+from ...tensor import Tensor, compute, reduce
 
 
 def reduce_over(op: str, extents: Sequence[Size], value: Callable[..., Expr]) -> Expr:
@@ -71,8 +70,3 @@ def attains(x: Expr, extreme: Expr) -> Expr:
 def without(index: Sequence[Expr], axes: Sequence[int]) -> tuple[Expr, ...]:
     """The index into a tensor reduced along `axes` that belongs to an index of the whole."""
     return tuple(i for d, i in enumerate(index) if d not in axes)
-
-
-def fold(t: Tensor) -> Tensor:
-    """The tensor with its elements, where they are known at compile time."""
-    return constant(t.name, evaluate(t)) if t.data is None and depends_only_on_constants(t) else t

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Set
+from collections.abc import Container, Iterator, Mapping, Set
 from dataclasses import dataclass
 from math import prod
 
@@ -50,10 +50,17 @@ def find_dataflow(program: TensorProgram, most_reads: int | None) -> Dataflow:
         program=program,
         most_reads=most_reads,
         readers={t: tuple(found) for t, found in readers.items()},
-        stored=program.stored.union((t for _, t in program.outputs), (t for t in program.tensors if t.prepared)),
+        stored=program.stored.union((t for _, t in program.outputs), _kept_at_load(program, readers)),
         order={t: i for i, t in enumerate(program.tensors)},
         trees={t: measure_tree(t.body) for t in program.tensors if t.body is not None},
     )
+
+
+def _kept_at_load(program: TensorProgram, readers: Mapping[Tensor, list[Tensor]]) -> Iterator[Tensor]:
+    """The tensors that are computed at load and read in a run."""
+    for t in program.tensors:
+        if t.prepared and (t.is_reduction or t not in readers or not all(r.prepared for r in readers[t])):
+            yield t
 
 
 def count(axes: tuple[Var, ...]) -> int:

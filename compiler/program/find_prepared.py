@@ -1,0 +1,27 @@
+"""Tensors that a program computes at load, for reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .device_program import DeviceProgram
+from .program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A tensor that a kernel computes once, at load: the `nodes` and `operators` that it covers, its size in memory."""
+
+    nodes: tuple[str, ...]
+    operators: tuple[str, ...]
+    bytes: int
+
+
+def find_prepared(program: Program | DeviceProgram) -> tuple[Prepared, ...]:
+    """The tensors that are computed at load, each in the layout of its readers."""
+    if isinstance(program, DeviceProgram):
+        held = [program.storages[program.values[s.arguments[-1]].storage].bytes for s in program.prepare]
+        return tuple(Prepared(s.nodes, s.ops, n) for s, n in zip(program.prepare, held, strict=True))
+    ordered = sorted(program.prepare, key=lambda s: s.arguments[-1].offset)
+    starts = [*(s.arguments[-1].offset for s in ordered), program.prepared]
+    return tuple(Prepared(s.nodes, s.ops, starts[i + 1] - starts[i]) for i, s in enumerate(ordered))

@@ -1,0 +1,89 @@
+"""Small models with constants that are computed at load, since the file has what they are made of in fewer bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from control_flow import graph, scalar
+from onnx_models import Array, model, node, random
+
+FILTERS, CHANNELS = 64, 32
+_random = np.random.default_rng(4)
+WEIGHTS = _random.integers(-127, 128, (FILTERS, CHANNELS, 3, 3)).astype(np.int8)
+MATRIX = _random.integers(0, 256, (96, 192)).astype(np.uint8)
+SCALES = _random.uniform(0.001, 0.01, FILTERS).astype(np.float32)
+
+
+def convolution(dtype: type = np.float32) -> onnx.ModelProto:
+    """A scale and a zero point for each filter."""
+    weights = {"w": WEIGHTS, "s": SCALES.astype(dtype), "z": np.arange(-32, 32).astype(np.int8)}
+    nodes = [
+        node("DequantizeLinear", ["w", "s", "z"], ["d"], name="dequantize", axis=0),
+        node("Conv", ["x", "d"], ["y"], pads=[1, 1, 1, 1]),
+    ]
+    kind = onnx.TensorProto.FLOAT if dtype is np.float32 else onnx.TensorProto.FLOAT16
+    return model(nodes, {"x": [1, CHANNELS, 10, 10]}, ["y"], weights, 19, kind)
+
+
+def products() -> onnx.ModelProto:
+    """One matrix for two products, of which one reads it transposed, and in part for a third."""
+    weights = {"w": MATRIX, "s": np.float32(0.01), "z": np.uint8(120), "first": [0, 0], "last": [16, 192]}
+    nodes = [
+        node("DequantizeLinear", ["w", "s", "z"], ["d"]),
+        node("Transpose", ["d"], ["t"], perm=[1, 0]),
+        node("Slice", ["d", "first", "last"], ["part"]),
+        node("MatMul", ["x", "d"], ["a"]),
+        node("MatMul", ["a", "t"], ["b"]),
+        node("Gemm", ["a", "part"], ["y"], transB=1),
+    ]
+    return model(nodes, {"x": [5, 96]}, ["b", "y"], {k: np.asarray(a) for k, a in weights.items()})
+
+
+def branches() -> onnx.ModelProto:
+    """A convolution and a product in the branches of an If, by weights from outside of it."""
+    weights = {"w": MATRIX, "s": np.asarray(0.01, np.float32), "z": np.asarray(120, np.uint8)}
+    nodes = [
+        node("DequantizeLinear", ["w", "s", "z"], ["d"]),
+        node("Add", ["d", "d"], ["twice"]),
+        node(
+            "If",
+            ["choose"],
+            ["y"],
+            then_branch=graph([node("MatMul", ["x", "d"], ["p"])], [], ["p"]),
+            else_branch=graph([node("MatMul", ["x", "twice"], ["q"])], [], ["q"]),
+        ),
+    ]
+    made = model(nodes, {"x": [5, 96]}, ["y"], weights)
+    made.graph.input.append(scalar("choose"))
+    return made
+
+
+def transposed_convolution() -> onnx.ModelProto:
+    """Filters of 3 x 3 by phases of 2 x 2 have 16 taps."""
+    weights = {"w": random((32, 24, 3, 3), 1)}
+    return model([node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2])], {"x": [1, 32, 5, 5]}, ["y"], weights)
+
+
+def spectrum() -> onnx.ModelProto:
+    """A table of cosines, times a window."""
+    weights = {"step": np.asarray(32), "window": random((128,), 1) ** 2, "length": np.asarray(128)}
+    return model([node("STFT", ["x", "step", "window", "length"], ["y"])], {"x": [1, 256, 1]}, ["y"], weights)
+
+
+MODELS = {
+    "convolution": (convolution, WEIGHTS.nbytes),
+    "products": (products, MATRIX.nbytes + 16 * 192 * 4),
+    "branches": (branches, MATRIX.nbytes),
+    "transposed-convolution": (transposed_convolution, 32 * 24 * 9 * 4),
+    "spectrum": (spectrum, 3 * 128 * 4),
+}
+
+
+def feeds_of(proto: onnx.ModelProto) -> dict[str, Array]:
+    shape = [d.dim_value for d in proto.graph.input[0].type.tensor_type.shape.dim]
+    feeds = {"x": random(shape, 7).astype(onnx.helper.tensor_dtype_to_np_dtype(elem_type(proto)))}
+    return feeds | ({"choose": np.asarray(False)} if len(proto.graph.input) > 1 else {})
+
+
+def elem_type(proto: onnx.ModelProto) -> int:
+    return proto.graph.input[0].type.tensor_type.elem_type
