@@ -61,7 +61,7 @@ def finalise(
     shared: bool = False,
     max_pages: int = 16384,
 ) -> Linked:
-    """Links one object; its memory is imported as `env.memory`, unless it has neither a stack nor data.
+    """Links one object; its memory is imported as `env.memory`.
 
     Undefined functions become imports. The memory given must be fresh (zeros) and have at least the pages that the
     import requires; a shared one at most `max_pages`. With `shared`, each worker makes an instance of its own and so
@@ -214,8 +214,7 @@ def _module(
         for f in functions
         if isinstance(f, FunctionImport)
     ]
-    if layout.heap_base:
-        imports.append(binary.memory_import("env", "memory", layout.heap_base, shared_pages))
+    imports.append(binary.memory_import("env", "memory", layout.heap_base, shared_pages))
 
     stack_top = binary.i32_const(_round_up(stack_bytes, _STACK_ALIGNMENT))
     exports = [name(e) + bytes([binary.EXTERN_FUNCTION]) + uleb(place[_Space.FUNCTION][f]) for e, f in exported.items()]
