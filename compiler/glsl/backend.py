@@ -11,8 +11,7 @@ from ..codegen.device_backend import CompiledKernel, Placements
 from ..costs import WEBGL_COSTS, GpuCosts
 from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
-from ..ir.nodes import Buffer, Kernel, Scalar, Store
-from ..ir.rewrite import free_vars, walk
+from ..ir.nodes import Buffer, Kernel
 from ..passes.count_work import count_work
 from ..program.device_program import DeviceKernel, Param, Placement, Subdimension
 from ..schedule.by_choices import schedule_by
@@ -82,7 +81,7 @@ class WebGl:
         for kernel, values in zip(kernels, arguments, strict=True):
             for b, value in zip(kernel.params, values, strict=True):
                 if value >= 0 and value not in places:
-                    flat = value in fixed or (b is kernel.params[-1] and _is_row(kernel))
+                    flat = value in fixed or (b is kernel.params[-1] and kernel.row)
                     partly = bool(kernel.scalars)
                     image = None if flat else place_image(b.shape, drawn=True, partly=partly, step=_step(kernel, b))
                     places[value] = image or place_flat(b.size)
@@ -111,7 +110,7 @@ class WebGl:
         lowered = lower_fragment(scheduled, self.observe)
         made = DeviceKernel(
             naive.name,
-            render(lowered, partly=_is_row(kernel)),
+            render(lowered, partly=kernel.row),
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
             (*live_area(scheduled, own_texel(lowered), places[out].width, places[out].height), places[out].layers),
             count_work(naive),
@@ -138,13 +137,6 @@ def fragment_kernel(
     return made
 
 
-def _is_row(kernel: Kernel) -> bool:
-    """Whether it writes one row of a tensor, and leaves the others as they are: the launch says which."""
-    out = kernel.params[-1]
-    stores = (n for n in walk(kernel.body) if isinstance(n, Store) and n.buffer is out)
-    return any(isinstance(v, Scalar) for s in stores for i in s.indices for v in free_vars(i))
-
-
 def _step(kernel: Kernel, b: Buffer) -> int:
     """Pixels of the result `b` that are computed together: a row of a tile."""
     nest = match_nest(kernel.body)
@@ -161,11 +153,11 @@ def _check(kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:
         )
     if len(kernel.params) - 1 > UNITS:
         raise CannotExpress(f"it reads {len(kernel.params) - 1} tensors, and a shader at most {UNITS} textures")
-    if _is_row(kernel) and places[kernel.params[-1]].tile:
+    if kernel.row and places[kernel.params[-1]].tile:
         raise CannotExpress("it writes a part of what is held as an image")
-    if _is_row(kernel) and prod(kernel.params[-1].shape[1:]) % TEXEL:
+    if kernel.row and prod(kernel.params[-1].shape[1:]) % TEXEL:
         raise CannotExpress("it writes a row of a stack, which is no whole number of texels")
-    if _is_row(kernel) and places[kernel.params[-1]].layers > 1:
+    if kernel.row and places[kernel.params[-1]].layers > 1:
         raise CannotExpress("it writes a row of a stack that takes several layers of a texture")
     if places[kernel.params[-1]].layers > TILE:
         raise CannotExpress("its result is larger than the textures that one draw can write")

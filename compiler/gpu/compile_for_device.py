@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..codegen.device_backend import CompiledKernel, DeviceBackend
 from ..cpu.compile_for_cpu import KernelChoices, default_choices
@@ -19,13 +20,13 @@ from ..target import WASM_PLAIN, Target
 from ..tensor import Tensor
 from ..tensor.steps import BranchStep, LoopStep, StepsOf, condition_of, map_runs
 from .choose_halves import choose_halves
-from .compile_kernels import DistinctKernels, compile_kernels
+from .compile_kernels import CompiledGroups, DistinctKernels, compile_kernels
 from .host_program import host_offsets, host_program
-from .narrow_model import narrow_model
+from .narrow_model import NarrowModel, narrow_model
 from .partition_host import HostPartition, Segment, partition_host
 from .place_constants import PlacedConstants, constant_use, place_constants
 from .place_measures import place_measures
-from .place_textures import place_textures
+from .place_textures import DeviceTensors, place_textures
 from .place_values import place_values
 from .storage_types import StorageTypes
 
@@ -49,19 +50,11 @@ def compile_for_device(
     kernel's schedule on the device.
     """
     narrow = narrow_model(model)
-    cannot, compiled = dict(narrow.cannot), dict[Hashable, CompiledKernel]()
-    while True:
-        partition = partition_host(model, cannot)
-        types = StorageTypes(weights, choose_halves(model, partition) if halves else None)
-        tensors = place_textures(model, narrow.kernels, partition, backend)
-        kernels = DistinctKernels(backend, compiled, choices)
-        groups = compile_kernels(model, narrow.kernels, partition, tensors, types, kernels)
-        if not groups.refused:
-            break
-        cannot |= groups.refused
-    memory = place_values(model, partition, tensors, types)
+    split = _split(model, narrow, narrow.cannot, weights, DistinctKernels(backend, {}, choices), halves=halves)
+    partition, tensors, groups, kernels = split.partition, split.tensors, split.groups, split.kernels
+    memory = place_values(model, partition, tensors, split.types)
     launches = {i: kernels.kernels[at] for i, at in groups.numbers.items()}
-    constants = place_constants(model, launches, backend, types, kernels, memory)
+    constants = place_constants(model, launches, backend, split.types, kernels, memory)
     host = host_program(model, partition, cpu, observe)
     offsets = host_offsets(model, partition)
     places = _Places(model, partition, tensors.numbers, offsets)
@@ -94,6 +87,37 @@ def compile_for_device(
         dimensions=model.tensors.dimensions,
         refusals=model.tensors.refusals,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """The partition of a model, and the kernels and tensors of its device's part."""
+
+    partition: HostPartition
+    types: StorageTypes
+    tensors: DeviceTensors
+    groups: CompiledGroups
+    kernels: DistinctKernels
+
+
+def _split(
+    model: Lowered,
+    narrow: NarrowModel,
+    cannot: Mapping[int, str],
+    weights: Weights,
+    kernels: DistinctKernels,
+    *,
+    halves: bool,
+) -> _Split:
+    """Kernels that the backend refuses join those of `cannot`; that changes the partition, and with it textures and
+    types of the others."""
+    partition = partition_host(model, cannot)
+    types = StorageTypes(weights, choose_halves(model, partition) if halves else None)
+    tensors = place_textures(model, narrow.kernels, partition, kernels.backend)
+    groups = compile_kernels(model, narrow.kernels, partition, tensors, types, kernels)
+    if groups.refused:
+        return _split(model, narrow, {**cannot, **groups.refused}, weights, kernels.renumbered(), halves=halves)
+    return _Split(partition, types, tensors, groups, kernels)
 
 
 class _Places:
@@ -148,14 +172,12 @@ def _launch(
     constants: PlacedConstants,
 ) -> Launch:
     g = model.groups[group]
-    # A row of what a loop stacks is written in its place.
-    owner = owner_of(g.output, model.aliases)
-    result = owner if owner.extents != g.output.extents else g.output
+    naive = model.kernels[group]
+    result = owner_of(g.output, model.aliases) if naive.row else g.output
     arguments = (
         constants.numbers[constant_use(t, b, place)] if t.is_constant else numbers[t]
         for t, b, place in zip((*g.reads, result), compiled.params, compiled.placements, strict=True)
     )
-    naive = model.kernels[group]
     return Launch(kernel, naive.name, tuple(arguments), g.origin.nodes, g.origin.ops, naive.scalars)
 
 

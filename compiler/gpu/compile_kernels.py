@@ -27,9 +27,13 @@ class DistinctKernels:
         compiled: MutableMapping[Hashable, CompiledKernel],
         choices: KernelChoices = default_choices,
     ) -> None:
-        self._backend, self._compiled, self._choices = backend, compiled, choices
+        self.backend, self._compiled, self._choices = backend, compiled, choices
         self._numbers: dict[Hashable, int] = {}
         self.kernels: list[CompiledKernel] = []
+
+    def renumbered(self) -> DistinctKernels:
+        """Kernels of another attempt at the program: none yet."""
+        return DistinctKernels(self.backend, self._compiled, self._choices)
 
     def number(self, naive: Kernel, placements: tuple[Placement | None, ...]) -> int:
         """The number of the kernel. Raises CannotExpress from the backend. Where recorded choices are not legal, the
@@ -39,12 +43,12 @@ class DistinctKernels:
         if key not in self._numbers:
             if key not in self._compiled:
                 try:
-                    self._compiled[key] = self._backend.compile_kernel(naive, placements, choices)
+                    self._compiled[key] = self.backend.compile_kernel(naive, placements, choices)
                 except (ScheduleError, CannotExpress) as error:
                     if not isinstance(choices, Replay):
                         raise
                     choices.refused(str(error))
-                    self._compiled[key] = self._backend.compile_kernel(naive, placements, DEFAULT)
+                    self._compiled[key] = self.backend.compile_kernel(naive, placements, DEFAULT)
             self._numbers[key] = len(self.kernels)
             self.kernels.append(self._compiled[key])
         return self._numbers[key]

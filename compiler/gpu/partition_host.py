@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from math import prod
@@ -36,10 +36,9 @@ class Segment:
 @dataclass(frozen=True, slots=True)
 class HostPartition:
     """`steps` are groups for the device, by number, and segments for the host, in order, with the loops and branches
-    around them. `reasons` has the reason for
-    each group on the host. `on_host` and `on_device` are the tensors (owners of their memory) that either side ever
-    holds: an input of the model may be in both, or in none. `results` are those that the host computes; the model's
-    outputs among them are read there."""
+    around them. `reasons` has the reason for each group on the host. `on_host` and `on_device` are the tensors (owners
+    of their memory) that either side ever holds: an input of the model may be in both, or in none. `results` are those
+    that the host alone computes; the model's outputs among them are read there."""
 
     steps: StepsOf[int | Segment]
     reasons: Mapping[int, str]
@@ -74,7 +73,7 @@ def partition_host(model: Lowered, cannot: Mapping[int, str]) -> HostPartition:
     """
     links = _Links(model)
     reasons = _with_small_neighbours(model, links, {**_of_sizes_alone(model, links), **cannot})
-    candidates = [_Division(model, links, reasons, host_first).partition() for host_first in (True, False)]
+    candidates = [_divide(model, links, reasons, host_first=first) for first in (True, False)]
     return min(candidates, key=lambda d: (d.readbacks, len(d.segments)))
 
 
@@ -166,86 +165,90 @@ def _trips(n: Node, times: int = 1) -> int:
     return sum(_trips(c, times) for c in inner) if inner else times
 
 
-class _Division:
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Groups of the host in one segment, `nested` in a loop or a branch."""
+
+    groups: tuple[int, ...]
+    nested: bool
+
+
+def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_first: bool) -> HostPartition:
     """The groups of a model on the two sides. Memory that groups on both sides write is the device's: the host reads it
     back, and uploads what it writes."""
 
-    def __init__(self, model: Lowered, links: _Links, reasons: Mapping[int, str], host_first: bool) -> None:
-        self._model, self._links, self._reasons, self._host_first = model, links, reasons, host_first
-        self._there = {t for t, writers in links.writers.items() if all(i in reasons for i in writers)}
-        self._wanted = {t for i, reads in enumerate(links.reads) if i not in reasons for t in reads}
-        self._held = links.inputs & {t for i in reasons for t in links.reads[i]}
-        self._kept = set(self._held)
-        """Tensors that the host holds in the region of the model: elsewhere a value may have changed."""
-        self._first = 0
-
-    def partition(self) -> HostPartition:
-        links, reasons = self._links, self._reasons
-        steps = map_runs(self._model.steps, self._run)
-        device = self._wanted | {t for t in links.outputs if t not in self._there}
-        device |= {t for i, t in enumerate(links.made) if i not in reasons}
-        there = frozenset(self._there)
-        return HostPartition(steps, reasons, there | self._held, frozenset(device), there)
-
-    def _run(self, groups: Sequence[int], nested: bool) -> Iterator[int | Segment]:
-        """The steps of groups that run one after the other."""
-        turns = self._in_order(groups) if nested else self._turns(groups)
+    def calls(groups: Sequence[int], nested: bool) -> Iterator[int | _Call]:
+        turns = _in_order(groups, reasons) if nested else _turns(groups, links, reasons, host_first)
         for turn in turns:
-            if turn[0] in self._reasons:
-                for part in self._calls(turn):
-                    yield self._segment(part, nested)
-            else:
-                yield from turn
+            yield from (_Call(c, nested) for c in _calls(turn, links)) if turn[0] in reasons else turn
 
-    def _calls(self, groups: Sequence[int]) -> Iterator[list[int]]:
-        """Groups of the host in parts, of which none makes a scalar that it takes: those are given to a call."""
-        part: list[int] = []
+    planned: StepsOf[int | _Call] = map_runs(model.steps, calls)
+    results = frozenset(t for t, writers in links.writers.items() if all(i in reasons for i in writers))
+    wanted = frozenset(t for i, reads in enumerate(links.reads) if i not in reasons for t in reads)
+    given = frozenset(links.inputs & {t for i in reasons for t in links.reads[i]})
+    held, first = given, 0
+    segments: dict[_Call, Segment] = {}
+    for call in (s for s in leaves(planned) if isinstance(s, _Call)):
+        made = [links.made[i] for i in call.groups]
+        # What was read back is still there later in the region of the model: elsewhere a value may have changed.
+        reads = _read_back(model, links, call.groups, results | (given if call.nested else held))
+        if not call.nested:
+            held |= {t for t in reads if len(links.writers.get(t, ())) < 2}
+        writes = tuple(dict.fromkeys(t for t in made if t in wanted or t not in results))
+        origin = sum((model.groups[i].origin for i in call.groups), Origin())
+        reason = "; ".join(dict.fromkeys(reasons[i] for i in call.groups))
+        last = first + len(call.groups)
+        segments[call] = Segment(call.groups, first, last, reads, writes, origin, reason)
+        first = last
+
+    def carried_out(run: Sequence[int | _Call], _: bool) -> list[int | Segment]:
+        return [segments[s] if isinstance(s, _Call) else s for s in run]
+
+    steps = map_runs(planned, carried_out)  # type: ignore[arg-type]
+    on_host = given.union(*(s.reads for s in segments.values()), (links.made[i] for i in reasons))
+    on_device = wanted.union(links.outputs - results, (t for i, t in enumerate(links.made) if i not in reasons))
+    return HostPartition(steps, reasons, on_host, on_device, results)
+
+
+def _calls(groups: Sequence[int], links: _Links) -> Iterator[tuple[int, ...]]:
+    """Groups of the host in parts, of which none makes a scalar that it takes: those are given to a call."""
+    part: tuple[int, ...] = ()
+    for i in groups:
+        if not links.scalars[i].isdisjoint(links.made[k] for k in part):
+            yield part
+            part = ()
+        part = (*part, i)
+    yield part
+
+
+def _read_back(model: Lowered, links: _Links, groups: Sequence[int], held: Set[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors that the groups of a segment take from the device: those that they read, and where they write a row,
+    the other rows, which stay as they are."""
+    reads: dict[Tensor, None] = {}
+    made: set[Tensor] = set()
+    for i in groups:
+        needed = (*links.reads[i], *([links.made[i]] if model.kernels[i].row else []))
+        reads.update(dict.fromkeys(t for t in needed if t not in held and t not in made))
+        made.add(links.made[i])
+    return tuple(reads)
+
+
+def _in_order(groups: Sequence[int], reasons: Mapping[int, str]) -> list[list[int]]:
+    return [list(part) for _, part in groupby(groups, reasons.__contains__)]
+
+
+def _turns(groups: Sequence[int], links: _Links, reasons: Mapping[int, str], host: bool) -> list[list[int]]:
+    """Host and device in turn, each as far as possible: no other order has fewer switches. `host`: the host first."""
+    turns: list[list[int]] = []
+    here, done = set(groups), set[int]()
+    while len(done) < len(groups):
+        turn: list[int] = []
         for i in groups:
-            if not self._links.scalars[i].isdisjoint(self._links.made[k] for k in part):
-                yield part
-                part = []
-            part.append(i)
-        yield part
-
-    def _segment(self, groups: Sequence[int], nested: bool) -> Segment:
-        links = self._links
-        held = links.inputs & self._held if nested else self._kept
-        reads: dict[Tensor, None] = {}
-        made: set[Tensor] = set()
-        for i in groups:
-            needed = (*links.reads[i], *([links.made[i]] if self._writes_part(i) else []))
-            reads.update(dict.fromkeys(t for t in needed if t not in self._there | held | made))
-            made.add(links.made[i])
-        writes = dict.fromkeys(t for i in groups if (t := links.made[i]) in self._wanted or t not in self._there)
-        held.update(t for t in reads if len(links.writers.get(t, ())) < 2)
-        self._held.update(reads)
-        self._held.update(made)
-        origin = sum((self._model.groups[i].origin for i in groups), Origin())
-        reason = "; ".join(dict.fromkeys(self._reasons[i] for i in groups))
-        first = self._first
-        self._first += len(groups)
-        return Segment(tuple(groups), first, self._first, tuple(reads), tuple(writes), origin, reason)
-
-    def _writes_part(self, i: int) -> bool:
-        """Whether a group leaves other elements of the memory as they are."""
-        return self._links.made[i].extents != self._model.groups[i].output.extents
-
-    def _in_order(self, groups: Sequence[int]) -> list[list[int]]:
-        return [list(part) for _, part in groupby(groups, self._reasons.__contains__)]
-
-    def _turns(self, groups: Sequence[int]) -> list[list[int]]:
-        """Host and device in turn, each as far as possible: no other order has fewer switches."""
-        turns: list[list[int]] = []
-        here, done = set(groups), set[int]()
-        host = self._host_first
-        while len(done) < len(groups):
-            turn: list[int] = []
-            for i in groups:
-                waits = (self._links.before[i] & here) - done
-                if i not in done and (i in self._reasons) == host and not waits:
-                    turn.append(i)
-                    done.add(i)
-            if turn:
-                turns.append(turn)
-            host = not host
-        return turns
+            waits = (links.before[i] & here) - done
+            if i not in done and (i in reasons) == host and not waits:
+                turn.append(i)
+                done.add(i)
+        if turn:
+            turns.append(turn)
+        host = not host
+    return turns

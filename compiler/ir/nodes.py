@@ -394,7 +394,8 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """`params` are the global buffers, inputs first; `outputs` says how many of them, at the end, are written.
-    `scalars` are the integers that a launch passes, all that occur in the body."""
+    `scalars` are the integers that a launch passes, all that occur in the body. With `row` a launch writes one row of
+    its result, a stack, by the number of an iteration, and leaves the others as they are."""
 
     name: str
     params: tuple[Buffer, ...]
@@ -402,6 +403,7 @@ class Kernel:
     origin: Origin = field(default_factory=Origin)
     outputs: int = 1
     scalars: tuple[Scalar, ...] = ()
+    row: bool = False
 
 
 def expr(value: ExprLike, like: DType = I32) -> Expr:

@@ -47,9 +47,10 @@ def build_kernel(
     body, reduction = values
     out = layout.buffer(group.output.name, group.output.dtype)
     target = layout.index([loops[a] for a in range(len(loops))])
-    if place is not None and place.index is not None:
+    row = None if place is None else place.index
+    if place is not None and row is not None:
         out = layouts[place.memory].buffer(group.output.name, group.output.dtype)
-        target = (place.index, *target)
+        target = (row, *target)
     store: Stmt = Store(out, target, body)
     if reduction is not None:
         store = _reduction_loops(group, body, reduction, out, target)
@@ -57,7 +58,7 @@ def build_kernel(
         store = For(loops[axis], store)
     fills = _fill_halo(out, layout) if fill_halo else ()
     nest = simplify_stmt(Seq((*fills, store)))
-    return Kernel(name, (*reads, out), nest, group.origin, scalars=scalars_of(nest))
+    return Kernel(name, (*reads, out), nest, group.origin, scalars=scalars_of(nest), row=row is not None)
 
 
 def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:

@@ -92,7 +92,7 @@ def row_of(stack: tuple[int, ...]) -> Kernel:
     body: Stmt = Store(y, (counter, *loops), value)
     for v in reversed(loops):
         body = For(v, body)
-    return Kernel("row", (x, y), body, scalars=(counter,))
+    return Kernel("row", (x, y), body, scalars=(counter,), row=True)
 
 
 def shader(kernel: Kernel) -> str:
