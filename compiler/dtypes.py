@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,9 +11,10 @@ import numpy as np
 Kind = Literal["float", "int", "uint", "bool"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type. `bits` is the size in memory; bool takes one byte, as in NumPy."""
+    """An element type: there is one object for each, in every process. `bits` is the size in memory; bool takes one
+    byte, as in NumPy."""
 
     name: str
     kind: Kind
@@ -38,6 +40,9 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
+    def __reduce__(self) -> tuple[Callable[[str], DType], tuple[str]]:
+        return named, (self.name,)
+
 
 F16 = DType("float16", "float", 16)
 F32 = DType("float32", "float", 32)
@@ -60,9 +65,14 @@ ONNX_NUMBERS = {d: number for number, d in ONNX_DTYPES.items()}
 DTYPES = {d.name: d for d in (F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, BOOL)}
 
 
+def named(name: str) -> DType:
+    """The element type of a name; KeyError where there is none."""
+    return DTYPES[name]
+
+
 def from_numpy(dtype: np.dtype[np.generic]) -> DType:
     """The DType of a NumPy dtype; KeyError where there is none."""
-    return DTYPES[np.dtype(dtype).name]
+    return named(np.dtype(dtype).name)
 
 
 def lowest(dtype: DType) -> int | float:

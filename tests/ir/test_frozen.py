@@ -30,4 +30,5 @@ def test_a_node_never_changes() -> None:
         e.op = "-"  # type: ignore[misc]
     assert hash(e) == hash(Binary("+", Const(1), Const(2)))
     assert pickle.loads(pickle.dumps(e)) == e
+    assert pickle.loads(pickle.dumps(I32)) is I32
     assert repr(Const(1)) == f"Const(value=1, type={I32!r})"
