@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..dtypes import F32, I32
 from ..ir.lanes import Extract, Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Bitcast, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
-from ..ir.rewrite import rewrite
+from ..ir.rewrite import rewrite, rewrite_statements
 from ..ir.simplify import NOTHING, simplify
 from ..passes.branch_unlikely import branch_unlikely
 from ..passes.divide_indices import divide_indices
@@ -61,7 +61,7 @@ def skip_zeros(kernel: Kernel) -> Kernel:
                 return NOTHING if _is_zero(a) or _is_zero(b) else None
         return None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite_statements(kernel.body, rule)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
@@ -92,7 +92,7 @@ def keep_nans(kernel: Kernel) -> Kernel:
                 return Store(buffer, indices, rewrite(value, extreme))
         return None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite_statements(kernel.body, rule)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 

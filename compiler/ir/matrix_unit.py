@@ -9,7 +9,7 @@ from functools import cache
 from ..dtypes import F32, DType
 from .intrinsic import Intrinsic, Tensorized
 from .nodes import Buffer, Const, Expr, For, Load, Node, Scope, Stmt, Store, Var
-from .rewrite import rewrite, walk
+from .rewrite import INNER, VARIABLES, rewrite, walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ def instance(intrinsic: Intrinsic, places: Sequence[Place]) -> Tensorized:
                 return Store(*_moved(at[buffer], indices), value)
         return None
 
-    return Tensorized(intrinsic, rewrite(intrinsic.body, rule))
+    return Tensorized(intrinsic, rewrite(intrinsic.body, rule, INNER | VARIABLES))
 
 
 def _moved(place: Place, indices: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:

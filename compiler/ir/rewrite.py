@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -93,6 +93,11 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
 # A table, not a `match`: half of the compiler's time is spent in walks over trees.
 _LEAVES = frozenset(kind for kind, get in _CHILDREN.items() if get is _none)
 
+INNER = frozenset(_CHILDREN) - _LEAVES
+"""Kinds of nodes that have others in them."""
+
+VARIABLES = frozenset({Var, Scalar})
+
 
 def children(node: Node) -> tuple[Node, ...]:
     """The direct sub-nodes, in order of evaluation."""
@@ -104,6 +109,16 @@ def map_children(node: Node, f: Callable[[Node], Node]) -> Node:
     new, same = [], True
     for c in _CHILDREN[type(node)](node):
         mapped = f(c)
+        same = same and mapped is c
+        new.append(mapped)
+    return node if same else with_children(node, tuple(new))
+
+
+def map_inner(node: Node, f: Callable[[Node], Node]) -> Node:
+    """`map_children` where `f` leaves constants and variables as they are: it is not called for them."""
+    new, same = [], True
+    for c in _CHILDREN[type(node)](node):
+        mapped = c if type(c) in _LEAVES else f(c)
         same = same and mapped is c
         new.append(mapped)
     return node if same else with_children(node, tuple(new))
@@ -158,28 +173,32 @@ def with_children(node: Node, new: tuple[Node, ...]) -> Node:
     return _REBUILD[type(node)](node, new)
 
 
-def rewrite(node: N, rule: Callable[[Node], Node | None]) -> N:
-    """Bottom-up, once: `rule` sees each node after its children were rewritten; None keeps it.
+def rewrite(node: N, rule: Callable[[Node], Node | None], kinds: Container[type] = INNER) -> N:
+    """Bottom-up, once: `rule` sees each node of `kinds` after its children were rewritten; None keeps it.
 
     A node that is shared is rewritten once and stays shared.
     """
     done: dict[int, Node] = {}
+    passed = frozenset(kind for kind in _LEAVES if kind not in kinds)
 
     # The most frequent function of all: `map_children` and the look-up of what is done are written out.
     def go(n: Node) -> Node:
-        rebuilt = n
+        result = n
         if type(n) not in _LEAVES:
             new, same = [], True
             for c in _CHILDREN[type(n)](n):
-                part = done.get(id(c))
+                part = c if type(c) in passed else done.get(id(c))
                 if part is None:
                     part = go(c)
                 same = same and part is c
                 new.append(part)
             if not same:
-                rebuilt = with_children(n, tuple(new))
-        changed = rule(rebuilt)
-        result = done[id(n)] = rebuilt if changed is None else changed
+                result = with_children(n, tuple(new))
+        if type(n) in kinds:
+            changed = rule(result)
+            if changed is not None:
+                result = changed
+        done[id(n)] = result
         return result
 
     return cast(N, go(node))
@@ -261,7 +280,7 @@ def substitute(node: N, env: Mapping[Var, Expr]) -> N:
     """Variables replaced by expressions."""
     if not env:
         return node
-    return rewrite(node, lambda n: env.get(n) if isinstance(n, Var) else None)
+    return rewrite(node, cast(Callable[[Node], Node | None], env.get), VARIABLES)
 
 
 def replace_buffers(node: N, env: Mapping[Buffer, Buffer]) -> N:

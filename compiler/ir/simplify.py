@@ -32,7 +32,7 @@ from .nodes import (
     Unary,
     Var,
 )
-from .rewrite import map_children, substitute, walk
+from .rewrite import map_inner, substitute, walk
 from .scalar_ops import apply_binary, apply_cast, apply_unary
 
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
@@ -78,19 +78,19 @@ def _simplified(node: Node) -> Node:
                 if (form := linear(n)) is not None:
                     return _canonical(n, form)
                 if _scalar_index(n):
-                    leaf = map_children(n, atoms)
+                    leaf = map_inner(n, atoms)
                     assert isinstance(leaf, Expr)
                     return _canonical(leaf, affine(leaf))
             case For(var, body, _, _) if var.extent == 1 and var.length is None:
                 return go(substitute(body, {var: Const(0)}))
             case For(var, _, _, _) if var.extent <= 0:
                 return NOTHING
-        return _rule(map_children(n, go))
+        return _rule(map_inner(n, go))
 
     def atoms(n: Node) -> Node:
         """Simplifies what an index expression is made of, without canonicalising every level of it."""
-        if isinstance(n, Binary) and n.op in ARITHMETIC and n.dtype == I32:
-            return map_children(n, atoms)
+        if isinstance(n, Binary) and n.op in ARITHMETIC:  # of int32, as what it is an operand of
+            return map_inner(n, atoms)
         return go(n)
 
     return go(node)

@@ -12,7 +12,7 @@ from ..ir.nodes import Binary, Bitcast, Const, Expr, Kernel, Select, Unary
 from ..ir.reduction import WITHOUT_NAN
 from ..ir.rewrite import rewrite
 from .float_bits import INFINITY
-from .lower_math import lower_math
+from .lower_math import OPERATIONS, lower_math
 from .math_functions import ROUNDER, Num
 
 ROUNDER_BITS = 0x4B400000
@@ -21,9 +21,9 @@ ROUNDER_BITS = 0x4B400000
 def legalise_floats(kernel: Kernel) -> Kernel:
     """lower_math for devices: isnan(x), max_nan(x, y)   ->   tests of the bits;
     x + 1.5 * 2**23 - 1.5 * 2**23   ->   the integer extracted from the bits, which no compiler simplifies."""
-    body = rewrite(kernel.body, _before)
+    body = rewrite(kernel.body, _before, OPERATIONS)
     lowered = lower_math(kernel if body is kernel.body else replace(kernel, body=body))
-    body = rewrite(lowered.body, _after)
+    body = rewrite(lowered.body, _after, OPERATIONS)
     return lowered if body is lowered.body else replace(lowered, body=body)
 
 

@@ -41,7 +41,7 @@ FLOAT_FUNCTIONS: dict[str, Callable[[functions.Num], functions.Num]] = {
     "atanh": functions.atanh,
 }
 
-OPERATIONS = (Unary, Binary)
+OPERATIONS = frozenset({Unary, Binary})
 """Kinds of expressions that a function may be."""
 
 LEVEL = frozenset({"erf", "tanh"})
@@ -58,8 +58,6 @@ def lower_functions(node: N, where: str) -> N:
     """Lowers the functions in a statement or an expression; `where` names it in messages."""
 
     def rule(n: object) -> Expr | None:
-        if not isinstance(n, OPERATIONS):
-            return None
         match n:
             case Unary(op, a) if a.dtype == F64 and op in DOUBLE_FUNCTIONS:
                 return DOUBLE_FUNCTIONS[op](functions.Num(a, lanes_of(a))).e
@@ -92,7 +90,7 @@ def lower_functions(node: N, where: str) -> N:
                 return a - Unary("floor", a / b) * b
         return None
 
-    return rewrite(_truncate(node), rule)
+    return rewrite(_truncate(node), rule, OPERATIONS)
 
 
 def _by_reciprocal(e: Expr) -> Expr:

@@ -17,12 +17,11 @@ def merge_equal(node: N) -> N:
     """f(x + 1, x + 1)   ->   f(e, e), with one node e; the meaning stays."""
     known: dict[tuple[Any, ...], Expr] = {}
 
-    def rule(n: Node) -> Expr | None:
-        if not isinstance(n, Expr) or type(n) not in LABELS:
-            return None
+    def rule(n: Node) -> Expr:
+        assert isinstance(n, Expr)
         return known.setdefault((type(n), *LABELS[type(n)](n), *map(id, children(n))), n)
 
-    return rewrite(node, rule)
+    return rewrite(node, rule, LABELS)
 
 
 def _operator(n: Any) -> tuple[Any, ...]:
