@@ -15,6 +15,7 @@ import numpy as np
 
 from ..dtypes import BOOL, I32
 from ..errors import InternalError
+from .entry import Entry
 from .lanes import Extract, Ramp, Splat, lanes_of
 from .nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Select, Store, Unary, Var
 from .rewrite import children
@@ -165,6 +166,9 @@ class Evaluators:
             case Bitcast(dtype, a):
                 x = self._array(a)
                 return lambda state: np.asarray(x(state), order="C").view(dtype.numpy)
+            case Entry(matrix, row, column):
+                table, x, y = np.asarray(matrix, np.float32), self._array(row), self._array(column)
+                return lambda state: table[x(state), y(state)]
             case Ramp(base, lanes):
                 x, steps = self._array(base), np.arange(lanes, dtype=np.int32)
                 return lambda state: np.asarray(x(state) + steps)

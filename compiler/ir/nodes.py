@@ -13,6 +13,7 @@
            | Cast(dtype, a) | Bitcast(dtype, a) | Load(buffer, indices, guard)
            | Ramp(base, lanes) | Splat(a, lanes) | Extract(a, lane)      (lanes.py: after vectorisation)
            | AllReduce(op, a, among)                         (all_reduce.py: for GPUs only)
+           | Entry(matrix, row, column)                      (entry.py: until a schedule unrolls its loops)
            | Reduce(op, axes, value)                         (reduction.py: in the body of a Tensor only)
     kind   = SERIAL | UNROLL | IN_ORDER | VECTOR | CORE | BLOCK | THREAD
 

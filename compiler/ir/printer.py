@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .all_reduce import AllReduce
 from .calls import Call, Held, InOrder, Pointer
+from .entry import Entry
 from .intrinsic import Tensorized
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
@@ -109,6 +110,9 @@ class _Printer:
             case Load(buffer, indices, guard):
                 text = f"{self.buffer(buffer)}[{', '.join(map(self.expr, indices))}]"
                 return text if guard is None else f"{text} if {self.expr(guard)}"
+            case Entry(matrix, row, column):
+                rows = ", ".join(f"[{', '.join(map(repr, line))}]" for line in matrix)
+                return f"[{rows}][{self.expr(row)}, {self.expr(column)}]"
             case Ramp(base, lanes):
                 return f"{self.expr(base)}..+{lanes}"
             case Splat(a, lanes):

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 from .all_reduce import AllReduce
 from .calls import Advance, Call, Held, InOrder, Pointer
+from .entry import Entry
 from .intrinsic import Tensorized
 from .lanes import Extract, Ramp, Splat
 from .nodes import (
@@ -76,6 +77,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Binary: _operands,
     Select: lambda n: (n.cond, n.a, n.b),
     Unlikely: lambda n: (n.cond, n.a, n.b),
+    Entry: lambda n: (n.row, n.column),
     Load: lambda n: n.indices if n.guard is None else (*n.indices, n.guard),
     Reduce: lambda n: (n.value,),
     For: _loop,
@@ -135,6 +137,7 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     Binary: lambda n, c: Binary(n.op, c[0], c[1]),
     Select: lambda _, c: Select(*c),
     Unlikely: lambda _, c: Unlikely(*c),
+    Entry: lambda n, c: Entry(n.matrix, *c),
     Load: lambda n, c: Load(n.buffer, c) if n.guard is None else Load(n.buffer, c[:-1], c[-1]),
     Reduce: lambda n, c: Reduce(n.op, n.axes, c[0], n.init),
     For: lambda n, c: _for(n, c),

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dtypes import BOOL, F32, I8, I16, I32, U8, U16, DType, highest, lowest
 from .affine import Affine, affine, linear
+from .entry import Entry
 from .facts import decide
 from .lanes import Ramp, Splat, lanes_of
 from .nodes import (
@@ -224,6 +225,13 @@ def _uses(body: Stmt, buffer: object) -> bool:
     return any(isinstance(x, Load | Store) and x.buffer is buffer for x in walk(body))
 
 
+def _entry(n: Entry) -> Node:
+    match n:
+        case Entry(matrix, Const(row), Const(column)):
+            return Const(matrix[int(row)][int(column)], F32)
+    return n
+
+
 RULES: dict[type, Callable[[Any], Node]] = {
     Seq: _seq,
     For: _around_nothing,
@@ -234,6 +242,7 @@ RULES: dict[type, Callable[[Any], Node]] = {
     Binary: _binary,
     Select: _select,
     Cast: _cast,
+    Entry: _entry,
     Load: _load,
 }
 """By kind: a node of simplified parts to a simpler one."""

@@ -11,6 +11,7 @@ from ..ir.nodes import Buffer, For, Kernel, Seq, Stmt
 from ..ir.rewrite import replace_buffers
 from ..ir.simplify import simplify_stmt
 from ..target import Target
+from .expand_entries import expand_entries
 from .nest import Pointwise, Reduction, match_nest, match_reduction
 from .rules.contraction import schedule_contraction
 from .rules.cores import schedule_cores
@@ -62,7 +63,8 @@ def _schedule(
             transform = find_transform(nest)
             if transform is not None:
                 return schedule_transform(nest, transform, target), {}
-    stmt = preload(split_groups(stmt, nest))
+    stmt = expand_entries(stmt)
+    stmt = preload(split_groups(stmt, match_reduction(stmt)))
     nest = match_reduction(stmt)
     if find_roles(nest, NUMBERS) is not None:
         made, swapped = schedule_contraction(stmt, target, packed, choices)

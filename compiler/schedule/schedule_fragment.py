@@ -22,6 +22,7 @@ from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopK
 from ..ir.rewrite import free_vars, rewrite, rewrite_statements, substitute, walk
 from ..ir.simplify import simplify_expr, simplify_stmt
 from ..target import TEXEL, TEXTURE_SIZE
+from .expand_entries import expand_entries
 from .nest import Reduction, match_nest
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
@@ -65,7 +66,7 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     at = _invert(store, loops, element, kernel)
     live = _live(store, loops, at, element, store.buffer)
     inner = _redirect(substitute(inner, at), kernel, replacements, element)
-    inner = _transform(kernel, inner, at, element.tiles) or _tiled(inner, element.tiles, choices)
+    inner = _transform(kernel, inner, at, element.tiles) or _tiled(expand_entries(inner), element.tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
     inner, grid = (_only_live(inner, live), element.grid) if tile else _in_rows(inner, element.grid[0], live)
     for v in grid:

@@ -11,6 +11,7 @@ from ..ir.nodes import Buffer, Kernel, Stmt
 from ..ir.rewrite import loads
 from ..ir.simplify import simplify_stmt
 from ..target import GpuTarget, MatrixFacts
+from .expand_entries import expand_entries
 from .nest import Pointwise, Reduction, match_nest, match_reduction
 from .rules.long_sums import MOST_PRODUCTS, block_products, block_sums
 from .rules.roles import find_roles
@@ -56,7 +57,8 @@ def _schedule(
             transform = find_transform(nest)
             if transform is not None:
                 return simt_transform(nest, transform, target, choices), {}
-    stmt = preload(split_groups(stmt, nest))
+    stmt = expand_entries(stmt)
+    stmt = preload(split_groups(stmt, match_reduction(stmt)))
     nest = match_reduction(stmt)
     if find_roles(nest) is not None:
         return _contraction(stmt, nest, target, choices, halves)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.entry import Entry
 from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
 from ..ir.reduction import COMBINE, Reduce
 from ..ir.scalar_ops import apply_binary, apply_cast, apply_unary
@@ -171,6 +172,8 @@ def _eval(e: Expr, env: Mapping[Var, Array], values: Mapping[Buffer, Array]) -> 
             return apply_binary(op, _eval(a, env, values), _eval(b, env, values))
         case Select(c, a, b):
             return np.where(_eval(c, env, values), _eval(a, env, values), _eval(b, env, values))
+        case Entry(matrix, row, column):
+            return np.asarray(np.asarray(matrix, np.float32)[_eval(row, env, values), _eval(column, env, values)])
         case Cast(dtype, a):
             return apply_cast(dtype, _eval(a, env, values))
         case Bitcast(dtype, a):

@@ -7,7 +7,7 @@
 
 for output tiles of m x k, which F(m, 3) gives i its matrices and F(k, 3) j. All four are ordinary tensors: the last
 takes in bias, residual and activation as any reduction does, the third is a contraction like others. The matrices are
-in the bodies as selections by index, so that a schedule can recover them. On some targets n, th and tw are one
+in the bodies (`ir/entry`), so that a schedule has them. On some targets n, th and tw are one
 dimension, the flattened tile index.
 """
 
@@ -19,8 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..dtypes import F32
-from ..ir.nodes import Const, Expr, Origin, Select
+from ..ir.entry import Entry
+from ..ir.nodes import Const, Expr, Origin
 from ..ir.simplify import simplify_expr
 from .layer_choices import LayerChoices, default_layers
 from .match_convolution import Convolution, match_convolution
@@ -132,24 +132,9 @@ def by_tiles(
     return windows, transformed, products, Tensor(t.buffer, y.axes, y.body, y.reads)
 
 
-def entry(matrix: Array, row: Expr, column: Expr) -> Expr:
-    """matrix[row, column] as selections, float32."""
-    rows = [_pick([Const(float(np.float32(x)), F32) for x in line], column) for line in matrix]
-    return simplify_expr(_pick(rows, row))
-
-
-def _pick(values: list[Expr], index: Expr) -> Expr:
-    """values[index] by binary search."""
-    if len(values) == 1:
-        return values[0]
-
-    def between(low: int, high: int) -> Expr:
-        if high - low == 1:
-            return values[low]
-        middle = (low + high) // 2
-        return Select(index < middle, between(low, middle), between(middle, high))
-
-    return between(0, len(values))
+def entry(matrix: Array, row: Expr, column: Expr) -> Entry:
+    """matrix[row, column] in float32."""
+    return Entry(tuple(tuple(map(float, line)) for line in matrix.astype(np.float32)), row, column)
 
 
 def _read_inside(x: Tensor, index: list[Expr]) -> Expr:

@@ -15,6 +15,7 @@ from ...ir.affine import affine
 from ...ir.nodes import Const, Expr, Load, Stmt, Store, Var
 from ...ir.rewrite import free_vars, loads, rewrite_top_down, substitute
 from ...ir.simplify import simplify_expr
+from ..expand_entries import expand_entries
 from ..linear_map import Lines
 from ..nest import Reduction
 from .transform import Axis, Transform, factors_of
@@ -92,7 +93,8 @@ class _Fragment:
 
     def _factor(self, axis: Axis, p: int, k: int) -> Expr:
         """Entry k of the row of an axis's matrix for pixel `p`."""
-        return simplify_expr(substitute(self._tables[axis.over], {self._pixel: Const(p), axis.over: Const(k)}))
+        entry = substitute(self._tables[axis.over], {self._pixel: Const(p), axis.over: Const(k)})
+        return simplify_expr(expand_entries(entry))
 
     def _store(self, p: int, value: Expr) -> None:
         at = {self._pixel: Const(p)}

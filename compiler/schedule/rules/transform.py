@@ -1,7 +1,7 @@
 """Linear transforms of small tiles by constant matrices, y = A x B': those of Winograd's algorithm.
 
-A nest sums A[i, a] * (B[j, b] * x[a, b, ...]) over a and b, with A and B written as selections by index; i and j may
-stand for h % m and w % m. Here all four are unrolled, the elements of A and B become literals, and columns are
+A nest sums A[i, a] * (B[j, b] * x[a, b, ...]) over a and b, with A and B as data (`ir/entry`); i and j may stand for
+h % m and w % m. Here all four are unrolled, the elements of A and B become literals, and columns are
 transformed before rows: 36 results of 36 elements take some 12 x 13 operations instead of 36 x 36. Channels fill the
 lanes.
 """
@@ -15,8 +15,8 @@ from itertools import product
 import numpy as np
 
 from ...dtypes import F32
-from ...errors import ScheduleError
 from ...ir.affine import affine, flat_offset
+from ...ir.entry import Entry
 from ...ir.nodes import (
     Alloc,
     Binary,
@@ -27,14 +27,12 @@ from ...ir.nodes import (
     Load,
     Outline,
     Scope,
-    Select,
     Seq,
     Stmt,
     Store,
     Var,
 )
-from ...ir.rewrite import free_vars, loads, rewrite_top_down, substitute, walk
-from ...ir.scalar_ops import apply_binary
+from ...ir.rewrite import free_vars, rewrite_top_down, substitute, walk
 from ...ir.simplify import simplify_expr, simplify_stmt
 from ...target import Target
 from ..access import Access, vectorisable
@@ -43,9 +41,6 @@ from ..nest import Reduction
 from ..steps import NARROWEST_VECTOR, segments, vector_segments
 
 Array = np.ndarray
-
-LARGEST = 8
-"""Most rows or columns of a matrix; unrolling more would not pay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +89,7 @@ def find_transform(nest: Reduction) -> Transform | None:
         return None
     factors = factors_of(nest.value)
     elements = [f for f in factors if isinstance(f, Load)]
-    tables = [f for f in factors if not any(True for _ in loads(f))]
+    tables = [f for f in factors if isinstance(f, Entry)]
     if (len(nest.over), len(elements), len(tables), len(factors)) != (2, 1, 2, 3) or nest.op != "+":
         return None
     if nest.acc.dtype != F32 or nest.start.value != Const(0.0, F32):
@@ -106,17 +101,16 @@ def find_transform(nest: Reduction) -> Transform | None:
     return Transform(rows, columns, elements[0])
 
 
-def _axis(nest: Reduction, over: Var, tables: list[Expr]) -> Axis | None:
-    table = next((t for t in tables if over in free_vars(t)), None)
-    others = free_vars(table) - {over} if table is not None else set()
-    out = next((v for v in nest.loops if others == {v}), None)
-    if table is None or out is None:
+def _axis(nest: Reduction, over: Var, tables: list[Entry]) -> Axis | None:
+    """The axis that sums `over`, a column of one of the matrices, for a loop, or its place in a tile."""
+    table = next((t for t in tables if t.column == over), None)
+    if table is None:
         return None
-    size = _period(table, out) or out.extent
-    if max(size, over.extent) > LARGEST:
+    out = next((v for v in nest.loops if free_vars(table.row) == {v}), None)
+    matrix = np.asarray(table.matrix)
+    if out is None or table.row not in (out, simplify_expr(out % len(matrix))):
         return None
-    env = {out: np.arange(size, dtype=np.int32)[:, None], over: np.arange(over.extent, dtype=np.int32)}
-    return Axis(out, over, np.broadcast_to(_values(table, env), (size, over.extent)).astype(np.float64))
+    return Axis(out, over, matrix[: out.extent] if table.row == out else matrix)
 
 
 def _period(e: Expr, v: Var) -> int | None:
@@ -125,20 +119,6 @@ def _period(e: Expr, v: Var) -> int | None:
         if isinstance(n, Binary) and n.op == "%" and isinstance(n.b, Const) and affine(n.a) == affine(v):
             return int(n.b.value)
     return None
-
-
-def _values(e: Expr, env: dict[Var, Array]) -> Array:
-    """The value of an expression without loads, for arrays of its variables."""
-    match e:
-        case Const(value, dtype):
-            return np.asarray(value, dtype.numpy)
-        case Var():
-            return env[e]
-        case Binary(op, a, b):
-            return apply_binary(op, _values(a, env), _values(b, env))
-        case Select(c, a, b):
-            return np.where(_values(c, env), _values(a, env), _values(b, env))
-    raise ScheduleError(f"transform: the matrix holds {type(e).__name__}; only selections are supported")
 
 
 def schedule_transform(nest: Reduction, t: Transform, target: Target) -> Stmt:
