@@ -18,6 +18,7 @@ from ..errors import InternalError
 from ..ir.affine import affine, flat_offset
 from ..ir.construct import all_of
 from ..ir.facts import Facts, range_of_sum
+from ..ir.layout import Layout
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite, rewrite_statements, substitute, walk
 from ..ir.simplify import simplify_expr, simplify_stmt
@@ -64,7 +65,7 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     out = replaced[kernel.params[-1]]
     element = _image(out, tile, bands) if tile else _line(store.buffer)
     at = _invert(store, loops, element, kernel)
-    live = _live(store, loops, at, element, store.buffer)
+    live = _live(store, loops, at, element, row=kernel.row)
     inner = _redirect(substitute(inner, at), kernel, replacements, element)
     inner = _transform(kernel, inner, at, element.tiles) or _tiled(expand_entries(inner), element.tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
@@ -173,44 +174,38 @@ def _unfold(line: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-def _invert(store: Store, loops: list[Var], element: Element, kernel: Kernel) -> dict[Var, Expr]:
-    """The loop variables at `element` of the result."""
-    at = element.indices
-    env: dict[Var, Expr] = {}
+def _invert(store: Store, loops: Sequence[Var], element: Element, kernel: Kernel) -> dict[Var, Expr]:
+    """The loop variables at `element` of the result: each is an index in memory, or a logical one where the layout
+    splits that axis."""
+    layout = store.buffer.layout or Layout.row_major(store.buffer.shape)
+    stored = (*layout.logical(store.indices), *store.indices)
+    places = (*layout.logical(element.indices), *element.indices)
+    by_index = dict(zip(map(affine, stored), places, strict=True))
+    env = {}
     for v in loops:
-        for d, index in enumerate(store.indices):
-            form = affine(index)
-            if form.coefficient(v) == 1 and form.variables_only and len(form.terms) == 1 and not form.constant:
-                env[v] = at[d]
-            elif isinstance(index, Binary) and index.op == "//" and affine(index.a) == affine(v):
-                assert isinstance(index.b, Const)
-                env[v] = at[d] * int(index.b.value) + at[-1]
-        if v not in env and v.extent == 1:
-            env[v] = Const(0)
-        if v not in env:
+        place = by_index.get(affine(v), Const(0) if v.extent == 1 else None)
+        if place is None:
             raise InternalError(f"kernel {kernel.name}: no axis of the result runs with loop {v.name}")
+        env[v] = place
     return env
 
 
-def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: Element, out: Buffer) -> list[Binary]:
+def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: Element, *, row: bool) -> list[Binary]:
     """Conditions that hold for every fragment of which an element is part of the result: in dimensions that are longer
     in memory, and where the result is one row of it."""
     first: dict[Var, Expr] = {v: Const(0) for v in element.tiles}
-    found = []
-    stride = out.size
+    found = [Binary("==", substitute(element.indices[0], first), store.indices[0])] if row else []
+    stride = store.buffer.size
     whole = True
-    for extent, index, place in zip(out.shape, store.indices, element.indices, strict=True):
+    for extent, index in zip(store.buffer.shape, store.indices, strict=True):
         stride //= max(extent, 1)
         # A texel of a flat texture may be of several rows: then its first element is not the least in this dimension.
         exact = len(element.tiles) > 1 or whole or (extent * stride) % TEXEL == 0
         whole = whole and extent == 1
-        moving = [v for v in loops if v in free_vars(index)]
-        if not moving and extent > 1:
-            found.append(Binary("==", substitute(place, first), index))
         found += [
             Binary("<", simplify_expr(substitute(at[v], first)), v.length)
-            for v in moving
-            if v.length is not None and exact
+            for v in loops
+            if v in free_vars(index) and v.length is not None and exact
         ]
     return found
 
