@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -129,26 +129,61 @@ class Instructed:
 Item = Declared | DeclaredTile | Stored | Looped | Guarded | Barrier | Instructed
 
 
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The place of a block: `blocks` are those around it and itself, outermost first; `depths` are those of variables'
+    blocks, by variable."""
+
+    blocks: tuple[Block, ...]
+    depths: Mapping[Var, int]
+
+    @property
+    def block(self) -> Block:
+        return self.blocks[-1]
+
+    @property
+    def depth(self) -> int:
+        return len(self.blocks) - 1
+
+    def inside(self, block: Block, *variables: Var) -> _Scope:
+        """The scope of a block in this one, of whose depth the variables are."""
+        return _Scope((*self.blocks, block), {**self.depths, **dict.fromkeys(variables, len(self.blocks))})
+
+    def count(self, v: Value) -> None:
+        """One more use of `v` in this block, or outside of the loops in which it stays the same."""
+        self._count(v, self.depth)
+
+    def _count(self, v: Value, depth: int) -> None:
+        if v.pure and not v.trivial:
+            loops = (d for d in range(v.depth + 1, depth + 1) if self.blocks[d].repeats)
+            outermost = next(loops, None)
+            if outermost is not None:
+                depth = outermost - 1
+                self.blocks[depth].waiting[v] = None
+        uses = self.blocks[depth].uses
+        known = uses.get(v, 0)
+        uses[v] = known + 1
+        if not known or v.trivial:
+            for o in v.operands:
+                self._count(o, depth)
+
+
 class Numbering:
     """Numbers the statements of one kernel. `variables` are known from outside (the grid's)."""
 
-    def __init__(self, dialect: Dialect, variables: Mapping[Var, str]) -> None:
-        self._dialect = dialect
+    def __init__(self, dialect: Dialect, variables: Iterable[Var]) -> None:
+        self.dialect = dialect
         self.locals: dict[Buffer, Local] = {}
-        self._depths = dict.fromkeys(variables, 0)
-        self._values: dict[object, Value] = {}
-        self._versions: dict[tuple[Buffer, int], tuple[int, int]] = {}
+        self.values: dict[object, Value] = {}
+        self.versions: dict[tuple[Buffer, int], tuple[int, int]] = {}
+        """Contents of each part of memory, at present: a number of their own, and the depth where they were written."""
+        self._outside = _Scope((), dict.fromkeys(variables, 0))
         self._fresh = count(1)
-        self._open: list[Block] = []
-        self._addresses: dict[int, tuple[Load | Store, tuple[Value, ...]]] = {}
-        self._seen: dict[int, tuple[Expr, Value]] = {}  # keeps nodes alive that are compared by identity
 
-    def block(self, stmt: Stmt, *, repeats: bool = False) -> Block:
-        """The statements below `stmt`, one level deeper than what is being numbered."""
-        made = Block(repeats)
-        self._open.append(made)
-        self._statement(stmt)
-        self._open.pop()
+    def block(self, stmt: Stmt) -> Block:
+        """The statements of a kernel's body."""
+        made = Block()
+        self._statement(stmt, self._outside.inside(made))
         return made
 
     def place(self, buffer: Buffer, around: Stmt) -> Local:
@@ -158,135 +193,124 @@ class Numbering:
         accesses = (n for n in walk(around) if isinstance(n, Load | Store) and n.buffer is buffer)
         return self.locals.setdefault(buffer, place_local(buffer, accesses))
 
-    def _statement(self, s: Stmt) -> None:
-        block = self._open[-1]
-        match s:
-            case Seq(stmts):
-                for x in stmts:
-                    self._statement(x)
-            case Outline(body):
-                self._statement(body)
-            case Alloc(Buffer(scope=Scope.TILE) as buffer, body):
-                block.items.append(DeclaredTile(buffer, _role(buffer, body)))
-                self._statement(body)
-            case Alloc(buffer, body):
-                block.items.append(Declared(self.place(buffer, s)))
-                self._statement(body)
-            case Store():
-                self._seen = {}
-                value = self._number(s.value)
-                address = self._address(s)
-                for v in (*address, value):
-                    self._count(v, len(self._open) - 1)
-                block.items.append(Stored(s, address, value))
-                self._write(s.buffer, self._part(s))
-            case For(var, body, kind, _):
-                length = None if var.length is None else self._length(var.length)
-                if self._depths.setdefault(var, len(self._open)) != len(self._open):
-                    self._depths[var] = len(self._open)  # a copy of a loop elsewhere
-                    self._addresses.clear()
-                body_block = self._inner(body, repeats=True)
-                block.items.append(Looped(var, length, body_block, self._waiting(block), kind is LoopKind.CORE))
-            case If(cond, body):
-                self._seen = {}
-                test = self._number(cond)
-                self._count(test, len(self._open) - 1)
-                body_block = self._inner(body, repeats=False)
-                block.items.append(Guarded(test, body_block, self._waiting(block)))
-            case Tensorized():
-                self._seen = {}
-                given = [(o.buffer, self._number(self._in_order(o.base)), o.stride) for _, o in operands(s)]
-                for _, base, _ in given:
-                    self._count(base, len(self._open) - 1)
-                block.items.append(Instructed(s.intrinsic.name, tuple(given)))
-                self._write(given[0][0], 0)
-            case Barrier():
-                block.items.append(s)
-                for buffer in self.locals:
-                    if buffer.scope is Scope.SHARED:
-                        self._write(buffer, 0)
-            case _:
-                raise AssertionError(f"not lowered: {s!r}")
-
-    def _length(self, e: Expr) -> Value:
-        """The length of a loop, computed ahead of it."""
-        self._seen = {}
-        found = self._number(self._in_order(e))
-        self._count(found, len(self._open) - 1)
-        return found
-
-    def _inner(self, body: Stmt, *, repeats: bool) -> Block:
-        """The block of a loop or condition: values that it stores are unknown where it begins, and after it."""
-        stored = {n.buffer for n in statements(body) if isinstance(n, Store)}
-        again = {k for k in self._versions if k[0] in stored} | {(b, 0) for b in stored}
-        for buffer, part in again:
-            self._versions[buffer, part] = next(self._fresh), len(self._open)
-        made = self.block(body, repeats=repeats)
-        for buffer, part in {k for k in self._versions if k[0] in stored}:
-            self._write(buffer, part)
-        return made
-
-    def _waiting(self, block: Block) -> tuple[Value, ...]:
-        found = tuple(block.waiting)
-        block.waiting = {}
-        return found
-
-    def _write(self, buffer: Buffer, part: int) -> None:
-        self._versions[buffer, part] = next(self._fresh), len(self._open) - 1
-
-    def _part(self, access: Load | Store) -> int:
+    def part(self, access: Load | Store) -> int:
+        """Which part of a buffer's memory the access is to."""
         local = self.locals.get(access.buffer)
         return 0 if local is None or local.is_array else local.part(access)
 
-    def _address(self, access: Load | Store) -> tuple[Value, ...]:
-        known = self._addresses.get(id(access))
-        if known is None:
-            # Holds the access: its identity is the key. What an index loads may change before the next time.
-            known = access, self._place_access(access)
-            if not any(isinstance(n, Load) for i in access.indices for n in walk(i)):
-                self._addresses[id(access)] = known
-        return known[1]
+    def _statement(self, s: Stmt, scope: _Scope) -> None:
+        items = scope.block.items
+        expressions = _Expressions(self, scope.depths)
+        match s:
+            case Seq(stmts):
+                for x in stmts:
+                    self._statement(x, scope)
+            case Outline(body):
+                self._statement(body, scope)
+            case Alloc(Buffer(scope=Scope.TILE) as buffer, body):
+                items.append(DeclaredTile(buffer, _role(buffer, body)))
+                self._statement(body, scope)
+            case Alloc(buffer, body):
+                items.append(Declared(self.place(buffer, s)))
+                self._statement(body, scope)
+            case Store():
+                value = expressions.number(s.value)
+                address = expressions.address(s)
+                for v in (*address, value):
+                    scope.count(v)
+                items.append(Stored(s, address, value))
+                self._write(s.buffer, self.part(s), scope)
+            case For(var, body, kind, _):
+                length = None if var.length is None else expressions.index(var.length)
+                if length is not None:
+                    scope.count(length)
+                inner = scope.inside(Block(repeats=True), var)
+                before = self._inner(body, scope, inner)
+                items.append(Looped(var, length, inner.block, before, kind is LoopKind.CORE))
+            case If(cond, body):
+                test = expressions.number(cond)
+                scope.count(test)
+                inner = scope.inside(Block())
+                before = self._inner(body, scope, inner)
+                items.append(Guarded(test, inner.block, before))
+            case Tensorized():
+                given = [(o.buffer, expressions.index(o.base), o.stride) for _, o in operands(s)]
+                for _, base, _ in given:
+                    scope.count(base)
+                items.append(Instructed(s.intrinsic.name, tuple(given)))
+                self._write(given[0][0], 0, scope)
+            case Barrier():
+                items.append(s)
+                for buffer in self.locals:
+                    if buffer.scope is Scope.SHARED:
+                        self._write(buffer, 0, scope)
+            case _:
+                raise AssertionError(f"not lowered: {s!r}")
 
-    def _place_access(self, access: Load | Store) -> tuple[Value, ...]:
-        local = self.locals.get(access.buffer)
-        indices: tuple[Expr, ...] = ()
-        if local is None:
-            indices = self._dialect.address(access)
-        elif local.is_array:
-            indices = local.address(access)
-        return tuple(self._number(self._in_order(i)) for i in indices)
+    def _inner(self, body: Stmt, scope: _Scope, inner: _Scope) -> tuple[Value, ...]:
+        """Numbers the block of a loop or condition: what it stores is unknown where it begins, and after it. Returns
+        the values that the block around it computes ahead."""
+        stored = {n.buffer for n in statements(body) if isinstance(n, Store)}
+        for buffer, part in {k for k in self.versions if k[0] in stored} | {(b, 0) for b in stored}:
+            self._write(buffer, part, inner)
+        self._statement(body, inner)
+        for buffer, part in {k for k in self.versions if k[0] in stored}:
+            self._write(buffer, part, scope)
+        before = tuple(scope.block.waiting)
+        scope.block.waiting = {}
+        return before
 
-    def _in_order(self, index: Expr) -> Expr:
-        """The terms of a sum by the depth of their loops: what stays the same for longest is added up first."""
-        form = affine(index)
-        if not form.terms:
-            return Const(form.constant)
-        terms = sorted(form.terms, key=lambda t: self._number(t[0]).depth)
-        return type(form)(tuple(terms), form.constant).to_expr()
+    def _write(self, buffer: Buffer, part: int, scope: _Scope) -> None:
+        self.versions[buffer, part] = next(self._fresh), scope.depth
 
-    def _number(self, e: Expr) -> Value:
+
+class _Expressions:
+    """Numbers the expressions of one statement, before which `depths` are those of variables."""
+
+    def __init__(self, numbering: Numbering, depths: Mapping[Var, int]) -> None:
+        self._numbering, self._depths = numbering, depths
+        self._seen: dict[int, tuple[Expr, Value]] = {}
+        """Values of nodes by identity, which it keeps: an expression has many of its nodes several times."""
+
+    def number(self, e: Expr) -> Value:
         known = self._seen.get(id(e))
         if known is None:
             known = self._seen[id(e)] = e, self._intern(e)
         return known[1]
 
+    def index(self, e: Expr) -> Value:
+        """The terms of a sum by the depth of their loops: what stays the same for longest is added up first."""
+        form = affine(e)
+        if not form.terms:
+            return self.number(Const(form.constant))
+        terms = sorted(form.terms, key=lambda t: self.number(t[0]).depth)
+        return self.number(type(form)(tuple(terms), form.constant).to_expr())
+
+    def address(self, access: Load | Store) -> tuple[Value, ...]:
+        local = self._numbering.locals.get(access.buffer)
+        indices: tuple[Expr, ...] = ()
+        if local is None:
+            indices = self._numbering.dialect.address(access)
+        elif local.is_array:
+            indices = local.address(access)
+        return tuple(map(self.index, indices))
+
     def _intern(self, e: Expr) -> Value:
         version, depth, pure = 0, 0, isinstance(e, Const | Var | ARITHMETIC)
         if isinstance(e, Load):
             assert e.guard is None
-            part = self._part(e)
-            operands = self._address(e)
-            version, depth = self._versions.get((e.buffer, part), (0, 0))
+            operands = self.address(e)
+            version, depth = self._numbering.versions.get((e.buffer, self._numbering.part(e)), (0, 0))
         else:
-            operands = tuple(self._number(c) for c in children(e) if isinstance(c, Expr))
+            operands = tuple(self.number(c) for c in children(e) if isinstance(c, Expr))
         if isinstance(e, Var):
             depth = self._depths[e]
         key = (*self._label(e), version, *map(id, operands))
-        found = self._values.get(key)
+        found = self._numbering.values.get(key)
         if found is None:
             depth = max((depth, *(o.depth for o in operands)))
             pure = pure and e.dtype in (I32, BOOL) and all(o.pure for o in operands)
-            found = self._values[key] = Value(e, operands, depth, pure)
+            found = self._numbering.values[key] = Value(e, operands, depth, pure)
         return found
 
     def _label(self, e: Expr) -> tuple[object, ...]:
@@ -314,26 +338,11 @@ class Numbering:
             case AllReduce(op, _, among):
                 return "all_reduce", op, among
             case Load(buffer, _, _):
-                local = self.locals.get(buffer)
+                local = self._numbering.locals.get(buffer)
                 if local is not None and not local.is_array:
-                    return "variable", buffer, self._part(e), local.lane(e)
+                    return "variable", buffer, self._numbering.part(e), local.lane(e)
                 return "load", buffer, lanes_of(e)
         raise AssertionError(f"not lowered: {e!r}")
-
-    def _count(self, v: Value, depth: int) -> None:
-        """One more use of `v` in the block at `depth`, or outside of the loops in which it stays the same."""
-        if v.pure and not v.trivial:
-            loops = (d for d in range(v.depth + 1, depth + 1) if self._open[d].repeats)
-            outermost = next(loops, None)
-            if outermost is not None:
-                depth = outermost - 1
-                self._open[depth].waiting[v] = None
-        uses = self._open[depth].uses
-        known = uses.get(v, 0)
-        uses[v] = known + 1
-        if not known or v.trivial:
-            for o in v.operands:
-                self._count(o, depth)
 
 
 def _role(tile: Buffer, around: Stmt) -> str:
