@@ -34,7 +34,7 @@ def fetch_guarded(kernel: Kernel) -> Kernel:
                 return Select(_wide(guard, lanes), Load(buffer, indices), _wide(zero, lanes))
         return None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite(kernel.body, rule, {Load})
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
@@ -48,7 +48,7 @@ def fetch_texels(kernel: Kernel) -> Kernel:
                 return Extract(texel, int(component))
         return None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite(kernel.body, rule, {Load})
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
@@ -87,9 +87,9 @@ def keep_nans(kernel: Kernel) -> Kernel:
     def rule(n: Node) -> Stmt | None:
         match n:
             case Store(buffer, indices, Binary("max" | "min" as op, Load(read) as acc, value)) if read is buffer:
-                return Store(buffer, indices, Binary(op, acc, rewrite(value, extreme)))
+                return Store(buffer, indices, Binary(op, acc, rewrite(value, extreme, {Binary})))
             case Store(buffer, indices, value):
-                return Store(buffer, indices, rewrite(value, extreme))
+                return Store(buffer, indices, rewrite(value, extreme, {Binary}))
         return None
 
     body = rewrite_statements(kernel.body, rule)

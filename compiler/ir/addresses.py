@@ -10,7 +10,7 @@ from .calls import Call, Held, InOrder, Pointer
 from .facts import range_of_sum
 from .lanes import Ramp
 from .nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Scope, Seq, Store, Var
-from .rewrite import children, free_vars, loads, walk
+from .rewrite import children, free_vars, loads, walk_inner
 
 Items = frozenset[tuple[Expr, int]]
 """Atoms of an element offset with their coefficients."""
@@ -86,6 +86,6 @@ class Addresses:
             # The function reads and writes through what it is given.
             yield from map(address, node.pointers)
         else:
-            for n in walk(node):
+            for n in walk_inner(node):
                 if isinstance(n, Load | Store) and n.buffer.scope is Scope.GLOBAL:
                     yield self.of(n)

@@ -255,6 +255,18 @@ def walk(node: Node) -> Iterator[Node]:
                 stack.append(c)
 
 
+def walk_inner(node: Node) -> Iterator[Node]:
+    """The nodes of `walk` that have others in them: leaves, which are most, are not visited."""
+    stack, seen = [node], {id(node)}
+    while stack:
+        n = stack.pop()
+        yield n
+        for c in reversed(_CHILDREN[type(n)](n)):
+            if type(c) not in _LEAVES and id(c) not in seen:
+                seen.add(id(c))
+                stack.append(c)
+
+
 def statements(node: Node) -> Iterator[Node]:
     """Statements of `walk`, without a visit to expressions."""
     stack = [node]
@@ -266,17 +278,8 @@ def statements(node: Node) -> Iterator[Node]:
 
 
 def loads(node: Node) -> Iterator[Load]:
-    """Loads of `walk`, which this repeats without a visit to leaves: they are most of the nodes, and this is the
-    most frequent walk."""
-    stack, seen = [node], {id(node)}
-    while stack:
-        n = stack.pop()
-        if isinstance(n, Load):
-            yield n
-        for c in reversed(_CHILDREN[type(n)](n)):
-            if type(c) not in _LEAVES and id(c) not in seen:
-                seen.add(id(c))
-                stack.append(c)
+    """Loads of `walk`."""
+    return (n for n in walk_inner(node) if isinstance(n, Load))
 
 
 def substitute(node: N, env: Mapping[Var, Expr]) -> N:

@@ -33,7 +33,7 @@ from .nodes import (
     Unary,
     Var,
 )
-from .rewrite import map_inner, substitute, walk
+from .rewrite import map_inner, substitute, walk_inner
 from .scalar_ops import apply_binary, apply_cast, apply_unary
 
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
@@ -99,7 +99,7 @@ def _simplified(node: Node) -> Node:
 
 def _scalar_index(n: Expr) -> bool:
     """Vectors are left alone, and so is arithmetic on loaded int32 elements: those wrap around, indices never do."""
-    return not any(isinstance(x, NO_INDICES) for x in walk(n))
+    return not any(isinstance(x, NO_INDICES) for x in walk_inner(n))
 
 
 def _canonical(e: Expr, form: Affine) -> Expr:
@@ -222,7 +222,7 @@ def _flatten(n: Seq, stmts: tuple[Stmt, ...]) -> Stmt:
 
 
 def _uses(body: Stmt, buffer: object) -> bool:
-    return any(isinstance(x, Load | Store) and x.buffer is buffer for x in walk(body))
+    return any(isinstance(x, Load | Store) and x.buffer is buffer for x in walk_inner(body))
 
 
 def _entry(n: Entry) -> Node:

@@ -57,7 +57,7 @@ def _branched(s: Store) -> Stmt | None:
         stmts.extend((*likely, If(_in_some_lane(n.cond), Seq(tuple(seldom)) if len(seldom) > 1 else seldom[0])))
         return arms.value
 
-    value = rewrite(s.value, rule)
+    value = rewrite(s.value, rule, {Unlikely})
     made: Stmt = Seq((*stmts, replace(s, value=value)))
     for t in reversed(chosen):
         made = Alloc(t, made)

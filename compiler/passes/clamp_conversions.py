@@ -30,7 +30,7 @@ def clamp_conversions(kernel: Kernel) -> Kernel:
                     return _clamped(a, int(low), int(high))
         return None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite(kernel.body, rule, {Cast, Binary})
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 

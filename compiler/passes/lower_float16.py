@@ -24,7 +24,7 @@ def lower_float16(kernel: Kernel) -> Kernel:
                 return _narrow(Num(single, lanes_of(a))).e
         return None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite(kernel.body, rule, {Cast})
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 

@@ -24,7 +24,7 @@ def saturate_casts(kernel: Kernel) -> Kernel:
                 return _saturated(n, a)
         return None
 
-    body = rewrite(kernel.body, rule)
+    body = rewrite(kernel.body, rule, {Cast})
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
