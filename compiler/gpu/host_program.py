@@ -57,7 +57,10 @@ def host_model(model: Lowered, partition: HostPartition) -> Lowered:
 
 def _place(model: Lowered, partition: HostPartition) -> Stored:
     """Every tensor that the host holds, by its live range in the host's steps."""
-    owner = {t: owner_of(t, model.aliases) for t in (*partition.on_host, *model.aliases)}
+    # In the order of the model: that of a set of tensors is another in each build.
+    ordered = (*(t for _, t in model.tensors.inputs), *(g.output for g in model.groups))
+    owners = dict.fromkeys(owner_of(t, model.aliases) for t in ordered)
+    owner = {t: owner_of(t, model.aliases) for t in (*owners, *model.aliases)}
     owner = {t: root for t, root in owner.items() if root in partition.on_host}
     steps = [a for s in partition.segments for a in _accesses(model, s)]
     inputs = tuple(t for _, t in model.tensors.inputs if t in owner)
