@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from ..errors import InputError
-from ..ir.sizes import shown
+from ..ir.affine import affine
+from ..ir.nodes import Scalar
+from ..ir.sizes import number, shown
 from ..program.program import TensorSpec
 from ..tensor.evaluate import evaluate
 from ..values.bind_sizes import bind_sizes
@@ -23,7 +25,7 @@ def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]
     """
     values: dict[Value, Array] = {v: _checked(v, feeds) for v in graph.inputs}
     specs = [TensorSpec(v.name, v.dtype, v.shape, 0) for v in graph.inputs]
-    scalars = bind_sizes(graph.dimensions, specs, list(values.values()))
+    scalars = dict(bind_sizes(graph.dimensions, specs, list(values.values())))
     left = Counter(v for node in graph.nodes for v in node.reads)
     left.update(graph.outputs)
     for node in graph.nodes:
@@ -32,11 +34,22 @@ def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]
         for v, t in zip(node.outputs, define(node, tensors), strict=False):
             if v is not None:
                 values[v] = evaluate(t, given, scalars)
+                scalars.update(_measured(v, values[v]))
         left.subtract(node.reads)
         for v in node.reads:
             if not left[v]:
                 values.pop(v, None)
     return {v.name: values[v] if v in values else graph.constants[v] for v in graph.outputs}
+
+
+def _measured(value: Value, array: Array) -> Iterator[tuple[Scalar, int]]:
+    """The sizes that a run computes and that are dimensions of a value, or differ from one by a number: other nodes
+    know them by the same scalars."""
+    for n, extent in zip(value.shape, array.shape, strict=True):
+        form = affine(number(n))
+        match form.terms:
+            case ((Scalar() as scalar, 1),) if scalar.source is not None:
+                yield scalar, extent - form.constant
 
 
 def _checked(value: Value, feeds: Mapping[str, Array]) -> Array:

@@ -25,6 +25,9 @@ from ..text.escape import shell_word
 Array = np.ndarray
 T = TypeVar("T")
 
+_KINDS = {int: "an integer", float: "a float", str: "a string", tuple: "a list", Array: "a tensor"}
+"""Types of attributes, as messages name them."""
+
 _LONGEST_REASON = 1000
 """Characters."""
 
@@ -137,12 +140,16 @@ class Call:
         return [self.input(i) for i in range(len(self.inputs))]
 
     def attribute(self, name: str, default: T) -> T:
-        """An attribute, or `default`; the result has the default's type (strings are decoded)."""
+        """An attribute, or `default`. Raises UnsupportedError for one of another type than the default's: of other
+        domains than ai.onnx nothing checks it before."""
         value = self.attributes.get(name)
         if value is None:
             return default
-        if isinstance(value, bytes):
-            value = value.decode()
+        if default is not None and type(value) is not type(default):
+            given, expected = (_KINDS.get(type(v), "of another type") for v in (value, default))
+            raise self.unsupported(
+                f"attribute {name} is {given}, where {expected} is expected", "the model is invalid: export it again"
+            )
         return cast(T, value)
 
     def flag(self, name: str, default: int) -> bool:

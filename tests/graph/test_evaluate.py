@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 import webnn_compile
 from onnx_models import model, node, random
@@ -32,6 +33,17 @@ def test_outputs_by_name_also_where_they_are_constants_or_read_again(graph: Grap
     np.testing.assert_array_equal(results["a"], x + k)
     np.testing.assert_array_equal(results["k"], k)
     np.testing.assert_array_equal(results["y"], np.minimum(x + k, 5).reshape(1, 2, 3, 2).max(-1))
+
+
+def test_a_size_that_a_run_computes_is_known_to_later_nodes() -> None:
+    """The first two of the largest, by a number that is an input; then a node whose result is as long."""
+    nodes = [node("TopK", ["x", "count"], ["v", "i"], "top"), node("Add", ["v", "v"], ["y"], "twice")]
+    proto = model(nodes, {"x": [1, 6]}, ["y"])
+    proto.graph.input.append(onnx.helper.make_tensor_value_info("count", onnx.TensorProto.INT64, [1]))
+    x = random((1, 6))
+    for count in (2, 6):
+        made = evaluate_graph(import_model(proto), {"x": x, "count": np.array([count])})["y"]
+        np.testing.assert_array_equal(made, 2 * -np.sort(-x)[:, :count])
 
 
 def test_missing_feed(graph: Graph) -> None:

@@ -73,6 +73,7 @@ CASES = [
     _case("one-head-scale", x=(1, 7, 4), num_heads=1, scale=0.3),
     _case("negative-scale", scale=-0.7),
     _case("unidirectional", unidirectional=1),
+    _case("unidirectional-3", unidirectional=3),  # is not 1, so it is not true
     _case("unidirectional-past", _past(4), unidirectional=1, outputs=2),
     _case("one-query-past", {**_past(4), **_keys(2, 5)}, x=(2, 1, 9), unidirectional=1, outputs=2),
     _case("ends", _mask(*_ENDS)),

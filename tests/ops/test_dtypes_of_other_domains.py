@@ -1,6 +1,8 @@
-"""Operators of other domains than ai.onnx, whose operands' types no schema of ONNX checks."""
+"""Operators of other domains than ai.onnx, whose operands' and attributes' types no schema of ONNX checks."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import onnx
@@ -43,5 +45,29 @@ def test_another_dtype_is_refused(op: str, operands: list[np.ndarray], message: 
         dict(zip(names, operands, strict=True)),
         imports=[onnx.helper.make_opsetid(MICROSOFT, 1)],
     )
+    with pytest.raises(UnsupportedError, match=message):
+        import_model(proto)
+
+
+@pytest.mark.parametrize(
+    ("op", "attribute", "message"),
+    [
+        ("FusedMatMul", {"alpha": "1"}, "attribute alpha is a string, where a float is expected"),
+        ("FusedMatMul", {"transA": 1.0}, "attribute transA is a float, where an integer is expected"),
+        ("Gelu", {}, ""),
+        ("QuickGelu", {"alpha": [1.0, 2.0]}, "attribute alpha is a list, where a float is expected"),
+    ],
+)
+def test_an_attribute_of_another_type_is_refused(op: str, attribute: dict[str, Any], message: str) -> None:
+    names = ["a", "b"][: 2 if op == "FusedMatMul" else 1]
+    proto = model(
+        [node(op, names, ["y"], domain=MICROSOFT, **attribute)],
+        {name: [3, 3] for name in names},
+        ["y"],
+        imports=[onnx.helper.make_opsetid(MICROSOFT, 1)],
+    )
+    if not message:
+        import_model(proto)
+        return
     with pytest.raises(UnsupportedError, match=message):
         import_model(proto)

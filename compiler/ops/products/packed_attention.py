@@ -51,7 +51,7 @@ def _packed_attention(call: Call) -> tuple[Tensor, ...]:
 
 
 def _check_refused(call: Call) -> None:
-    if call.attribute("do_rotary", 0):
+    if call.flag("do_rotary", 0):
         raise call.unsupported(
             "attribute do_rotary=1: it rotates queries and keys itself",
             "export the rotation as operators of ai.onnx",
@@ -128,7 +128,7 @@ def _masked(call: Call, scores: Tensor) -> Tensor:
     bias, mask = spread_input(call, SCORE_BIAS, scores.shape), call.optional(MASK)
     if mask is not None and mask.rank == 2 and is_one(mask.shape[1]):
         mask = None  # it hides all keys of a sequence or none, which is the same
-    causal = call.attribute("unidirectional", 0) != 0
+    causal = call.flag("unidirectional", 0)
     if bias is None and mask is None and not causal:
         return scores
     if mask is not None:
