@@ -140,12 +140,12 @@ class Call:
         return [self.input(i) for i in range(len(self.inputs))]
 
     def attribute(self, name: str, default: T) -> T:
-        """An attribute, or `default`. Raises UnsupportedError for one of another type than the default's: of other
-        domains than ai.onnx nothing checks it before."""
+        """An attribute, or `default`. Raises UnsupportedError for one of another type than the default's in other
+        domains than ai.onnx, where nothing checks it before."""
         value = self.attributes.get(name)
         if value is None:
             return default
-        if default is not None and type(value) is not type(default):
+        if self.domain and default is not None and type(value) is not type(default):
             given, expected = (_KINDS.get(type(v), "of another type") for v in (value, default))
             raise self.unsupported(
                 f"attribute {name} is {given}, where {expected} is expected", "the model is invalid: export it again"

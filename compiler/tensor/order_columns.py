@@ -19,12 +19,14 @@ from .tensor import Tensor, compute
 @dataclass(frozen=True, slots=True)
 class _Transposed:
     """A contraction whose second operand `t`, loaded by `b`, has `dimension` along the innermost axis of the result,
-    which is not innermost in `t`."""
+    which is not innermost in `t`. Memory of the result is rounded up along it to a multiple of `align`: as many
+    columns are computed, and have to be there in the operand."""
 
     contraction: Contraction
     b: Load
     t: Tensor
     dimension: int
+    align: int
 
     @property
     def is_product(self) -> bool:
@@ -45,21 +47,21 @@ def order_columns(
     """
     readers = Counter(t for g in groups for t in g.reads)
     new = dict(layouts)
-    copies: dict[tuple[Tensor, int], Group] = {}
+    copies: dict[tuple[Tensor, int, int], Group] = {}
     made: list[Group] = []
     for g in groups:
         for found in _transposed(g, new):
-            c, t, d = found.contraction, found.t, found.dimension
+            c, t, d, align = found.contraction, found.t, found.dimension, found.align
             alone = all(x.buffer is not t.buffer for x in (*loads(c.a), *loads(g.body)))
             repaid = rows is not None and prod(v.extent for v in c.rows) >= rows
             if t not in fixed and readers[t] == 1 and alone and new[t].is_row_major and (found.is_product or repaid):
-                new[t] = _innermost(new[t], d)
+                new[t] = _innermost(new[t], d, align)
             elif repaid and not _has_unit_step(g, new):
-                if (t, d) not in copies:
-                    copies[t, d] = _copy(t, d)
-                    made.append(copies[t, d])
-                    new[copies[t, d].output] = _innermost(Layout.row_major(t.extents), d)
-                g = _reading(g, found.b, copies[t, d].output)
+                if (t, d, align) not in copies:
+                    copies[t, d, align] = _copy(t, d)
+                    made.append(copies[t, d, align])
+                    new[copies[t, d, align].output] = _innermost(Layout.row_major(t.extents), d, align)
+                g = _reading(g, found.b, copies[t, d, align].output)
         made.append(g)
     return tuple(made), new
 
@@ -69,7 +71,8 @@ def _transposed(g: Group, layouts: Mapping[Tensor, Layout]) -> Iterator[_Transpo
     if g.reduce is None or g.reduce.op != "sum" or not g.axes:
         return
     contraction = find_contraction(g.axes, g.reduce.axes, g.reduce.value)
-    column = g.axes[layouts[g.output].order[-1]]
+    last = layouts[g.output].order[-1]
+    column, align = g.axes[last], layouts[g.output].align[last]
     by_buffer = {t.buffer: t for t in g.reads}
     for c in contraction.orientations if contraction is not None else ():
         if not isinstance(c.b, Load) or c.b.guard is not None or column not in (*c.columns, *c.batch):
@@ -77,7 +80,7 @@ def _transposed(g: Group, layouts: Mapping[Tensor, Layout]) -> Iterator[_Transpo
         t = by_buffer[c.b.buffer]
         dimension = _dimension_of(column, c.b)
         if not t.is_constant and dimension is not None and dimension != layouts[t].order[-1]:
-            yield _Transposed(c, c.b, t, dimension)
+            yield _Transposed(c, c.b, t, dimension, align)
 
 
 def _has_unit_step(g: Group, layouts: Mapping[Tensor, Layout]) -> bool:
@@ -99,9 +102,10 @@ def _dimension_of(column: Var, b: Load) -> int | None:
     return found[0] if len(found) == 1 and affine(b.indices[found[0]]) == affine(column) else None
 
 
-def _innermost(layout: Layout, dimension: int) -> Layout:
-    """The row-major `layout` with a dimension moved to the end."""
-    return replace(layout, order=(*(d for d in layout.order if d != dimension), dimension))
+def _innermost(layout: Layout, dimension: int, align: int) -> Layout:
+    """The row-major `layout` with a dimension moved to the end, and rounded up to a multiple of `align`."""
+    order = (*(d for d in layout.order if d != dimension), dimension)
+    return replace(layout, order=order, align=tuple(align if d == dimension else 1 for d in range(len(order))))
 
 
 def _copy(t: Tensor, dimension: int) -> Group:
@@ -121,4 +125,5 @@ def _reading(g: Group, b: Load, copy: Tensor) -> Group:
 
     value = rewrite_top_down(g.reduce.value, rule)
     used = {x.buffer for e in (g.body, value) for x in loads(e)}
-    return replace(g, reduce=replace(g.reduce, value=value), reads=(*(t for t in g.reads if t.buffer in used), copy))
+    reads = dict.fromkeys((*(t for t in g.reads if t.buffer in used), copy))
+    return replace(g, reduce=replace(g.reduce, value=value), reads=tuple(reads))

@@ -86,11 +86,12 @@ def test_a_product_that_has_vectors_as_it_is_has_no_copy(trans_a: int, count: in
     check_model(proto)
 
 
-@pytest.mark.parametrize("group", [1, 4])
-def test_a_convolution_by_given_weights_has_channels_last(group: int) -> None:
-    weights = [8, 4 // group, 3, 3] if group == 1 else [4, 1, 3, 3]
+@pytest.mark.parametrize(("group", "filters"), [(1, 8), (1, 6), (4, 4), (7, 7)])
+def test_a_convolution_by_given_weights_has_channels_last(group: int, filters: int) -> None:
+    """As many filters as memory of the result has channels are read."""
+    channels = max(group, 4)
     conv = node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1], group=group)
-    proto = model([conv], {"x": [1, 4, 6, 5], "w": weights}, ["y"])
+    proto = model([conv], {"x": [1, channels, 6, 5], "w": [filters, channels // group, 3, 3]}, ["y"])
     low = lowered(proto)
     assert copies(low) == [("w", (1, 2, 3, 0))]
     convolution = next(g for g in low.groups if "Conv" in g.origin.ops)
@@ -107,3 +108,16 @@ def test_sizes_that_vary_have_copies_of_their_capacity() -> None:
     for n in (1, 7, 20):
         q, k = random((2, n, 6), n), random((2, n, 6), n + 100)
         np.testing.assert_allclose(compiled.run({"q": q, "k": k})["y"], q @ k.transpose(0, 2, 1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("channels", [7, 8])
+def test_matrices_by_channels_before_a_convolution(channels: int) -> None:
+    """The result has its channels last, rounded up, and so has the copy of each operand."""
+    nodes = [
+        node("Transpose", ["x"], ["t"], perm=[0, 1, 3, 2]),
+        node("MatMul", ["x", "t"], ["p"]),
+        node("Conv", ["p", "w"], ["y"], group=channels),
+    ]
+    proto = model(nodes, {"x": [1, channels, 8, 2]}, ["y"], {"w": random((channels, 1, 2, 2))})
+    assert {order for _, order in copies(lowered(proto))} == {(0, 2, 3, 1)}
+    check_model(proto, work=200_000)

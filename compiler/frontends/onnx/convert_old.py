@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper, version_converter
 
-from ...errors import UnsupportedError
+from ...errors import InputError, UnsupportedError
 from .check_model import OLDEST_OPSET
 from .read_model import Source
 from .separate_weights import Weights
@@ -27,11 +27,20 @@ _ODD_EXTENT = 10_007
 def convert_old(skeleton: onnx.ModelProto, weights: Weights, source: Source) -> tuple[onnx.ModelProto, Weights]:
     """The model, and its weights with those that conversion adds.
 
-    Raises UnsupportedError where onnx.version_converter does not convert it.
+    Raises UnsupportedError where onnx.version_converter does not convert it, InputError for an output that nothing
+    makes, on which it ends the process.
     """
     versions = [i.version for i in skeleton.opset_import if i.domain in ("", "ai.onnx")]
     if not versions or not 0 < versions[0] < OLDEST_OPSET:
         return skeleton, weights
+    graph = skeleton.graph
+    made = {*weights, *(v.name for v in graph.input), *(o for node in graph.node for o in node.output)}
+    for output in graph.output:
+        if output.name not in made:
+            raise InputError(
+                f"{source.name} is not a valid ONNX model: Graph output {output.name!r} is not an output of any node "
+                "in graph; export it again"
+            )
     model = onnx.ModelProto()
     model.CopyFrom(skeleton)
     _with_numbers(model.graph)
