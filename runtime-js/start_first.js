@@ -8,7 +8,7 @@ import * as optional from './optional.js';
 /** @typedef {import('./model.js').RunOptions} RunOptions */
 /** @typedef {import('./model.js').KernelTime} KernelTime */
 /**
- * @typedef {object} Plan What a session is started from; plain data but for `startThreads`, `signal`, `device` and `heard`.
+ * @typedef {object} Plan What a session is started from; plain data but for `startThreads`, `signal`, `device` and `onActivity`.
  * @property {Part[]} parts in order of preference
  * @property {(import('./fetch/fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
  * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} inputs
@@ -22,7 +22,7 @@ import * as optional from './optional.js';
  * @property {number} timeout ms of silence
  * @property {AbortSignal | undefined} [signal] ends the start
  * @property {GPUDevice} [device] the caller's own
- * @property {() => void} [heard] called whenever something arrives
+ * @property {() => void} [onActivity] called whenever something arrives
  * @property {boolean} [hardware] software adapters do not do
  * @property {typeof import('./optional.js')} [optional] parts that this model may do without
  */

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..ir.addresses import Address, Addresses, Items, address, offset_bias
-from ..ir.calls import Call, Held, InOrder, Pointer
+from ..ir.calls import Call, HoistedConstants, Pointer, UnrolledInOrder
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import (
     Alloc,
@@ -82,7 +82,7 @@ class FunctionWriter(ExpressionWriter):
             case For(Var(length=Expr() as length), _, LoopKind.SERIAL, _):
                 with self.where_positive(length) as trips:
                     self.loop(s, end=trips)
-            case InOrder():
+            case UnrolledInOrder():
                 self.in_order(s)
             case Call(For(Var(length=None), _, LoopKind.CORE, _) as loop):
                 self.parallel_region(s, loop, str(loop.var.extent))
@@ -120,7 +120,7 @@ class FunctionWriter(ExpressionWriter):
         moving, derived = self._loop_pointers(loop, begin)
         counter = self.fresh("i")
         body = loop.body
-        if isinstance(body, Held):
+        if isinstance(body, HoistedConstants):
             self._hold(body.constants)
             body = body.body
         self.emit(f"br label %{head}")
@@ -183,7 +183,7 @@ class FunctionWriter(ExpressionWriter):
             text = self.value(c)
             self.constants[text] = self._opaque(llvm_type(c.dtype, c.lanes), text, fixed=False)
 
-    def in_order(self, s: InOrder) -> None:
+    def in_order(self, s: UnrolledInOrder) -> None:
         """The iterations. Between them, what they keep in registers passes through an empty instruction that LLVM can
         see nothing of, so that what stands before is computed before."""
         around = dict(self.ahead)

@@ -203,9 +203,9 @@ class HostFunction(ExpressionWriter):
         more = self.instruction(f"icmp slt i32 {counter}, {trips}")
         if step.condition is not None:
             # The condition of a loop without iterations may lie in memory that nothing has written.
-            asked = self.label("asked")
-            self.emit(f"br i1 {more}, label %{asked}, label %{done}")
-            self._begin(asked)
+            test = self.label("condition")
+            self.emit(f"br i1 {more}, label %{test}, label %{done}")
+            self._begin(test)
             more = self.holds(step.condition)
         self.emit(f"br i1 {more}, label %{body}, label %{done}")
         self._begin(body)

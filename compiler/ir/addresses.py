@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from .affine import Affine, affine
-from .calls import Call, Held, InOrder, Pointer
+from .calls import Call, HoistedConstants, Pointer, UnrolledInOrder
 from .facts import range_of_sum
 from .lanes import Ramp
 from .nodes import Alloc, Buffer, Expr, For, If, Load, Node, Outline, Scope, Seq, Store, Var
@@ -79,8 +79,8 @@ class Addresses:
         return known[1]
 
     def _find(self, node: Node) -> Iterator[Address]:
-        if isinstance(node, For | Alloc | Seq | Outline | If | InOrder | Held):
-            for part in node.iterations if isinstance(node, InOrder) else children(node):
+        if isinstance(node, For | Alloc | Seq | Outline | If | UnrolledInOrder | HoistedConstants):
+            for part in node.iterations if isinstance(node, UnrolledInOrder) else children(node):
                 yield from self.below(part)
         elif isinstance(node, Call):
             # The function reads and writes through what it is given.

@@ -41,7 +41,7 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
-class InOrder:
+class UnrolledInOrder:
     """The iterations of a loop, sequentially and without overlap: between two of them the compiler behind this one
     loses sight of `sums`, elements of local buffers, and of the pointers in `advances`.
 
@@ -54,7 +54,7 @@ class InOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HoistedConstants:
     """`body`, the whole body of a loop, with `constants` that the loop finds in registers."""
 
     constants: tuple[Splat, ...]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InternalError
 from .all_reduce import AllReduce, Among
-from .calls import Call, Held, InOrder
+from .calls import Call, HoistedConstants, UnrolledInOrder
 from .evaluate_expression import Evaluators, State
 from .grid import find_grid
 from .intrinsic import Operands, Tensorized, operands
@@ -95,11 +95,11 @@ class _Run:
                 self.statement(body)
             case Tensorized(intrinsic, _) if intrinsic.name in self.shared.instructions:
                 self.instruction(s)
-            case Outline(body) | Held(_, body) | Tensorized(_, body):
+            case Outline(body) | HoistedConstants(_, body) | Tensorized(_, body):
                 self.statement(body)
             case Call():
                 self.call(s)
-            case InOrder(iterations):
+            case UnrolledInOrder(iterations):
                 for x in iterations:
                     self.statement(x)
             case If(cond, body):

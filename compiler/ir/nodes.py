@@ -4,8 +4,8 @@
     Buffer = (name, shape, dtype, scope)              scope = GLOBAL | SHARED | LOCAL | TILE     (identity equality)
     Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value)
            | Alloc(buffer, body) | Seq(stmts) | Outline(body) | If(cond, body) | Barrier()
-           | Call(body, params, pointers, numbers) | InOrder(iterations, sums, advances)
-           | Held(constants, body)                           (calls.py: these three after lowering, for LLVM)
+           | Call(body, params, pointers, numbers) | UnrolledInOrder(iterations, sums, advances)
+           | HoistedConstants(constants, body)               (calls.py: these three after lowering, for LLVM)
            | Tensorized(intrinsic, body)                     (intrinsic.py: one instruction of the target)
     Expr   = Const(value, dtype) | Var(name, extent, length) | Scalar(name, extent, length, low)
            | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
@@ -34,7 +34,8 @@ Semantics worth knowing:
   optimising compiler takes over between calls, not inside a long loop).
 - An IN_ORDER loop is written out like an UNROLL loop, but nothing of an iteration may wait for the next one: LLVM
   for wasm would first load what all of them need, in more registers than there are. What it leaves in local buffers is
-  float32, at places that depend on no loop inside but UNROLL and VECTOR ones. `InOrder` is such a loop written out.
+  float32, at places that depend on no loop inside but UNROLL and VECTOR ones. `UnrolledInOrder` is such a loop written
+  out.
 - A CORE loop stands in no other statement but a `Seq` or a serial loop that is not parallel: the cores of a CPU share
   its iterations.
 - `Call(body, ...)` is what an outlined region or a CORE loop becomes: `body` as a function that sees no more than its
@@ -63,7 +64,7 @@ from ..dtypes import BOOL, F32, I32, DType
 from .frozen import frozen
 
 if TYPE_CHECKING:
-    from .calls import Call, Held, InOrder
+    from .calls import Call, HoistedConstants, UnrolledInOrder
     from .intrinsic import Tensorized
     from .layout import Layout
 
@@ -376,7 +377,7 @@ class Barrier:
     """Every invocation of a workgroup arrives here before any continues; their stores are then visible to all."""
 
 
-Stmt = Union[For, Store, Alloc, Seq, Outline, If, Barrier, "Call", "InOrder", "Held", "Tensorized"]
+Stmt = Union[For, Store, Alloc, Seq, Outline, If, Barrier, "Call", "UnrolledInOrder", "HoistedConstants", "Tensorized"]
 Node = Expr | Stmt
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .all_reduce import AllReduce
-from .calls import Call, Held, InOrder, Pointer
+from .calls import Call, HoistedConstants, Pointer, UnrolledInOrder
 from .entry import Entry
 from .intrinsic import Tensorized
 from .lanes import Extract, Ramp, Splat
@@ -149,12 +149,12 @@ class _Printer:
                 return f"{pad}if {self.expr(cond)}:\n{self.stmt(body, depth + 1)}"
             case Barrier():
                 return f"{pad}barrier\n"
-            case Held(constants, body):
+            case HoistedConstants(constants, body):
                 return f"{pad}with {', '.join(map(self.expr, constants))}:\n{self.stmt(body, depth + 1)}"
             case Call(body, params, pointers, numbers):
                 given = [f"{self.buffer(b)} = {self.pointer(p)}" for b, p in zip(params, pointers, strict=True)]
                 return f"{pad}call({', '.join([*given, *map(self.expr, numbers)])}):\n{self.stmt(body, depth + 1)}"
-            case InOrder(iterations, sums, advances):
+            case UnrolledInOrder(iterations, sums, advances):
                 past = [*map(self.expr, sums), *(f"{self.pointer(a.pointer)} += {a.step}" for a in advances)]
                 texts = [self.stmt(x, depth + 1) for x in iterations]
                 return f"{pad}in order, past {', '.join(past)}:\n" + f"{pad}then:\n".join(texts)

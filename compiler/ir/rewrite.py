@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from .all_reduce import AllReduce
-from .calls import Advance, Call, Held, InOrder, Pointer
+from .calls import Advance, Call, HoistedConstants, Pointer, UnrolledInOrder
 from .entry import Entry
 from .intrinsic import Tensorized
 from .lanes import Extract, Ramp, Splat
@@ -88,9 +88,9 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Barrier: _none,
     Store: lambda n: (*n.indices, n.value),
     Seq: lambda n: n.stmts,
-    Held: lambda n: (*n.constants, n.body),
+    HoistedConstants: lambda n: (*n.constants, n.body),
     Call: lambda n: (*(p.offset for p in n.pointers), n.body),
-    InOrder: lambda n: (*n.iterations, *n.sums, *(a.pointer.offset for a in n.advances)),
+    UnrolledInOrder: lambda n: (*n.iterations, *n.sums, *(a.pointer.offset for a in n.advances)),
 }
 # A table, not a `match`: half of the compiler's time is spent in walks over trees.
 _LEAVES = frozenset(kind for kind, get in _CHILDREN.items() if get is _none)
@@ -147,9 +147,9 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     If: lambda _, c: If(c[0], c[1]),
     Store: lambda n, c: Store(n.buffer, c[:-1], c[-1]),
     Seq: lambda _, c: Seq(c),
-    Held: lambda _, c: Held(c[:-1], c[-1]),
+    HoistedConstants: lambda _, c: HoistedConstants(c[:-1], c[-1]),
     Call: lambda n, c: replace(n, body=c[-1], pointers=tuple(map(_moved, n.pointers, c[:-1]))),
-    InOrder: lambda n, c: _in_order(n, c),
+    UnrolledInOrder: lambda n, c: _in_order(n, c),
 }
 
 
@@ -165,10 +165,10 @@ def _moved(pointer: Pointer, offset: Expr) -> Pointer:
     return Pointer(pointer.buffer, offset)
 
 
-def _in_order(n: InOrder, c: tuple[Any, ...]) -> InOrder:
+def _in_order(n: UnrolledInOrder, c: tuple[Any, ...]) -> UnrolledInOrder:
     first, last = len(n.iterations), len(n.iterations) + len(n.sums)
     advances = (Advance(_moved(a.pointer, offset), a.step) for a, offset in zip(n.advances, c[last:], strict=True))
-    return InOrder(c[:first], c[first:last], tuple(advances))
+    return UnrolledInOrder(c[:first], c[first:last], tuple(advances))
 
 
 def with_children(node: Node, new: tuple[Node, ...]) -> Node:

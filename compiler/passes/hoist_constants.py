@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..dtypes import F32
-from ..ir.calls import Call, Held, InOrder
+from ..ir.calls import Call, HoistedConstants, UnrolledInOrder
 from ..ir.lanes import Splat
 from ..ir.nodes import Const, For, Kernel, Node, Stmt
 from ..ir.rewrite import rewrite_statements, walk
@@ -24,10 +24,10 @@ def hoist_constants(kernel: Kernel) -> Kernel:
     """
 
     def rule(n: Node) -> Stmt | None:
-        if not isinstance(n, For) or isinstance(n.body, Held):
+        if not isinstance(n, For) or isinstance(n.body, HoistedConstants):
             return None
         constants = _constants(n.body)
-        return replace(n, body=Held(constants, n.body)) if len(constants) >= MANY else None
+        return replace(n, body=HoistedConstants(constants, n.body)) if len(constants) >= MANY else None
 
     body = rewrite_statements(kernel.body, rule)
     return kernel if body is kernel.body else replace(kernel, body=body)
@@ -37,7 +37,7 @@ def _constants(body: Stmt) -> tuple[Splat, ...]:
     """The vectors of one float32 but zero, each once; none for a body with loops or calls."""
     found: dict[tuple[bytes, int], Splat] = {}
     for n in walk(body):
-        if isinstance(n, For | InOrder | Call):
+        if isinstance(n, For | UnrolledInOrder | Call):
             return ()
         if isinstance(n, Splat) and isinstance(n.a, Const) and n.a.dtype == F32 and n.a.value != 0:
             found.setdefault((np.float32(n.a.value).tobytes(), n.lanes), n)

@@ -7,7 +7,7 @@ from typing import cast
 
 from ..ir.addresses import Items, address
 from ..ir.affine import Affine
-from ..ir.calls import Advance, Call, InOrder, Pointer
+from ..ir.calls import Advance, Call, Pointer, UnrolledInOrder
 from ..ir.lanes import Ramp
 from ..ir.nodes import Alloc, Buffer, Const, Expr, For, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
 from ..ir.rewrite import map_children, substitute, walk
@@ -31,7 +31,7 @@ def _unroll(s: Stmt, bound: frozenset[Var]) -> Stmt:
     match s:
         case For(var, body, LoopKind.IN_ORDER, _):
             iterations = tuple(substitute(body, {var: Const(i)}) for i in range(var.extent))
-            return InOrder(iterations, _sums(body), _advances(s, bound))
+            return UnrolledInOrder(iterations, _sums(body), _advances(s, bound))
         case For(var, _, _, _):
             bound |= {var}
         case Call(_, _, _, numbers):

@@ -31,18 +31,18 @@ export async function fetchFile(spec, target, onBytes, downloads = watchDownload
 
 /** @type {(...given: Required<Parameters<typeof fetchFile>>) => Promise<void>} */
 async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
-  const { got, head, type } = await downloads.receive(url, async (signal, heard) => {
+  const { got, head, type } = await downloads.receive(url, async (signal, onActivity) => {
     const response = await request(url, signal).catch((error) => {
       throw new DownloadError('network', `could not fetch ${url}: ${error.message}`);
     });
-    heard();
+    onActivity();
     if (!response.ok)
       throw new DownloadError(
         'http',
         `the server answered ${response.status} for ${url}: is the whole bundle there? (${BUNDLERS})`,
       );
     const onPiece = (/** @type {number} */ size) => {
-      heard();
+      onActivity();
       onBytes(size);
     };
     return { ...(await readInto(response, target, onPiece, url)), type: response.headers.get('content-type') };

@@ -5,18 +5,18 @@ import { seconds, watchSilence } from './watch_silence.js';
 
 /**
  * @typedef {object} Downloads
- * @property {<T>(url: string, task: (signal: AbortSignal, heard: () => void) => Promise<T>) => Promise<T>} receive one
- * file; the task calls `heard` whenever something arrives
+ * @property {<T>(url: string, task: (signal: AbortSignal, onActivity: () => void) => Promise<T>) => Promise<T>} receive one
+ * file; the task calls `onActivity` whenever something arrives
  * @property {() => void} end what has not arrived is given up
  */
 
 /**
- * @param {{ signal?: AbortSignal | undefined, timeout?: number, heard?: () => void }} [plan] `timeout`: ms of silence;
- * `heard` is called when a file is asked for, whenever something arrives and when nothing more is awaited of it
+ * @param {{ signal?: AbortSignal | undefined, timeout?: number, onActivity?: () => void }} [plan] `timeout`: ms of silence;
+ * `onActivity` is called when a file is asked for, whenever something arrives and when nothing more is awaited of it
  * @param {import('./watch_silence.js').Clock} [clock]
  * @returns {Downloads}
  */
-export function watchDownloads({ signal, timeout = 0, heard = () => {} } = {}, clock = undefined) {
+export function watchDownloads({ signal, timeout = 0, onActivity = () => {} } = {}, clock = undefined) {
   const abort = new AbortController();
   const giveUp = () => abort.abort();
   if (signal?.aborted) giveUp();
@@ -41,16 +41,16 @@ export function watchDownloads({ signal, timeout = 0, heard = () => {} } = {}, c
       const file = { url };
       pending.add(file);
       watch ??= watchSilence(timeout, onSilence, clock);
-      heard();
+      onActivity();
       try {
         return await task(abort.signal, () => {
-          watch?.heard();
-          heard();
+          watch?.onActivity();
+          onActivity();
         });
       } catch (error) {
         throw stalled ?? error;
       } finally {
-        heard();
+        onActivity();
         pending.delete(file);
         if (!pending.size) {
           watch?.stop();

@@ -5,16 +5,16 @@ const TICKS = 8;
 const LONGEST = 2 ** 31 - 1; // of timers, in ms
 
 /** @typedef {{ setInterval: (tick: () => void, ms: number) => any, clearInterval: (id: any) => void }} Clock */
-/** @typedef {{ heard: () => void, stop: () => void }} Watch */
+/** @typedef {{ onActivity: () => void, stop: () => void }} Watch */
 
 /**
  * @param {number} timeout ms; 0 and Infinity watch nothing
- * @param {() => void} onSilence called once, at least `timeout` and at most 9/8 of it after the last `heard`
+ * @param {() => void} onSilence called once, at least `timeout` and at most 9/8 of it after the last `onActivity`
  * @param {Clock} [clock]
  * @returns {Watch}
  */
 export function watchSilence(timeout, onSilence, clock = globalThis) {
-  if (timeout === 0 || timeout === Number.POSITIVE_INFINITY) return { heard() {}, stop() {} };
+  if (timeout === 0 || timeout === Number.POSITIVE_INFINITY) return { onActivity() {}, stop() {} };
   let silent = 0;
   const stop = () => clock.clearInterval(id);
   const tick = () => {
@@ -24,7 +24,7 @@ export function watchSilence(timeout, onSilence, clock = globalThis) {
   };
   const id = clock.setInterval(tick, Math.min(timeout / TICKS, LONGEST));
   return {
-    heard() {
+    onActivity() {
       silent = 0;
     },
     stop,

@@ -61,7 +61,7 @@ export function createSegment(state, reads) {
     checkLost(state);
     if (fresh.length) {
       const error = gl.getError();
-      if (error) throw new RunError('device', `WebGL: ${blame(state, fresh) ?? `error ${error}`}`);
+      if (error) throw new RunError('device', `WebGL: ${findFailingLaunch(state, fresh) ?? `error ${error}`}`);
       for (const { number } of fresh) proven.add(number);
     }
     return results;
@@ -83,7 +83,7 @@ function readerOf(state, value) {
  * @param {State} state
  * @param {readonly import('../device/device_program.js').Started[]} launches
  */
-function blame({ gl, program, prepared }, launches) {
+function findFailingLaunch({ gl, program, prepared }, launches) {
   for (const { number, scalars } of launches) {
     for (const one of at(prepared, number)) {
       drawer({ gl, program })([one], scalars);

@@ -84,7 +84,7 @@ export function createSegment(state, reads) {
     };
     const run = () => launchAll(state, prepared, launches, staging ? copy : undefined);
     const fresh = launches.filter(({ number }) => !proven.has(number));
-    if (fresh.length) await prove(state, fresh, run);
+    if (fresh.length) await checkFirstRun(state, fresh, run);
     else run();
     if (staging) await mapBuffer(state, staging);
     const copies = parts.map(({ start, bytes, dtype }) =>
@@ -101,9 +101,10 @@ export function createSegment(state, reads) {
  * @param {readonly Started[]} fresh
  * @param {() => void} run
  */
-async function prove(state, fresh, run) {
+async function checkFirstRun(state, fresh, run) {
   const message = await scoped(state, run).reported;
-  if (message !== undefined) throw new RunError('device', `WebGPU: ${(await blame(state, fresh)) ?? message}`);
+  if (message !== undefined)
+    throw new RunError('device', `WebGPU: ${(await findFailingLaunch(state, fresh)) ?? message}`);
   for (const { number } of fresh) state.proven.add(number);
 }
 
@@ -112,7 +113,7 @@ async function prove(state, fresh, run) {
  * @param {State} state
  * @param {readonly Started[]} launches
  */
-async function blame(state, launches) {
+async function findFailingLaunch(state, launches) {
   const { program, prepared } = state;
   for (const one of launches) {
     const { reported } = scoped(state, () => launchAll(state, prepared, [one]));

@@ -9,7 +9,7 @@ import { createWorker } from './create_worker.js';
 import { give, interruptWait, take as takeOutputs } from './mailbox.js';
 import { startThreads } from './start_threads.js';
 
-/** @typedef {Omit<import('../start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'heard' | 'hardware'>} PlainPlan */
+/** @typedef {Omit<import('../start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'onActivity' | 'hardware'>} PlainPlan */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
 
 /**

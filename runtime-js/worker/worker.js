@@ -38,18 +38,18 @@ const reply = (message, transfer = []) => globalThis.postMessage(message, { tran
 /** @type {(answer: { failed?: string }) => void} */
 let joined;
 
-/** @type {(heard: () => void) => import('./start_threads.js').StartThreads} */
-const threadStarter = (heard) => (count) => {
+/** @type {(onActivity: () => void) => import('./start_threads.js').StartThreads} */
+const threadStarter = (onActivity) => (count) => {
   reply({ threads: count });
   return {
     join: (start) =>
       new Promise((resolve, reject) => {
         joined = ({ failed }) => {
-          heard();
+          onActivity();
           if (failed === undefined) resolve();
           else reject(new Error(failed));
         };
-        heard();
+        onActivity();
         reply({ join: start });
       }),
     dispose: () => reply({ threads: 0 }),
@@ -65,18 +65,18 @@ const LENIENCE = 1.25;
  * @param {import('./start_worker.js').PlainPlan} plan
  */
 async function start(plan) {
-  const { heard, stop } = watchSilence(plan.timeout * LENIENCE, () => {
+  const { onActivity, stop } = watchSilence(plan.timeout * LENIENCE, () => {
     const hint = 'load with a longer { timeout } or another { backend }';
     const message = `the worker started no session: nothing happened there for ${seconds(plan.timeout)}; ${hint}`;
     reply({ failed: packError(new WorkerError('start', message)) });
   });
   /** @param {import('../model.js').Progress} progress */
   const notify = (progress) => {
-    heard();
+    onActivity();
     reply({ progress });
   };
   try {
-    session = await startFirst({ ...plan, startThreads: threadStarter(heard), heard }, notify).finally(stop);
+    session = await startFirst({ ...plan, startThreads: threadStarter(onActivity), onActivity }, notify).finally(stop);
     ports = plan;
     if (session.runInto && canShare()) mailbox = createMailbox(plan);
     reply({ started: session.facts, mailbox });

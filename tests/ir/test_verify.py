@@ -9,7 +9,7 @@ import pytest
 from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8
 from webnn_compile.errors import InternalError
-from webnn_compile.ir.calls import Call, Held, InOrder, Pointer
+from webnn_compile.ir.calls import Call, HoistedConstants, Pointer, UnrolledInOrder
 from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import (
@@ -247,7 +247,7 @@ def copy_in_function(at: Expr = START) -> Stmt:
 
 
 def in_order(*sums: Load, body: Stmt | None = None) -> Stmt:
-    return Alloc(BYTE, Alloc(LOCAL, InOrder((body or Store(Y, (Const(0),), ONE),), sums, ())))
+    return Alloc(BYTE, Alloc(LOCAL, UnrolledInOrder((body or Store(Y, (Const(0),), ONE),), sums, ())))
 
 
 LOWERED_FAULTS: dict[str, tuple[Stmt, str]] = {
@@ -264,8 +264,11 @@ LOWERED_FAULTS: dict[str, tuple[Stmt, str]] = {
     ),
     "loop among iterations in order": (in_order(body=For(J, Store(Y, (J,), ONE))), "iterations in order hold loops"),
     "sum of bytes": (in_order(Load(BYTE, ())), "no local float32"),
-    "constant that is none": (For(J, Held((Splat(Load(X, (J,)), 4),), Store(Y, (J,), ONE))), "no vector of a constant"),
-    "body of a loop with constants": (For(J, Held((), Store(X, (J,), ONE))), "stores to Buffer(x"),
+    "constant that is none": (
+        For(J, HoistedConstants((Splat(Load(X, (J,)), 4),), Store(Y, (J,), ONE))),
+        "no vector of a constant",
+    ),
+    "body of a loop with constants": (For(J, HoistedConstants((), Store(X, (J,), ONE))), "stores to Buffer(x"),
     "sum in memory": (in_order(Load(X, (Const(0),))), "no local float32"),
 }
 
@@ -279,7 +282,7 @@ def test_fault_of_a_lowered_kernel(fault: str) -> None:
 
 def test_functions_and_iterations_in_order_pass() -> None:
     guarded = Store(Q, (Const(0),), Load(P, (J,), J < 2))
-    held = For(J, Held((Splat(ONE, 4),), Store(Y, (J,), ONE)))
+    held = For(J, HoistedConstants((Splat(ONE, 4),), Store(Y, (J,), ONE)))
     for body in (held, For(J, call(copy_in_function(J), J)), For(J, call(guarded, J, to=J - 4)), in_order()):
         verify_kernel(kernel(body), "simplify")
 

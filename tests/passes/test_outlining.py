@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kernel_checks import assert_same
 from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import F32
-from webnn_compile.ir.calls import Advance, Call, Held, InOrder, Pointer
+from webnn_compile.ir.calls import Advance, Call, HoistedConstants, Pointer, UnrolledInOrder
 from webnn_compile.ir.nodes import (
     Buffer,
     Const,
@@ -122,7 +122,7 @@ def test_unroll_in_order() -> None:
     body = unroll_in_order(Kernel("k", (X, Y), For(I, For(K, update, LoopKind.IN_ORDER, parallel=False)))).body
     assert isinstance(body, For)
     steps = tuple(substitute(update, {K: Const(i)}) for i in (0, 1))
-    assert body.body == InOrder(steps, (Load(ACC, (Const(0),)),), (Advance(Pointer(X, I * 4), 3),))
+    assert body.body == UnrolledInOrder(steps, (Load(ACC, (Const(0),)),), (Advance(Pointer(X, I * 4), 3),))
     assert "in order, past acc[0], &x[(i * 4)] += 3:" in text(body)
 
 
@@ -130,7 +130,7 @@ def test_unroll_in_order() -> None:
 def test_pointers_that_do_not_move_up_evenly_stay(index: Expr) -> None:
     update = Store(ACC, (Const(0),), Load(ACC, (Const(0),)) + Load(X, (index,)))
     body = For(J, For(I, For(K, update, LoopKind.IN_ORDER, parallel=False)))
-    (made,) = [n for n in walk(unroll_in_order(Kernel("k", (X, Y), body)).body) if isinstance(n, InOrder)]
+    (made,) = [n for n in walk(unroll_in_order(Kernel("k", (X, Y), body)).body) if isinstance(n, UnrolledInOrder)]
     assert made.advances == ()
 
 
@@ -146,7 +146,7 @@ def test_hoist_constants() -> None:
     value = polynomial(8, Load(X, (I * 4 + J,))) + 1.0 + 0.0
     kernel = Kernel("k", (X, Y), For(I, For(J, Store(Y, (I * 4 + J,), value), LoopKind.VECTOR)))
     made = check(kernel)
-    (held,) = [n for n in walk(made.body) if isinstance(n, Held)]
+    (held,) = [n for n in walk(made.body) if isinstance(n, HoistedConstants)]
     assert sorted(c.a.value for c in held.constants if isinstance(c.a, Const)) == [1.0 + i for i in range(8)]
     assert isinstance(made.body, For)
     assert made.body.body is held
@@ -159,13 +159,13 @@ def test_few_constants_stay(terms: int) -> None:
         return For(J, Store(Y, (i * 4 + J,), polynomial(terms, Load(X, (i * 4 + J,)))), LoopKind.VECTOR)
 
     few = check(Kernel("k", (X, Y), For(I, store(I))))
-    assert any(isinstance(n, Held) for n in walk(few.body)) == (terms == 8)
+    assert any(isinstance(n, HoistedConstants) for n in walk(few.body)) == (terms == 8)
     # A loop around a function, and one around another loop.
     called = check(Kernel("k", (X, Y), For(I, Outline(store(I)))))
-    assert not any(isinstance(n, Held) for n in walk(called.body))
+    assert not any(isinstance(n, HoistedConstants) for n in walk(called.body))
     two = Var("h", 2)
     nested = check(Kernel("k", (X, Y), For(two, Seq((store(two), For(I, Store(Y, (I,), Load(X, (I,)))))))))
-    assert not any(isinstance(n, Held) for n in walk(nested.body))
+    assert not any(isinstance(n, HoistedConstants) for n in walk(nested.body))
 
 
 def around(kernel: Kernel, var: Var, kind: type[Outline] | LoopKind) -> Kernel:
@@ -204,7 +204,7 @@ def test_sums_in_vectors(rows: int, columns: int, depth: int) -> None:
     body = tag(sink(tag(body, steps, LoopKind.IN_ORDER), nest["i"]), nest["i"], LoopKind.UNROLL)
     body = vectorise(sink(body, nest["j"]), nest["j"], 8)
     made = check(replace(nest.kernel, body=Outline(body)))
-    found = [n for n in walk(made.body) if isinstance(n, InOrder)]
+    found = [n for n in walk(made.body) if isinstance(n, UnrolledInOrder)]
     assert all(len(n.sums) == rows and len(n.advances) == 1 for n in found)
 
 

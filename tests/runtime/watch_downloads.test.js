@@ -12,9 +12,9 @@ function begin(downloads, url) {
   const file = {};
   file.done = downloads.receive(
     url,
-    (signal, heard) =>
+    (signal, onActivity) =>
       new Promise((resolve, reject) => {
-        Object.assign(file, { heard, finish: resolve });
+        Object.assign(file, { onActivity, finish: resolve });
         signal.addEventListener('abort', () => reject(signal.reason));
       }),
   );
@@ -27,7 +27,7 @@ test('a slow file is none that stalls', async () => {
   const file = begin(watchDownloads({ timeout: TIMEOUT }, clock), 'http://a/weights.bin');
   for (let i = 0; i < 100; i++) {
     clock.advance(TIMEOUT - 1);
-    file.heard();
+    file.onActivity();
   }
   file.finish(5);
   assert.equal(await file.done, 5);
@@ -40,7 +40,7 @@ test('a file that waits behind others is none that stalls', async () => {
   const [waits, arrives] = ['http://a/1', 'http://a/2'].map((url) => begin(downloads, url));
   for (let i = 0; i < 10; i++) {
     clock.advance(TIMEOUT - 1);
-    arrives.heard();
+    arrives.onActivity();
   }
   arrives.finish();
   await arrives.done;
@@ -120,12 +120,12 @@ test('every piece that fetchFile receives resets the watch', async (t) => {
 });
 
 test('whatever arrives is reported to who loads', async () => {
-  let heard = 0;
-  const file = begin(watchDownloads({ heard: () => heard++ }), 'http://a/weights.bin');
-  assert.equal(heard, 1);
-  file.heard();
-  assert.equal(heard, 2);
+  let onActivity = 0;
+  const file = begin(watchDownloads({ onActivity: () => onActivity++ }), 'http://a/weights.bin');
+  assert.equal(onActivity, 1);
+  file.onActivity();
+  assert.equal(onActivity, 2);
   file.finish();
   await file.done;
-  assert.equal(heard, 3);
+  assert.equal(onActivity, 3);
 });

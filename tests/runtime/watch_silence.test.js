@@ -8,7 +8,7 @@ test('silence is reported once, and counted from the last sign', () => {
   let reports = 0;
   const watch = watchSilence(8000, () => reports++, clock);
   clock.advance(7900);
-  watch.heard();
+  watch.onActivity();
   clock.advance(7900);
   assert.equal(reports, 0);
   clock.advance(1100);
@@ -24,7 +24,7 @@ test('a thread that was blocked for an hour has one tick, not an hour, of silenc
   const watch = watchSilence(8000, () => reports++, clock);
   clock.block(3_600_000);
   assert.equal(reports, 0);
-  watch.heard();
+  watch.onActivity();
   clock.advance(7900);
   assert.equal(reports, 0);
   watch.stop();
@@ -35,7 +35,7 @@ test('a thread that was blocked for an hour has one tick, not an hour, of silenc
 for (const timeout of [0, Number.POSITIVE_INFINITY]) {
   test(`a timeout of ${timeout} watches nothing`, () => {
     const clock = createClock();
-    watchSilence(timeout, () => assert.fail(), clock).heard();
+    watchSilence(timeout, () => assert.fail(), clock).onActivity();
     assert.equal(clock.timers(), 0);
   });
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...dtypes import F32, I32
 from ..all_reduce import AllReduce, Among
-from ..calls import InOrder
+from ..calls import UnrolledInOrder
 from ..nodes import Barrier, Const, For, If, LoopKind, Node, Scope, Seq, Stmt, Store
 from ..reduction import COMBINE
 from .place import Place, shown, unique
@@ -63,7 +63,7 @@ def check_collective(s: Store, value: AllReduce) -> Iterator[str]:
         yield f"invocations do not compute {value.op} together: {shown(s)}"
 
 
-def check_in_order(s: InOrder) -> Iterator[str]:
+def check_in_order(s: UnrolledInOrder) -> Iterator[str]:
     """Problems of iterations that are written out, and of what passes between them."""
     if any(isinstance(n, For) for x in s.iterations for n in unique(x)):
         yield f"iterations in order hold loops: {shown(s)}"

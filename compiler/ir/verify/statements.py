@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...dtypes import BOOL, I32
 from ..all_reduce import AllReduce
-from ..calls import Call, Held, InOrder
+from ..calls import Call, HoistedConstants, UnrolledInOrder
 from ..intrinsic import Tensorized, bind
 from ..lanes import Splat, lanes_of
 from ..nodes import Alloc, Const, Expr, For, If, Load, Outline, Scope, Seq, Stmt, Store, Var
@@ -48,7 +48,7 @@ def check_statement(s: Stmt, at: Place) -> Iterator[str]:
             yield from check_statement(body, replace(at, conditions=(*at.conditions, cond), outermost=False))
         case Store():
             yield from _store(s, at)
-        case Held(constants, body):
+        case HoistedConstants(constants, body):
             if not all(isinstance(c, Splat) and isinstance(c.a, Const) for c in constants):
                 yield f"what is held is no vector of a constant: {shown(s)}"
             for c in constants:
@@ -56,7 +56,7 @@ def check_statement(s: Stmt, at: Place) -> Iterator[str]:
             yield from check_statement(body, at)
         case Call():
             yield from _call(s, at)
-        case InOrder(iterations, sums, advances):
+        case UnrolledInOrder(iterations, sums, advances):
             yield from check_in_order(s)
             for x in iterations:
                 yield from check_statement(x, replace(at, top=False, outermost=False))
