@@ -261,6 +261,7 @@ def _leaves_open(data: bytes) -> bool:
         or any((a.name, a.s) in UNLIKE_ONNX for a in attributes)
         or any(a.name == "activations" and {*WITHOUT_DEFAULTS} & {*a.strings} for a in attributes)
         or any(a.name == "antialias" and a.i for a in attributes)
+        or any(a.name == "softcap" and a.f < 0 for a in attributes)  # ONNX's function caps, its reference does not
         or any(n.op_type == "TopK" and a.name == "sorted" and a.i != 1 for n in nodes for a in n.attribute)
     )
 

@@ -78,7 +78,6 @@ CASES = [
     # Queries that see no key.
     _case("blind-bool-mask", given={MASK: _BLIND}),
     _case("blind-float-mask", given={MASK: np.where(_BLIND, _a.normal(3, 6), -np.inf).astype(np.float32)}),
-    _case("negative-softcap", softcap=-1.5),
     _case("blind-softcap", given={MASK: _BLIND}, softcap=2.0),
     _case("blind-weights", given={MASK: _BLIND}, outputs=4, qk_matmul_output_mode=3),
     _case("blind-lengths", given={NONPAD: ints(3, 0)}, opset=24),

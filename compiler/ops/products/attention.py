@@ -51,7 +51,7 @@ def _attention(call: Call) -> tuple[Tensor, ...]:
     stages = [dot_products(f"{call.name}.products", query, key, scale)]
     cap = call.attribute("softcap", 0.0)
     capped = stages[0]
-    if cap != 0:
+    if cap > 0:
         capped = compute(
             f"{call.name}.capped", capped.shape, (stages[0],), lambda *i: unary("tanh", stages[0][i] / cap) * cap
         )
