@@ -27,7 +27,7 @@ from webnn_compile.records.record_file import read_records
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.rpc.client import connect
 from webnn_compile.rpc.start_broker import Address, start_broker
-from webnn_compile.tune.device import DeviceError, DeviceGone
+from webnn_compile.tune.device_error import DeviceError, DeviceGone
 from webnn_compile.tune.problem import Problem
 from webnn_compile.tune.serial_executor import SerialExecutor
 from webnn_compile.tune.status import BATCH, Settings, Status

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..errors import InputError
-from ..tune.device import Artifact, DeviceError, DeviceGone
+from ..tune.device import Artifact
+from ..tune.device_error import DeviceError, DeviceGone
 from ..tune.status import Status
 from ..tune.tab_facts import clock_of_tab, name_of_tab, variants_of_tab
 

@@ -17,7 +17,8 @@ from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
 from ..records.record_file import RecordWriter, read_records
 from ..records.recorded_choices import is_of
-from ..tune.device import Device, DeviceError
+from ..tune.device import Device
+from ..tune.device_error import DeviceError
 from ..tune.executors import open_executor
 from ..tune.local_device import local_device
 from ..tune.problem import TUNED, Problem

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..bundle import Manifest
-from ..tune.device import DeviceError
+from ..tune.device_error import DeviceError
 from ..tune.status import Status
 from ..tune.tab_facts import clock_of_tab, name_of_tab
 

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..records.record_file import read_records
 from ..records.tuning_record import TuningRecord
 from ..tune.build_trial import TrialJob, build_trial
-from ..tune.device import DeviceError
+from ..tune.device_error import DeviceError
 from ..tune.problem import Problem
 from ..tune.reference import by_tensor
 from ..tune.serial_executor import SerialExecutor

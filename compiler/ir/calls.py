@@ -19,7 +19,7 @@ class Pointer:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Stmt):
     """Calls a function whose body is `body`: element 0 of each of `params` is where its pointer points, and `numbers`
     are variables of loops around the call. The body sees no other buffer and no other variable from outside.
 
@@ -41,7 +41,7 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
-class UnrolledInOrder:
+class UnrolledInOrder(Stmt):
     """The iterations of a loop, sequentially and without overlap: between two of them the compiler behind this one
     loses sight of `sums`, elements of local buffers, and of the pointers in `advances`.
 
@@ -54,7 +54,7 @@ class UnrolledInOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class HoistedConstants:
+class HoistedConstants(Stmt):
     """`body`, the whole body of a loop, with `constants` that the loop finds in registers."""
 
     constants: tuple[Splat, ...]

@@ -20,7 +20,7 @@ class Intrinsic:
 
 
 @dataclass(frozen=True, slots=True)
-class Tensorized:
+class Tensorized(Stmt):
     """`body`, of which `bind` tells that it is what the intrinsic does. It means body."""
 
     intrinsic: Intrinsic

@@ -58,14 +58,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from ..dtypes import BOOL, F32, I32, DType
 from .frozen import frozen
 
 if TYPE_CHECKING:
-    from .calls import Call, HoistedConstants, UnrolledInOrder
-    from .intrinsic import Tensorized
     from .layout import Layout
 
 
@@ -323,8 +321,14 @@ COMPARISONS = frozenset({"==", "!=", "<", "<="})
 PREDICATES = frozenset({"isnan", "isinf"})
 
 
+class Stmt:
+    """A statement: one of those below, and of `calls.py` and `intrinsic.py`."""
+
+    __slots__ = ()
+
+
 @frozen
-class For:
+class For(Stmt):
     """A loop of `var` from 0 to below its extent, or its length where it has one; `kind` says how it runs."""
 
     var: Var
@@ -334,7 +338,7 @@ class For:
 
 
 @frozen
-class Store:
+class Store(Stmt):
     """`value` is written to the element of `buffer` at `indices`."""
 
     buffer: Buffer
@@ -343,7 +347,7 @@ class Store:
 
 
 @frozen
-class Alloc:
+class Alloc(Stmt):
     """`buffer` exists in `body`, its elements undefined until they are stored."""
 
     buffer: Buffer
@@ -351,21 +355,21 @@ class Alloc:
 
 
 @frozen
-class Seq:
+class Seq(Stmt):
     """Statements one after the other."""
 
     stmts: tuple[Stmt, ...]
 
 
 @frozen
-class Outline:
+class Outline(Stmt):
     """A region worth a function of its own."""
 
     body: Stmt
 
 
 @frozen
-class If:
+class If(Stmt):
     """`body` where `cond`, a scalar bool, holds."""
 
     cond: Expr
@@ -373,11 +377,10 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
+class Barrier(Stmt):
     """Every invocation of a workgroup arrives here before any continues; their stores are then visible to all."""
 
 
-Stmt = Union[For, Store, Alloc, Seq, Outline, If, Barrier, "Call", "UnrolledInOrder", "HoistedConstants", "Tensorized"]
 Node = Expr | Stmt
 
 

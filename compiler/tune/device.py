@@ -17,21 +17,6 @@ Artifact: TypeAlias = "Manifest | NativeProgram | GpuProgram"
 """A compiled model: the manifest of a bundle, or a program for this machine's processor or a GPU of it."""
 
 
-class DeviceError(Exception):
-    """A call on a device failed: `kind` is "device" (it could not do it: the message says why), "timeout" or "lost"."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-
-
-class DeviceGone(DeviceError):
-    """The device is lost, and has not come back: no candidate can be measured any more."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("lost", message)
-
-
 class LoadedModel(Protocol):
     """All raise DeviceError. `deadline` is in seconds."""
 

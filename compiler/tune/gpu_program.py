@@ -14,7 +14,7 @@ from ..driver.targets import TARGETS
 from ..errors import InputError, InternalError
 from ..execution.device_model import DeviceModel
 from ..program.device_program import DeviceProgram
-from .device import DeviceError
+from .device_error import DeviceError
 
 Array = np.ndarray
 

@@ -9,7 +9,8 @@ from statistics import median
 import numpy as np
 
 from ..records.tuning_record import Failure
-from .device import DeviceError, LoadedModel
+from .device import LoadedModel
+from .device_error import DeviceError
 from .trial_model import is_measured, piece_of
 
 Array = np.ndarray

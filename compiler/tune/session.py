@@ -17,7 +17,8 @@ from ..driver.verify import tolerance_of
 from ..ir.nodes import Buffer
 from ..pipeline.lowered import Lowered
 from ..records.tuning_record import Failure, TuningRecord
-from .device import Artifact, Device, DeviceError, DeviceGone
+from .device import Artifact, Device
+from .device_error import DeviceError, DeviceGone
 from .measure import Measured, Outcome, measure_trial
 from .problem import Problem
 from .reference import Compute, Reference, by_this_processor, check_results, reference_of

@@ -15,7 +15,7 @@ import numpy as np
 from ..pipeline.lowered import Lowered
 from ..records.tuning_record import Failure, TuningRecord
 from .build_trial import BuiltTrial
-from .device import DeviceError
+from .device_error import DeviceError
 from .measure import Measured, Outcome
 from .problem import KernelTask
 from .propose import History, Proposal, name_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..pipeline.lowered import Lowered
 from ..records.tuning_record import TuningRecord
 from .build_trial import TrialJob, build_trial
-from .device import DeviceError
+from .device_error import DeviceError
 from .measure import Measured, Outcome
 from .problem import LayerTask
 from .propose import name_of

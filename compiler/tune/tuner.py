@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from ..pipeline.lowered import Lowered
 from ..records.tuning_record import TuningRecord
-from .device import Device, DeviceError
+from .device import Device
+from .device_error import DeviceError
 from .problem import Problem
 from .reference import Compute, by_this_processor
 from .session import SearchSession

@@ -10,7 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from ..pipeline.lowered import Lowered
-from .device import DeviceError, DeviceGone, LoadedModel
+from .device import LoadedModel
+from .device_error import DeviceError, DeviceGone
 from .problem import group_of
 from .session import LOAD, SearchSession, inputs_of
 from .walk import Path

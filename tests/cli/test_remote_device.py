@@ -13,7 +13,7 @@ from webnn_compile.cli.remote_device import RemoteDevice
 from webnn_compile.rpc.client import RpcError, connect
 from webnn_compile.rpc.messages import Message
 from webnn_compile.rpc.start_broker import start_broker
-from webnn_compile.tune.device import DeviceError, DeviceGone
+from webnn_compile.tune.device_error import DeviceError, DeviceGone
 
 
 class LeasingSession:

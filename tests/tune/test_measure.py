@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from webnn_compile.tune.device import DeviceError
+from webnn_compile.tune.device_error import DeviceError
 from webnn_compile.tune.measure import MOST_ROUNDS, Measured, measure_trial
 
 Times = Callable[[int], Sequence[float]]

@@ -20,7 +20,7 @@ from webnn_compile.records.record_file import RecordWriter, read_records
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune import tuner
 from webnn_compile.tune.build_trial import TrialChoices
-from webnn_compile.tune.device import DeviceError, DeviceGone
+from webnn_compile.tune.device_error import DeviceError, DeviceGone
 from webnn_compile.tune.executors import open_executor
 from webnn_compile.tune.local_device import local_device
 from webnn_compile.tune.native_program import NativeDevice, NativeProgram
