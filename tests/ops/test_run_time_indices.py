@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
+import webnn_compile
+from onnx_models import model, node, random
 from op_table import BACKENDS, Case, evaluate_case, feeds, untyped_model
 from webnn_compile.errors import InputError, UnsupportedError
 
@@ -23,6 +26,20 @@ def test_gather_elements_takes_the_nearest_element() -> None:
 def test_gather_nd_takes_the_nearest_element() -> None:
     indices = np.asarray([[-99], [7]])
     np.testing.assert_array_equal(evaluate_case(Case("g", "GatherND", (X, indices)))[0], [0, 4])
+
+
+@pytest.mark.parametrize("step", [-(2**63), -(2**31), 2**31 - 1, 2**63 - 1])
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_step_beyond_the_extent_takes_one_element(step: int, constant: bool) -> None:
+    start, end = ([-1], [-(2**31) + 1]) if step < 0 else ([1], [2**31 - 2])
+    bounds = {"start": np.array(start), "end": np.array(end)}
+    kept = {"axis": np.array([0]), "step": np.array([step]), **(bounds if constant else {})}
+    proto = model([node("Slice", ["x", "start", "end", "axis", "step"], ["y"])], {"x": [5, 2]}, ["y"], kept)
+    if not constant:
+        proto.graph.input.extend(onnx.helper.make_tensor_value_info(n, onnx.TensorProto.INT64, [1]) for n in bounds)
+    x = random((5, 2))
+    made = webnn_compile.compile(proto, target="native").run({"x": x, **({} if constant else bounds)})["y"]
+    np.testing.assert_array_equal(made, x[4:5] if step < 0 else x[1:2])
 
 
 def test_scatter_drops_updates_for_nowhere() -> None:

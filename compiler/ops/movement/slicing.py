@@ -38,7 +38,7 @@ def _slice(call: Call) -> Tensor:
     _check_counts(call, len(starts), len(ends), axes, steps)
     parts = [Part(0, 1, e) for e in t.shape]
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        parts[axis] = _part(t.shape[axis], start, end, step)
+        parts[axis] = _part(t.shape[axis], start, end, _within(step, t.shape[axis]))
     return _sliced(call, t, parts)
 
 
@@ -67,6 +67,12 @@ class Part:
     start: Size
     step: int
     count: Size
+
+
+def _within(step: int, extent: Size) -> int:
+    """`step`, or as many elements as there are: both take one at most, but that is an int32."""
+    room = max(capacity(extent), 1)
+    return max(-room, min(step, room))
 
 
 def _part(extent: Size, start: Size, end: Size, step: int) -> Part:
@@ -103,6 +109,7 @@ def _parts_of_run(call: Call, t: Tensor, axes: Sequence[int] | None, steps: Sequ
     _check_counts(call, count, counts[1][0] if ends.rank else 1, axes, steps)
     parts = [Part(0, 1, e) for e in t.shape]
     for i, (axis, step) in enumerate(zip(axes, steps, strict=True)):
+        step = _within(step, t.shape[axis])
         parts[axis] = _part_of_run(f"{call.name}.{i}", (starts, ends), i, t.shape[axis], step)
     return parts
 
