@@ -103,6 +103,20 @@ def test_output_that_nothing_makes(opset: int) -> None:
         import_model(model([node("Relu", ["x"], ["y"])], {"x": [2]}, ["z"], opset=opset))
 
 
+def test_parameters_of_another_type_after_a_branch() -> None:
+    """The shapes that ONNX's check needs are known once the branch is taken."""
+    text = """
+      <ir_version: 10, opset_import: ["" : 18]>
+      random (float[1, 1, 1] x) => (y) <float[1] s = {0.5}, double[1] b = {0.5}, bool c = {1}> {
+        t = Concat <axis = 1> (x, x)
+        v = If (c) <then_branch = one () => (float[k, l, m] p) { p = Sub (x, x) },
+                    else_branch = other () => (float[k, l, m] q) { q = Sub (t, t) }>
+        y = InstanceNormalization (v, s, b)
+      }"""
+    with pytest.raises(InputError, match=r"InstanceNormalization \(node .*\): B has inconsistent type"):
+        import_model(onnx.parser.parse_model(text))
+
+
 def test_no_outputs() -> None:
     with pytest.raises(InputError, match="has no outputs, so it computes nothing"):
         import_model(model([node("Relu", ["x"], ["y"])], {"x": [2]}, []))

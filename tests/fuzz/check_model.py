@@ -262,8 +262,20 @@ def _leaves_open(data: bytes) -> bool:
         or any(a.name == "activations" and {*WITHOUT_DEFAULTS} & {*a.strings} for a in attributes)
         or any(a.name == "antialias" and a.i for a in attributes)
         or any(a.name == "softcap" and a.f < 0 for a in attributes)  # ONNX's function caps, its reference does not
+        or any(n.op_type == "Attention" and not n.domain and _hides_otherwise(n, model) for n in nodes)
         or any(n.op_type == "TopK" and a.name == "sorted" and a.i != 1 for n in nodes for a in n.attribute)
     )
+
+
+def _hides_otherwise(attention: onnx.NodeProto, model: onnx.ModelProto) -> bool:
+    """Whether ONNX's function hides a key, by a mask of integers from no query after all, or shows the scores of a
+    hidden one, which are the least float instead of minus infinity."""
+    if len(attention.output) > 3:
+        return True
+    kinds = {v.name: v.type.tensor_type.elem_type for v in model.graph.input}
+    kinds |= {t.name: t.data_type for t in model.graph.initializer}
+    floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BOOL)
+    return any(kinds.get(name, floats[0]) not in floats for name in attention.input[3:4])
 
 
 def _has_extremes(subject: Subject) -> bool:

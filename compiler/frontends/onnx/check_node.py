@@ -41,6 +41,6 @@ def check_node(
         shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=[helper.make_opsetid("", opset)])
     except onnx.defs.SchemaError:
         return None
-    except (shape_inference.InferenceError, ValueError) as error:
+    except (shape_inference.InferenceError, onnx.checker.ValidationError, ValueError) as error:
         return " ".join(str(error).split()).rstrip(".")
     return None
