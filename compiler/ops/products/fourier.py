@@ -92,8 +92,8 @@ def _table(call: Call, length: int, taps: int, parts: int, *, inverse: bool = Fa
             f"a transform of length {length} takes a table of {taps * parts * bins * outputs} elements",
             "cut the signal into shorter frames, or compute its spectrum outside the model",
         )
-    angle = 2 * np.pi / length * np.arange(length)
-    real, imaginary = np.cos(angle), np.sin(angle) if inverse else -np.sin(angle)
+    real, sine = _turn(length)
+    imaginary = sine if inverse else -sine
     circle = np.stack([np.stack([real, imaginary]), np.stack([-imaginary, real])])[:parts, :outputs]
     if inverse:
         circle /= length
@@ -110,6 +110,15 @@ def _table(call: Call, length: int, taps: int, parts: int, *, inverse: bool = Fa
 
     table = compute(f"{call.name}.table", data.shape, (w,), body)
     return replace(fold(table, np.ascontiguousarray(data)), exact=True)
+
+
+def _turn(length: int) -> tuple[np.ndarray, np.ndarray]:
+    """The cosines and sines of so many angles of a turn, float64; those of quarters of it are whole numbers."""
+    steps = np.arange(length)
+    angle = 2 * np.pi / length * steps
+    quarter, rest = np.divmod(4 * steps, length)
+    cosine = np.where(rest == 0, np.array([1.0, 0.0, -1.0, 0.0])[quarter], np.cos(angle))
+    return cosine, np.where(rest == 0, np.array([0.0, 1.0, 0.0, -1.0])[quarter], np.sin(angle))
 
 
 def _parts(call: Call, x: Tensor) -> int:
