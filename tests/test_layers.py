@@ -49,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "cpu": CORE | {"tensor", "schedule", "passes", "pipeline"},
     "gpu": CORE | {"tensor", "passes", "codegen", "pipeline", "cpu"},
     "execution": CORE | {"values", "codegen", "wasm", "native", "c"},
-    "records": BASE | {"ir"} | {"tensor", "pipeline"},
+    "records": BASE | {"ir"} | {"tensor", "schedule", "pipeline"},
     "driver": CORE
     | TARGETS
     | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "pipeline", "cpu", "gpu"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 
 from ..choices import VERSION
@@ -10,6 +11,7 @@ from ..ir.layout import Layout
 from ..ir.nodes import Kernel, Load, Origin
 from ..ir.reduction import Reduce
 from ..pipeline.lazy_kernels import describe
+from ..schedule.expand_entries import expand_entries
 from ..tensor import Tensor
 from ..tensor.build_kernel import build_kernel
 from ..tensor.fuse import Group
@@ -18,8 +20,10 @@ _DIGITS = 24
 
 
 def key_of_kernel(naive: Kernel, placements: Sequence[object] = ()) -> str:
-    """The key of a kernel's schedule: a hash of the naive kernel, and of its parameters' textures."""
-    return _hash("kernel", describe(naive), tuple(placements))
+    """The key of a kernel's schedule: a hash of the naive kernel, in which matrices are selections as they were in the
+    first records, and of its parameters' textures."""
+    written = replace(naive, body=expand_entries(naive.body))
+    return _hash("kernel", describe(written), tuple(placements))
 
 
 def key_of_layer(t: Tensor) -> str:
