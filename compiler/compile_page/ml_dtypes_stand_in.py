@@ -26,7 +26,8 @@ globals().update({name: _bits(name, "u1") for name in _BYTES.split()})
 
 
 def finfo(dtype: object) -> object:
-    raise NotImplementedError(f"the stand-in of ml_dtypes knows no limits of {dtype}")
+    """Raises ValueError for every dtype, as NumPy does for those without limits: nothing that the page runs asks."""
+    raise ValueError(f"the stand-in of ml_dtypes has no limits of {dtype}")
 
 
 iinfo = finfo

@@ -113,7 +113,7 @@ def linear(e: Expr) -> Affine | None:
 
 
 def _affine(e: Expr) -> Affine:
-    # Variables and sums, the most frequent, come first, and operators are told apart once.
+    # The most frequent kinds, variables and sums, are tested first.
     match e:
         case Var():
             # A dynamic loop of one iteration at most says that there is one.

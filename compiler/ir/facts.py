@@ -1,11 +1,11 @@
 """Values of integers, asked in one place: intervals and comparisons, which conditions narrow.
 
-Canonical forms ask facts, and facts ask for canonical forms. That ends because each question about a sum is about less
-than the one that led to it, by the pair (L, N) in lexicographic order, which tests/ir/test_facts.py measures:
+Canonical forms are computed with facts, and facts from canonical forms. The recursion terminates because each query of
+a sum is smaller than the one that led to it, by the pair (L, N) in lexicographic order (tests/ir/test_facts.py):
 - L: the variables of dynamic loops in the sum, counted by how deep lengths nest, the deepest first. `lengths.ends`
   replaces variables by their lengths, whose own variables are less deep; nothing else adds one.
-- N: the operations in the sum's atoms. An atom is bounded by its operands; an identity asks about the operands of the
-  quotient or extreme that it is about to replace.
+- N: the operations in the sum's atoms. An atom is bounded by its operands; an identity queries the operands of the
+  quotient or extreme that it replaces.
 Relaxations, which go beyond that, are counted (`lengths.RELAXED`, `MOST_FORMS`); conditions become forms once. Results
 are kept: a proof about a size needs the interval of a term at every level of it.
 """

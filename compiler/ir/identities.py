@@ -3,12 +3,16 @@ the first of a table that matches."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from math import gcd
+from typing import TypeVar
 
 from .affine import Affine, affine, divide_terms, merge
 from .memo import memo
 from .nodes import Binary, Const, Expr
 from .products import is_size
+
+T = TypeVar("T", Affine, int)
 
 
 def join(terms: dict[Expr, int], constant: int) -> Affine:
@@ -49,39 +53,39 @@ def divide_by_size(op: str, x: Affine, y: Affine) -> Affine:
     """(q * y + r) // y   ->   q + r // y;   (q * y + r) % y   ->   r % y, for a positive y of scalars. r // y is 0, and
     r % y is r, where 0 <= r < y."""
     if not y.terms:
-        return divide(op, x, y.constant) if y.constant > 0 else _division(op, x, y)
+        return divide(op, x, y.constant) if y.constant > 0 else _atom(op, x, y)
     span = facts.range_of_sum(y)
     if span is None or span[0] < 1:
-        return _division(op, x, y)
+        return _atom(op, x, y)
     quotient, rest = divide_terms(x, y)
     low, room = facts.range_of_sum(rest), facts.range_of_sum(y + Affine((), -1) + rest.scale(-1))
     if low is not None and room is not None and low[0] >= 0 and room[0] >= 0:
         return quotient if op == "//" else rest
-    return quotient + _division(op, rest, y) if op == "//" else _division(op, rest, y)
+    return quotient + _atom(op, rest, y) if op == "//" else _atom(op, rest, y)
 
 
-def _division(op: str, x: Affine, y: Affine) -> Affine:
+def _atom(op: str, x: Affine, y: Affine) -> Affine:
     return Affine(((Binary(op, x.to_expr(), y.to_expr()), 1),), 0)
 
 
 @memo
 def divide(op: str, x: Affine, divisor: int) -> Affine:
     """x // divisor or x % divisor, for a positive divisor."""
-    for identity in DIVISIONS:
-        found = identity(op, x, divisor)
-        if found is not None:
-            return found
-    return Affine(((Binary(op, x.to_expr(), Const(divisor)), 1),), 0)
+    return _first_match(DIVISIONS, op, x, divisor) or _atom(op, x, Affine((), divisor))
 
 
 @memo
 def extreme(op: str, x: Affine, y: Affine) -> Affine:
     """The "min" or "max" of x and y."""
-    for identity in EXTREMES:
+    return _first_match(EXTREMES, op, x, y) or _atom(op, x, y)
+
+
+def _first_match(table: Iterable[Callable[[str, Affine, T], Affine | None]], op: str, x: Affine, y: T) -> Affine | None:
+    for identity in table:
         found = identity(op, x, y)
         if found is not None:
             return found
-    return Affine(((Binary(op, x.to_expr(), y.to_expr()), 1),), 0)
+    return None
 
 
 # The identities. Each gives None where it does not match; the first of its table that does is taken. Divisions are

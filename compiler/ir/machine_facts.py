@@ -4,6 +4,7 @@ say of loaded elements."""
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
@@ -22,7 +23,7 @@ ROUNDING_ERROR = 2.0**-23
 S = TypeVar("S", bound="MachineFacts")
 
 
-class MachineFacts:
+class MachineFacts(ABC):
     """The part of `Facts` for integers of any type, which may wrap around. None for `buffers`: nothing is known of what
     is loaded."""
 
@@ -119,9 +120,9 @@ class MachineFacts:
         assert isinstance(found, type(self))
         return found
 
+    @abstractmethod
     def _with(self: S, elements: tuple[Element, ...]) -> S:
         """These facts, with other `elements`."""
-        raise NotImplementedError
 
     def _implied(self, cond: Expr, truth: bool) -> Iterator[Element]:
         match cond:

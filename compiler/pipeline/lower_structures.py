@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from ..ir.nodes import Origin
 from ..program.live_ranges import owner_of
-from ..tensor import Tensor, compute
+from ..tensor import Tensor
 from ..tensor.build_kernel import Place, build_kernel
-from ..tensor.fuse import Group
+from ..tensor.fuse import copy_of
 from ..tensor.place_tensors import access_of, overwritable, timeline
 from ..tensor.program import Inner, TensorProgram
 from ..tensor.steps import BranchStep, Dependent, LoopStep, Steps, order_steps, renumber
@@ -127,9 +127,8 @@ def _may_replace(body: Lowered, before: Tensor, after: Tensor, *, in_place: bool
 
 def _copied_back(body: Lowered, carried: Carried, following: Tensor) -> Lowered:
     """The region with a copy of `following` to the memory of what is carried, at its end."""
-    copy = compute(f"{carried.inside.name}.back", following.shape, (following,), lambda *i: following.read(i))
-    assert copy.body is not None
-    group = Group(copy, copy.axes, copy.body, None, None, (following,), Origin())
+    group = copy_of(f"{carried.inside.name}.back", following, Origin())
+    copy = group.output
     layouts = {**body.layouts, copy: body.layouts[carried.inside]}
     return replace(
         body,

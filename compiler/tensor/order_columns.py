@@ -12,28 +12,23 @@ from ..ir.contraction import Contraction, find_contraction
 from ..ir.layout import Layout
 from ..ir.nodes import Expr, Load, Node, Origin, Var
 from ..ir.rewrite import free_vars, loads, rewrite_top_down
-from .fuse import Group
-from .tensor import Tensor, compute
+from .fuse import Group, copy_of
+from .tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class _Transposed:
     """A contraction whose second operand `t`, loaded by `b`, has `dimension` along the innermost axis of the result,
     which is not innermost in `t`. Memory of the result is rounded up along it to a multiple of `align`: as many
-    columns are computed, and have to be there in the operand."""
+    columns are computed, and have to be there in the operand. `is_product`: that axis moves `t` alone, unlike the
+    channels of a depthwise convolution."""
 
     contraction: Contraction
     b: Load
     t: Tensor
     dimension: int
     align: int
-
-    @property
-    def is_product(self) -> bool:
-        """Whether that axis belongs to columns of `t` alone, not to a batch (the channels of a depthwise one)."""
-        return bool(self.contraction.columns) and any(
-            v in self.contraction.columns for v in free_vars(self.b.indices[self.dimension])
-        )
+    is_product: bool
 
 
 def order_columns(
@@ -58,7 +53,7 @@ def order_columns(
                 new[t] = _innermost(new[t], d, align)
             elif repaid and not _has_unit_step(g, new):
                 if (t, d, align) not in copies:
-                    copies[t, d, align] = _copy(t, d)
+                    copies[t, d, align] = copy_of(f"{t.name}.columns{d}", t, Origin((t.name,), ("Layout",)))
                     made.append(copies[t, d, align])
                     new[copies[t, d, align].output] = _innermost(Layout.row_major(t.extents), d, align)
                 g = _reading(g, found.b, copies[t, d, align].output)
@@ -80,7 +75,7 @@ def _transposed(g: Group, layouts: Mapping[Tensor, Layout]) -> Iterator[_Transpo
         t = by_buffer[c.b.buffer]
         dimension = _dimension_of(column, c.b)
         if not t.is_constant and dimension is not None and dimension != layouts[t].order[-1]:
-            yield _Transposed(c, c.b, t, dimension, align)
+            yield _Transposed(c, c.b, t, dimension, align, column in c.columns)
 
 
 def _has_unit_step(g: Group, layouts: Mapping[Tensor, Layout]) -> bool:
@@ -106,13 +101,6 @@ def _innermost(layout: Layout, dimension: int, align: int) -> Layout:
     """The row-major `layout` with a dimension moved to the end, and rounded up to a multiple of `align`."""
     order = (*(d for d in layout.order if d != dimension), dimension)
     return replace(layout, order=order, align=tuple(align if d == dimension else 1 for d in range(len(order))))
-
-
-def _copy(t: Tensor, dimension: int) -> Group:
-    """A copy of `t`, which is to have that dimension innermost."""
-    made = compute(f"{t.name}.columns{dimension}", t.shape, (t,), lambda *i: t.read(i))
-    assert made.body is not None
-    return Group(made, made.axes, made.body, None, None, (t,), Origin((t.name,), ("Layout",)))
 
 
 def _reading(g: Group, b: Load, copy: Tensor) -> Group:

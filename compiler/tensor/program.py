@@ -23,8 +23,7 @@ class TensorProgram:
     Those in `stored` are always materialised: copies that change the layout. `channels_last` are buffers of images that
     are not recognised by their readers or producers, `windows` buffers of Winograd's windows, in the transform domain.
     `rewritten` are the convolutions that Winograd's algorithm computes. `structures` are the loops and branches of the
-    region. `dimensions` are the sizes that a run decides, `refusals` the
-    branches that none may take."""
+    region. `dimensions` are the sizes that a run decides, `refusals` the branches that none may take."""
 
     inputs: tuple[tuple[str, Tensor], ...]
     outputs: tuple[tuple[str, Tensor], ...]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
 from itertools import product
 
 import pytest
+from index_expressions import value
 from webnn_compile.ir.affine import Affine, affine
 from webnn_compile.ir.identities import DIVISIONS, EXTREMES, JOINS
 from webnn_compile.ir.nodes import Binary, Const, Expr, Scalar, Var
@@ -14,37 +14,17 @@ from webnn_compile.ir.rewrite import free_vars
 
 U, V, SIZE = Var("u", 5), Var("v", 3), Scalar("size", 5)
 COEFFICIENTS = range(-6, 7)
-OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "min": min,
-    "max": max,
-}
 
 
-def value(e: Expr, at: dict[Var, int]) -> int:
-    match e:
-        case Const(v, _):
-            return int(v)
-        case Var():
-            return at[e]
-        case Binary(op, a, b):
-            return OPERATIONS[op](value(a, at), value(b, at))
-    raise AssertionError(e)
-
-
-def total(form: Affine, at: dict[Var, int]) -> int:
+def total(form: Affine, at: dict[Expr, int]) -> int:
     return form.constant + sum(c * value(a, at) for a, c in form.terms)
 
 
-def check(before: Callable[[dict[Var, int]], int], after: Affine, text: str) -> None:
+def check(before: Callable[[dict[Expr, int]], int], after: Affine, text: str) -> None:
     """Equal for every u, v and size."""
     assert free_vars(after.to_expr()) <= {U, V, SIZE}
     for values in product(*(range(v.extent) for v in (U, V, SIZE))):
-        at: dict[Var, int] = dict(zip((U, V, SIZE), values, strict=True))
+        at: dict[Expr, int] = dict(zip((U, V, SIZE), values, strict=True))
         assert before(at) == total(after, at), f"{text} at {at}"
 
 

@@ -7,12 +7,12 @@ computed where they are read (`inline_maps`), and the groups, one per kernel (`b
 from __future__ import annotations
 
 from ..program import TensorProgram
-from .build_groups import Group, build_groups
+from .build_groups import Group, build_groups, copy_of
 from .dataflow import find_dataflow
 from .find_epilogues import find_epilogues
 from .inline_maps import inline_maps
 
-__all__ = ["Group", "fuse"]
+__all__ = ["Group", "copy_of", "fuse"]
 
 
 def fuse(program: TensorProgram, most_reads: int | None = None) -> tuple[Group, ...]:

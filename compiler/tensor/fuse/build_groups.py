@@ -9,7 +9,7 @@ from ...ir.nodes import Buffer, Expr, Load, Origin, Var
 from ...ir.reduction import Reduce
 from ...ir.rewrite import loads, substitute
 from ...ir.simplify import simplify_expr
-from ..tensor import Tensor
+from ..tensor import Tensor, compute
 from .dataflow import Dataflow
 from .find_epilogues import Epilogue
 from .inline_maps import Expanded, Maps, expand
@@ -31,6 +31,13 @@ class Group:
     reads: tuple[Tensor, ...]
     origin: Origin
     scratch: tuple[Tensor, ...] = ()
+
+
+def copy_of(name: str, t: Tensor, origin: Origin) -> Group:
+    """The group of a copy of `t`, for another layout or another place."""
+    made = compute(name, t.shape, (t,), lambda *i: t.read(i))
+    assert made.body is not None
+    return Group(made, made.axes, made.body, None, None, (t,), origin)
 
 
 def build_groups(flow: Dataflow, epilogues: Mapping[Tensor, Epilogue], maps: Maps) -> tuple[Group, ...]:
