@@ -85,6 +85,7 @@ class Broker:
             finally:
                 for watch in watches:
                     watch.cancel()
+                await _accept_no_more(server)
                 server.close()
                 await connections.abort_http()
 
@@ -208,3 +209,13 @@ def _is_shallow(value: object, levels: int) -> bool:
     """Whether objects and lists are nested in so many levels at most."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return levels > 0 and all(_is_shallow(v, levels - 1) for v in inner)
+
+
+async def _accept_no_more(server: Server) -> None:
+    """Stops accepting, and waits until what was accepted belongs to the server: asyncio 3.11 drops, and never closes, a
+    socket whose server is closed between `accept` and the task that makes its transport."""
+    loop = asyncio.get_running_loop()
+    for listening in server.sockets:
+        with contextlib.suppress(NotImplementedError):  # a loop that does not wait for sockets to be readable
+            loop.remove_reader(listening)
+    await asyncio.sleep(0)

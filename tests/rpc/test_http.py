@@ -300,7 +300,7 @@ def test_silent_sockets_keep_no_other_connection_out(
 @pytest.mark.filterwarnings("error")
 def test_sockets_that_come_as_the_broker_ends(tls: ssl.SSLContext | None, caplog: pytest.LogCaptureFixture) -> None:
     """They are closed, even those that were accepted and not yet counted."""
-    for _ in range(20):
+    for _ in range(100):
         with start_broker(tls=tls) as own:
             last = _plain_socket(own)
         with last:
