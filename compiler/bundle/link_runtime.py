@@ -14,6 +14,8 @@ _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
 _FOLDERS = re.compile(r"""(?<=['"])(?:\.\.?/)+(?:[a-z_]+/)*(?=[a-z_]+\.(?:js|css|svg)['"])""")
 _PART = re.compile(r"^export \{ (?:\w+ as )?(\w+) \} from .*\n", re.MULTILINE)
 _COMMENT = r"/\*\*(?:(?!\*/).)*\*/"
+_CAST = re.compile(rf"{_COMMENT} ?\(([\w$.]+)\)", re.DOTALL)
+"""A name, or a property of one, as another type: without the comment it needs no parentheses."""
 _TYPES = re.compile(rf"^[ \t]*{_COMMENT}[ \t]*\n|{_COMMENT} ?", re.MULTILINE | re.DOTALL)
 
 
@@ -76,7 +78,7 @@ def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dic
 
 
 def _strip_types(source: str) -> str:
-    return re.sub(r"\n{3,}", "\n\n", _TYPES.sub("", source))
+    return re.sub(r"\n{3,}", "\n\n", _TYPES.sub("", _CAST.sub(r"\1", source)))
 
 
 def relink(text: str, find: Callable[[str], BundleFile]) -> str:

@@ -35,9 +35,10 @@ def test_type_comments_are_left_out() -> None:
  * @param {N} x
  */
 export const twice = (x) => 2 * /** @type {N} */ (x); // kept
+export const half = (x) => /** @type {N} */ (x.y + 1) / (2);
 """
     text = link_runtime({"a.js": source})["a.js"].data.decode()
-    assert text == "// Kept.\n\nexport const twice = (x) => 2 * (x); // kept\n"
+    assert text == "// Kept.\n\nexport const twice = (x) => 2 * x; // kept\nexport const half = (x) => (x.y + 1) / (2);\n"
 
 
 def test_cycle_and_missing_module_are_refused() -> None:
