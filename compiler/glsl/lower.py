@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..dtypes import F32, I32
 from ..ir.lanes import Extract, Ramp, Splat, lanes_of
-from ..ir.nodes import Binary, Bitcast, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
+from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
 from ..ir.rewrite import rewrite, rewrite_statements
 from ..ir.simplify import NOTHING, simplify
 from ..passes.branch_unlikely import branch_unlikely
 from ..passes.divide_indices import divide_indices
 from ..passes.flatten_indices import flatten_locals
+from ..passes.keep_nans import keep_nans
 from ..passes.legalise_floats import legalise_floats
 from ..passes.saturate_casts import saturate_casts
+from ..passes.scale_quotients import scale_quotients
 from ..passes.share_nodes import share_nodes
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
@@ -69,33 +70,6 @@ def _is_zero(e: Expr) -> bool:
     return (isinstance(e, Const) and not e.value) or (isinstance(e, Splat) and _is_zero(e.a))
 
 
-def keep_nans(kernel: Kernel) -> Kernel:
-    """y = max(x, 0)   ->   y = select(x is NaN, x, max(x, 0))
-
-    By the bits of x: drivers turn a selection by a comparison into their maximum, which returns the other operand. The
-    accumulator of a reduction starts as a number, and stays one.
-    """
-
-    def extreme(n: Node) -> Expr | None:
-        match n:
-            case Binary("max" | "min", a, _) if a.dtype == F32:
-                lanes = lanes_of(a)
-                size = Bitcast(I32, a) & _wide(Const(0x7FFFFFFF), lanes)
-                return Select(Binary("<", _wide(Const(0x7F800000), lanes), size), a, n)
-        return None
-
-    def rule(n: Node) -> Stmt | None:
-        match n:
-            case Store(buffer, indices, Binary("max" | "min" as op, Load(read) as acc, value)) if read is buffer:
-                return Store(buffer, indices, Binary(op, acc, rewrite(value, extreme, {Binary})))
-            case Store(buffer, indices, value):
-                return Store(buffer, indices, rewrite(value, extreme, {Binary}))
-        return None
-
-    body = rewrite_statements(kernel.body, rule)
-    return kernel if body is kernel.body else replace(kernel, body=body)
-
-
 def _wide(e: Expr, lanes: int) -> Expr:
     return Splat(e, lanes) if lanes > 1 else e
 
@@ -110,6 +84,7 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     share_nodes,
     fetch_texels,
     divide_indices,
+    scale_quotients,
     legalise_floats,
     keep_nans,
     saturate_casts,

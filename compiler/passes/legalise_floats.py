@@ -45,18 +45,18 @@ def _after(n: object) -> Expr | None:
     return None
 
 
-def _size(x: Num) -> Num:
+def size_of(x: Num) -> Num:
     """The bits of |x|, in the order of the numbers that they stand for."""
     return x.bits(I32).op("and", 0x7FFFFFFF)
 
 
 def is_nan(x: Num) -> Num:
-    size = _size(x)
+    size = size_of(x)
     return size.of(INFINITY) < size
 
 
 def is_infinite(x: Num) -> Num:
-    return _size(x).eq(INFINITY)
+    return size_of(x).eq(INFINITY)
 
 
 FUNCTIONS: dict[str, Callable[[Num], Num]] = {"isnan": is_nan, "isinf": is_infinite}

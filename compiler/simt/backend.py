@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from math import prod
+from typing import ClassVar
 
 from ..choices import DEFAULT, Choices
 from ..codegen.device_backend import CompiledKernel, Placements
@@ -42,7 +43,7 @@ def layouts_of(target: GpuTarget) -> LayoutPolicy:
     )
 
 
-def stages_of(language: str) -> tuple[str, ...]:
+def stages_of(language: str, tree_passes: tuple[Pass, ...] = TREE_PASSES) -> tuple[str, ...]:
     """The stages of each kernel that the observer of a backend receives. For a kernel with a variant for subgroups they
     repeat, from `reduce_by_subgroups` on."""
     return (
@@ -50,7 +51,7 @@ def stages_of(language: str) -> tuple[str, ...]:
         "load_wide",
         "schedule_simt",
         "store_halves",
-        *names_of((*VECTOR_PASSES, reduce_by_subgroups, *TREE_PASSES)),
+        *names_of((*VECTOR_PASSES, reduce_by_subgroups, *tree_passes)),
         "fit_grid",
         language,
     )
@@ -63,6 +64,8 @@ class ComputeBackend(ABC):
     of the source, and the name of the last stage; `subgroups`: kernels have a variant that uses these, of which
     `collectives` are the operations."""
 
+    tree_passes: ClassVar[tuple[Pass, ...]] = TREE_PASSES
+    subgroup_passes: ClassVar[tuple[Pass, ...]] = SUBGROUP_PASSES
     target: GpuTarget
     name: str
     layouts: LayoutPolicy
@@ -98,13 +101,13 @@ class ComputeBackend(ABC):
         self.observe("narrow_types", naive)
         scheduled = self._schedule(naive, choices)
         vectors = lower(scheduled, VECTOR_PASSES, self.observe)
-        lowered = self._lower(vectors, TREE_PASSES)
+        lowered = self._lower(vectors, self.tree_passes)
         check_limits(lowered, self.target)
         source = self._source(lowered)
         with_subgroups = None
         together = {n.op for n in walk(scheduled.body) if isinstance(n, AllReduce)}
         if self.subgroups and together and together.issubset(self.collectives):
-            by_subgroups = self._lower(vectors, SUBGROUP_PASSES)
+            by_subgroups = self._lower(vectors, self.subgroup_passes)
             if _barriers(by_subgroups) < _barriers(lowered):
                 with_subgroups = self._source(by_subgroups)
         count = len(lowered.params) - lowered.outputs

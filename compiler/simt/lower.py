@@ -11,10 +11,12 @@ from ..passes.divide_indices import divide_indices
 from ..passes.expand_extremes import expand_extremes
 from ..passes.flatten_indices import flatten_indices
 from ..passes.group_lanes import group_lanes
+from ..passes.keep_nans import keep_nans
 from ..passes.legalise_floats import legalise_floats
 from ..passes.reduce_by_subgroups import reduce_by_subgroups
 from ..passes.reduce_by_tree import reduce_by_tree
 from ..passes.saturate_casts import saturate_casts
+from ..passes.scale_quotients import scale_quotients
 from ..passes.select_guarded import select_guarded
 from ..passes.share_nodes import share_nodes
 from ..passes.store_halves import saturate_halves
@@ -54,6 +56,12 @@ TREE_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_tree, *_OTHERS)
 
 SUBGROUP_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_subgroups, *_OTHERS)
 """Passes for a device that has subgroups."""
+
+
+def for_shaders(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    """`passes` for a language whose compilers assume that there is no NaN, and divide by reciprocals."""
+    before = {legalise_floats: scale_quotients, expand_extremes: keep_nans}
+    return tuple(q for p in passes for q in ((before[p], p) if p in before else (p,)))
 
 
 def lower(kernel: Kernel, passes: tuple[Pass, ...] = TREE_PASSES, observe: Observer = ignore) -> Kernel:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from ..costs import WEBGPU_COSTS, GpuCosts
 from ..ir.nodes import Kernel
 from ..program.device_program import Feature
+from ..simt import lower
 from ..simt.backend import ComputeBackend, layouts_of, stages_of
+from ..simt.lower import for_shaders
 from ..target import WEBGPU, GpuTarget, LayoutPolicy
 from .features import find_features
 from .render import render
 
-STAGES = stages_of("wgsl")
+TREE_PASSES, SUBGROUP_PASSES = for_shaders(lower.TREE_PASSES), for_shaders(lower.SUBGROUP_PASSES)
+STAGES = stages_of("wgsl", TREE_PASSES)
 POLICY = layouts_of(WEBGPU)
 
 
@@ -20,6 +23,8 @@ POLICY = layouts_of(WEBGPU)
 class WebGpu(ComputeBackend):
     """WGSL within the limits that every browser grants."""
 
+    tree_passes = TREE_PASSES
+    subgroup_passes = SUBGROUP_PASSES
     target: GpuTarget = WEBGPU
     name: str = "webgpu"
     layouts: LayoutPolicy = POLICY

@@ -52,6 +52,7 @@ CASES = [
     Case("squeeze-opset11-negative", "Squeeze", (a.normal(3, 1),), {"axes": [-1]}, opset=11),
     Case("squeeze-opset11-all", "Squeeze", (a.normal(3, 1, 1),), opset=11),
     Case("squeeze-axes-of-a-run", "Squeeze", (a.normal(1, 3, 1, 5), ints(-2))),
+    Case("squeeze-axis-twice-of-a-run", "Squeeze", (a.normal(1), ints(0, -1))),
     Case("squeeze-two-axes-of-a-run", "Squeeze", (a.normal(1, 3, 1, 5), ints(2, 0))),
     Case("unsqueeze-axes-of-a-run", "Unsqueeze", (a.normal(3, 5), ints(1))),
     Case("unsqueeze-many-axes-of-a-run", "Unsqueeze", (a.normal(3, 5), ints(4, 0, -3))),

@@ -41,6 +41,13 @@ MODELS = {
         ((0, 0), (0, 1), (0, -4), (0, 9)),
         r"axes that are not 2 different ones of extent 1 in \[1, 3, 1, 4\]",
     ),
+    "Squeeze-to-a-scalar": Operands(
+        "(float[1, 1] x, int64[3] k) => (float y) { y = Squeeze(x, k) }",
+        (1, 1),
+        (1, 0, -1),
+        ((0, 0, -2), (0, 1, 2), (0, 1, -3)),
+        r"axes that are not 2 different ones of extent 1 in \[1, 1\]",
+    ),
     "Unsqueeze": Operands(
         "(float[2, 3] x, int64[2] k) => (float[a, b, c, d] y) { y = Unsqueeze(x, k) }",
         (2, 3),
@@ -94,11 +101,11 @@ def parsed(op: str) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("target", ["native", "wasm", "c", "webgpu", "webgl"])
-@pytest.mark.parametrize("op", MODELS)
-def test_the_run_is_an_error(op: str, target: str) -> None:
+@pytest.mark.parametrize("case", MODELS)
+def test_the_run_is_an_error(case: str, target: str) -> None:
     """And those before and after it are none."""
     need_driver(target)
-    operands, made = MODELS[op], parsed(op)
+    operands, made, op = MODELS[case], parsed(case), case.partition("-")[0]
     compiled = webnn_compile.compile(made, target)
     good = {"x": random(operands.shape), "k": np.array(operands.valid)}
     assert_close(compiled.run(good), onnxruntime_results(made, good))

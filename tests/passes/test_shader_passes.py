@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,7 +29,7 @@ from webnn_compile.ir.nodes import (
     Unary,
     Var,
 )
-from webnn_compile.ir.rewrite import loads, walk
+from webnn_compile.ir.rewrite import loads, rewrite, walk
 from webnn_compile.ir.unlikely import Unlikely
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.passes.branch_unlikely import branch_unlikely
@@ -35,7 +37,9 @@ from webnn_compile.passes.count_work import count_work
 from webnn_compile.passes.divide_indices import divide_indices
 from webnn_compile.passes.expand_extremes import expand_extremes
 from webnn_compile.passes.group_lanes import group_lanes
+from webnn_compile.passes.keep_nans import keep_nans
 from webnn_compile.passes.saturate_casts import saturate_casts
+from webnn_compile.passes.scale_quotients import scale_quotients
 from webnn_compile.passes.select_guarded import select_guarded
 from webnn_compile.passes.share_nodes import share_nodes
 
@@ -168,6 +172,39 @@ def test_extremes_keep_a_nan_where_it_was() -> None:
     assert not any(isinstance(x, Binary) and x.op in ("max", "min") for x in walk(after.body))
     same(kernel, after, FLOATS)
     assert np.isnan(run_kernel(after, [FLOATS])[0][6])
+
+
+def test_a_nan_is_kept_where_compilers_assume_that_there_is_none() -> None:
+    """Where comparisons of floats, as such compilers have them, take a NaN for the smallest number."""
+    value = minimum(maximum(Load(X, (I,)), -1.0), 1.0)
+    kernel = kernel_of(For(I, Store(Y, (I,), value)), X, Y)
+    after = keep_nans(kernel)
+    same(kernel, after, FLOATS)
+
+    def number(n: object) -> Expr | None:
+        match n:
+            case Binary("max" | "min", a, b):
+                return Binary(n.op, Select(Binary("==", a, a), a, Const(-3e38)), b)
+        return None
+
+    assert np.isnan(run_kernel(replace(after, body=rewrite(after.body, number)), [FLOATS])[0][6])
+    assert not np.isnan(run_kernel(replace(kernel, body=rewrite(kernel.body, number)), [FLOATS])[0]).any()
+
+
+def test_divisors_have_reciprocals() -> None:
+    divisor = 1.0 + Unary("abs", Load(X, (I,)))
+    values = np.array([3e38, -3e38, 2.0**126, 1e30, 3.0, np.inf, np.nan, 0.0], np.float32)
+    for dividend in (Load(X, (I,)), Const(1e30)):
+        kernel = kernel_of(For(I, Store(Y, (I,), Binary("/", dividend, divisor))), X, Y)
+        after = scale_quotients(kernel)
+        np.testing.assert_allclose(run_kernel(after, [values])[0], run_kernel(kernel, [values])[0], rtol=1e-7)
+        (quotient,) = (n for n in walk(after.body) if isinstance(n, Binary) and n.op == "/")
+        (divisors,) = run_kernel(kernel_of(For(I, Store(Y, (I,), quotient.b)), X, Y), [values])
+        finite = np.isfinite(values)
+        assert divisors[finite].max() <= 2.0**126
+    for plain in (Binary("/", Const(1.0), divisor), Load(X, (I,)) / 3.0, Load(X, (I,)) / Unary("sqrt", divisor)):
+        kernel = kernel_of(For(I, Store(Y, (I,), plain)), X, Y)
+        assert scale_quotients(kernel) is kernel
 
 
 @pytest.mark.parametrize("dtype", [I32, U32])

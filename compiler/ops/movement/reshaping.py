@@ -144,16 +144,19 @@ def _is_of_run(call: Call) -> bool:
     return axes.rank == 0 or isinstance(axes.shape[0], int)
 
 
+def _values_of(axes: Tensor) -> list[Expr]:
+    return [to_int32(axes.read((Const(i),) * axes.rank)) for i in range(prod(axes.extents))]
+
+
 def _named(axes: Tensor, rank: int) -> list[Expr]:
     """Whether `axes`, which a run computes, name each of `rank` dimensions."""
-    count = prod(axes.extents)
-    values = [to_int32(axes.read((Const(i),) * axes.rank)) for i in range(count)]
+    values = _values_of(axes)
     return [~all_of(*(v.ne(d) & v.ne(d - rank) for v in values)) for d in range(rank)]
 
 
-def _misnamed(axes: Tensor, named: Sequence[Expr]) -> Expr:
-    """Whether some of `axes` do not exist, or name the same dimension, where those `named` are true."""
-    return reduce(add, (here.cast(I32) for here in named), expr(0)).ne(prod(axes.extents))
+def _misnamed(count: int, named: Sequence[Expr]) -> Expr:
+    """Whether not `count` dimensions are `named`: some axes do not exist, or name the same dimension."""
+    return reduce(add, (here.cast(I32) for here in named), expr(0)).ne(count)
 
 
 def _with_axes(call: Call, t: Tensor) -> Tensor:
@@ -163,7 +166,7 @@ def _with_axes(call: Call, t: Tensor) -> Tensor:
     rank = t.rank + prod(axes.extents)
     named = _named(axes, rank)
     call.refuse_where(
-        _misnamed(axes, named),
+        _misnamed(prod(axes.extents), named),
         (axes,),
         f"this run computes axes that are not {prod(axes.extents)} different ones of {rank}",
     )
@@ -180,20 +183,23 @@ def _with_axes(call: Call, t: Tensor) -> Tensor:
 
 def _without_axes(call: Call, t: Tensor) -> Tensor:
     """Squeeze along axes that a run computes: each dimension is one of the operand's, by how many named ones are before
-    it."""
+    it. Axes may repeat, but the rank of the result is known: that of different ones, as many as there can be."""
     axes = call.input(1)
+    count = min(prod(axes.extents), t.rank)
     named = _named(axes, t.rank)
-    long = [here & number(extent).ne(1) for here, extent in zip(named, t.shape, strict=True)]
+    wrong = [here & number(extent).ne(1) for here, extent in zip(named, t.shape, strict=True)]
+    if count < prod(axes.extents):
+        wrong += [(v < -t.rank) | (v >= t.rank) for v in _values_of(axes)]
     call.refuse_where(
-        reduce(or_, long, _misnamed(axes, named)),
+        reduce(or_, wrong, _misnamed(count, named)),
         (axes,),
-        f"this run computes axes that are not {prod(axes.extents)} different ones of extent 1 in {shown(t.shape)}",
+        f"this run computes axes that are not {count} different ones of extent 1 in {shown(t.shape)}",
     )
     kept: list[Expr] = [expr(0)]  # how many are before each
     for here in named:
         kept.append(kept[-1] + select(here, expr(0), 1))
     sizes: list[Expr] = []
-    for place in range(t.rank - prod(axes.extents)):
+    for place in range(t.rank - count):
         own: Expr = expr(1)
         for d, (here, extent) in enumerate(zip(named, t.shape, strict=True)):
             own = select(~here & kept[d].eq(place), number(extent), own)

@@ -1,0 +1,53 @@
+"""Divisors beyond 2**126, for languages that compute a quotient by a reciprocal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..dtypes import F32
+from ..ir.lanes import Splat, lanes_of
+from ..ir.nodes import Binary, Const, Expr, Kernel, Unary
+from ..ir.rewrite import rewrite
+from .legalise_floats import size_of
+from .lower_math import OPERATIONS
+from .math_functions import Num
+
+LARGE = 0x7E000000
+"""The bits of 2**125."""
+
+
+def scale_quotients(kernel: Kernel) -> Kernel:
+    """a / b   ->   (a * s) / (b * s), s = 1/8 where |b| is beyond 2**125, else 1;   atanh(x)   ->   atanh(clamp(x))
+
+    The reciprocal of a larger number is subnormal, which devices flush to zero: the accuracy of a quotient is given for
+    divisors up to 2**126 only (WGSL, section 15.7.4.1). Constants and roots are no such divisors, and a quotient of a
+    small constant by one is subnormal itself.
+    """
+
+    def rule(n: object) -> Expr | None:
+        match n:
+            case Binary("/", a, b) if a.dtype == F32 and not (_is_small(a) or _is_constant(b) or _is_root(b)):
+                lanes = lanes_of(b)
+                divisor = Num(b, lanes)
+                scale = (size_of(divisor).of(LARGE) < size_of(divisor)).where(0.125, 1.0, divisor)
+                return (Num(a, lanes) * scale / (divisor * scale)).e
+            case Unary("atanh", a) if a.dtype == F32:
+                x = Num(a, lanes_of(a))
+                return Unary("atanh", x.op("max", -2.0).op("min", 2.0).e)
+        return None
+
+    body = rewrite(kernel.body, rule, OPERATIONS)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _is_constant(e: Expr) -> bool:
+    return isinstance(e.a if isinstance(e, Splat) else e, Const)
+
+
+def _is_small(e: Expr) -> bool:
+    constant = e.a if isinstance(e, Splat) else e
+    return isinstance(constant, Const) and abs(constant.value) <= 1
+
+
+def _is_root(e: Expr) -> bool:
+    return isinstance(e, Unary) and e.op == "sqrt"
