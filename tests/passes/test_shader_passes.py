@@ -184,7 +184,7 @@ def test_a_nan_is_kept_where_compilers_assume_that_there_is_none() -> None:
     def number(n: object) -> Expr | None:
         match n:
             case Binary("max" | "min", a, b):
-                return Binary(n.op, Select(Binary("==", a, a), a, Const(-3e38)), b)
+                return Binary(n.op, Select(Binary("==", a, a), a, Const(-3e38, F32)), b)
         return None
 
     assert np.isnan(run_kernel(replace(after, body=rewrite(after.body, number)), [FLOATS])[0][6])
@@ -194,7 +194,7 @@ def test_a_nan_is_kept_where_compilers_assume_that_there_is_none() -> None:
 def test_divisors_have_reciprocals() -> None:
     divisor = 1.0 + Unary("abs", Load(X, (I,)))
     values = np.array([3e38, -3e38, 2.0**126, 1e30, 3.0, np.inf, np.nan, 0.0], np.float32)
-    for dividend in (Load(X, (I,)), Const(1e30)):
+    for dividend in (Load(X, (I,)), Const(1e30, F32)):
         kernel = kernel_of(For(I, Store(Y, (I,), Binary("/", dividend, divisor))), X, Y)
         after = scale_quotients(kernel)
         np.testing.assert_allclose(run_kernel(after, [values])[0], run_kernel(kernel, [values])[0], rtol=1e-7)
@@ -202,7 +202,7 @@ def test_divisors_have_reciprocals() -> None:
         (divisors,) = run_kernel(kernel_of(For(I, Store(Y, (I,), quotient.b)), X, Y), [values])
         finite = np.isfinite(values)
         assert divisors[finite].max() <= 2.0**126
-    for plain in (Binary("/", Const(1.0), divisor), Load(X, (I,)) / 3.0, Load(X, (I,)) / Unary("sqrt", divisor)):
+    for plain in (Binary("/", Const(1.0, F32), divisor), Load(X, (I,)) / 3.0, Load(X, (I,)) / Unary("sqrt", divisor)):
         kernel = kernel_of(For(I, Store(Y, (I,), plain)), X, Y)
         assert scale_quotients(kernel) is kernel
 
