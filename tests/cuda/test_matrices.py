@@ -20,6 +20,12 @@ ERRORS = {"f16": 4e-3, "tf32": 4e-3, "f32": 1e-5}
 """Tolerances, relative to the largest result."""
 
 
+@pytest.fixture(autouse=True)
+def small_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few multiprocessors, which the products below keep busy: by default others take no tensor cores."""
+    monkeypatch.setattr("webnn_compile.cuda.facts.target_for", lambda _, *rest: target_for(4, *rest))
+
+
 def dense(rows: int = 200, depth: int = 100, columns: int = 128) -> onnx.ModelProto:
     """Two layers: between them is a tensor that halves can store."""
     nodes = [
