@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..dtypes import BOOL, I32
 from ..ir.lanes import Extract, Ramp, Splat, lanes_of
-from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
+from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
 from ..ir.rewrite import rewrite, rewrite_statements
 from ..ir.simplify import NOTHING, simplify
 from ..passes.branch_unlikely import branch_unlikely
@@ -70,6 +71,25 @@ def _is_zero(e: Expr) -> bool:
     return (isinstance(e, Const) and not e.value) or (isinstance(e, Splat) and _is_zero(e.a))
 
 
+def select_truth_values(kernel: Kernel) -> Kernel:
+    """min(a, int(b))   ->   min(a, b ? 1 : 0), where b is a bool: NVIDIA's compiler (580.159) takes the first for a."""
+
+    def whole(e: Expr) -> Expr:
+        match e:
+            case Cast(_, condition) if condition.dtype == BOOL and lanes_of(e) == 1:
+                return Select(condition, Const(1), Const(0))
+        return e
+
+    def rule(n: Node) -> Expr | None:
+        match n:
+            case Binary("max" | "min" as op, a, b) if a.dtype == I32:
+                return Binary(op, whole(a), whole(b))
+        return None
+
+    body = rewrite(kernel.body, rule, {Binary})
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
 def _wide(e: Expr, lanes: int) -> Expr:
     return Splat(e, lanes) if lanes > 1 else e
 
@@ -88,6 +108,7 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     legalise_floats,
     keep_nans,
     saturate_casts,
+    select_truth_values,
     fetch_guarded,
     branch_unlikely,
 )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+import webnn_compile
 from glsl.fragments import MODELS, Array, biggest, kernels, kernels_of, one, places_of
 from kernel_checks import assert_close, inputs_for, laid_out, poison, run_kernel, taken_out
 from node_programs import need
+from onnx import TensorProto
 from onnx_models import model, node
 from webnn_compile.bundle.render_device import render_device
 from webnn_compile.dtypes import F32
@@ -193,6 +196,14 @@ def test_loops_around_many_functions_are_kept(count: int) -> None:
     text = compose(WebGl().compile_kernel(kernel, places_of(kernel, images=False)).kernel)
     assert text.count("if (1174405120 <= ") == 4 * count * (4 if count <= 2 else 1)
     assert text.count("-0.00019515296 * ") == text.count("if (1174405120 <= ")
+
+
+def test_the_least_of_bools_is_of_selected_numbers() -> None:
+    nodes = [node("ReduceMin", ["x", "axis"], ["y"])]
+    made = model(nodes, {"x": [4, 3]}, ["y"], {"axis": np.array([0])}, 20, TensorProto.BOOL)
+    (kernel,) = webnn_compile.compile(made, "webgl", cache=False).program.kernels
+    assert "min(" in kernel.source
+    assert not re.search(r"\bint\(", kernel.source)
 
 
 def test_no_golden_shader_is_left_over() -> None:
