@@ -60,23 +60,23 @@ def read_outputs(arena: Array, program: Program) -> dict[str, Array]:
     return {s.name: read_tensor(arena, s, scalars) for s in program.outputs}
 
 
-def read_input(spec: TensorSpec, given: object) -> Array:
+def read_input(spec: TensorSpec, value: object) -> Array:
     """One of them. Raises InputError as `read_inputs` does."""
-    a = _array(spec.name, given)
+    a = _array(spec.name, value)
     check_type(spec, a.dtype, a.shape)
     return a
 
 
-def _array(name: str, given: object) -> Array:
-    if isinstance(given, np.ndarray) or not isinstance(given, Exchanged):
+def _array(name: str, value: object) -> Array:
+    if isinstance(value, np.ndarray) or not isinstance(value, Exchanged):
         try:
-            return np.asarray(given)
+            return np.asarray(value)
         except (ValueError, TypeError) as error:
-            raise InputError(f"input {name!r}: {type(given).__name__} is no array: {error}") from None
+            raise InputError(f"input {name!r}: {type(value).__name__} is no array: {error}") from None
     try:
-        kind, _ = given.__dlpack_device__()
+        kind, _ = value.__dlpack_device__()
         if kind != CPU:
             raise InputError(f"input {name!r} is in the memory of another device (DLPack's type {kind}): copy it first")
-        return np.from_dlpack(given)
+        return np.from_dlpack(value)
     except FAULTS as error:
-        raise InputError(f"input {name!r}: {type(given).__name__} gives no data by DLPack: {error}") from None
+        raise InputError(f"input {name!r}: {type(value).__name__} gives no data by DLPack: {error}") from None

@@ -24,13 +24,13 @@ def bind_sizes(
     Raises InputError where an array does not fit the input's shape, where two of them give a size different values, and
     where a size is out of its range.
     """
-    found: dict[Scalar, int] = {}
+    numbers: dict[Scalar, int] = {}
     by: dict[Scalar, str] = {}
     values = {d.value_of: d for d in dimensions if d.value_of is not None}
     for spec, array in zip(specs, inputs, strict=True):
         if spec.name in values:
             d = values[spec.name]
-            _set(found, by, d, int(array.reshape(-1)[0]), f"the element of input {spec.name!r}")
+            _set(numbers, by, d, int(array.reshape(-1)[0]), f"the element of input {spec.name!r}")
     named = {d.scalar: d for d in dimensions}
     for spec, array in zip(specs, inputs, strict=True):
         for size, extent in zip(spec.shape, array.shape, strict=True):
@@ -41,18 +41,18 @@ def bind_sizes(
                 n, rest = divmod(extent * d.multiple, factor)
                 if rest:
                     raise InputError(f"{what} makes {d.name} {n + rest / factor}, which is no whole number")
-                _set(found, by, d, n, what)
+                _set(numbers, by, d, n, what)
     for d in dimensions:
-        if d.scalar not in found:
+        if d.scalar not in numbers:
             raise InputError(f"nothing says how long {d.name} is in this run; give it one value when compiling")
     for spec, array in zip(specs, inputs, strict=True):
-        wanted = tuple(value_of(n, found) for n in spec.shape)
+        wanted = tuple(value_of(n, numbers) for n in spec.shape)
         if wanted != array.shape:
             raise InputError(
                 f"input {spec.name!r}: expected {spec.dtype}{shown(spec.shape)}, here {list(wanted)} "
-                f"({_told(spec.shape, named, found, by)}), got {array.dtype}{list(array.shape)}"
+                f"({_told(spec.shape, named, numbers, by)}), got {array.dtype}{list(array.shape)}"
             )
-    return found
+    return numbers
 
 
 def _alone(size: Size) -> tuple[Scalar | None, int]:
@@ -64,20 +64,20 @@ def _alone(size: Size) -> tuple[Scalar | None, int]:
     return (atom, factor) if isinstance(atom, Scalar) else (None, 0)
 
 
-def _set(found: dict[Scalar, int], by: dict[Scalar, str], d: Dimension, n: int, what: str) -> None:
+def _set(numbers: dict[Scalar, int], by: dict[Scalar, str], d: Dimension, n: int, what: str) -> None:
     if not d.least <= n <= d.most:
         sizes = f"{d.least} to {d.most}" if d.least < d.most else f"{d.most} only"
         raise InputError(f"{what} makes {d.name} {n}, and the model was compiled for {sizes}")
     if n % d.multiple:
         raise InputError(f"{what} makes {d.name} {n}, and the model was compiled for multiples of {d.multiple}")
-    known = found.setdefault(d.scalar, n // d.multiple)
-    if known * d.multiple != n:
-        raise InputError(f"{what} makes {d.name} {n}, but {by[d.scalar]} makes it {known * d.multiple}")
+    number = numbers.setdefault(d.scalar, n // d.multiple)
+    if number * d.multiple != n:
+        raise InputError(f"{what} makes {d.name} {n}, but {by[d.scalar]} makes it {number * d.multiple}")
     by.setdefault(d.scalar, what)
 
 
 def _told(
-    shape: Sequence[Size], named: Mapping[Scalar, Dimension], found: Mapping[Scalar, int], by: Mapping[Scalar, str]
+    shape: Sequence[Size], named: Mapping[Scalar, Dimension], numbers: Mapping[Scalar, int], by: Mapping[Scalar, str]
 ) -> str:
     dimensions = [named[s] for s in scalars_of(*(n for n in shape if isinstance(n, Expr)))]
-    return "; ".join(f"{d.name} is {found[d.scalar] * d.multiple} by {by[d.scalar]}" for d in dimensions)
+    return "; ".join(f"{d.name} is {numbers[d.scalar] * d.multiple} by {by[d.scalar]}" for d in dimensions)

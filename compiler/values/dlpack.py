@@ -159,15 +159,15 @@ class Borrowed:
 
 
 @contextmanager
-def borrow(given: Exchanged, name: str, stream: int | None = None) -> Iterator[Borrowed]:
+def borrow(owner: Exchanged, name: str, stream: int | None = None) -> Iterator[Borrowed]:
     """The array, which its library keeps until the end of the context. InputError where its elements are not in
     row-major order, or it is given by a library of another DLPack. On `stream` it is complete."""
     try:
-        capsule = given.__dlpack__() if stream is None else given.__dlpack__(stream=stream)
+        capsule = owner.__dlpack__() if stream is None else owner.__dlpack__(stream=stream)
     except FAULTS as error:
-        raise InputError(f"input {name!r}: {type(given).__name__} gives no data by DLPack: {error}") from None
+        raise InputError(f"input {name!r}: {type(owner).__name__} gives no data by DLPack: {error}") from None
     if not _python.PyCapsule_IsValid(id(capsule), _NAME):
-        raise InputError(f"input {name!r}: {type(given).__name__} gives no tensor of DLPack before version 1")
+        raise InputError(f"input {name!r}: {type(owner).__name__} gives no tensor of DLPack before version 1")
     # It stays valid as long as the capsule, which is not consumed.
     tensor = ctypes.cast(_python.PyCapsule_GetPointer(id(capsule), _NAME), POINTER(_Managed)).contents.tensor
     shape = tuple(tensor.shape[: tensor.rank])

@@ -27,13 +27,13 @@ class Port:
     memory: Array
     varies: bool
 
-    def accepted(self, given: object) -> Array:
+    def accepted(self, value: object) -> Array:
         """The array given for it. Raises InputError as `read_inputs` does."""
-        if isinstance(given, np.ndarray) and not self.varies:
+        if isinstance(value, np.ndarray) and not self.varies:
             memory = self.memory
-            if given.dtype == memory.dtype and given.shape == memory.shape:
-                return given
-        return read_input(self.spec, given)
+            if value.dtype == memory.dtype and value.shape == memory.shape:
+                return value
+        return read_input(self.spec, value)
 
 
 class Ports:
@@ -61,11 +61,11 @@ class Ports:
         that took a branch that does not fit."""
         scalars = {s: int(a[0]) for s, a in self._scalars.items()}
         check_refusals(self._program.refusals, scalars.__getitem__)
-        found = {}
+        results = {}
         for p in self._outputs:
             here = p.memory[_corner(tuple(value_of(n, scalars) for n in p.spec.shape))] if p.varies else p.memory
-            found[p.spec.name] = place(p.spec, here, out) if out else here.copy()
-        return found
+            results[p.spec.name] = place(p.spec, here, out) if out else here.copy()
+        return results
 
 
 def _ports(specs: Sequence[TensorSpec], arena: Array) -> tuple[Port, ...]:
@@ -79,53 +79,55 @@ def check_out(specs: Sequence[TensorSpec], out: Mapping[str, Array]) -> None:
     """InputError unless `out` names outputs only."""
     names = [s.name for s in specs]
     if not isinstance(out, Mapping) or any(n not in names for n in out):
-        given = sorted(out, key=str) if isinstance(out, Mapping) else type(out).__name__
-        raise InputError(f"out={given}: expected a mapping of names of outputs to arrays; outputs: {names}")
+        described = sorted(out, key=str) if isinstance(out, Mapping) else type(out).__name__
+        raise InputError(f"out={described}: expected a mapping of names of outputs to arrays; outputs: {names}")
 
 
-def place(spec: TensorSpec, found: Array, out: Mapping[str, Array] | None) -> Array:
+def place(spec: TensorSpec, result: Array, out: Mapping[str, Array] | None) -> Array:
     """The result in the array of `out` that is given for it: all of that, or its corner ([:n, :m]) where it is larger;
     in a new array where none is given. Raises InputError for one of another type or dtype, of another rank, that is
     smaller, or that cannot be written."""
-    given = (out or {}).get(spec.name)
-    if given is None:
-        return found.copy()
-    if is_room(given, found.dtype, found.shape):
-        given[...] = found
-        return given
+    room = (out or {}).get(spec.name)
+    if room is None:
+        return result.copy()
+    if is_room(room, result.dtype, result.shape):
+        room[...] = result
+        return room
     if (
-        not isinstance(given, np.ndarray)
-        or given.dtype != found.dtype
-        or given.ndim != found.ndim
-        or any(n < m for n, m in zip(given.shape, found.shape, strict=True))
+        not isinstance(room, np.ndarray)
+        or room.dtype != result.dtype
+        or room.ndim != result.ndim
+        or any(n < m for n, m in zip(room.shape, result.shape, strict=True))
     ):
-        got = f"{given.dtype}{list(given.shape)}" if isinstance(given, np.ndarray) else type(given).__name__
-        here = f", here {list(found.shape)}" if spec.is_dynamic else ""
-        raise InputError(f"out[{spec.name!r}]: expected room for {spec.dtype}{shown(spec.shape)}{here}, got {got}")
-    if not given.flags.writeable:
+        passed = f"{room.dtype}{list(room.shape)}" if isinstance(room, np.ndarray) else type(room).__name__
+        here = f", here {list(result.shape)}" if spec.is_dynamic else ""
+        raise InputError(f"out[{spec.name!r}]: expected room for {spec.dtype}{shown(spec.shape)}{here}, got {passed}")
+    if not room.flags.writeable:
         raise InputError(f"out[{spec.name!r}]: the array is read-only; give one that can be written")
-    view = given[_corner(found.shape)]
-    view[...] = found
+    view = room[_corner(result.shape)]
+    view[...] = result
     return view
 
 
-def is_room(given: object, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> TypeGuard[Array]:
+def is_room(room: object, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> TypeGuard[Array]:
     """Whether an array has just these elements, and can be written."""
-    return isinstance(given, np.ndarray) and given.dtype == dtype and given.shape == shape and given.flags.writeable
+    return isinstance(room, np.ndarray) and room.dtype == dtype and room.shape == shape and room.flags.writeable
 
 
-def copy_out(specs: Sequence[TensorSpec], found: dict[str, Array], out: Mapping[str, Array] | None) -> dict[str, Array]:
-    """The results `found`, which nothing else holds, those for which `out` has an array copied there. Raises InputError
+def copy_out(
+    specs: Sequence[TensorSpec], results: dict[str, Array], out: Mapping[str, Array] | None
+) -> dict[str, Array]:
+    """The results, which nothing else holds, those for which `out` has an array copied there. Raises InputError
     as `place` does."""
-    given = {s.name: s for s in specs if (out or {}).get(s.name) is not None}
-    return {name: place(given[name], a, out) if name in given else a for name, a in found.items()}
+    rooms = {s.name: s for s in specs if (out or {}).get(s.name) is not None}
+    return {name: place(rooms[name], a, out) if name in rooms else a for name, a in results.items()}
 
 
-def room_for(spec: TensorSpec, given: object) -> Array:
+def room_for(spec: TensorSpec, room: object) -> Array:
     """Memory without gaps for an output: the array given for it, where it is just that, or a new one for the largest
     shape, from which `live_part` takes the elements of a run."""
-    if not spec.is_dynamic and is_room(given, spec.dtype.numpy, spec.extents) and given.flags.c_contiguous:
-        return given
+    if not spec.is_dynamic and is_room(room, spec.dtype.numpy, spec.extents) and room.flags.c_contiguous:
+        return room
     return np.empty(spec.length, spec.dtype.numpy)
 
 
