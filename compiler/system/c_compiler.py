@@ -27,20 +27,20 @@ def find_compiler(architecture: str | None = None) -> list[str]:
     Raises InputError where there is none."""
     words = os.environ.get(VARIABLE, "")
     try:
-        given = shlex.split(words)
+        named = shlex.split(words)
     except ValueError as error:
         raise InputError(f"{VARIABLE}={words}: {error}") from None
-    if given and shutil.which(given[0]) is None:
-        raise InputError(f"{VARIABLE}={words}: there is no program {given[0]}")
-    if given:
-        command = [_path(given[0]), *given[1:]]
+    if named and shutil.which(named[0]) is None:
+        raise InputError(f"{VARIABLE}={words}: there is no program {named[0]}")
+    if named:
+        command = [_path(named[0]), *named[1:]]
         made_for = _printed([*command, "-dumpmachine"]).strip()
         if architecture is not None and made_for and made_for.partition("-")[0] != architecture:
             raise InputError(f"{VARIABLE}={words} compiles for {made_for}, not for {architecture}: name one that does")
         return command
     wanted = architecture or platform.machine()
-    known = KNOWN if wanted == platform.machine() else (f"{wanted}-linux-gnu-gcc",)
-    for name in known:
+    candidates = KNOWN if wanted == platform.machine() else (f"{wanted}-linux-gnu-gcc",)
+    for name in candidates:
         if shutil.which(name):
             return [_path(name)]
     if importlib.util.find_spec("ziglang"):
@@ -50,7 +50,7 @@ def find_compiler(architecture: str | None = None) -> list[str]:
         if wanted == platform.machine()
         else (
             f"C compiler that links for {wanted}",
-            f"{known[0]} (Debian: gcc-{wanted.replace('_', '-')}-linux-gnu) or the package ziglang (pip)",
+            f"{candidates[0]} (Debian: gcc-{wanted.replace('_', '-')}-linux-gnu) or the package ziglang (pip)",
         )
     )
     raise InputError(f"no {what}: install {packages}, or name one in the environment variable {VARIABLE}")
@@ -63,19 +63,19 @@ def build_library(
     InputError where it does not work, InternalError where it refuses these."""
     whole = [*command, *flags]
     key = key_of(whole, _printed([*command, "--version"]), _processor(), sorted(files.items()))
-    known = cache.get("library", key)
-    if known is not None:
-        return known
-    made, refused = _compile(whole, files)
-    if made is None:
+    kept = cache.get("library", key)
+    if kept is not None:
+        return kept
+    library, refused = _compile(whole, files)
+    if library is None:
         trivial, broken = _compile(whole, {"trivial.c": TRIVIAL})
         if trivial is None:
             missing = "OpenMP may be missing (Debian: libomp-dev for clang), or use one thread"
             hint = f"; {missing}" if "-fopenmp" in flags else ""
             raise InputError(f"the C compiler does not work: {shlex.join(whole)}: {broken}{hint}")
         raise InternalError(f"{shlex.join(whole)} refuses the generated code: {refused}")
-    cache.put("library", key, made)
-    return made
+    cache.put("library", key, library)
+    return library
 
 
 def _path(name: str) -> str:
@@ -91,10 +91,10 @@ def _compile(command: Sequence[str], files: Mapping[str, str | bytes]) -> tuple[
         sources = [file for file in files if file.endswith((".c", ".o"))]
         whole = [*command, "-shared", "-fPIC", *sources, "-o", "library.so", "-lm"]
         done = subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)
-        made = Path(folder) / "library.so"
-        if done.returncode or not made.is_file():
+        library = Path(folder) / "library.so"
+        if done.returncode or not library.is_file():
             return None, done.stderr.strip()[:2000] or f"it made no library, with exit status {done.returncode}"
-        return made.read_bytes(), ""
+        return library.read_bytes(), ""
 
 
 def _printed(command: Sequence[str]) -> str:
