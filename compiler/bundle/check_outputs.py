@@ -20,14 +20,14 @@ def check_outputs(specs: Sequence[TensorSpec], sizes: Mapping[Scalar, int], outp
     if sorted(names) != sorted(outputs):
         raise ValueError(f"outputs {sorted(outputs)}, where the model has {sorted(names)}")
     for spec in specs:
-        found = outputs[spec.name]
-        fits = len(found.shape) == len(spec.shape) and all(
-            _fits(n, sizes, extent) for n, extent in zip(spec.shape, found.shape, strict=True)
+        array = outputs[spec.name]
+        fits = len(array.shape) == len(spec.shape) and all(
+            _fits(n, sizes, extent) for n, extent in zip(spec.shape, array.shape, strict=True)
         )
-        if not fits or found.dtype.name != spec.dtype.name:
+        if not fits or array.dtype.name != spec.dtype.name:
             here = [value_of(n, sizes) if _is_known(n, sizes) else n for n in spec.shape]
-            got = f"{found.dtype}{list(found.shape)}"
-            raise ValueError(f"output {spec.name!r} as {got}, where the model has {spec.dtype}{shown(here)}")
+            actual = f"{array.dtype}{list(array.shape)}"
+            raise ValueError(f"output {spec.name!r} as {actual}, where the model has {spec.dtype}{shown(here)}")
 
 
 def _fits(n: Size, sizes: Mapping[Scalar, int], extent: int) -> bool:

@@ -44,8 +44,8 @@ class Manifest:
 
     def check_outputs(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
         """Raises ValueError unless `outputs` may be those of a run on `inputs`, InputError where these do not fit."""
-        given = read_inputs(self.inputs, inputs)
-        check_outputs(self.outputs, bind_sizes(self.dimensions, self.inputs, given), outputs)
+        arrays = read_inputs(self.inputs, inputs)
+        check_outputs(self.outputs, bind_sizes(self.dimensions, self.inputs, arrays), outputs)
 
 
 def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifest:

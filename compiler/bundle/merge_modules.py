@@ -74,7 +74,7 @@ def _parse(name: str, text: str) -> _Module:
         for members, space, target in _IMPORT.findall(text)
     )
     again = _EXPORT_FROM.findall(text)
-    exports = [(made, made) for made in _EXPORT.findall(text)]
+    exports = [(local, local) for local in _EXPORT.findall(text)]
     exports += [(public, f"{_variable(target)}.{was or public}") for was, public, target in again]
     body = _EXPORT.sub("", _EXPORT_FROM.sub("", _IMPORT.sub("", _COMMENT.sub("", text))))
     if (other := _OTHER.search(body)) is not None and name not in STABLE_NAMES:
@@ -89,21 +89,21 @@ def _parse(name: str, text: str) -> _Module:
 
 def _needs(root: str, modules: Mapping[str, _Module]) -> list[_Module]:
     """The modules that `root` depends on, each after those that it imports, and `root` last."""
-    found: dict[str, _Module] = {}
+    needed: dict[str, _Module] = {}
 
     def visit(name: str, importers: tuple[str, ...]) -> None:
         if name in importers:
             raise InternalError(f"runtime-js: imports form a cycle: {' -> '.join((*importers, name))}")
-        if name in found or name in STABLE_NAMES:
+        if name in needed or name in STABLE_NAMES:
             return
         if name not in modules:
             raise InternalError(f"runtime-js/{importers[-1]} refers to {name}, which does not exist")
         for _, target in modules[name].imports:
             visit(target, (*importers, name))
-        found[name] = modules[name]
+        needed[name] = modules[name]
 
     visit(root, ())
-    return list(found.values())
+    return list(needed.values())
 
 
 def _root(root: _Module, own: list[_Module], outside: Collection[str]) -> str:

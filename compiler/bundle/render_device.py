@@ -64,10 +64,10 @@ def render_device(program: DeviceProgram) -> bytes:
 def scalar_numbers(program: DeviceProgram) -> dict[Scalar, int]:
     """Numbers all scalars that the runtime computes, first the ones that a bundle's backends share."""
     launched = (s for launch in program.launches for s in launch.scalars)
-    given = program.host.scalars if program.host is not None else ()
+    of_host = program.host.scalars if program.host is not None else ()
     outputs = [port.spec for port in program.outputs]
     return number_scalars(
-        program.dimensions, outputs, program.refusals, (*launched, *given, *_scalars_of(program.steps))
+        program.dimensions, outputs, program.refusals, (*launched, *of_host, *_scalars_of(program.steps))
     )
 
 
@@ -117,8 +117,8 @@ class _Steps:
 
 
 def _place(place: Place) -> dict[str, int]:
-    found = {"value": place.value, "offset": place.offset, "input": place.input}
-    return {name: n for name, n in found.items() if n >= 0}
+    fields = {"value": place.value, "offset": place.offset, "input": place.input}
+    return {name: n for name, n in fields.items() if n >= 0}
 
 
 def render_steps(kernels: Sequence[KernelInfo]) -> bytes:

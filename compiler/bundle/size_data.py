@@ -27,9 +27,9 @@ def number_scalars(
 ) -> dict[Scalar, int]:
     """Numbers the scalars of dimensions first, then those of the shapes of outputs and of refusals: these are equal in
     all backends of a bundle."""
-    given = (d.scalar for d in dimensions)
+    of_dimensions = (d.scalar for d in dimensions)
     shapes = scalars_of(*(n for spec in outputs for n in spec.shape if isinstance(n, Expr)))
-    numbered = dict.fromkeys((*given, *shapes, *(r.scalar for r in refusals), *others))
+    numbered = dict.fromkeys((*of_dimensions, *shapes, *(r.scalar for r in refusals), *others))
     return {s: i for i, s in enumerate(numbered)}
 
 
