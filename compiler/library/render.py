@@ -79,7 +79,7 @@ def checksum(weights: bytes) -> int:
 
 
 def _text(file: str, prefix: str, ports: Ports) -> str:
-    found = {
+    texts = {
         "NAME_STRING": _plain(ports.program.name),
         "NAME_PREFIX": prefix,
         "NAME_CACHE_LINE": str(ALIGNMENT),
@@ -93,7 +93,7 @@ def _text(file: str, prefix: str, ports: Ports) -> str:
     }
     text = files(__package__).joinpath(file).read_text()
     text = CONDITIONAL.sub(lambda m: m[3] if holds[m[2]] == (m[1] == "if") else "", text)
-    return PLACE.sub(lambda m: found[m[0]], text)
+    return PLACE.sub(lambda m: texts[m[0]], text)
 
 
 def _sizes(program: Program) -> list[str]:
