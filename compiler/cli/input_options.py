@@ -161,13 +161,13 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _by_name(flag: str, what: str, given: tuple[tuple[str, T], ...]) -> dict[str, T]:
-    found: dict[str, T] = {}
-    for name, value in given:
-        if name in found and not _is_same(found[name], value):
+def _by_name(flag: str, what: str, pairs: tuple[tuple[str, T], ...]) -> dict[str, T]:
+    values: dict[str, T] = {}
+    for name, value in pairs:
+        if name in values and not _is_same(values[name], value):
             raise click.UsageError(f"{flag} gives {name!r} two {what}; give it one")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _is_same(a: object, b: object) -> bool:

@@ -53,9 +53,9 @@ class RemoteDevice:
         self.clock = clock_of_tab(info.facts, backend)
         self.variants = variants_of_tab(info.facts)
 
-    def load(self, made: Artifact, *, deadline: float) -> _Model:
+    def load(self, artifact: Artifact, *, deadline: float) -> _Model:
         device = self._leased()
-        return _Model(self, self._call(lambda: device.load(made, self._options, deadline=deadline)))
+        return _Model(self, self._call(lambda: device.load(artifact, self._options, deadline=deadline)))
 
     def show(self, status: Status) -> None:
         """On the device's page."""
@@ -111,19 +111,21 @@ class _Model:
         self._device, self._model = device, model
 
     def run(self, inputs: Mapping[str, Array], *, deadline: float) -> Mapping[str, Array]:
-        found: Mapping[str, Array] = self._device._call(lambda: self._model.run(inputs, deadline=deadline))
-        return found
+        outputs: Mapping[str, Array] = self._device._call(lambda: self._model.run(inputs, deadline=deadline))
+        return outputs
 
     def profile(self, inputs: Mapping[str, Array], *, repeat: int, deadline: float) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._device._call(
+        layers: list[dict[str, Any]] = self._device._call(
             lambda: self._model.profile(inputs, repeat=repeat, deadline=deadline)
         )
-        return found
+        return layers
 
     def time(self, inputs: Mapping[str, Array], *, deadline: float) -> float:
         model = self._model
-        (found,) = self._device._call(lambda: model.device.time(model, inputs, repeat=1, warmup=0, deadline=deadline))
-        return float(found)
+        (duration,) = self._device._call(
+            lambda: model.device.time(model, inputs, repeat=1, warmup=0, deadline=deadline)
+        )
+        return float(duration)
 
     def unload(self) -> None:
         self._device._call(self._model.unload)

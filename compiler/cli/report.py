@@ -100,18 +100,18 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield "winograd", f"error of each convolution by tiles (and of the direct one), against float64: {errors}"
 
 
-def _device(made: DeviceBuild) -> str:
-    p = made.program
+def _device(build: DeviceBuild) -> str:
+    p = build.program
     waits = f"; a run waits {p.readbacks} times for the device" if p.readbacks > 1 else ""
     if p.readbacks == 1:
         waits = "; a run waits once for the device"
     launches = f"{len(p.kernels)} kernels, {len(p.work)} launches in a run{waits}"
-    return f"{launches}; {size(made.code_bytes)} of shaders; {size(p.bytes)} of device memory"
+    return f"{launches}; {size(build.code_bytes)} of shaders; {size(p.bytes)} of device memory"
 
 
-def _wasm(made: WasmBuild, memory: int) -> str:
-    p = made.program
-    code = ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in made.code_bytes.items())
+def _wasm(build: WasmBuild, memory: int) -> str:
+    p = build.program
+    code = ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in build.code_bytes.items())
     computed = f", {size(p.prepared)} computed from them at load" if p.prepared else ""
     held = f"{size(memory)} of memory: weights{computed}, {size(p.arena)} for tensors at their peak, a stack"
     return f"{len(p.kernels)} kernels, {len(p.launches)} launches in a run; code {code}; {held}"
@@ -119,9 +119,9 @@ def _wasm(made: WasmBuild, memory: int) -> str:
 
 def _prepared(program: Program | DeviceProgram) -> Iterable[tuple[str, str]]:
     """Names and sizes of the tensors that are computed at load, the largest first."""
-    found = sorted(find_prepared(program), key=lambda p: -p.bytes)
-    if found:
-        each = tuple(f"{'+'.join(p.nodes)} ({'+'.join(p.operators)}): {size(p.bytes)}" for p in found)
+    prepared = sorted(find_prepared(program), key=lambda p: -p.bytes)
+    if prepared:
+        each = tuple(f"{'+'.join(p.nodes)} ({'+'.join(p.operators)}): {size(p.bytes)}" for p in prepared)
         yield "", f"at load: {_names(each)}"
 
 
@@ -194,8 +194,8 @@ def _names(names: tuple[str, ...]) -> str:
 def _cache(cache: Cache) -> str:
     if cache.folder is None:
         return "off" if cache.note is None else f"off; {cache.note}"
-    found = f"{cache.hits} of {cache.hits + cache.misses} kernels and modules found, in {printable(cache.folder)}"
-    return found if cache.note is None else f"{found}; {cache.note}"
+    text = f"{cache.hits} of {cache.hits + cache.misses} kernels and modules found, in {printable(cache.folder)}"
+    return text if cache.note is None else f"{text}; {cache.note}"
 
 
 def _files(report: Report) -> Iterable[tuple[str, str]]:
@@ -275,14 +275,14 @@ def _tensor(spec: TensorSpec) -> dict[str, Any]:
     return {"name": spec.name, "dtype": str(spec.dtype), "shape": spec.shown}
 
 
-def _device_data(made: DeviceBuild) -> dict[str, Any]:
-    p = made.program
+def _device_data(build: DeviceBuild) -> dict[str, Any]:
+    p = build.program
     return {
         "kernels": len(p.kernels),
         "launches": [_launch(s) for s in p.work],
         "crossings": p.readbacks,
         "prepared": _prepared_data(p),
-        "bytes": {"code": made.code_bytes, "device": p.bytes},
+        "bytes": {"code": build.code_bytes, "device": p.bytes},
     }
 
 
@@ -291,8 +291,8 @@ def _launch(step: Launch | HostCall) -> dict[str, Any]:
     return {"kernel": step.name, "nodes": step.nodes, "operators": step.ops, **where}
 
 
-def _wasm_data(made: WasmBuild, memory: int) -> dict[str, Any]:
-    return _program_data(made.program, {"code": made.code_bytes, "memory": memory})
+def _wasm_data(build: WasmBuild, memory: int) -> dict[str, Any]:
+    return _program_data(build.program, {"code": build.code_bytes, "memory": memory})
 
 
 def _program_data(p: Program, others: dict[str, Any]) -> dict[str, Any]:

@@ -163,12 +163,12 @@ def _origin(url: str) -> str:
     from webnn_compile.rpc.origins import origin_of
 
     try:
-        found: str = origin_of(url)
+        origin: str = origin_of(url)
     except ValueError:
         raise InputError(
             f"--allow-origin {url}: give scheme, host and port of the page, as http://localhost:5173"
         ) from None
-    return found
+    return origin
 
 
 def _serve_model(path: Path, inputs: ModelInputs) -> ServedModel:
@@ -178,12 +178,12 @@ def _serve_model(path: Path, inputs: ModelInputs) -> ServedModel:
     def compile_for(path: Path, backend: str, features: Sequence[str]) -> Manifest:
         variants = tuple(v for v in VARIANTS if v in features)[:1] or VARIANTS
         try:
-            made = build_manifest(path, Options(inputs, targets=(backend,), variants=variants), lambda _: None)
+            manifest = build_manifest(path, Options(inputs, targets=(backend,), variants=variants), lambda _: None)
         except WebnnCompileError as error:
             say(f"{path} does not compile for {backend}: {error}", err=True)
             raise ServingError(str(error)) from None
         say(f"{path} compiled for a page's {backend}")
-        return made
+        return manifest
 
     build_manifest(path, Options(inputs, targets=("wasm",), variants=VARIANTS[:1]), lambda _: None)
     return ServedModel(path, compile_for, VARIANTS)
@@ -204,8 +204,8 @@ def _certificate(
         except (OSError, ssl.SSLError) as error:
             raise InputError(f"--cert {cert}, --key {key}: {error.strerror or error}; give PEM files") from None
     if tls is not None:
-        made: tuple[ssl.SSLContext, str] = self_signed_certificate((_reachable(host), "localhost", "127.0.0.1"))
-        return made
+        certificate: tuple[ssl.SSLContext, str] = self_signed_certificate((_reachable(host), "localhost", "127.0.0.1"))
+        return certificate
     return None, None
 
 
@@ -259,12 +259,12 @@ def _connect(broker: str) -> Session:
 def devices(broker: str) -> None:
     """List the devices that have joined a broker."""
     with _explained(), _connect(broker) as session:
-        found = session.devices()
-        if not found:
+        listed = session.devices()
+        if not listed:
             say("No device has joined: open the broker's address in a browser.")
             return
         table = Table("device", "browser", "runs", "WebGPU", "WebGL 2", "used")
-        show_table(table, map(_row, found))
+        show_table(table, map(_row, listed))
 
 
 def _row(d: DeviceInfo) -> tuple[object, ...]:
@@ -279,7 +279,7 @@ def _row(d: DeviceInfo) -> tuple[object, ...]:
 @BROKER
 @click.option("--device", default="any", show_default=True, help="A name from `webnn-rpc devices`.")
 @click.option("--backend", type=click.Choice(bundled_targets()), help="By default the first that device has.")
-@click.option("--input", "given", multiple=True, metavar="NAME=FILE.npy", help="One for each input; none: random.")
+@click.option("--input", "pairs", multiple=True, metavar="NAME=FILE.npy", help="One for each input; none: random.")
 @input_options
 @click.option("--out", type=FILE, metavar="FILE.npz", help="Write the outputs here.")
 @click.option("--time", "repeat", type=click.IntRange(1), help="Measure so many runs.")
@@ -290,7 +290,7 @@ def run(
     broker: str,
     device: str,
     backend: str | None,
-    given: tuple[str, ...],
+    pairs: tuple[str, ...],
     inputs: ModelInputs,
     out: Path | None,
     repeat: int | None,
@@ -302,7 +302,7 @@ def run(
     Without --input its inputs are drawn at random, of the largest sizes where sizes vary.
     """
     with _explained(debug=debug):
-        arrays = dict(map(_read_input, given))
+        arrays = dict(map(_read_input, pairs))
         shapes = {name: a.shape for name, a in arrays.items() if not inputs.dims} | dict(inputs.shapes)
         with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:
             chosen = backend or next(b for b in bundled_targets() if b in leased.info.backends)
@@ -320,22 +320,22 @@ def run(
             _write(out, results)
 
 
-def _complete(compiled: Manifest, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _complete(compiled: Manifest, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Raises InputError where some inputs are given, and not all or others, or they do not fit."""
     specs = compiled.inputs
-    if specs and not given:
+    if specs and not arrays:
         say(f"inputs at random: {', '.join(f'--input {shell_word(s.name)}=FILE.npy' for s in specs)} would be yours")
         return draw_inputs(specs, compiled.dimensions, largest_sizes(compiled.dimensions), np.random.default_rng(0))
-    if missing := [s for s in specs if s.name not in given]:
+    if missing := [s for s in specs if s.name not in arrays]:
         lacking = ", ".join(s.name for s in missing)
         raise InputError(f"no --input for {lacking}: give NAME=FILE.npy for each input, or none to draw all at random")
-    bind_sizes(compiled.dimensions, specs, read_inputs(specs, given))
-    return given
+    bind_sizes(compiled.dimensions, specs, read_inputs(specs, arrays))
+    return arrays
 
 
 def _read_input(text: str) -> tuple[str, np.ndarray]:
-    name, found, file = text.partition("=")
-    if not found or not name:
+    name, equals, file = text.partition("=")
+    if not equals or not name:
         raise InputError(f"--input {text}: give NAME=FILE.npy")
     try:
         return name, read_array(Path(file))
@@ -344,10 +344,10 @@ def _read_input(text: str) -> tuple[str, np.ndarray]:
 
 
 def _write(out: Path, results: dict[str, np.ndarray]) -> None:
-    made = io.BytesIO()
-    write_npz(made, results)
+    buffer = io.BytesIO()
+    write_npz(buffer, results)
     try:
-        out.write_bytes(made.getvalue())
+        out.write_bytes(buffer.getvalue())
     except OSError as error:
         raise InputError(f"--out {out}: {error.strerror}; give another file") from None
 

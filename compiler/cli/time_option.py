@@ -14,10 +14,10 @@ class TimeOption(click.ParamType[float]):
     name = "time"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)?", str(value), re.ASCII)
-        if found is None:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)?", str(value), re.ASCII)
+        if match is None:
             self.fail(f"{value!r} is not a time such as 90s, 10m or 1h", param, ctx)
-        seconds = float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2] or "s"]
+        seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"]
         if seconds > LONGEST_WAIT:
             self.fail(f"{value!r} is longer than {LONGEST_WAIT} seconds", param, ctx)
         return seconds

@@ -140,7 +140,7 @@ def run(
             threads=threads,
         )
         problem = Problem(model, target, options)
-        known = read_records([records]).records if records.exists() else ()
+        earlier = read_records([records]).records if records.exists() else ()
         with contextlib.ExitStack() as opened:
             writer = RecordWriter(records)
             opened.callback(writer.close)
@@ -155,7 +155,7 @@ def run(
                 chosen.show(status)
 
             try:
-                summary = tune(problem, chosen, executor, settings, writer.append, known, observe)
+                summary = tune(problem, chosen, executor, settings, writer.append, earlier, observe)
             except DeviceError as error:
                 raise InputError(f"{ENDED[error.kind]}: {error}; {KEPT}") from None
         _print_summary(summary, problem, chosen, records)
@@ -180,8 +180,8 @@ def _open_device(problem: Problem, device: str | None, broker: str, *, headed: b
         if kind == "browser":
             if name not in ("chromium", "firefox"):
                 raise InputError(f"--device {device}: give browser:chromium, browser:firefox or a device's name")
-            with browser_device(name, target, options, headed=headed) as found:
-                yield found
+            with browser_device(name, target, options, headed=headed) as opened:
+                yield opened
             return
         if kind in ("chromium", "firefox"):
             raise InputError(f"--device {device}: to start one, give browser:{kind}")
@@ -189,9 +189,9 @@ def _open_device(problem: Problem, device: str | None, broker: str, *, headed: b
             connect(broker) as session,
             contextlib.closing(
                 RemoteDevice(session, device or "any", target, options, WAIT, reconnect=partial(connect, broker))
-            ) as found,
+            ) as opened,
         ):
-            yield found
+            yield opened
     except RpcError as error:
         raise InputError(str(error)) from None
 
