@@ -42,13 +42,13 @@ def answer(operation: str, request: str, say: Say, page: Page | None = None) -> 
         say(name)
 
     try:
-        given = json.loads(request)
+        fields = json.loads(request)
         if operation == "tune" and page is not None:
             from .tune_here import tune_here  # modules that are downloaded for the first search
 
-            return json.dumps(tune_here(given, options_of(given), page)), []
-        found, files = _OPERATIONS[operation](given, phase)
-        return json.dumps(found), files
+            return json.dumps(tune_here(fields, options_of(fields), page)), []
+        result, files = _OPERATIONS[operation](fields, phase)
+        return json.dumps(result), files
     except Exception as error:
         explained = explain(error, phases[-1] or None)
         kind = "fault" if isinstance(explained, InternalError) else "input"

@@ -49,9 +49,9 @@ def _listed(folder: Path) -> set[str]:
 
 def foreign_files(folder: Path) -> list[str]:
     """Files that this did not write."""
-    known = _listed(folder)
+    own = _listed(folder)
     below = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return sorted(name for name in below if name not in known and name != MADE)
+    return sorted(name for name in below if name not in own and name != MADE)
 
 
 PAGE = FolderKind("compile page", is_page, foreign_files)
@@ -79,10 +79,10 @@ def build_page(
         (work / "tuner.txt").write_text("\n".join(TUNER))
         phase("bytecode")
         _pack(runtime, work)
-        made = list(_made(work, runtime))
+        page = list(_made(work, runtime))
     phase("write")
-    listed = json.dumps({"files": [_entry(f) for f in made]}, indent=1) + "\n"
-    return write_folder([*made, BundleFile(MADE, listed.encode(), "page")], out, PAGE, force=force)
+    listed = json.dumps({"files": [_entry(f) for f in page]}, indent=1) + "\n"
+    return write_folder([*page, BundleFile(MADE, listed.encode(), "page")], out, PAGE, force=force)
 
 
 def _entry(file: BundleFile) -> dict[str, object]:

@@ -41,8 +41,8 @@ class Package:
 
 def read_lock() -> dict[str, Any]:
     """The lock file of the page's packages."""
-    found: dict[str, Any] = json.loads((files(__package__) / LOCK).read_text(encoding="utf-8"))
-    return found
+    lock: dict[str, Any] = json.loads((files(__package__) / LOCK).read_text(encoding="utf-8"))
+    return lock
 
 
 def packages(lock: Mapping[str, Any]) -> list[Package]:
@@ -71,9 +71,9 @@ class Downloads:
 
     def wheel(self, package: Package) -> Path:
         """Raises InputError."""
-        given = self._given.get(package.name)
-        if given is not None:
-            return _checked(given, package)
+        path = self._given.get(package.name)
+        if path is not None:
+            return _checked(path, package)
         if package.name in FROM_PYODIDE:
             return self._kept(package.file, package.sha256, lambda folder: self._fetch(package, folder))
         return self._kept(package.file, package.sha256, lambda folder: _pip(package, folder))
@@ -95,8 +95,8 @@ class Downloads:
             fetch(Path(folder))
             if not fetched.is_file():
                 raise InputError(f"{kept.name} was not among what was downloaded; try again")
-            if (found := _hash(fetched)) != digest:
-                raise InputError(f"{kept.name} is not the file that is pinned: its sha256 is {found}, not {digest}")
+            if (actual := _hash(fetched)) != digest:
+                raise InputError(f"{kept.name} is not the file that is pinned: its sha256 is {actual}, not {digest}")
             fetched.replace(kept)
 
     def _pack_pyodide(self, folder: Path) -> None:
@@ -131,16 +131,16 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> None:
     """Files of an npm archive."""
     with tarfile.open(archive) as opened:
         for name in names:
-            found = opened.extractfile(f"package/{name}")
-            assert found is not None, name
-            (folder / name).write_bytes(found.read())
+            member = opened.extractfile(f"package/{name}")
+            assert member is not None, name
+            (folder / name).write_bytes(member.read())
 
 
 def _checked(path: Path, package: Package) -> Path:
     if not path.is_file():
         raise InputError(f"--{package.name} {path}: there is no such file")
-    if (found := _hash(path)) != package.sha256:
-        raise InputError(f"--{package.name} {path} is not {package.file}: its sha256 is {found}, not {package.sha256}")
+    if (actual := _hash(path)) != package.sha256:
+        raise InputError(f"--{package.name} {path} is not {package.file}: its sha256 is {actual}, not {package.sha256}")
     return path
 
 

@@ -30,12 +30,12 @@ class PageDevice:
         self.name = name_of_tab(facts, target)
         self.clock = clock_of_tab(facts, target)
 
-    def load(self, made: Any, *, deadline: float) -> PageModel:
-        assert isinstance(made, Manifest)
-        contents = made.contents
+    def load(self, artifact: Any, *, deadline: float) -> PageModel:
+        assert isinstance(artifact, Manifest)
+        contents = artifact.contents
         files = [{"sha256": digest, "bytes": len(data)} for digest, data in contents.items()]
         options = {"backend": self._target, "worker": False}
-        header = {"op": "load", "manifest": made.fields, "files": files, "options": options}
+        header = {"op": "load", "manifest": artifact.fields, "files": files, "options": options}
         answer, _ = self.call(header, b"".join(contents.values()), deadline)
         return PageModel(self, answer["model"])
 
@@ -48,10 +48,10 @@ class PageDevice:
 
     def call(self, header: Mapping[str, Any], payload: bytes, deadline: float) -> tuple[Mapping[str, Any], bytes]:
         """Raises DeviceError."""
-        found = self._ask(json.dumps(header), payload, deadline)
-        if found is None:
+        reply = self._ask(json.dumps(header), payload, deadline)
+        if reply is None:
             raise DeviceError("timeout", f"the page did not answer within {deadline:g} s")
-        text, data = found
+        text, data = reply
         answer: Mapping[str, Any] = json.loads(text)
         error = answer.get("error")
         if error is not None:
@@ -71,13 +71,13 @@ class PageModel:
 
     def profile(self, inputs: Mapping[str, Array], *, repeat: int, deadline: float) -> list[dict[str, Any]]:
         answer, _ = self._with("profile", inputs, deadline, repeat=repeat)
-        found: list[dict[str, Any]] = answer["profile"]
-        return found
+        layers: list[dict[str, Any]] = answer["profile"]
+        return layers
 
     def time(self, inputs: Mapping[str, Array], *, deadline: float) -> float:
         answer, _ = self._with("time", inputs, deadline, repeat=1, warmup=0)
-        (found,) = answer["times"]
-        return float(found)
+        (duration,) = answer["times"]
+        return float(duration)
 
     def unload(self) -> None:
         self._device.call({"op": "unload", "model": self._model}, b"", 60)
@@ -91,10 +91,10 @@ class PageModel:
 
 
 def _read(specs: Sequence[Mapping[str, Any]], data: bytes) -> dict[str, Array]:
-    found, at = {}, 0
+    arrays, at = {}, 0
     for spec in specs:
         dtype, shape = np.dtype(spec["dtype"]), tuple(spec["shape"])
         count = int(np.prod(shape, dtype=np.int64))
-        found[spec["name"]] = np.frombuffer(data, dtype, count, at).reshape(shape)
+        arrays[spec["name"]] = np.frombuffer(data, dtype, count, at).reshape(shape)
         at += count * dtype.itemsize
-    return found
+    return arrays

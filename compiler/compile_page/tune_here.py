@@ -44,19 +44,19 @@ def tune_here(request: Mapping[str, Any], options: Options, page: Page) -> dict[
     target = request["target"]
     problem = Problem(Path(request["model"]), target, options)
     device = PageDevice(page.ask, target, request["facts"])
-    known = read_records(options.records).records
-    found: list[TuningRecord] = list(known)
+    earlier = read_records(options.records).records
+    records: list[TuningRecord] = list(earlier)
     settings = Settings(request.get("trials", 200), request.get("seconds", 60.0), stopped=page.stopped)
 
     def compute(piece: Piece, runs: Sequence[Mapping[str, Array]]) -> list[dict[str, Array]]:
         return _by_default(problem, device, piece, runs)
 
     try:
-        summary = tune(problem, device, SerialExecutor(), settings, found.append, known, device.show, compute)
+        summary = tune(problem, device, SerialExecutor(), settings, records.append, earlier, device.show, compute)
     except DeviceError as error:
         raise InputError(f"the page cannot run the model on {target}: {error}") from None
     return {
-        "records": "".join(r.to_line() for r in found),
+        "records": "".join(r.to_line() for r in records),
         "gain": summary.whole if summary.chosen else 1.0,
         "trials": summary.trials,
         "failed": summary.failed,
