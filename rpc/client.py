@@ -143,8 +143,8 @@ def _unverified() -> ssl.SSLContext:
 def _has_fingerprint(socket: ClientConnection, fingerprint: str) -> bool:
     connection = socket.socket
     certificate = connection.getpeercert(binary_form=True) if isinstance(connection, ssl.SSLSocket) else None
-    found = hashlib.sha256(certificate or b"").hexdigest()
-    return hmac.compare_digest(found, fingerprint.replace(":", "").lower())
+    actual = hashlib.sha256(certificate or b"").hexdigest()
+    return hmac.compare_digest(actual, fingerprint.replace(":", "").lower())
 
 
 class Session:

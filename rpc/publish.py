@@ -47,11 +47,11 @@ class Publisher:
             await peer.send({"op": "failed", "message": "this broker serves no model: start `webnn-rpc serve MODEL`"})
             return
         try:
-            made = await asyncio.to_thread(model.compiled, backend, features)
-            for sha256, data in made.contents.items():
+            compiled = await asyncio.to_thread(model.compiled, backend, features)
+            for sha256, data in compiled.contents.items():
                 if self._files.missing([sha256]):
                     self._files.put(sha256, data)
         except (ServingError, StoreError) as error:
             await peer.send({"op": "failed", "message": str(error)})
             return
-        await peer.send({"op": "model", "name": model.name, "manifest": made.fields})
+        await peer.send({"op": "model", "name": model.name, "manifest": compiled.fields})

@@ -25,12 +25,12 @@ def read_error(header: Header) -> tuple[str, str] | None:
 def read_loaded(header: Header, backend: object) -> tuple[int, Mapping[str, Any]]:
     """The number of a model, and the `info` of the runtime. It runs on `backend`, unless that is None or "auto"."""
     match header:
-        case {"model": number, "info": {"backend": str(found)} as info} if is_count(number):
+        case {"model": number, "info": {"backend": str(loaded)} as info} if is_count(number):
             if not isinstance(info.get("adapter", ""), str):
                 raise ProtocolError("an adapter whose name is no text")
-            if backend in (None, "auto", found):
+            if backend in (None, "auto", loaded):
                 return number, info
-            raise ProtocolError(f"a model on {found}, where {backend} was asked for")
+            raise ProtocolError(f"a model on {loaded}, where {backend} was asked for")
     raise ProtocolError("no model with a number and the backend that runs it")
 
 

@@ -57,10 +57,10 @@ class ServedModel:
             features = [f for f in self._features if f in features]
         key = backend, tuple(features)
         with self._compiling:
-            made = self._made  # of the file as it is now: it is another dict when the file has changed
-            if key not in made:
-                made[key] = self._compile(self._path, backend, features)
-            return made[key]
+            by_key = self._made  # of the file as it is now: it is another dict when the file has changed
+            if key not in by_key:
+                by_key[key] = self._compile(self._path, backend, features)
+            return by_key[key]
 
     def has_changed(self) -> bool:
         """Whether the file is another than at the last call; one that is missing or empty has not changed yet. Waits
@@ -74,7 +74,7 @@ class ServedModel:
 
     def _look(self) -> _State:
         try:
-            found = self._path.stat()
+            stat = self._path.stat()
         except OSError:
             return _State(0, 0)
-        return _State(found.st_mtime_ns, found.st_size)
+        return _State(stat.st_mtime_ns, stat.st_size)

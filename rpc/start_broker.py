@@ -122,17 +122,17 @@ def check_host(host: str) -> None:
 def static_files() -> dict[str, bytes]:
     """The device page and the runtime, by path: the tree of the sources."""
     page, runtime = files("webnn_compile.rpc") / "device_page", files("webnn_compile.runtime_js")
-    found = {**_read(page, "/rpc/device_page"), **_read(runtime, "/runtime-js")}
-    found["/"] = found["/rpc/device_page/index.html"]
-    found["/rpc.js"] = b'export { connect } from "/rpc/device_page/connect.js";\n'
-    return found
+    served = {**_read(page, "/rpc/device_page"), **_read(runtime, "/runtime-js")}
+    served["/"] = served["/rpc/device_page/index.html"]
+    served["/rpc.js"] = b'export { connect } from "/rpc/device_page/connect.js";\n'
+    return served
 
 
 def _read(folder: Traversable, path: str) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for entry in folder.iterdir():
         if entry.is_dir():
-            found |= _read(entry, f"{path}/{entry.name}")
+            contents |= _read(entry, f"{path}/{entry.name}")
         elif entry.name.endswith(_SERVED):
-            found[f"{path}/{entry.name}"] = entry.read_bytes()
-    return found
+            contents[f"{path}/{entry.name}"] = entry.read_bytes()
+    return contents
