@@ -186,10 +186,10 @@ class CudaDevice:
         self.finish()
         return DeviceArray(int(made.address), CUDA, 0, dtype, shape, made, lambda: made.read(dtype))
 
-    def take(self, storage: int, given: Borrowed) -> None:
+    def take(self, storage: int, borrowed: Borrowed) -> None:
         self._use()
-        source = given.pointer + given.offset
-        _call(driver.cuMemcpyDtoDAsync(self._memory[storage], source, given.bytes, self._stream))
+        source = borrowed.pointer + borrowed.offset
+        _call(driver.cuMemcpyDtoDAsync(self._memory[storage], source, borrowed.bytes, self._stream))
         self.finish()
 
     def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:

@@ -58,19 +58,19 @@ class CModel:
         p, ports = self.program, self._ports
         arrays = read_inputs(p.inputs, inputs)
         scalars = bind_sizes(p.dimensions, p.inputs, arrays)
-        given = [np.ascontiguousarray(a) for a in arrays]
+        contiguous = [np.ascontiguousarray(a) for a in arrays]
         sizes = np.zeros(ports.count, np.int64)
         sizes[: len(p.dimensions)] = [scalars[d.scalar] * d.multiple for d in p.dimensions]
         results = [room_for(t, (out or {}).get(t.name)) for t in p.outputs]
         passed = [sizes] if ports.vary else []
-        memory = (self._weights, self._prepared, self._arena, *passed, *given, *results)
+        memory = (self._weights, self._prepared, self._arena, *passed, *contiguous, *results)
         with self._lock:
             refused = self._run(*map(_address, memory))
         if p.refusals and refused:
             raise InputError(p.refusals[refused - 1].text)
         shapes = [tuple(n if isinstance(n, int) else int(sizes[ports.number(n)]) for n in t.shape) for t in p.outputs]
-        found = zip(p.outputs, results, shapes, strict=True)
-        return {t.name: live_part(t, a, shape, out) for t, a, shape in found}
+        rows = zip(p.outputs, results, shapes, strict=True)
+        return {t.name: live_part(t, a, shape, out) for t, a, shape in rows}
 
 
 def _address(a: Array) -> ctypes.c_void_p:

@@ -86,7 +86,7 @@ class SharingDevice(Device, Protocol):
         """A copy of the first elements of a storage."""
         ...
 
-    def take(self, storage: int, given: Borrowed) -> None:
+    def take(self, storage: int, borrowed: Borrowed) -> None:
         """Copies elements to a storage."""
         ...
 
@@ -175,8 +175,8 @@ class DeviceModel:
             check_refusals(self.program.refusals, self._scalars.__getitem__)
             if output == "device":
                 return {p.spec.name: self._keep(p) for p in self.program.outputs}
-            found = {p.spec.name: self._output(p) for p in self.program.outputs}
-        return copy_out(specs, found, out)
+            results = {p.spec.name: self._output(p) for p in self.program.outputs}
+        return copy_out(specs, results, out)
 
     def _check_shared(self) -> None:
         """InputError unless all outputs can stay on the device."""
@@ -203,7 +203,7 @@ class DeviceModel:
         launch writes no storage that it reads, so it is timed `repeat` times in its place, and the mean counts; a call
         of the host may overwrite what it was given, and is timed once. Raises InputError as `run` does."""
         timed = self.program.work
-        found = {id(s): 0.0 for s in timed}
+        durations = {id(s): 0.0 for s in timed}
 
         def carry_out(step: _Leaf) -> None:
             self._device.finish()
@@ -212,13 +212,13 @@ class DeviceModel:
             for _ in range(times):
                 self._carry_out(step)
             self._device.finish()
-            if id(step) in found:
-                found[id(step)] += (time.perf_counter() - start) * 1e3 / times
+            if id(step) in durations:
+                durations[id(step)] += (time.perf_counter() - start) * 1e3 / times
 
         with self._lock:
             self._upload(inputs)
             self._play(self.program.steps, carry_out)
-        return [(s.name, found[id(s)]) for s in timed]
+        return [(s.name, durations[id(s)]) for s in timed]
 
     def time(self, inputs: Mapping[str, object], seconds: float) -> float:
         """Milliseconds of a run, without its inputs and outputs: the mean of as many as take `seconds`. Raises
@@ -250,12 +250,12 @@ class DeviceModel:
             if self._host is not None and p.spec.offset >= 0:
                 write_tensor(self._host.arena, p.spec, a)
 
-    def _take(self, port: Port, given: object) -> bool:
+    def _take(self, port: Port, value: object) -> bool:
         """Whether the input was in the device's memory, and has been copied there."""
         device, spec = self._device, port.spec
-        if not isinstance(given, Exchanged) or not isinstance(device, SharingDevice):
+        if not isinstance(value, Exchanged) or not isinstance(device, SharingDevice):
             return False
-        if given.__dlpack_device__()[0] != device.kind:
+        if value.__dlpack_device__()[0] != device.kind:
             return False
         on_host = self._host is not None and spec.offset >= 0
         if port.value < 0 and not on_host:
@@ -265,7 +265,7 @@ class DeviceModel:
         storage = -1 if on_host else self.program.values[port.value].storage
         if on_host or self.program.storages[storage].dtype != spec.dtype:
             raise InputError(f"input {spec.name!r} is read by the host, or held as another type: copy it there first")
-        with borrow(given, spec.name, device.stream) as borrowed:
+        with borrow(value, spec.name, device.stream) as borrowed:
             check_type(spec, borrowed.dtype, borrowed.shape)
             device.take(storage, borrowed)
         return True
@@ -300,11 +300,11 @@ class DeviceModel:
 
     def _element(self, place: Place, dtype: DType) -> Any:
         if place.input >= 0:
-            given = self._given[place.input]
-            if given is None:
+            array = self._given[place.input]
+            if array is None:
                 name = self.program.inputs[place.input].spec.name
                 raise InputError(f"input {name!r} decides how a run goes on: copy it to the processor first")
-            return given
+            return array
         if place.value >= 0:
             return self._read(place.value)[0]
         assert self._host is not None

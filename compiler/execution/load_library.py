@@ -101,31 +101,31 @@ class LoadedModel:
             check_out(self.outputs, out)
         arrays = read_inputs(self.inputs, inputs)
         sizes = self._bind(arrays)
-        given = [np.ascontiguousarray(a) for a in arrays]
-        made = [room_for(t, (out or {}).get(t.name)) for t in self.outputs]
+        contiguous = [np.ascontiguousarray(a) for a in arrays]
+        rooms = [room_for(t, (out or {}).get(t.name)) for t in self.outputs]
         with self._lock:
-            status = self._run(self._context, *sizes, _addresses(given), _addresses(made))
+            status = self._run(self._context, *sizes, _addresses(contiguous), _addresses(rooms))
             self._check(status, self._library)
-            shapes = [self._output_shape(i) for i in range(len(made))]
-        results = zip(self.outputs, made, shapes, strict=True)
+            shapes = [self._output_shape(i) for i in range(len(rooms))]
+        results = zip(self.outputs, rooms, shapes, strict=True)
         return {t.name: live_part(t, a, shape, out) for t, a, shape in results}
 
     def _bind(self, arrays: Sequence[Array]) -> list[ctypes.Array[c_int64]]:
         """The sizes of a run, where it chooses any, as an argument."""
         if not self.dimensions:
             return []
-        known = {d.scalar for d in self.dimensions}
+        scalars = {d.scalar for d in self.dimensions}
         # Sizes that follow from others are computed by the library, and compared below.
-        specs = [_as_given(t, a, known) for t, a in zip(self.inputs, arrays, strict=True)]
-        found = bind_sizes(self.dimensions, specs, arrays)
-        sizes = (c_int64 * len(found))(*(found[d.scalar] * d.multiple for d in self.dimensions))
+        specs = [_as_given(t, a, scalars) for t, a in zip(self.inputs, arrays, strict=True)]
+        numbers = bind_sizes(self.dimensions, specs, arrays)
+        sizes = (c_int64 * len(numbers))(*(numbers[d.scalar] * d.multiple for d in self.dimensions))
         get = self._function("input_shape", c_int, c_int, POINTER(c_int64), POINTER(c_int64))
         for i, (t, a) in enumerate(zip(self.inputs, arrays, strict=True)):
             shape = self._shape(t, get, i, sizes)
             if shape != a.shape:
-                given = ", ".join(f"{d.name} is {n}" for d, n in zip(self.dimensions, sizes, strict=True))
+                named = ", ".join(f"{d.name} is {n}" for d, n in zip(self.dimensions, sizes, strict=True))
                 raise InputError(
-                    f"input {t.name!r}: expected {t.dtype}{list(shape)}, since {given}, got {a.dtype}{list(a.shape)}"
+                    f"input {t.name!r}: expected {t.dtype}{list(shape)}, since {named}, got {a.dtype}{list(a.shape)}"
                 )
         return [sizes]
 
@@ -143,7 +143,7 @@ class LoadedModel:
         return tuple(shape)
 
     def _dimensions(self, inputs: Sequence[Any]) -> tuple[Dimension, ...]:
-        found = self._listed("dimension", _Range) if self._varies else []
+        ranges = self._listed("dimension", _Range) if self._varies else []
         return tuple(
             Dimension(
                 name := d.name.decode(),
@@ -155,7 +155,7 @@ class LoadedModel:
                 d.multiple,
                 inputs[d.input].name.decode() if d.input >= 0 else None,
             )
-            for d in found
+            for d in ranges
         )
 
     def _listed(self, kind: str, entry: type[ctypes.Structure]) -> list[Any]:
@@ -180,18 +180,18 @@ def load(path: str | Path, threads: int = 1) -> LoadedModel:
     it cannot be used."""
     if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
         raise InputError(f"threads={threads!r}: give a whole number from 1 to {MOST_THREADS}")
-    given = Path(path)
-    found = [given] if given.is_file() else sorted(given.glob("lib*.so"))
-    if not found:
-        raise InputError(f"{given}: {_missing(given)}")
-    if len(found) > 1:
-        names = ", ".join(p.name for p in found)
-        raise InputError(f"{given} holds several libraries ({names}): give the path of one")
-    library = found[0].resolve()
+    folder = Path(path)
+    libraries = [folder] if folder.is_file() else sorted(folder.glob("lib*.so"))
+    if not libraries:
+        raise InputError(f"{folder}: {_missing(folder)}")
+    if len(libraries) > 1:
+        names = ", ".join(p.name for p in libraries)
+        raise InputError(f"{folder} holds several libraries ({names}): give the path of one")
+    library = libraries[0].resolve()
     prefix = library.stem.removeprefix("lib")
     weights = library.with_name(f"{prefix}.weights")
     if not weights.is_file():
-        raise InputError(f"{found[0]}: there is no {weights.name} beside it")
+        raise InputError(f"{libraries[0]}: there is no {weights.name} beside it")
     return LoadedModel(library, prefix, weights, threads)
 
 
@@ -204,10 +204,10 @@ def _spec(t: Any, sizes: dict[int, Size]) -> TensorSpec:
     return TensorSpec(t.name.decode(), DTYPES[t.type.decode()], tuple(shape), 0)
 
 
-def _as_given(t: TensorSpec, a: Array, known: Collection[Scalar]) -> TensorSpec:
+def _as_given(t: TensorSpec, a: Array, scalars: Collection[Scalar]) -> TensorSpec:
     """The input with the array's extents in place of scalars that are not known."""
     sizes = zip(t.shape, a.shape, strict=True)
-    return replace(t, shape=tuple(e if isinstance(n, Scalar) and n not in known else n for n, e in sizes))
+    return replace(t, shape=tuple(e if isinstance(n, Scalar) and n not in scalars else n for n, e in sizes))
 
 
 def _missing(folder: Path) -> str:

@@ -57,8 +57,8 @@ class WasmModel:
             arena = self._instance.memory[self._arena :]
             write_inputs(arena, self.program, inputs)
             self._instance.call(ENTRY, self._weights, self._arena)
-            found = read_outputs(arena, self.program)
-        return copy_out(self.program.outputs, found, out)
+            results = read_outputs(arena, self.program)
+        return copy_out(self.program.outputs, results, out)
 
     def profile(self, inputs: Mapping[str, object]) -> list[float]:
         """Milliseconds of each launch, in the order of the program's; of one that is repeated the sum of all times."""
@@ -70,10 +70,10 @@ class WasmModel:
             spans, launches = [(b - a) * 1e3 for a, b in pairwise(self._times)], self._launches
         if not is_structured(self.program):
             return spans
-        found = [0.0] * len(self.program.launches)
+        durations = [0.0] * len(self.program.launches)
         for launch, span in zip(launches, spans, strict=True):
-            found[launch] += span
-        return found
+            durations[launch] += span
+        return durations
 
     def _note_time(self) -> None:
         self._times.append(time.perf_counter())
@@ -92,8 +92,8 @@ def _weakly(method: Callable[..., None]) -> HostFunction:
     held = WeakMethod(method)
 
     def call(*args: Number) -> None:
-        found = held()
-        assert found is not None
-        found(*args)
+        function = held()
+        assert function is not None
+        function(*args)
 
     return call

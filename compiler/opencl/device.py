@@ -152,11 +152,11 @@ class OpenClDevice:
         return DeviceArray(made.int_ptr, OPENCL, 0, dtype, shape, made, read)
 
     @_reported()
-    def take(self, storage: int, given: Borrowed) -> None:
-        if given.bytes:
-            source: Any = cl.Buffer.from_int_ptr(given.pointer)
+    def take(self, storage: int, borrowed: Borrowed) -> None:
+        if borrowed.bytes:
+            source: Any = cl.Buffer.from_int_ptr(borrowed.pointer)
             cl.enqueue_copy(
-                self._queue, self._buffers[storage], source, byte_count=given.bytes, src_offset=given.offset
+                self._queue, self._buffers[storage], source, byte_count=borrowed.bytes, src_offset=borrowed.offset
             )
             self._queue.finish()
 
