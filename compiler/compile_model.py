@@ -83,9 +83,9 @@ def compile(
     )
     work = Work("the model", options, open_cache(enabled=cache), lambda _: None)
     optimised = optimise_model(import_graph(model, work), work)
-    made = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
+    compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
-    return made
+    return compiled
 
 
 def build_bundle(

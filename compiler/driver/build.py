@@ -92,25 +92,25 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
 
 @forgetting()
 def build_manifest(
-    model: Path, options: Options, phase: Phase, given: Mapping[str, TargetChoices] | None = None
+    model: Path, options: Options, phase: Phase, choices: Mapping[str, TargetChoices] | None = None
 ) -> Manifest:
-    """The manifest for a device that loads the model over RPC. `given` are the choices of targets that a search
+    """The manifest for a device that loads the model over RPC. `choices` are the choices of targets that a search
     makes."""
-    work, report = _begin_bundle(model, options, phase, given)
+    work, report = _begin_bundle(model, options, phase, choices)
     manifest = make_manifest(_make_artifact(model, work, report))
     work.cache.trim()
     return manifest
 
 
 def _begin_bundle(
-    model: Path, options: Options, phase: Phase, given: Mapping[str, TargetChoices] | None = None
+    model: Path, options: Options, phase: Phase, choices: Mapping[str, TargetChoices] | None = None
 ) -> tuple[Work, Report]:
     options.check()
     if options.alone is not None:
         raise InputError(
             f"target {options.alone.name} has no part in a bundle; choose from {', '.join(bundled_targets())}"
         )
-    return _begin(model, options, phase, lambda _: None, given or {})
+    return _begin(model, options, phase, lambda _: None, choices or {})
 
 
 def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> Artifact:
@@ -129,12 +129,12 @@ def _begin(
     options: Options,
     phase: Phase,
     emit: Callable[[str], None],
-    given: Mapping[str, TargetChoices] | None = None,
+    choices: Mapping[str, TargetChoices] | None = None,
 ) -> tuple[Work, Report]:
     # Cached kernels are not made, so could not be dumped.
     cache = open_cache(enabled=options.cache and options.dump is None)
     dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
-    work = Work(printable(model.stem), options, cache, phase, dump, given=given or {})
+    work = Work(printable(model.stem), options, cache, phase, dump, explicit=choices or {})
     return work, Report(printable(model.name), options.precision, cache, work.seconds)
 
 
@@ -230,12 +230,12 @@ def _verify(model: Path, lowered: Lowered, report: Report, work: Work, weights: 
                 models.append(device.target.run(device.program, weights.blob()))
             except InputError as error:
                 report.uncompared[device.target.name] = str(error)
-    found = [reference.compare(m) for m in models]
-    wrong = [c for c in found if not c.ok]
+    comparisons = [reference.compare(m) for m in models]
+    wrong = [c for c in comparisons if not c.ok]
     if wrong:
         worst = "; ".join(f"{c.backend}: output {c.output!r} errs by {c.error:.3g}" for c in wrong)
         message = f"--verify: results differ from onnxruntime's by more than {wrong[0].tolerance:.1g} ({worst})"
         if halves:
             raise InputError(f"{message}; float16 is too coarse for this model: leave --precision f16 out")
         raise InternalError(message)
-    return found
+    return comparisons

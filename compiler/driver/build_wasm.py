@@ -73,9 +73,9 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
     return WasmBuild(artifact, program, {v: len(m) for v, m in modules.items()}, tuple(models))
 
 
-def memory_bytes(name: str, made: WasmBuild, weights: int) -> int:
+def memory_bytes(name: str, build: WasmBuild, weights: int) -> int:
     """The module's memory in bytes, of which `weights` are for the weights."""
-    a = made.artifact
+    a = build.artifact
     return place_memory(name, a.heap_base, weights + a.prepared_bytes, a.arena_bytes).bytes
 
 

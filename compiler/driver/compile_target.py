@@ -52,8 +52,10 @@ class CompileTarget(ABC):
     def check_precision(self, precision: str) -> None:
         """InputError for one that it does not know."""
         if precision not in self.precisions:
-            known = ", ".join(self.precisions)
-            raise InputError(f"precision {precision!r} is not known for the target {self.name}; choose one of {known}")
+            allowed = ", ".join(self.precisions)
+            raise InputError(
+                f"precision {precision!r} is not known for the target {self.name}; choose one of {allowed}"
+            )
 
     @abstractmethod
     def lower(self, model: Optimised, work: Work) -> Lowered:

@@ -102,8 +102,8 @@ def _on_host(program: Program) -> NativeModel:
 def need_package(target: str, package: str, extra: str | None = None) -> None:
     """InputError where the package is not installed, which the extra of the target's name has, or another."""
     try:
-        found = importlib.util.find_spec(package) is not None
+        installed = importlib.util.find_spec(package) is not None
     except ModuleNotFoundError:  # of a package inside a missing one
-        found = False
-    if not found:
+        installed = False
+    if not installed:
         raise InputError(f"target {target} needs the package {package}: pip install 'webnn-compile[{extra or target}]'")

@@ -34,14 +34,14 @@ class LayerError:
 def measure_layer(layer: Rewritten, cache: Cache | None = None) -> LayerError:
     """Runs one layer with its own weights, both ways, on random inputs on this machine's processor."""
     conv = layer.convolution
-    found = match_convolution(conv)
-    assert found is not None
-    x = Tensor(found.x.buffer)
-    given = {found.x: x, found.weights: Tensor(found.weights.buffer, data=found.weights.data)}
-    alone = replace(conv, reads=tuple(given.get(r, r) for r in conv.reads))
+    match = match_convolution(conv)
+    assert match is not None
+    x = Tensor(match.x.buffer)
+    replaced = {match.x: x, match.weights: Tensor(match.weights.buffer, data=match.weights.data)}
+    alone = replace(conv, reads=tuple(replaced.get(r, r) for r in conv.reads))
     program = TensorProgram((("x", x),), (("y", alone),), (alone,), {alone: Origin((conv.name,), ("Conv",))})
     data = np.random.default_rng(0).standard_normal(x.extents).astype(np.float32)
-    exact = convolve(data, found, conv.extents)
+    exact = convolve(data, match, conv.extents)
     errors = []
     for choose in (lambda *_: [layer.tile], None):
         lowered = lower_tensors(conv.name, program, choose=choose)

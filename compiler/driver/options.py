@@ -140,7 +140,7 @@ class Options:
             need_llvm(f"--targets {target}")
         if self.embed_weights and target not in self._embedding().split(" or "):
             raise InputError(f"--embed-weights is for --targets {self._embedding()}")
-        for option, given in (
+        for option, is_set in (
             ("--verify", self.verify),
             ("--dump", self.dump is not None),
             ("--coop-coep", self.coop_coep),
@@ -149,7 +149,7 @@ class Options:
             (f"--gpu-tiles {self.gpu_tiles}", self.gpu_tiles != GPU_TILES[0]),
             (f"--precision {self.precision}", self.precision != PRECISIONS[0]),
         ):
-            if given:
+            if is_set:
                 raise InputError(f"{option} is for bundles: leave it out with --targets {target}")
         self._check_outputs()
 

@@ -61,8 +61,8 @@ class RemoteModel:
         arrays = read_inputs(specs, inputs)
         bind_sizes(self._manifest.dimensions, specs, arrays)
         with _explained():
-            found = dict(self._loaded.run({s.name: a for s, a in zip(specs, arrays, strict=True)}))
-        return copy_out(self._manifest.outputs, found, out)
+            outputs = dict(self._loaded.run({s.name: a for s, a in zip(specs, arrays, strict=True)}))
+        return copy_out(self._manifest.outputs, outputs, out)
 
     def close(self) -> None:
         """Frees the model, and the device for others."""
@@ -83,8 +83,8 @@ def compile_remote(target: str, model: Optimised, work: Work) -> RemoteModel:
         device = opening.enter_context(session.lease(name, backend, timeout=WAIT))
         options = {"backend": backend, **({"threads": work.options.threads} if row.webassembly else {})}
         loaded = opening.enter_context(device.load(manifest, options))
-        found = f"{PREFIX}{device.info.name}/{loaded.info['backend']}"
-        return RemoteModel(found, manifest, loaded, opening.pop_all())
+        full = f"{PREFIX}{device.info.name}/{loaded.info['backend']}"
+        return RemoteModel(full, manifest, loaded, opening.pop_all())
 
 
 @contextlib.contextmanager

@@ -141,13 +141,13 @@ def _run(session: Any, inputs: dict[str, Array]) -> dict[str, Array]:
 def _fixed(session: Any, constants: Mapping[str, Array]) -> dict[str, Array]:
     """`constants` in the types and ranks of the session's inputs."""
     numpy_names = {"float": "float32", "double": "float64"}
-    found = {}
+    values = {}
     for port in session.get_inputs():
         if port.name in constants:
             name = port.type.removeprefix("tensor(").removesuffix(")")
             value = constants[port.name].astype(numpy_names.get(name, name))
-            found[port.name] = value.reshape((1,) * len(port.shape)) if value.size == 1 else value
-    return found
+            values[port.name] = value.reshape((1,) * len(port.shape)) if value.size == 1 else value
+    return values
 
 
 def _draw_sizes(dimensions: Sequence[Dimension], generator: np.random.Generator) -> Iterator[dict[Scalar, int]]:
@@ -169,12 +169,12 @@ def draw_inputs(
 ) -> dict[str, Array]:
     """At random, of the shapes that they have with these sizes."""
     values = {d.value_of: scalars[d.scalar] * d.multiple for d in dimensions if d.value_of is not None}
-    found = {}
+    inputs = {}
     for spec in specs:
         shape = tuple(value_of(n, scalars) for n in spec.shape)
         drawn = random_input(spec.dtype, shape, generator)
-        found[spec.name] = np.full_like(drawn, values[spec.name]) if spec.name in values else drawn
-    return found
+        inputs[spec.name] = np.full_like(drawn, values[spec.name]) if spec.name in values else drawn
+    return inputs
 
 
 def perturb(a: Array, *, halves: bool) -> Array:

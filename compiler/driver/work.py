@@ -21,7 +21,7 @@ Phase = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Work:
     """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase,
-    `recorded` the choices from records by target. `given` are the choices of targets that a search makes."""
+    `recorded` the choices from records by target. `choices` are the choices of targets that a search makes."""
 
     name: str
     options: Options
@@ -30,7 +30,7 @@ class Work:
     dump: Observer = ignore
     seconds: dict[str, float] = field(default_factory=dict)
     recorded: dict[str, RecordedChoices] = field(default_factory=dict)
-    given: Mapping[str, TargetChoices] = field(default_factory=dict)
+    explicit: Mapping[str, TargetChoices] = field(default_factory=dict)
     _files: list[RecordFile] = field(default_factory=list)
 
     @contextmanager
@@ -41,9 +41,9 @@ class Work:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
     def choices(self, target: str) -> TargetChoices:
-        """Given ones, or those of the options' records. Raises InputError."""
-        if target in self.given:
-            return self.given[target]
+        """The explicit ones, or those of the options' records. Raises InputError."""
+        if target in self.explicit:
+            return self.explicit[target]
         if target not in self.recorded:
             chosen = choose_from_records(self.records.records, target, self.options.for_device)
             self.recorded[target] = chosen

@@ -112,8 +112,8 @@ def _library_files(program: Program, cpu: str, work: Work) -> list[BundleFile]:
     from ..native.library import make_library
 
     name = identifier(program.name)
-    made = make_library(program, name, cpu, work.cache)
-    return [BundleFile(f"lib{name}.so", made.data, "library"), *_common(program, name, made.texts)]
+    library = make_library(program, name, cpu, work.cache)
+    return [BundleFile(f"lib{name}.so", library.data, "library"), *_common(program, name, library.texts)]
 
 
 def _common(program: Program, name: str, library: Library) -> list[BundleFile]:
@@ -135,8 +135,8 @@ def _kind(
     of those that may be there."""
 
     def names(folder: Path) -> list[str]:
-        found = {name for p in folder.iterdir() if p.is_file() and (name := name_of(p))}
-        return [name for name in found if all((folder / p.format(name)).is_file() for p in own)]
+        names = {name for p in folder.iterdir() if p.is_file() and (name := name_of(p))}
+        return [name for name in names if all((folder / p.format(name)).is_file() for p in own)]
 
     def foreign(folder: Path) -> list[str]:
         ours = {p.format(name) for name in names(folder) for p in (*own, *others)}

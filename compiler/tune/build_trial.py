@@ -99,7 +99,7 @@ def build_trial(job: TrialJob) -> BuiltTrial:
 def _build(job: TrialJob, choices: TrialChoices) -> Artifact:
     row = TARGETS[job.target]
     work = Work(
-        "trial", job.options, open_cache(enabled=job.options.cache), lambda _: None, given={job.target: choices}
+        "trial", job.options, open_cache(enabled=job.options.cache), lambda _: None, explicit={job.target: choices}
     )
     if isinstance(row, DeviceTarget) and any(job.placements):
         row = place_as(row, job.placements)

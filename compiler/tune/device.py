@@ -44,7 +44,7 @@ class Device(Protocol):
     @property
     def variants(self) -> tuple[str, ...]: ...
 
-    def load(self, made: Artifact, *, deadline: float) -> LoadedModel:
+    def load(self, artifact: Artifact, *, deadline: float) -> LoadedModel:
         """Raises DeviceError. After a timeout or a loss this waits for the device to come back."""
         ...
 

@@ -76,12 +76,12 @@ class GpuDevice:
     def show(self, status: object) -> None:
         """There is no page."""
 
-    def load(self, made: Any, *, deadline: float = 0) -> TimedGpuModel:
-        assert isinstance(made, GpuProgram)
-        row = TARGETS[made.target]
+    def load(self, artifact: Any, *, deadline: float = 0) -> TimedGpuModel:
+        assert isinstance(artifact, GpuProgram)
+        row = TARGETS[artifact.target]
         assert isinstance(row, DeviceTarget)
         with _reported():
-            return TimedGpuModel(row.run(made.program, made.weights))
+            return TimedGpuModel(row.run(artifact.program, artifact.weights))
 
     def close(self) -> None:
         pass

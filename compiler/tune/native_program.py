@@ -96,9 +96,9 @@ class NativeDevice:
     def show(self, status: object) -> None:
         """There is no page."""
 
-    def load(self, made: Any, *, deadline: float = 0) -> TimedModel:
-        assert isinstance(made, NativeProgram)
-        return made.compile(self._cache)
+    def load(self, artifact: Any, *, deadline: float = 0) -> TimedModel:
+        assert isinstance(artifact, NativeProgram)
+        return artifact.compile(self._cache)
 
     def close(self) -> None:
         pass

@@ -186,7 +186,7 @@ class Problem:
         return {group: found for name, found in listing.seen.items() if (group := group_of(name)) is not None}
 
     def _with(self, choices: Any) -> Work:
-        return replace(self._work, given={self.target: choices})
+        return replace(self._work, explicit={self.target: choices})
 
 
 group_of = piece_of
