@@ -72,8 +72,8 @@ def model_inputs(
 
 def parse_dim(text: str) -> Dim | None:
     """Parses 64, 1..512 or 8..512,multiple=8; None for anything else."""
-    found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?(?:,multiple=(\d+))?", text, re.ASCII)
-    return found and Dim(int(found[1]), int(found[2] or found[1]), int(found[3] or 1))
+    match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?(?:,multiple=(\d+))?", text, re.ASCII)
+    return match and Dim(int(match[1]), int(match[2] or match[1]), int(match[3] or 1))
 
 
 def _dim(name: str, value: DimLike) -> Dim:

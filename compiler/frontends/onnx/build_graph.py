@@ -31,5 +31,5 @@ def build_graph(
     build.nodes(model.graph.node, build.main)
     outputs = [build.output(v.name) for v in model.graph.output]
     problems.raise_if_any()
-    found = [v for v in outputs if v is not None]
-    return build.main.builder.build(found, shapes.dimensions, build.main.refusals or ())
+    results = [v for v in outputs if v is not None]
+    return build.main.builder.build(results, shapes.dimensions, build.main.refusals or ())

@@ -48,13 +48,13 @@ def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx
     for i in imports:
         i.domain = "" if i.domain == "ai.onnx" else i.domain
     version = next((i.version for i in imports if not i.domain), 1)
-    found = False
+    has_unknown = False
     for node in all_nodes(nodes):
         node.domain = "" if node.domain == "ai.onnx" else node.domain
         if not node.domain and not onnx.defs.has(node.op_type, max_inclusive_version=version):
             node.domain = NOT_IN_OPSET
-            found = True
-    if found:
+            has_unknown = True
+    if has_unknown:
         imports.append(helper.make_opsetid(NOT_IN_OPSET, 1))
 
 

@@ -13,19 +13,19 @@ from .separate_weights import KEPT_ELEMENTS
 
 
 def check_node(
-    node: onnx.NodeProto, inputs: Sequence[Value | None], known: Mapping[Value, Array], opset: int
+    node: onnx.NodeProto, inputs: Sequence[Value | None], constants: Mapping[Value, Array], opset: int
 ) -> str | None:
     """Describes how `node` violates ONNX's definition of its operator; None where it does not.
 
-    Where shapes depend on computed values, this finds what `check_types` cannot: it has the `known` ones.
+    Where shapes depend on computed values, this finds what `check_types` cannot: it has `constants`.
     """
-    given = {name: v for name, v in zip(node.input, inputs, strict=False) if v is not None}
-    if any(name and name not in given for name in node.input):  # a node with subgraphs, which has none of them
+    operands = {name: v for name, v in zip(node.input, inputs, strict=False) if v is not None}
+    if any(name and name not in operands for name in node.input):  # a node with subgraphs, which has none of them
         return None
     data = {
-        name: numpy_helper.from_array(known[v], name)
-        for name, v in given.items()
-        if v in known and known[v].size <= KEPT_ELEMENTS
+        name: numpy_helper.from_array(constants[v], name)
+        for name, v in operands.items()
+        if v in constants and constants[v].size <= KEPT_ELEMENTS
     }
     at = SHAPE_OPERANDS.get(node.op_type, len(node.input))
     hidden = {name for name in node.input[at : at + 1] if name not in data}
@@ -34,7 +34,7 @@ def check_node(
             helper.np_dtype_to_tensor_dtype(v.dtype.numpy),
             None if name in hidden else [n if isinstance(n, int) else None for n in v.shape],
         )
-        for name, v in given.items()
+        for name, v in operands.items()
     }
     try:
         schema = onnx.defs.get_schema(node.op_type, opset)

@@ -24,10 +24,10 @@ def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Fr
     (condition,) = tensors(name, inputs)
     assert condition is not None
     graphs = {a.name: a.g for a in node.attribute}
-    known = frame.builder.constant_of(condition)
+    constant = frame.builder.constant_of(condition)
     check_one_element(f"If (node {name!r}): its condition", condition, BOOL)
-    if known is not None:
-        return build.subgraph(graphs[THEN if known.item() else ELSE], {}, frame)
+    if constant is not None:
+        return build.subgraph(graphs[THEN if constant.item() else ELSE], {}, frame)
     sides = [_side(build, name, side, graphs[side], frame) for side in (THEN, ELSE)]
     wrong = [s for s in sides if s.outputs is None]
     reason = wrong[0].problems.of_sizes if len(wrong) == 1 and frame.refusals is not None else None
@@ -41,14 +41,14 @@ def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Fr
     for s in sides:
         flags = [v for other in sides for v in (other.flags if other is s else s.none_of(other))]
         regions.append(s.frame.builder.build([] if s.outputs is None else [*s.outputs, *flags]))
-    made = build.add_node("If", name, [condition], node.output, frame, tuple(regions), len(own) + len(wrong))
+    results = build.add_node("If", name, [condition], node.output, frame, tuple(regions), len(own) + len(wrong))
     count = len(node.output)
     texts = [text for _, text in own] + [_refusal(build, node, name, s, reason) for s in wrong]
-    for value, text in zip(made[count:], texts, strict=True):
+    for value, text in zip(results[count:], texts, strict=True):
         assert value is not None
         assert frame.refusals is not None
         frame.refusals.append((value, text))
-    return made[:count]
+    return results[:count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,11 @@ class _Side:
 
 def _side(build: Import, name: str, side: str, graph: onnx.GraphProto, frame: Frame) -> _Side:
     inner = replace(build.inside(frame, f"{name}.{side}"), refusals=None if frame.refusals is None else [])
-    made: Sequence[Value | None] = [None]
+    items: Sequence[Value | None] = [None]
     with build.attempt(inner) as attempt:
-        made = tensors(name, build.subgraph(graph, {}, inner))
-    outputs = [v for v in made if v is not None]
-    return _Side(side, inner, outputs if len(outputs) == len(made) and attempt.is_good else None, attempt.problems)
+        items = tensors(name, build.subgraph(graph, {}, inner))
+    outputs = [v for v in items if v is not None]
+    return _Side(side, inner, outputs if len(outputs) == len(items) and attempt.is_good else None, attempt.problems)
 
 
 def _refusal(build: Import, node: onnx.NodeProto, name: str, side: _Side, reason: str | None) -> str:

@@ -34,9 +34,9 @@ def convert_old(skeleton: onnx.ModelProto, weights: Weights, source: Source) -> 
     if not versions or not 0 < versions[0] < OLDEST_OPSET:
         return skeleton, weights
     graph = skeleton.graph
-    made = {*weights, *(v.name for v in graph.input), *(o for node in graph.node for o in node.output)}
+    names = {*weights, *(v.name for v in graph.input), *(o for node in graph.node for o in node.output)}
     for output in graph.output:
-        if output.name not in made:
+        if output.name not in names:
             raise InputError(
                 f"{source.name} is not a valid ONNX model: Graph output {output.name!r} is not an output of any node "
                 "in graph; export it again"
@@ -120,20 +120,20 @@ def _ranks(model: onnx.ModelProto) -> Ranks:
             rewrite(node, {})
     typed = onnx.shape_inference.infer_shapes(copy).graph
     values = (*typed.input, *typed.value_info, *typed.output)
-    found = {v.name: len(v.type.tensor_type.shape.dim) for v in values if v.type.tensor_type.HasField("shape")}
-    return {**found, **{t.name: len(t.dims) for t in model.graph.initializer}}
+    ranks = {v.name: len(v.type.tensor_type.shape.dim) for v in values if v.type.tensor_type.HasField("shape")}
+    return {**ranks, **{t.name: len(t.dims) for t in model.graph.initializer}}
 
 
 def _broadcast(node: onnx.NodeProto, ranks: Ranks) -> Rewritten:
     """Add(a, b, axis=1, broadcast=1)   ->   Add(a, Unsqueeze(b)): the dimensions of b are those of a from `axis` on."""
-    given = {a.name: a.i for a in node.attribute}
+    integers = {a.name: a.i for a in node.attribute}
     _without(node, "axis", "broadcast", "consumed_inputs")
     a, b = node.input
-    if not given.get("broadcast") or "axis" not in given:
+    if not integers.get("broadcast") or "axis" not in integers:
         return [node]
     if a not in ranks or b not in ranks:
         raise ValueError(f"{node.op_type} of {a!r} and {b!r} broadcasts, and their ranks are not known")
-    behind = ranks[a] - given["axis"] % ranks[a] - ranks[b]
+    behind = ranks[a] - integers["axis"] % ranks[a] - ranks[b]
     if behind <= 0:
         return [node]
     spread = f"{node.output[0]}.{b}"

@@ -56,19 +56,19 @@ class DecidingInputs:
 
     def decision(self, condition: str) -> Decision | None:
         """None where it is not one input alone, compared with a constant or as it is."""
-        found = self._decisions.get(condition)
-        return Decision(found) if isinstance(found, str) else found
+        decision = self._decisions.get(condition)
+        return Decision(decision) if isinstance(decision, str) else decision
 
     def flags(self, value: str) -> list[str]:
         """The options by which `value` is known: one for each small input that decides it, shapes of others left alone.
         Empty where the data of a large input does."""
-        found = self._small.get(value) or frozenset()
-        return [_flag(name, tensor) for name, tensor in self._inputs.items() if name in found]
+        deciding = self._small.get(value) or frozenset()
+        return [_flag(name, tensor) for name, tensor in self._inputs.items() if name in deciding]
 
     @cached_property
     def _decisions(self) -> Mapping[str, Decision | str]:
         """Decisions by value; for a number that is an input itself, perhaps of another type, the input's name."""
-        found: dict[str, Decision | str] = {
+        decisions: dict[str, Decision | str] = {
             name: Decision(name, "1", "0") if tensor.elem_type == onnx.TensorProto.BOOL else name
             for name, tensor in self._inputs.items()
         }
@@ -76,32 +76,32 @@ class DecidingInputs:
         for node in self._graph.node:
             if node.op_type == "Constant":
                 constants.update((node.output[0], a.t) for a in node.attribute if a.name == "value")
-            result = _result(node, found, constants)
+            result = _result(node, decisions, constants)
             if result is not None:
-                found[node.output[0]] = result
-        return found
+                decisions[node.output[0]] = result
+        return decisions
 
     @cached_property
     def _small(self) -> Mapping[str, frozenset[str] | None]:
         """The small inputs that decide a value; None where a large one does."""
-        found: dict[str, frozenset[str] | None] = {
+        small: dict[str, frozenset[str] | None] = {
             name: frozenset((name,)) if _elements(tensor) <= _MOST_FIXED else None
             for name, tensor in self._inputs.items()
         }
         for node in self._graph.node:
             if node.op_type not in ("Shape", "Size"):
-                sets = [found[name] for name in node.input if name in found]
-                known = [s for s in sets if s is not None]
-                union = frozenset[str]().union(*known) if len(known) == len(sets) else None
-                found.update((name, union) for name in node.output if name)
-        return found
+                sets = [small[name] for name in node.input if name in small]
+                small_sets = [s for s in sets if s is not None]
+                union = frozenset[str]().union(*small_sets) if len(small_sets) == len(sets) else None
+                small.update((name, union) for name in node.output if name)
+        return small
 
 
 def _result(
-    node: onnx.NodeProto, found: Mapping[str, Decision | str], constants: Mapping[str, onnx.TensorProto]
+    node: onnx.NodeProto, decisions: Mapping[str, Decision | str], constants: Mapping[str, onnx.TensorProto]
 ) -> Decision | str | None:
     """The decision of a node's output, by those of its inputs."""
-    operands = [found.get(name) for name in node.input]
+    operands = [decisions.get(name) for name in node.input]
     if node.op_type == "Not" and isinstance(operands[0], Decision):
         return operands[0].negated()
     if node.op_type in _PASSED_ON:

@@ -28,13 +28,13 @@ def fix_inputs(
         return weights
     inputs = {v.name: v for v in skeleton.graph.input}
     fixed = dict(weights)
-    for name, given in constants.items():
+    for name, value in constants.items():
         if name not in inputs or (name in weights and not _is_default(skeleton, name)):
-            known = ", ".join(repr(n) for n in inputs if n not in weights) or "none"
-            raise InputError(f"--fix {name}: {source.name} has no such input; its inputs are: {known}")
-        tensor = numpy_helper.from_array(_fitted(inputs[name], given), name)
+            names = ", ".join(repr(n) for n in inputs if n not in weights) or "none"
+            raise InputError(f"--fix {name}: {source.name} has no such input; its inputs are: {names}")
+        tensor = numpy_helper.from_array(_fitted(inputs[name], value), name)
         fixed[name] = tensor
-        if given.size <= KEPT_ELEMENTS:
+        if value.size <= KEPT_ELEMENTS:
             skeleton.graph.initializer.append(tensor)
             skeleton.graph.input.remove(inputs[name])
     return fixed
@@ -45,13 +45,13 @@ def _is_default(skeleton: onnx.ModelProto, name: str) -> bool:
     return any(v.name == name for v in skeleton.graph.input)
 
 
-def _fitted(value: onnx.ValueInfoProto, given: np.ndarray) -> np.ndarray:
-    """`given` in the dtype and the shape of an input: one number also for a shape of one element."""
+def _fitted(value: onnx.ValueInfoProto, data: np.ndarray) -> np.ndarray:
+    """`data` in the dtype and the shape of an input: one number also for a shape of one element."""
     name, tensor = value.name, value.type.tensor_type
     dtype = element_type(tensor.elem_type)
     if dtype is None:
         raise InputError(f"--fix {name}: it has elements of type {type_name(tensor.elem_type)}, which is not supported")
-    array = np.asarray(given)
+    array = np.asarray(data)
     if array.dtype.kind not in NUMBERS:
         raise InputError(f"--fix {name}: {array.dtype.name}{list(array.shape)} is no array of numbers")
     with np.errstate(all="ignore"):

@@ -38,28 +38,28 @@ class FreeDimensions(InputError):
         self.names, self.declared = tuple(names), declared
 
 
-def fix_shapes(model: onnx.ModelProto, given: ModelInputs, weights: Collection[str], source: Source) -> InputShapes:
-    """Writes shapes into the inputs of `model`, from the given ones and what these say about its symbols. Those known
+def fix_shapes(model: onnx.ModelProto, chosen: ModelInputs, weights: Collection[str], source: Source) -> InputShapes:
+    """Writes shapes into the inputs of `model`, from the chosen ones and what these say about its symbols. Those known
     at run time only are written as symbols.
 
     Raises InputError where what is given does not fit, and where dimensions stay free.
     """
     inputs = {v.name: v for v in model.graph.input if v.name not in weights and v.type.HasField("tensor_type")}
-    for name in given.shapes:
+    for name in chosen.shapes:
         if name not in inputs:
-            known = ", ".join(repr(n) for n in inputs) or "none"
+            names = ", ".join(repr(n) for n in inputs) or "none"
             what = "a weight, not an input" if name in weights else "no input of the model"
-            raise InputError(f"a shape is given for {name!r}, which is {what}; the inputs are: {known}")
+            raise InputError(f"a shape is given for {name!r}, which is {what}; the inputs are: {names}")
     declared = {name: declared_shape(v.type.tensor_type) for name, v in inputs.items()}
-    symbols = _Symbols(given.dims)
-    for name, shape in given.shapes.items():
+    symbols = _Symbols(chosen.dims)
+    for name, shape in chosen.shapes.items():
         symbols.learn(name, tuple(shape), declared[name])
-    values = _value_inputs(inputs, given.dims, declared)
-    symbols.check_names(declared, given.shapes, values, source)
+    values = _value_inputs(inputs, chosen.dims, declared)
+    symbols.check_names(declared, chosen.shapes, values, source)
     shapes: dict[str, tuple[Size, ...]] = {}
     free: list[str] = []
     for name, value in inputs.items():
-        dims: Declared = [*given.shapes[name]] if name in given.shapes else declared[name]
+        dims: Declared = [*chosen.shapes[name]] if name in chosen.shapes else declared[name]
         sizes = None if dims is None else symbols.resolve(dims)
         if sizes is None:
             free.append(name)
@@ -104,46 +104,46 @@ class _Symbols:
         self._by = dict.fromkeys(dims, "--dim")
         self._scalars: dict[str, Scalar] = {}
 
-    def learn(self, name: str, given: tuple[Extent, ...], declared: Declared) -> None:
+    def learn(self, name: str, shape: tuple[Extent, ...], declared: Declared) -> None:
         """Checks a given shape against the declared one, and learns what its symbols stand for."""
-        shown = "x".join(map(str, given))
-        if not all(isinstance(extent, str) or 0 <= extent < 2**63 for extent in given):
+        shown = "x".join(map(str, shape))
+        if not all(isinstance(extent, str) or 0 <= extent < 2**63 for extent in shape):
             raise InputError(
                 f"the shape {shown} given for input {name!r} has an extent that is negative or above 2**63"
             )
         if declared is None:
             return
-        if len(given) != len(declared):
+        if len(shape) != len(declared):
             raise InputError(
-                f"the shape {shown} given for input {name!r} has {len(given)} dimensions, "
+                f"the shape {shown} given for input {name!r} has {len(shape)} dimensions, "
                 f"but the model declares {_text(declared)}; give {len(declared)}"
             )
-        for d, (extent, dim) in enumerate(zip(given, declared, strict=True)):
+        for d, (extent, dim) in enumerate(zip(shape, declared, strict=True)):
             if isinstance(dim, int) and dim != extent:
                 raise InputError(
                     f"the shape {shown} given for input {name!r} has {extent} in dimension {d}, "
                     f"where the model declares {_text(declared)}; only free dimensions can be chosen"
                 )
             if isinstance(dim, str) and isinstance(extent, int):
-                known = self._dims.setdefault(dim, Dim(extent, extent))
+                value = self._dims.setdefault(dim, Dim(extent, extent))
                 by = self._by.setdefault(dim, f"that of {name!r}")
-                if known != Dim(extent, extent):
+                if value != Dim(extent, extent):
                     raise InputError(
                         f"the shape {shown} given for input {name!r} sets {dim} = {extent}, "
-                        f"but {by} sets {dim} = {known}; give {dim} one value"
+                        f"but {by} sets {dim} = {value}; give {dim} one value"
                     )
 
     def check_names(
         self,
         declared: Mapping[str, Declared],
-        given: Mapping[str, tuple[Extent, ...]],
+        shapes: Mapping[str, tuple[Extent, ...]],
         values: Collection[str],
         source: Source,
     ) -> None:
         """InputError for a size that no shape mentions."""
         mentioned = dict.fromkeys(
             n
-            for shape in (*declared.values(), *given.values())
+            for shape in (*declared.values(), *shapes.values())
             for d in shape or ()
             if isinstance(d, str)
             for n in (d, *_names(d))
@@ -158,18 +158,13 @@ class _Symbols:
 
     def resolve(self, dims: Sequence[int | str | None]) -> tuple[Size, ...] | None:
         """A shape with symbols replaced; None where something stays free."""
-        found: list[Size] = []
+        sizes: list[Size] = []
         for d in dims:
             n = d if isinstance(d, int) else None if d is None else self._value(d)
             if n is None:
                 return None
-            found.append(n)
-        return tuple(found)
-
-    def known(self, name: str) -> int | None:
-        """The number that a symbol stands for."""
-        d = self._dims.get(name)
-        return d.least if d is not None and d.least == d.most else None
+            sizes.append(n)
+        return tuple(sizes)
 
     def size(self, name: str) -> Size:
         """The size that a symbol stands for."""

@@ -14,10 +14,10 @@ import onnx
 def stack_sequences(body: onnx.GraphProto, sequences: Sequence[int]) -> onnx.GraphProto | None:
     """The body of a loop without the `sequences` among what it carries, by number, and with as many rows more, which
     they are made of; None where the body does anything but append one tensor to each."""
-    made = onnx.GraphProto()
-    made.CopyFrom(body)
-    makers = {output: n for n in made.node for output in n.output}
-    uses = Counter((*_read(made), *(o.name for o in made.output)))
+    stacked = onnx.GraphProto()
+    stacked.CopyFrom(body)
+    makers = {output: n for n in stacked.node for output in n.output}
+    uses = Counter((*_read(stacked), *(o.name for o in stacked.output)))
 
     def source(name: str) -> str:
         """The name of the value that `name` is a copy of."""
@@ -26,7 +26,7 @@ def stack_sequences(body: onnx.GraphProto, sequences: Sequence[int]) -> onnx.Gra
         return name
 
     for k in sequences:
-        carried, last = made.input[2 + k].name, source(made.output[1 + k].name)
+        carried, last = stacked.input[2 + k].name, source(stacked.output[1 + k].name)
         append = makers.get(last)
         if append is None or append.op_type != "SequenceInsert" or any(append.input[2:]):
             return None
@@ -34,15 +34,15 @@ def stack_sequences(body: onnx.GraphProto, sequences: Sequence[int]) -> onnx.Gra
             return None
         copies = append.input[0]
         while copies != carried:
-            made.node.remove(makers[copies])
+            stacked.node.remove(makers[copies])
             copies = makers[copies].input[0]
         append.op_type = "Identity"
         append.input[:] = [append.input[1]]
-    rows = [made.output[1 + k] for k in sequences]
+    rows = [stacked.output[1 + k] for k in sequences]
     for k in sorted(sequences, reverse=True):
-        del made.input[2 + k], made.output[1 + k]
-    made.output.extend(rows)
-    return made
+        del stacked.input[2 + k], stacked.output[1 + k]
+    stacked.output.extend(rows)
+    return stacked
 
 
 def _read(graph: onnx.GraphProto) -> Iterator[str]:

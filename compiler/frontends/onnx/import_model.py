@@ -42,11 +42,11 @@ def import_model(
     """
     proto, source = read_model(model, memory)
     check_names(proto, source)
-    given = inputs or ModelInputs()
+    chosen = inputs or ModelInputs()
     try:
-        return _import(proto, source, given)
+        return _import(proto, source, chosen)
     except FreeDimensions as free:
-        raise InputError(_with_suggestions(free, proto, source, given)) from None
+        raise InputError(_with_suggestions(free, proto, source, chosen)) from None
 
 
 def suggest_inputs(model: str | Path | bytes | onnx.ModelProto) -> ModelInputs | None:
@@ -61,7 +61,7 @@ def suggest_inputs(model: str | Path | bytes | onnx.ModelProto) -> ModelInputs |
 
 
 def _suggestions(
-    free: FreeDimensions, proto: onnx.ModelProto, source: Source, given: ModelInputs
+    free: FreeDimensions, proto: onnx.ModelProto, source: Source, chosen: ModelInputs
 ) -> tuple[ModelInputs | None, ModelInputs | None]:
     """Sizes for free dimensions, and ranges of sizes: each was tried by an import."""
 
@@ -72,12 +72,12 @@ def _suggestions(
             return False
         return True
 
-    return suggest_sizes(free, given, len(proto.graph.node), fits)
+    return suggest_sizes(free, chosen, len(proto.graph.node), fits)
 
 
-def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Source, given: ModelInputs) -> str:
+def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Source, chosen: ModelInputs) -> str:
     """The error message for free dimensions, with options that give them sizes."""
-    fixed, ranges = _suggestions(free, proto, source, given)
+    fixed, ranges = _suggestions(free, proto, source, chosen)
     lines = [str(free)]
     if fixed is not None:
         lines += [f"Fix them: {flags_of(fixed)}", f"(in Python: {arguments_of(fixed)})"]

@@ -141,15 +141,15 @@ class Import:
             return self._stand_ins(node)
         inputs: list[Value | None] = []
         try:
-            given = [self.lookup(n, frame) if n else None for n in node.input]
-            if any(n and v is None for n, v in zip(node.input, given, strict=True)):
+            operands = [self.lookup(n, frame) if n else None for n in node.input]
+            if any(n and v is None for n, v in zip(node.input, operands, strict=True)):
                 return self._stand_ins(node)
             if is_onnx(node, *self._handlers):
-                return self._handlers[node.op_type](self, node, name, given, frame)
-            inputs = [v for v in given if v is None or isinstance(v, Value)]
-            if len(inputs) < len(given):
+                return self._handlers[node.op_type](self, node, name, operands, frame)
+            inputs = [v for v in operands if v is None or isinstance(v, Value)]
+            if len(inputs) < len(operands):
                 if is_onnx(node, "Identity"):
-                    return given
+                    return operands
                 op = operator_name(node.domain, node.op_type)
                 raise UnsupportedError(f"{op} (node {name!r}): it takes a sequence, or an optional")
             outputs = [self.value_name(o, frame) if o in self._read else "" for o in node.output]
@@ -191,10 +191,10 @@ class Import:
         """A frame for a region of a node that is added to `frame`."""
         return Frame(frame.builder.region(name), dict(frame.scope))
 
-    def subgraph(self, graph: onnx.GraphProto, given: Mapping[str, Item | None], frame: Frame) -> list[Item | None]:
-        """The outputs of a subgraph, whose nodes are added to `frame` but keep their names to themselves. `given` are
-        its inputs."""
-        own = Frame(frame.builder, {**frame.scope, **given}, frame.refusals)
+    def subgraph(self, graph: onnx.GraphProto, arguments: Mapping[str, Item | None], frame: Frame) -> list[Item | None]:
+        """The outputs of a subgraph, whose nodes are added to `frame` but keep their names to themselves.
+        `arguments` are its inputs."""
+        own = Frame(frame.builder, {**frame.scope, **arguments}, frame.refusals)
         for tensor in graph.initializer:
             data = read_tensor(tensor, self._source)
             own.scope[tensor.name] = frame.builder.constant(self.value_name(tensor.name, own), data)
@@ -275,16 +275,16 @@ class Import:
 
         Only of floats: integers may be shapes, and what depends on unknown shapes would raise false alarms.
         """
-        made: list[Value | None] = []
+        values: list[Value | None] = []
         for output in node.output:
             tensor = self._types.get(output, onnx.TypeProto()).tensor_type
             dtype = element_type(tensor.elem_type)
-            known = tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
-            usable = known and dtype is not None and dtype.is_float
-            made.append(
+            is_fixed = tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
+            usable = is_fixed and dtype is not None and dtype.is_float
+            values.append(
                 Value(output, tuple(d.dim_value for d in tensor.shape.dim), dtype) if usable and dtype else None
             )
-        return made
+        return values
 
     def lookup(self, name: str, frame: Frame) -> Item | None:
         """The value `name`; a weight is read when it is first used."""

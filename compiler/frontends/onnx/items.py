@@ -60,7 +60,7 @@ Items = Sequence[Item | None]
 
 def tensors(name: str, items: Items) -> list[Value | None]:
     """The items, of the node `name`. Raises UnsupportedError for a sequence, whose length a region cannot change."""
-    found = [v for v in items if v is None or isinstance(v, Value)]
-    if len(found) < len(items):
+    values = [v for v in items if v is None or isinstance(v, Value)]
+    if len(values) < len(items):
         raise UnsupportedError(f"node {name!r}: a sequence, or an optional, passes through it at run time")
-    return found
+    return values

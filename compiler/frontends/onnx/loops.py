@@ -41,26 +41,26 @@ def import_loop(build: Import, node: onnx.NodeProto, name: str, inputs: Items, f
     trips, condition = tensors(name, [first, second])
     check_one_element(f"Loop (node {name!r}): its number of iterations", trips, I64)
     check_one_element(f"Loop (node {name!r}): its condition", condition, BOOL)
-    known = np.asarray(True) if condition is None else frame.builder.constant_of(condition)
+    constant = np.asarray(True) if condition is None else frame.builder.constant_of(condition)
     most = _trip_count(trips, frame)
     if most == ENDLESS:  # as exporters write it for a loop that its condition ends
         trips = most = None
-    if known is not None and not known.item():
+    if constant is not None and not constant.item():
         most = 0
     counter = counter_of(f"{name}.iteration", ENDLESS if most is None else most)
-    start = None if known is not None else condition
+    start = None if constant is not None else condition
     loop = _Loop(build, body, name, tuple(node.output), trips, most, counter, start, starts, frame)
     ways = [loop.as_region]
-    if known is not None and isinstance(most, int) and most * max(len(body.node), 1) <= MOST_UNROLLED:
+    if constant is not None and isinstance(most, int) and most * max(len(body.node), 1) <= MOST_UNROLLED:
         ways.append(loop.unrolled)
     problems: Problems | None = None
     for way in (*ways, loop.with_growth, loop.with_rows):
         with build.attempt(frame) as attempt:
-            made = way()
-            if made is None:
+            items = way()
+            if items is None:
                 attempt.drop()
-        if attempt.is_good and made is not None:
-            return made
+        if attempt.is_good and items is not None:
+            return items
         # Those of an iteration written out are of no use to the reader.
         if problems is None or (attempt.problems and way != loop.unrolled):
             problems = attempt.problems
@@ -147,10 +147,10 @@ class _Loop:
         kept = [k for k in range(len(self.starts)) if k not in sequences]
         others = [*kept, *range(len(self.starts), len(self.body.output) - 1)]
         outputs = [*(self.outputs[k] for k in others), *(build.fresh(f"{self.name}.rows") for _ in sequences)]
-        made = replace(self, body=rows, outputs=outputs, starts=[self.starts[k] for k in kept]).as_region()
-        if made is None:
+        items = replace(self, body=rows, outputs=outputs, starts=[self.starts[k] for k in kept]).as_region()
+        if items is None:
             return None
-        results = dict(zip([*others, *sequences], made, strict=True))
+        results = dict(zip([*others, *sequences], items, strict=True))
         for k in sequences:
             start, stacked = self.starts[k], results[k]
             if isinstance(start, Listed) and isinstance(stacked, Value):
@@ -170,22 +170,22 @@ class _Loop:
         for i in range(self.most):
             iteration = frame.builder.constant(build.fresh("iteration"), np.full(_shape(body.input[0]), i, np.int64))
             running = frame.builder.constant(build.fresh("condition"), np.ones(_shape(body.input[1]), np.bool_))
-            given = dict(zip(names, [iteration, running, *carried], strict=True))
-            following, *others = build.subgraph(body, given, frame)
+            arguments = dict(zip(names, [iteration, running, *carried], strict=True))
+            following, *others = build.subgraph(body, arguments, frame)
             if any(v is None for v in others):
                 return None
             carried = others[: len(self.starts)]
-            for row, found in zip(others[len(self.starts) :], rows, strict=True):
+            for row, slices in zip(others[len(self.starts) :], rows, strict=True):
                 assert isinstance(row, Value)
-                found.append(build.add("Unsqueeze", "row", [row, build.integers([0], frame)], frame))
-            known = frame.builder.constant_of(following) if isinstance(following, Value) else None
-            if known is None:
+                slices.append(build.add("Unsqueeze", "row", [row, build.integers([0], frame)], frame))
+            constant = frame.builder.constant_of(following) if isinstance(following, Value) else None
+            if constant is None:
                 return None
-            if not known.item():
+            if not constant.item():
                 break
         if not all(rows):
             return None if rows else carried
-        stacked = [build.add("Concat", "rows", found, frame, {"axis": 0}) for found in rows]
+        stacked = [build.add("Concat", "rows", slices, frame, {"axis": 0}) for slices in rows]
         return [*carried, *stacked]
 
     @property
@@ -216,11 +216,11 @@ class _Loop:
             inner.builder.input(build.fresh(declared.name), shape, v.dtype)
             for v, shape, declared in zip(own, shapes, body.input[2:], strict=True)
         ]
-        given = dict(zip((v.name for v in body.input), [iteration, running, *carried], strict=True))
-        made = tensors(name, build.subgraph(body, given, inner))
-        if any(v is None for v in made):
+        arguments = dict(zip((v.name for v in body.input), [iteration, running, *carried], strict=True))
+        values = tensors(name, build.subgraph(body, arguments, inner))
+        if any(v is None for v in values):
             return None
-        following, *others = (v for v in made if v is not None)
+        following, *others = (v for v in values if v is not None)
         check_one_element(f"Loop (node {name!r}): the condition after an iteration", following, BOOL)
         if not always and self.most is None and self.trips is not None:
             # The number of iterations, which is not known at build, is one more condition.
@@ -241,10 +241,10 @@ class _Loop:
         return condition
 
     def _node(self, own: Sequence[Value], region: _Region) -> Items:
-        given = self.trips if self.most is not None and not isinstance(self.most, int) else None
+        trips = self.trips if self.most is not None and not isinstance(self.most, int) else None
         if isinstance(self.most, int):
-            given = self.build.integers(self.most, self.frame)
-        operands = [given, region.condition, *own]
+            trips = self.build.integers(self.most, self.frame)
+        operands = [trips, region.condition, *own]
         graph = region.frame.builder.build(region.results)
         return self.build.add_node("Loop", self.name, operands, self.outputs, self.frame, (graph,))
 
@@ -267,8 +267,8 @@ def _grows_by(a: Size, b: Size, counter: Scalar) -> Size | None:
     if equal(a, b):
         return 0
     step = number(b) - a
-    known = all(s.source is None and s is not counter for s in scalars_of(number(size(step))))
-    return size(step) if known and (range_of(step) or (-1,))[0] >= 0 else None
+    is_fixed = all(s.source is None and s is not counter for s in scalars_of(number(size(step))))
+    return size(step) if is_fixed and (range_of(step) or (-1,))[0] >= 0 else None
 
 
 def _same(a: Sequence[Size], b: Sequence[Size]) -> bool:
@@ -289,9 +289,9 @@ def _trip_count(trips: Value | None, frame: Frame) -> Size | None:
     """None where it is not known at build."""
     if trips is None:
         return None
-    known = frame.builder.constant_of(trips)
-    if known is not None:
-        return min(max(int(known.item()), 0), ENDLESS)
+    constant = frame.builder.constant_of(trips)
+    if constant is not None:
+        return min(max(int(constant.item()), 0), ENDLESS)
     return None if trips.elements is None else trips.elements[0]
 
 
@@ -316,10 +316,10 @@ def _passes_on_its_condition(body: onnx.GraphProto) -> bool:
         name = makers[name].input[0]
     if name == body.input[1].name:
         return True
-    known = [t for t in body.initializer if t.name == name]
+    constants = [t for t in body.initializer if t.name == name]
     if name in makers and makers[name].op_type == "Constant" and not makers[name].domain:
-        known += [a.t for a in makers[name].attribute if a.name == "value"]
-    return any(bool(onnx.numpy_helper.to_array(t).all()) for t in known)
+        constants += [a.t for a in makers[name].attribute if a.name == "value"]
+    return any(bool(onnx.numpy_helper.to_array(t).all()) for t in constants)
 
 
 def _shape(value: onnx.ValueInfoProto) -> tuple[int, ...]:

@@ -69,8 +69,8 @@ def element_type(code: int) -> DType | None:
 
 def type_name(code: int) -> str:
     """The name of an ONNX element type for messages."""
-    known = code in onnx.TensorProto.DataType.values()
-    return str(onnx.TensorProto.DataType.Name(code)).lower() if known else f"number {code}, unknown to ONNX"
+    is_named = code in onnx.TensorProto.DataType.values()
+    return str(onnx.TensorProto.DataType.Name(code)).lower() if is_named else f"number {code}, unknown to ONNX"
 
 
 def _shape(dims: object, name: str, source: Source) -> tuple[int, ...]:

@@ -31,10 +31,10 @@ def import_scan(build: Import, node: onnx.NodeProto, name: str, inputs: Items, f
     if directions:
         attributes["scan_input_directions"] = directions
     results = _scan_one(build, attributes, f"{name}.scan", own, inner, length)
-    made = [v for v in results if v is not None]
-    if len(made) < len(results):
+    values = [v for v in results if v is not None]
+    if len(values) < len(results):
         return results
-    return _stacked(build, name, batched[0], 0, inner, made, frame)
+    return _stacked(build, name, batched[0], 0, inner, values, frame)
 
 
 def _scan_one(
@@ -54,11 +54,11 @@ def _scan_one(
     rows = len(body.output) - len(states)
 
     def per(key: str, number: int) -> list[int]:
-        given = attributes.get(key)
-        found = [int(n) for n in given] if isinstance(given, Sequence) and given else [0] * number
-        if len(found) != number:
-            raise _invalid(name, f"attribute {key} has {len(found)} numbers where {number} are expected")
-        return found
+        value = attributes.get(key)
+        numbers = [int(n) for n in value] if isinstance(value, Sequence) and value else [0] * number
+        if len(numbers) != number:
+            raise _invalid(name, f"attribute {key} has {len(numbers)} numbers where {number} are expected")
+        return numbers
 
     if not 0 < scanned <= len(inputs) or len(body.input) != len(inputs) or rows < 0:
         raise _invalid(name, f"num_scan_inputs={scanned} does not fit its inputs and its body")
@@ -66,9 +66,9 @@ def _scan_one(
     inner = build.inside(frame, name)
     trips = slices[0].shape[axes[0]]
     index = _counter(build, name, trips, inner)
-    given: dict[str, Item | None] = {}
+    arguments: dict[str, Item | None] = {}
     for v, declared in zip(states, body.input, strict=False):
-        given[declared.name] = inner.builder.input(build.fresh(declared.name), v.shape, v.dtype)
+        arguments[declared.name] = inner.builder.input(build.fresh(declared.name), v.shape, v.dtype)
     for v, declared, axis, backward in zip(
         slices, body.input[len(states) :], axes, per("scan_input_directions", scanned), strict=True
     ):
@@ -80,19 +80,20 @@ def _scan_one(
             if length is not None:  # where the scan is over, any element does
                 at = build.add("Max", "element", [at, build.integers(0, inner)], inner)
         slice_of = _none if trips == 0 else _slice
-        given[declared.name] = slice_of(build, v, at, axis, inner)
-    outputs = tensors(name, build.subgraph(body, given, inner))
-    made = [v for v in outputs if v is not None]
-    if len(made) < len(outputs):
+        arguments[declared.name] = slice_of(build, v, at, axis, inner)
+    outputs = tensors(name, build.subgraph(body, arguments, inner))
+    values = [v for v in outputs if v is not None]
+    if len(values) < len(outputs):
         return outputs
     if length is not None:
         goes_on = build.add("Less", "goes_on", [index, length], inner)
-        before = [given[declared.name] for declared in body.input[: len(states)]]
-        ended = [*before, *(_zero(build, v, inner) for v in made[len(states) :])]
-        made = [
-            build.add("Where", v.name, [goes_on, v, e], inner) for v, e in zip(made, tensors(name, ended), strict=True)
+        before = [arguments[declared.name] for declared in body.input[: len(states)]]
+        ended = [*before, *(_zero(build, v, inner) for v in values[len(states) :])]
+        values = [
+            build.add("Where", v.name, [goes_on, v, e], inner)
+            for v, e in zip(values, tensors(name, ended), strict=True)
         ]
-    results = _stacked(build, name, slices[0], axes[0], inner, made, frame, states)
+    results = _stacked(build, name, slices[0], axes[0], inner, values, frame, states)
     finals, stacks = results[: len(states)], results[len(states) :]
     for i, (backward, axis) in enumerate(
         zip(per("scan_output_directions", rows), per("scan_output_axes", rows), strict=True)
@@ -138,14 +139,14 @@ def _stacked(
     scanned: Value,
     axis: int,
     inner: Frame,
-    made: Sequence[Value],
+    values: Sequence[Value],
     frame: Frame,
     states: Sequence[Value] = (),
 ) -> list[Value]:
     """The loop over a dimension of `scanned`, with `inner` as its body: the states, and all rows."""
-    region = inner.builder.build(made)
+    region = inner.builder.build(values)
     operands = [_length(build, scanned, axis, frame), None, *states]
-    outputs = [build.fresh(f"{name}.output{i}") for i in range(len(made))]
+    outputs = [build.fresh(f"{name}.output{i}") for i in range(len(values))]
     return [v for v in frame.builder.node("Loop", name, operands, {}, outputs, build.opset, "", (region,)) if v]
 
 

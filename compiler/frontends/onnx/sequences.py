@@ -33,8 +33,8 @@ class Use:
         return UnsupportedError(f"{self.node.op_type} (node {self.name!r}): {reason}")
 
     def attribute(self, name: str, default: T) -> T:
-        found = [helper.get_attribute_value(a) for a in self.node.attribute if a.name == name]
-        return found[0] if found else default
+        values = [helper.get_attribute_value(a) for a in self.node.attribute if a.name == name]
+        return values[0] if values else default
 
     def listed(self, index: int) -> Sequence[Value]:
         """An input that is a sequence."""
@@ -54,20 +54,20 @@ class Use:
             raise self.unsupported(f"input {index} is no tensor; the model is invalid")
         return item
 
-    def given(self, index: int) -> Value:
+    def required(self, index: int) -> Value:
         """An input that is a tensor."""
-        found = self.tensor(index)
-        if found is None:
+        value = self.tensor(index)
+        if value is None:
             raise self.unsupported(f"input {index} is missing; the model is invalid")
-        return found
+        return value
 
     def numbers(self, index: int) -> np.ndarray | None:
         """The elements of an input, if it is there, which have to be known at build."""
         value = self.tensor(index)
-        known = None if value is None else self.frame.builder.constant_of(value)
-        if value is not None and known is None:
+        constant = None if value is None else self.frame.builder.constant_of(value)
+        if value is not None and constant is None:
             raise self.unsupported(f"its input {index} is computed at run time; fix it by --fix, or export without it")
-        return known
+        return constant
 
     def constant(self, array: np.ndarray) -> Value:
         return self.frame.builder.constant(self.build.fresh(f"{self.name}.number"), array)
@@ -80,7 +80,7 @@ class Use:
 
 
 def _construct(use: Use) -> Item:
-    return Listed(tuple(use.given(i) for i in range(len(use.inputs))))
+    return Listed(tuple(use.required(i) for i in range(len(use.inputs))))
 
 
 def _empty(_: Use) -> Item:
@@ -90,7 +90,7 @@ def _empty(_: Use) -> Item:
 def _insert(use: Use) -> Item:
     items, place = use.listed(0), use.numbers(2)
     at = len(items) if place is None else _place(use, int(place.item()), len(items) + 1)
-    return Listed((*items[:at], use.given(1), *items[at:]))
+    return Listed((*items[:at], use.required(1), *items[at:]))
 
 
 def _erase(use: Use) -> Item:
@@ -101,13 +101,13 @@ def _erase(use: Use) -> Item:
 
 def _at(use: Use) -> Item:
     """Where the place is known at run time only, the items must be of one shape."""
-    whole, place = use.inputs[0], use.given(1)
+    whole, place = use.inputs[0], use.required(1)
     if isinstance(whole, Stacked):
         return use.add("Gather", whole.rows, place, axis=0)
     items = use.listed(0)
-    known = use.frame.builder.constant_of(place)
-    if known is not None:
-        return items[_place(use, int(known.item()), len(items))]
+    constant = use.frame.builder.constant_of(place)
+    if constant is not None:
+        return items[_place(use, int(constant.item()), len(items))]
     if len({(v.shape, v.dtype) for v in items}) != 1:
         raise use.unsupported("the place is computed at run time, and the tensors differ in shape; fix it by --fix")
     return use.add("Gather", use.add("Concat", *_as_rows(use, items), axis=0), place, axis=0)
@@ -121,7 +121,7 @@ def _length(use: Use) -> Item:
 
 
 def _split(use: Use) -> Item:
-    t, sizes = use.given(0), use.numbers(1)
+    t, sizes = use.required(0), use.numbers(1)
     axis = use.attribute("axis", 0) % max(len(t.shape), 1)
     extent = t.shape[axis]
     if not isinstance(extent, int):
@@ -137,8 +137,8 @@ def _split(use: Use) -> Item:
     squeezed = sizes is None and not use.attribute("keepdims", 1)
 
     def part(i: int) -> Value:
-        found = use.add("Slice", t, use.ints(ends[i] - lengths[i]), use.ints(ends[i]), use.ints(axis))
-        return use.add("Squeeze", found, use.ints(axis)) if squeezed else found
+        part_rows = use.add("Slice", t, use.ints(ends[i] - lengths[i]), use.ints(ends[i]), use.ints(axis))
+        return use.add("Squeeze", part_rows, use.ints(axis)) if squeezed else part_rows
 
     return Listed(Parts(len(lengths), part))
 

@@ -45,7 +45,7 @@ class _Sizes:
 
 
 def suggest_sizes(
-    free: FreeDimensions, given: ModelInputs, nodes: int, fits: Callable[[ModelInputs], bool]
+    free: FreeDimensions, chosen: ModelInputs, nodes: int, fits: Callable[[ModelInputs], bool]
 ) -> tuple[ModelInputs | None, ModelInputs | None]:
     """Fixed sizes, and ranges of sizes, with which the model `fits`; None for what is not found. `nodes` are those of
     the model: the more it has, the fewer ways are tried."""
@@ -58,8 +58,8 @@ def suggest_sizes(
                 distinct.append(plan)
         return next((plan for plan in distinct[:tries] if fits(plan)), None)
 
-    fixed = first_of(_plan(free, given, sizes) for sizes in _fixed())
-    return fixed, first_of(_plan(free, given, sizes) for sizes in _ranges())
+    fixed = first_of(_plan(free, chosen, sizes) for sizes in _fixed())
+    return fixed, first_of(_plan(free, chosen, sizes) for sizes in _ranges())
 
 
 def flags_of(inputs: ModelInputs) -> str:
@@ -73,8 +73,8 @@ def flags_of(inputs: ModelInputs) -> str:
 def arguments_of(inputs: ModelInputs) -> str:
     """The arguments of the function `compile`, for fixed sizes."""
     dims = {name: d.least for name, d in inputs.dims.items()}
-    given = {"shapes": dict(inputs.shapes), "dims": dims}
-    return ", ".join(f"{name}={value!r}" for name, value in given.items() if value)
+    arguments = {"shapes": dict(inputs.shapes), "dims": dims}
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items() if value)
 
 
 def _joined(shape: tuple[Extent, ...]) -> str:
@@ -106,18 +106,18 @@ def _ranges() -> Iterator[_Sizes]:
     yield _Sizes(one, Dim(0, 0), length, first=one)
 
 
-def _plan(free: FreeDimensions, given: ModelInputs, sizes: _Sizes) -> ModelInputs | None:
-    """`given` with these sizes for all free dimensions; None where a total is to be a sum, and the model lacks
+def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInputs | None:
+    """`chosen` with these sizes for all free dimensions; None where a total is to be a sum, and the model lacks
     one of its terms."""
-    shapes, dims = dict(given.shapes), dict(given.dims)
-    known = {
+    shapes, dims = dict(chosen.shapes), dict(chosen.dims)
+    numbers = {
         d: extent
-        for name, shape in given.shapes.items()
+        for name, shape in chosen.shapes.items()
         for d, extent in zip(free.declared.get(name) or (), shape, strict=False)
         if isinstance(extent, int) and isinstance(d, str)
     }
     all_declared: dict[str, Declared] = {
-        n: [*given.shapes[n]] if n in given.shapes else d for n, d in free.declared.items()
+        n: [*chosen.shapes[n]] if n in chosen.shapes else d for n, d in free.declared.items()
     }
     symbols = _symbols(all_declared)
     past = next((s for s in symbols if _PAST.search(s) and not _TOTAL.search(s)), None)
@@ -133,8 +133,8 @@ def _plan(free: FreeDimensions, given: ModelInputs, sizes: _Sizes) -> ModelInput
             usual = (1, 3, 224, 224)[axis] if len(declared or "four") == 4 and axis < 2 else None
             if isinstance(d, int):
                 extents.append(d)
-            elif d in known:
-                extents.append(known[d])
+            elif d in numbers:
+                extents.append(numbers[d])
             elif d is None or (not d.isidentifier() and not _has_names(d, symbols)):
                 number = 1 if axis == 0 else usual or _image(declared) or sizes.length.most
                 extents.append(number)
@@ -143,15 +143,15 @@ def _plan(free: FreeDimensions, given: ModelInputs, sizes: _Sizes) -> ModelInput
             else:
                 extents.append(d)
                 if d.isidentifier() and d not in dims:
-                    found = sizes.of(d, first=axis == 0)
+                    dim = sizes.of(d, first=axis == 0)
                     image = _image(declared) if axis > 1 and not varies else None
-                    dims[d] = Dim(usual, usual) if usual and not varies else Dim(image, image) if image else found
+                    dims[d] = Dim(usual, usual) if usual and not varies else Dim(image, image) if image else dim
         if declared is None or any(a != b for a, b in zip(extents, declared, strict=True)):
             shapes[name] = tuple(extents)
     for symbol in (past, rest) if total is not None else ():
         if symbol is not None and symbol not in dims:
             dims[symbol] = sizes.of(symbol, first=False)
-    return ModelInputs(shapes, dims, given.constants)
+    return ModelInputs(shapes, dims, chosen.constants)
 
 
 def _image(declared: Declared) -> int | None:
@@ -160,8 +160,8 @@ def _image(declared: Declared) -> int | None:
 
 
 def _symbols(declared: Mapping[str, Declared]) -> list[str]:
-    found = (d for shape in declared.values() for d in shape or () if isinstance(d, str) and d.isidentifier())
-    return list(dict.fromkeys(found))
+    names = (d for shape in declared.values() for d in shape or () if isinstance(d, str) and d.isidentifier())
+    return list(dict.fromkeys(names))
 
 
 def _has_names(text: str, symbols: list[str]) -> bool:

@@ -18,6 +18,6 @@ def write_defaults(nodes: Iterable[onnx.NodeProto], opset: int) -> None:
             continue
         schema = onnx.defs.get_schema(node.op_type, opset)
         if schema.has_function or schema.has_context_dependent_function:  # type: ignore[attr-defined]
-            given = {a.name for a in node.attribute}
-            defaults = [a.default_value for name, a in sorted(schema.attributes.items()) if name not in given]
+            present = {a.name for a in node.attribute}
+            defaults = [a.default_value for name, a in sorted(schema.attributes.items()) if name not in present]
             node.attribute.extend(d for d in defaults if d.type != onnx.AttributeProto.UNDEFINED)
