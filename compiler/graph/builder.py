@@ -64,8 +64,8 @@ class Builder:
 
     def constant_of(self, value: Value) -> Array | None:
         """The elements of `value` where they are known."""
-        found = self._constants.get(value)
-        return self._parent.constant_of(value) if found is None and self._parent is not None else found
+        data = self._constants.get(value)
+        return self._parent.constant_of(value) if data is None and self._parent is not None else data
 
     def node(
         self,
@@ -98,23 +98,23 @@ class Builder:
                 self.computed_by(replace(draft, outputs=values))
             return values
         numbers = [t.elements is not None and all(isinstance(e, int) for e in t.elements) for t in tensors]
-        if wanted and all(known for known, o in zip(numbers, outputs, strict=False) if o):
+        if wanted and all(is_folded for is_folded, o in zip(numbers, outputs, strict=False) if o):
             return tuple(self.constant(o, _array(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
-        made = tuple(
+        results = tuple(
             Value(o, t.shape, t.dtype, t.elements, t.bounds) if o else None
             for t, o in zip(tensors, outputs, strict=False)
         )
-        self._nodes.append(replace(draft, outputs=made))
-        return made
+        self._nodes.append(replace(draft, outputs=results))
+        return results
 
     def computed_by(self, node: Node) -> None:
         """Keeps that `node` computes constants where they take more bytes of the file than what it reads."""
-        made = [v for v in node.outputs if v is not None]
+        values = [v for v in node.outputs if v is not None]
         if not all(v in self._constants for v in node.reads):
             return
         operands = sum(self._shipped.get(v, self._constants[v].nbytes) for v in node.reads)
-        whole = sum(self._constants[v].nbytes for v in made)
-        for v in made:
+        whole = sum(self._constants[v].nbytes for v in values)
+        for v in values:
             data = self._constants[v]
             share = operands * data.nbytes / max(whole, 1)  # of several outputs
             if grows(data, share):
@@ -123,8 +123,8 @@ class Builder:
 
     def _may_fold(self, tensors: Sequence[Tensor], inputs: Sequence[Value]) -> bool:
         """Whether the elements of `tensors`, which depend on constants alone, are few enough to be known now."""
-        known = (self.constant_of(v) for v in set(inputs))
-        operands = sum(data.size for data in known if data is not None)
+        constants = (self.constant_of(v) for v in set(inputs))
+        operands = sum(data.size for data in constants if data is not None)
         needed = unevaluated(tensors)
         steps = sum(t.buffer.size * prod(a.extent for a in t.body.axes) for t in needed if isinstance(t.body, Reduce))
         return steps <= FOLD_STEPS and all(_bytes(t) <= FOLD_BYTES or t.buffer.size <= operands for t in needed)

@@ -25,9 +25,9 @@ def convert_float16(graph: Graph) -> Graph:
     now: dict[Value, Value] = {}
 
     def cast(value: Value, name: str, output: str, dtype: DType) -> Value:
-        (made,) = builder.node("Cast", name, [value], {"to": ONNX_NUMBERS[dtype]}, [output], opset)
-        assert made is not None
-        return made
+        (result,) = builder.node("Cast", name, [value], {"to": ONNX_NUMBERS[dtype]}, [output], opset)
+        assert result is not None
+        return result
 
     def inner_name(value: Value) -> str:
         return names.fresh(f"{value.name}.float32") if value.dtype == F16 and value in outputs else value.name

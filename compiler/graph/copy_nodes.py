@@ -44,10 +44,10 @@ class Copier:
         regions = tuple(self._region(region, builder, now) for region in node.regions)
         inputs = [None if v is None else now[v] for v in node.inputs]
         outputs = ["" if v is None else self.name(v) for v in node.outputs]
-        made = builder.node(
+        values = builder.node(
             node.op_type, node.name, inputs, self.attributes(node.attributes), outputs, node.opset, node.domain, regions
         )
-        now.update((old, new) for old, new in zip(node.outputs, made, strict=False) if old and new)
+        now.update((old, new) for old, new in zip(node.outputs, values, strict=False) if old and new)
 
     def _region(self, region: Graph, builder: Builder, now: Now) -> Graph:
         inner, here = builder.region(region.name), dict(now)

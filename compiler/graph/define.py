@@ -64,37 +64,37 @@ def define(
     Raises UnsupportedError where the operator is unknown, InputError where a result has too many elements.
     """
     if node.op == "If":
-        made = _define_if(node, tensors, record, types_only=types_only)
+        results = _define_if(node, tensors, record, types_only=types_only)
     elif node.op == "Loop":
-        made = _define_loop(node, tensors, record)
+        results = _define_loop(node, tensors, record)
     else:
-        made = _define_operator(node, tensors, refuse)
+        results = _define_operator(node, tensors, refuse)
     # A result that another one reads stays the same object.
     operands = [tensors[v] for v in node.reads]
-    fixed = _inner(made, operands) if len(made) > 1 else set()
+    fixed = _inner(results, operands) if len(results) > 1 else set()
     if any(t.elements is not None or t.is_dynamic for t in operands):
-        made = tuple(t if t in fixed else with_known_elements(t) for t in made)
-    made = tuple(t if t in fixed else with_bounds(t) for t in made)
-    for t in made:
+        results = tuple(t if t in fixed else with_known_elements(t) for t in results)
+    results = tuple(t if t in fixed else with_bounds(t) for t in results)
+    for t in results:
         if any(isinstance(extent, int) and extent < 0 for extent in t.shape):
             raise UnsupportedError(
                 f"{node.op} (node {node.name!r}): its result would have shape {shown(t.shape)}; check its inputs"
             )
         check_elements(capacities(t.shape), f"{node.op} (node {node.name!r}): its result")
-    record(node, made)
-    return made
+    record(node, results)
+    return results
 
 
 def _inner(results: Sequence[Tensor], operands: Sequence[Tensor]) -> set[Tensor]:
     """Tensors that results are computed from, up to `operands` and without them."""
-    found: set[Tensor] = set()
+    inner: set[Tensor] = set()
     open_ = [r for t in results for r in t.reads]
     while open_:
         t = open_.pop()
-        if t not in found and t not in operands:
-            found.add(t)
+        if t not in inner and t not in operands:
+            inner.add(t)
             open_.extend(t.reads)
-    return found
+    return inner
 
 
 def _define_operator(node: Node, tensors: Mapping[Value, Tensor], refuse: Refuse) -> tuple[Tensor, ...]:
@@ -121,13 +121,13 @@ def _define_region(
     region: Graph, inputs: Sequence[Tensor], tensors: Mapping[Value, Tensor], record: Record
 ) -> list[Tensor]:
     """The tensors of a region's outputs."""
-    known = {v: tensors[v] for v in region.captured} | dict(zip(region.inputs, inputs, strict=True))
-    add_constants(region, known)
+    own = {v: tensors[v] for v in region.captured} | dict(zip(region.inputs, inputs, strict=True))
+    add_constants(region, own)
     for node in region.nodes:
-        for value, t in zip(node.outputs, define(node, known, record), strict=False):
+        for value, t in zip(node.outputs, define(node, own, record), strict=False):
             if value is not None:
-                known[value] = t
-    return [known[v] for v in region.outputs]
+                own[value] = t
+    return [own[v] for v in region.outputs]
 
 
 def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record, *, types_only: bool) -> tuple[Tensor, ...]:
@@ -195,8 +195,8 @@ def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record) ->
     stacks = len(body.outputs) > len(carried)
 
     def region(_: Scalar, inside: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        found = _define_region(body, [tensor_of(body.inputs[0]), *inside[: len(carried)]], tensors, record)
-        nexts, rows = found[: len(carried)], found[len(carried) :]
+        results = _define_region(body, [tensor_of(body.inputs[0]), *inside[: len(carried)]], tensors, record)
+        nexts, rows = results[: len(carried)], results[len(carried) :]
         for a, shape, b in zip(carried, shapes, nexts, strict=True):
             if most != 0 and (a.dtype != b.dtype or not _same(after(shape, counter, counter + 1), b.shape)):
                 raise UnsupportedError(

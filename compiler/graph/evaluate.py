@@ -30,10 +30,10 @@ def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]
     left.update(graph.outputs)
     for node in graph.nodes:
         tensors = {v: tensor_of(v, graph.constants.get(v)) for v in node.reads}
-        given = {t: values[v] for v, t in tensors.items() if t.data is None}
+        inputs = {t: values[v] for v, t in tensors.items() if t.data is None}
         for v, t in zip(node.outputs, define(node, tensors), strict=False):
             if v is not None:
-                values[v] = evaluate(t, given, scalars)
+                values[v] = evaluate(t, inputs, scalars)
                 scalars.update(_measured(v, values[v]))
         left.subtract(node.reads)
         for v in node.reads:

@@ -67,8 +67,8 @@ def fold_batch_norm(graph: Graph) -> Graph:
             inputs += (constant(f"{producer.name}.bias", folded.bias, source),)
         split = producer.op == "MatMul" and affine.shift.any()
         index = place.pop(source)
-        made = source if split else target
-        nodes[index] = replace(producer, inputs=inputs, outputs=(made,), attributes=folded.attributes)
+        output = source if split else target
+        nodes[index] = replace(producer, inputs=inputs, outputs=(output,), attributes=folded.attributes)
         if split:
             shift = constant(f"{node.name}.shift", affine.shift, source)
             nodes.append(Node("Add", node.name, (source, shift), (target,), {}, node.opset))
@@ -109,13 +109,13 @@ def _affine(node: Node, source: Value, axis: int, constants: dict[Value, Array])
         assert isinstance(epsilon, float)
         scale = gamma / np.sqrt(variance + epsilon)
         return _Affine(scale, beta - mean * scale)
-    known = next(v for v in node.inputs if v is not source and v is not None)
-    if len(known.shape) > len(source.shape) or not source.dtype.is_float:
+    operand = next(v for v in node.inputs if v is not source and v is not None)
+    if len(operand.shape) > len(source.shape) or not source.dtype.is_float:
         return None
-    shape = (1,) * (len(source.shape) - len(known.shape)) + known.shape
+    shape = (1,) * (len(source.shape) - len(operand.shape)) + operand.shape
     if any(extent != 1 for d, extent in enumerate(shape) if d != axis) or shape[axis] not in (1, channels):
         return None
-    value = np.broadcast_to(constants[known].astype(np.float64).reshape(-1), (channels,))
+    value = np.broadcast_to(constants[operand].astype(np.float64).reshape(-1), (channels,))
     one, zero = np.ones(channels), np.zeros(channels)
     match node.op:
         case "Add":

@@ -47,8 +47,8 @@ class Value:
     bounds: Bounds | None = None
 
     def __repr__(self) -> str:
-        known = "" if self.elements is None else f" = {shown(self.elements)}"
-        return f"{self.name}: {self.dtype}{shown(self.shape)}{known}"
+        elements = "" if self.elements is None else f" = {shown(self.elements)}"
+        return f"{self.name}: {self.dtype}{shown(self.shape)}{elements}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -106,12 +106,12 @@ class Graph:
     def captured(self) -> tuple[Value, ...]:
         """Values of the graphs around a region that it reads, once each."""
         own = {*self.inputs, *self.constants}
-        found: dict[Value, None] = {}
+        captured: dict[Value, None] = {}
         for node in self.nodes:
-            found.update(dict.fromkeys(v for v in node.reads if v not in own))
+            captured.update(dict.fromkeys(v for v in node.reads if v not in own))
             own.update(v for v in node.outputs if v is not None)
-        found.update(dict.fromkeys(v for v in self.outputs if v not in own))
-        return tuple(found)
+        captured.update(dict.fromkeys(v for v in self.outputs if v not in own))
+        return tuple(captured)
 
     def consumers(self) -> dict[Value, list[Node]]:
         """For each value, the nodes that read it, once per node."""

@@ -22,14 +22,14 @@ def lower_graph(graph: Graph) -> TensorProgram:
         if v in tensors and tensors[v].prepared:
             origins.add((tensors[v],), Origin((node.name,), (node.op,)))
 
-    def record(node: Node, made: tuple[Tensor, ...]) -> None:
-        used = (t for v, t in zip(node.outputs, made, strict=False) if v is not None)
+    def record(node: Node, results: tuple[Tensor, ...]) -> None:
+        used = (t for v, t in zip(node.outputs, results, strict=False) if v is not None)
         origins.add(used, Origin((node.name,), (node.op,)))
 
-    made, refusals = [], []
+    computed, refusals = [], []
 
     def refuse(node: Node, flag: Tensor, text: str) -> None:
-        made.append(flag)
+        computed.append(flag)
         origins.add((flag,), Origin((node.name,), (node.op,)))
         refusals.append(Refusal(Scalar(flag.name, 2, source=flag), text))
 
@@ -37,14 +37,14 @@ def lower_graph(graph: Graph) -> TensorProgram:
         results = define(node, tensors, record, refuse=refuse)
         for value, t in zip(node.outputs, results, strict=False):
             if value is not None:
-                made.append(t)
+                computed.append(t)
                 tensors[value] = t
     outputs = []
     for v in graph.outputs:
         t = tensors[v]
         if t.body is None or t.is_constant:  # a constant or an input: the output needs memory of its own
             t = compute(v.name, t.shape, (t,), lambda *i, source=t: source.read(i))
-            made.append(t)
+            computed.append(t)
             origins.add((t,), Origin((v.name,), ("Identity",)))
         outputs.append((v.name, t))
     inputs = tuple((v.name, tensors[v]) for v in graph.inputs)
@@ -53,7 +53,7 @@ def lower_graph(graph: Graph) -> TensorProgram:
         if t.is_constant:  # a constant: no region computes it
             t = compute(f"{v.name}.refused", t.shape, (t,), lambda *i, source=t: source.read(i))
             origins.add((t,), Origin((v.name,), ("If",)))
-        made.append(t)
+        computed.append(t)
         refusals.append(Refusal(Scalar(v.name, 2, source=t), text))
-    region = collect_region(inputs, made, tuple(outputs), origins)
+    region = collect_region(inputs, computed, tuple(outputs), origins)
     return replace(region, dimensions=graph.dimensions, refusals=tuple(refusals))

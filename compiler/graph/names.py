@@ -45,5 +45,5 @@ class Names:
 
 def value_names(graph: Graph) -> Names:
     """The names of all values of `graph`."""
-    made = (v.name for node in graph.nodes for v in node.outputs if v is not None)
-    return Names((*(v.name for v in graph.inputs), *(v.name for v in graph.constants), *made))
+    computed = (v.name for node in graph.nodes for v in node.outputs if v is not None)
+    return Names((*(v.name for v in graph.inputs), *(v.name for v in graph.constants), *computed))

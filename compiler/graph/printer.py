@@ -21,9 +21,9 @@ def print_graph(graph: Graph) -> str:
 
 
 def _node(node: Node) -> str:
-    made = ", ".join("_" if v is None else repr(v) for v in node.outputs)
+    outputs = ", ".join("_" if v is None else repr(v) for v in node.outputs)
     attributes = "".join(f", {name}={_attribute(value)}" for name, value in sorted(node.attributes.items()))
-    return f"{made} = {node.op}({', '.join(map(_name, node.inputs))}{attributes})  # {node.name}"
+    return f"{outputs} = {node.op}({', '.join(map(_name, node.inputs))}{attributes})  # {node.name}"
 
 
 def _name(value: Value | None) -> str:

@@ -27,23 +27,23 @@ def share_transposes(graph: Graph) -> Graph:
     starts = {_first_row(a) for a in tables.values()}
     products = {v: a for v, a in matrices.items() if v not in tables and _first_row(a) in starts}
     starts = {_first_row(a) for a in products.values()}
-    found: dict[Hashable, Value] = {}
+    by_contents: dict[Hashable, Value] = {}
     for v, a in tables.items():
         if _first_row(a) in starts:
-            found.setdefault(contents(a), v)
-    made: list[Node] = []
+            by_contents.setdefault(contents(a), v)
+    transposes: list[Node] = []
     replaced: dict[Value, Value] = {}
     for v, a in products.items():
-        table = found.get(contents(a))
+        table = by_contents.get(contents(a))
         if table is not None:
             result = Value(v.name, v.shape, v.dtype)
-            made.append(Node("Transpose", v.name, (table,), (result,), {"perm": (1, 0)}, opset=13))
+            transposes.append(Node("Transpose", v.name, (table,), (result,), {"perm": (1, 0)}, opset=13))
             replaced[v] = result
-    if not made:
+    if not transposes:
         return graph
     constants = {v: a for v, a in graph.constants.items() if v not in replaced}
     folded = {v: n for v, n in graph.folded.items() if v in constants and not any(r in replaced for r in n.reads)}
-    return graph.with_values(replaced, nodes=(*made, *graph.nodes), constants=constants, folded=folded)
+    return graph.with_values(replaced, nodes=(*transposes, *graph.nodes), constants=constants, folded=folded)
 
 
 def _first_row(a: Array) -> Hashable:

@@ -23,28 +23,28 @@ def _problem(graph: Graph) -> str | None:
     for value, data in graph.constants.items():
         if data.shape != value.shape or data.dtype != value.dtype.numpy:
             return f"constant {value!r} holds {data.dtype}{list(data.shape)}"
-    known = {*graph.inputs, *graph.constants}
-    if len(known) != len(graph.inputs) + len(graph.constants):
+    defined = {*graph.inputs, *graph.constants}
+    if len(defined) != len(graph.inputs) + len(graph.constants):
         return "an input is listed twice, or has a constant value"
     for v, node in graph.folded.items():
         if v not in graph.constants or any(r not in graph.constants for r in node.reads):
             return f"{node!r} computes {v!r} of what is no constant"
     for node in graph.nodes:
         for v in node.reads:
-            if v not in known:
+            if v not in defined:
                 return f"{node!r} reads {v!r} before it is made"
-        for made in node.outputs:
-            if made in known:
-                return f"{node!r} makes {made!r} once more"
+        for output in node.outputs:
+            if output in defined:
+                return f"{node!r} makes {output!r} once more"
         wrong = _mistyped(graph, node)
         if wrong is not None:
             return wrong
-        known.update(v for v in node.outputs if v is not None)
+        defined.update(v for v in node.outputs if v is not None)
     for v in graph.results:
-        if v not in known:
+        if v not in defined:
             return f"nothing makes output {v!r}"
     for what, names in (
-        ("values", (v.name for v in known)),
+        ("values", (v.name for v in defined)),
         ("nodes", (n.name for n in graph.nodes)),
         ("outputs", (v.name for v in graph.outputs)),
     ):
@@ -57,12 +57,12 @@ def _problem(graph: Graph) -> str | None:
 def _mistyped(graph: Graph, node: Node) -> str | None:
     tensors = {v: tensor_of(v, graph.constants.get(v)) for v in node.reads}
     try:
-        made = define(node, tensors)
+        results = define(node, tensors)
     except UnsupportedError as error:
         return str(error)
-    if len(made) < len(node.outputs) and any(v is not None for v in node.outputs[len(made) :]):
-        return f"{node!r} has {len(node.outputs)} outputs where its operator makes {len(made)}"
-    for v, t in zip(node.outputs, made, strict=False):
+    if len(results) < len(node.outputs) and any(v is not None for v in node.outputs[len(results) :]):
+        return f"{node!r} has {len(node.outputs)} outputs where its operator makes {len(results)}"
+    for v, t in zip(node.outputs, results, strict=False):
         if v is not None and not _is_of(v, t):
             return f"{node!r} makes {t.dtype}{shown(t.shape)}, not {v!r}"
     return None
