@@ -27,14 +27,14 @@ def broadcast_shape(call: Call, shapes: Sequence[Sequence[Size]]) -> tuple[Size,
                 continue
             same = is_one(result[d]) or equal(result[d], extent)
             if not same:
-                raise _do_not_broadcast(call, shapes, result[d], extent, known=same is not None)
+                raise _do_not_broadcast(call, shapes, result[d], extent, differ=same is not None)
             result[d] = extent
     return tuple(result)
 
 
-def _do_not_broadcast(call: Call, shapes: Sequence[Sequence[Size]], a: Size, b: Size, *, known: bool) -> Exception:
+def _do_not_broadcast(call: Call, shapes: Sequence[Sequence[Size]], a: Size, b: Size, *, differ: bool) -> Exception:
     listed = " and ".join(shown(s) for s in shapes)
-    if known:
+    if differ:
         return call.unsupported(f"shapes {listed} do not broadcast", "check the shapes given to the model")
     return call.unsupported(
         f"shapes {listed} broadcast only where {text_of(a)} and {text_of(b)} are equal, which is not known",

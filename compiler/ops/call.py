@@ -107,9 +107,9 @@ class Call:
     def check_dtypes(self, indices: Iterable[int], *dtypes: DType) -> None:
         """Raises UnsupportedError unless these inputs, where they are there, have one dtype, of `dtypes`: for operators
         of other domains than ai.onnx, whose types nothing checks before."""
-        found = {i: t for i in indices if (t := self.inputs[i] if i < len(self.inputs) else None) is not None}
-        for i, t in found.items():
-            expected = dtypes if i == next(iter(found)) else (found[next(iter(found))].dtype,)
+        tensors = {i: t for i in indices if (t := self.inputs[i] if i < len(self.inputs) else None) is not None}
+        for i, t in tensors.items():
+            expected = dtypes if i == next(iter(tensors)) else (tensors[next(iter(tensors))].dtype,)
             if t.dtype not in expected:
                 raise self.unsupported(
                     f"input {i} ({t.name!r}) is {t.dtype}, where {' or '.join(map(str, expected))} is expected",
@@ -146,9 +146,9 @@ class Call:
         if value is None:
             return default
         if self.domain and default is not None and type(value) is not type(default):
-            given, expected = (_KINDS.get(type(v), "of another type") for v in (value, default))
+            actual, expected = (_KINDS.get(type(v), "of another type") for v in (value, default))
             raise self.unsupported(
-                f"attribute {name} is {given}, where {expected} is expected", "the model is invalid: export it again"
+                f"attribute {name} is {actual}, where {expected} is expected", "the model is invalid: export it again"
             )
         return cast(T, value)
 
@@ -203,18 +203,18 @@ class Call:
         t = self.optional(index)
         if t is None or t.bounds is None or self.known_sizes(index) is not None:
             return self.sizes(index, what)
-        found = self._bounded(index, what, t.bounds.counts)
+        sizes = self._bounded(index, what, t.bounds.counts)
         if span_of(t)[0] < 0:
             negative = (t[at] < 0 for at in product(*map(range, t.extents)))
             self.refuse_where(reduce(or_, negative), (t,), f"this run computes a negative number as its input '{what}'")
-        return found
+        return sizes
 
-    def _bounded(self, index: int, what: str, found: Sequence[Size | None] | None) -> tuple[Size, ...]:
-        known = tuple(n for n in found or () if n is not None)
-        too_many = prod(max(capacity(n), 1) for n in known) > ELEMENTS
-        if found is None or len(known) < len(found) or self.input(index).rank > 1 or too_many:
+    def _bounded(self, index: int, what: str, bounded: Sequence[Size | None] | None) -> tuple[Size, ...]:
+        sizes = tuple(n for n in bounded or () if n is not None)
+        too_many = prod(max(capacity(n), 1) for n in sizes) > ELEMENTS
+        if bounded is None or len(sizes) < len(bounded) or self.input(index).rank > 1 or too_many:
             raise self.not_known(index, what, ", or in the model by Min or Clip")
-        return known
+        return sizes
 
     def known_sizes(self, index: int) -> tuple[Size, ...] | None:
         """The elements of an input where they are known as sizes; None where a run computes them."""
@@ -228,12 +228,12 @@ class Call:
     def element(self, index: int, *, count: bool = False) -> Size | None:
         """The first element of an input as a size; with `count` its maximum with 0 where it is not known. None where a
         run computes it without bounds."""
-        known = self.known_sizes(index)
-        if known is not None:
-            return known[0] if known else None
+        sizes = self.known_sizes(index)
+        if sizes is not None:
+            return sizes[0] if sizes else None
         bounds = self.input(index).bounds
-        found = None if bounds is None else bounds.counts if count else bounds.elements
-        return found[0] if found else None
+        bounded = None if bounds is None else bounds.counts if count else bounds.elements
+        return bounded[0] if bounded else None
 
     def ints(self, index: int, what: str) -> tuple[int, ...] | None:
         """Like `constant`, as a tuple of Python ints. Raises UnsupportedError for more than one dimension."""

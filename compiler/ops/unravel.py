@@ -11,7 +11,7 @@ from ..ir.sizes import Size, is_one, larger, least, number, product, size
 
 def unravel(linear: Expr, shape: Sequence[Size]) -> list[Expr]:
     """The indices of element number `linear` of `shape`; any in range where there is no element."""
-    found = []
+    indices = []
     for d, extent in enumerate(shape):
         below = product(shape[d + 1 :])
         index = linear if is_one(below) else linear // _divisor(below)
@@ -19,8 +19,8 @@ def unravel(linear: Expr, shape: Sequence[Size]) -> list[Expr]:
             index = index % _divisor(extent)
         elif not least(below):  # little is known of a quotient by 1 in place of 0
             index = maximum(minimum(index, number(extent) - 1), 0)
-        found.append(index)
-    return found
+        indices.append(index)
+    return indices
 
 
 def unravel_within(linear: Expr, shape: Sequence[Size]) -> list[Expr]:

@@ -119,7 +119,7 @@ def windows_of(
     rank = len(sizes)
     ones, zeros = (1,) * rank, (0,) * rank
     strides, dilations, pads = (
-        per_axis(call, *given) for given in (("strides", ones), ("dilations", ones), ("pads", 2 * zeros))
+        per_axis(call, *default) for default in (("strides", ones), ("dilations", ones), ("pads", 2 * zeros))
     )
     auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.flag("ceil_mode", 0)
     windows = []

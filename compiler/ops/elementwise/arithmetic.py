@@ -42,12 +42,12 @@ def _pow(call: Call) -> Tensor:
     """The result has the base's dtype. A power of integers with a fractional exponent goes through float64; where an
     integer as exponent may be one that float32 rounds, its parity gives the sign."""
     base, exponent = call.input(0), call.input(1)
-    known = exponent.data
-    if known is not None and known.size == 1 and known.item() in (1, 2, 3):
-        return pointwise(call, lambda x, _: reduce(lambda a, b: a * b, [x] * int(known.item())), base, exponent)
-    whole = exponent.dtype.is_int or (known is not None and bool((known == np.rint(known)).all()))
+    constant = exponent.data
+    if constant is not None and constant.size == 1 and constant.item() in (1, 2, 3):
+        return pointwise(call, lambda x, _: reduce(lambda a, b: a * b, [x] * int(constant.item())), base, exponent)
+    whole = exponent.dtype.is_int or (constant is not None and bool((constant == np.rint(constant)).all()))
     wide = base.dtype if whole or base.dtype.is_float else F64
-    small = known is not None and bool((np.abs(known.astype(np.float64)) <= _CONSECUTIVE).all())
+    small = constant is not None and bool((np.abs(constant.astype(np.float64)) <= _CONSECUTIVE).all())
 
     def body(x: Expr, y: Expr) -> Expr:
         if wide.is_float and y.dtype.is_int and not small:

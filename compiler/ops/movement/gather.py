@@ -26,16 +26,16 @@ def _known_in_range(call: Call, indices: Tensor, data: Tensor, axis: int) -> Ten
     extent = data.shape[axis]
     if extent == 0 and indices.buffer.size:
         raise call.unsupported(f"nothing can be chosen from shape {shown(data.shape)}", "check the input shapes")
-    known = indices.data
-    if known is None or not isinstance(extent, int):
+    constants = indices.data
+    if constants is None or not isinstance(extent, int):
         return indices
-    wrong = (known < -extent) | (known >= extent)
+    wrong = (constants < -extent) | (constants >= extent)
     if wrong.any():
         raise call.unsupported(
-            f"index {known[wrong].flat[0]} is out of range in a tensor of shape {shown(data.shape)}",
+            f"index {constants[wrong].flat[0]} is out of range in a tensor of shape {shown(data.shape)}",
             "the model is invalid",
         )
-    return constant(indices.name, np.asarray(np.where(known < 0, known + extent, known), np.int32))
+    return constant(indices.name, np.asarray(np.where(constants < 0, constants + extent, constants), np.int32))
 
 
 def to_int32(index: Expr) -> Expr:
@@ -47,29 +47,29 @@ def to_int32(index: Expr) -> Expr:
 
 def _index(indices: Tensor, at: Sequence[Expr], extent: Size) -> Expr:
     """The element of `indices` at `at`, as an index into a dimension of `extent`."""
-    known = indices.data
+    values = indices.data
     if indices.elements is not None and len(indices.elements) == 1:
         return simplify_expr(_within(number(indices.elements[0]), extent))
-    if known is not None and known.size == 1 and not isinstance(extent, int):
-        return simplify_expr(_within(Const(int(known.item())), extent))
-    if known is None or not isinstance(extent, int):
+    if values is not None and values.size == 1 and not isinstance(extent, int):
+        return simplify_expr(_within(Const(int(values.item())), extent))
+    if values is None or not isinstance(extent, int):
         return _within(to_int32(indices.read(tuple(at))), extent)
-    if known.size == 1:
-        return Const(int(known.item()))
-    if known.ndim == 1:
+    if values.size == 1:
+        return Const(int(values.item()))
+    if values.ndim == 1:
         # A slice in disguise, whose access stays affine.
-        first, step = int(known[0]), int(known[1]) - int(known[0])
-        if np.array_equal(known, first + step * np.arange(known.size)):
+        first, step = int(values[0]), int(values[1]) - int(values[0])
+        if np.array_equal(values, first + step * np.arange(values.size)):
             return at[0] * step + first
     return indices.read(tuple(at))
 
 
 def _within(index: Expr, extent: Size) -> Expr:
     """An index that counts from the end where it is negative; the nearest place to one that is out of range."""
-    found = maximum(select(index < 0, index + extent, index), 0)
+    from_front = maximum(select(index < 0, index + extent, index), 0)
     if not least(extent):  # of nothing, the first place in memory
-        return maximum(minimum(found, number(extent) - 1), 0)
-    return minimum(found, extent - 1)
+        return maximum(minimum(from_front, number(extent) - 1), 0)
+    return minimum(from_front, extent - 1)
 
 
 def _gather(call: Call) -> Tensor:
@@ -123,8 +123,8 @@ def _gather_nd(call: Call) -> Tensor:
             "check the input shapes",
         )
     # Known columns are tables of their own: each is in range of its own dimension.
-    known = indices.data
-    tables = [] if known is None else [constant(f"{indices.name}.{k}", known[..., k]) for k in range(depth)]
+    constants = indices.data
+    tables = [] if constants is None else [constant(f"{indices.name}.{k}", constants[..., k]) for k in range(depth)]
     columns = [_known_in_range(call, table, data, batch + k) for k, table in enumerate(tables)]
     outer = indices.rank - 1
     shape = (*indices.shape[:-1], *data.shape[batch + depth :])

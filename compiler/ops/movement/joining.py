@@ -97,20 +97,20 @@ def _split(call: Call) -> tuple[Tensor, ...]:
 
 def _ends_of_run(call: Call, axis: int, extent: Size) -> list[Size]:
     """Where parts end whose sizes a run computes: within the axis, of which the last part is the rest."""
-    given = call.input(1, (None,))
-    (count,) = call.fixed(given)
+    lengths = call.input(1, (None,))
+    (count,) = call.fixed(lengths)
     dtype = I32 if count * (capacity(extent) + 1) <= highest(I32) else I64
 
     def taken(j: Expr) -> Expr:
         """A size; where there can be none such, one that makes the sum too large."""
-        n = to_int32(given[j])
+        n = to_int32(lengths[j])
         return select((n < 0) | (n > extent), number(extent) + 1, n).cast(dtype)
 
     # One reduction for all of them: no end is an expression of all parts before it.
     sums = compute(
         f"{call.name}.ends",
         (count,),
-        (given,),
+        (lengths,),
         lambda i: reduce("sum", (count,), lambda j: select(j <= i, taken(j), 0)),
     )
     last = sums[count - 1] if count else expr(0)
@@ -119,7 +119,7 @@ def _ends_of_run(call: Call, axis: int, extent: Size) -> list[Size]:
         (sums,),
         f"this run computes sizes of {count} parts that do not make up axis {axis}, of extent {text_of(extent)}",
     )
-    longest = max(span_of(given)[1], 0)
+    longest = max(span_of(lengths)[1], 0)
 
     def end(i: int) -> Size:
         name = f"{call.name}.end{i}"

@@ -92,8 +92,8 @@ def _pads(call: Call, t: Tensor) -> tuple[list[Size], list[Size]]:
         axes = tuple(range(t.rank))
     else:
         pads = call.sizes(1, "pads") or ()
-        given = call.ints(3, "axes")
-        axes = many_axes(call, range(t.rank) if given is None else given, t.rank)
+        axes_input = call.ints(3, "axes")
+        axes = many_axes(call, range(t.rank) if axes_input is None else axes_input, t.rank)
     if len(pads) != 2 * len(axes):
         raise call.unsupported(f"{len(pads)} pads are given for {len(axes)} axes", "the model is invalid")
     before, after = list[Size]([0] * t.rank), list[Size]([0] * t.rank)

@@ -78,25 +78,25 @@ def _linear(axes: Sequence[Expr], shape: Sequence[Size], dims: Sequence[int]) ->
 def _reshape(call: Call) -> Tensor:
     """A 0 in the shape copies the extent at that place (not with allowzero=1, opset 14); one -1 is computed."""
     t = call.input(0)
-    given = call.sizes(1, "shape") or ()
+    sizes = call.sizes(1, "shape") or ()
     keep_zero = call.opset >= 14 and call.flag("allowzero", 0)
-    if any(e == 0 and d >= t.rank and not keep_zero for d, e in enumerate(given)) or given.count(-1) > 1:
-        raise _misfit(call, t, given)
-    shape = [t.shape[d] if e == 0 and not keep_zero else e for d, e in enumerate(given)]
+    if any(e == 0 and d >= t.rank and not keep_zero for d, e in enumerate(sizes)) or sizes.count(-1) > 1:
+        raise _misfit(call, t, sizes)
+    shape = [t.shape[d] if e == 0 and not keep_zero else e for d, e in enumerate(sizes)]
     whole = product(t.shape)
     if -1 in shape:
-        known = product(e for e in shape if e != -1)
-        shape[shape.index(-1)] = divided(whole, known) if known != 0 else 0
+        others = product(e for e in shape if e != -1)
+        shape[shape.index(-1)] = divided(whole, others) if others != 0 else 0
     if not equal(product(shape), whole) or any(isinstance(e, int) and e < 0 for e in shape):
-        raise _misfit(call, t, given)
+        raise _misfit(call, t, sizes)
     return reshaped(call.name, t, tuple(shape))
 
 
-def _misfit(call: Call, t: Tensor, given: Sequence[Size]) -> Exception:
+def _misfit(call: Call, t: Tensor, sizes: Sequence[Size]) -> Exception:
     if call.known_sizes(1) is None:
         return call.not_known(1, "shape")
     return call.unsupported(
-        f"{shown(t.shape)} cannot become {shown(given)}", "check the input shapes (--shape), or export the model again"
+        f"{shown(t.shape)} cannot become {shown(sizes)}", "check the input shapes (--shape), or export the model again"
     )
 
 
@@ -115,8 +115,8 @@ def _squeeze(call: Call) -> Tensor:
     t = call.input(0)
     if _is_of_run(call):
         return _without_axes(call, t)
-    given = axes_argument(call, 1, since=13)
-    axes = many_axes(call, given, t.rank) if given else [d for d, e in enumerate(t.shape) if is_one(e)]
+    chosen = axes_argument(call, 1, since=13)
+    axes = many_axes(call, chosen, t.rank) if chosen else [d for d, e in enumerate(t.shape) if is_one(e)]
     if not all(is_one(t.shape[d]) for d in axes):
         raise call.unsupported(
             f"axes {list(axes)} of {shown(t.shape)} are not all of extent 1", "check the input shapes"
@@ -129,9 +129,9 @@ def _unsqueeze(call: Call) -> Tensor:
     t = call.input(0)
     if _is_of_run(call):
         return _with_axes(call, t)
-    given = axes_argument(call, 1, since=13) or ()
-    rank = t.rank + len(given)
-    axes = many_axes(call, given, rank)
+    chosen = axes_argument(call, 1, since=13) or ()
+    rank = t.rank + len(chosen)
+    axes = many_axes(call, chosen, rank)
     old = iter(t.shape)
     return reshaped(call.name, t, tuple(1 if d in axes else next(old) for d in range(rank)))
 
@@ -211,16 +211,16 @@ def _of_run(call: Call, t: Tensor, sizes: Sequence[Expr]) -> Tensor:
     """`t` in a shape that a run computes from the axes."""
     axes = call.input(1)
     shape = [bounded_size(f"{call.name}.size{d}", [axes], n) for d, n in enumerate(sizes)]
-    known = [n for n in shape if n is not None]
-    if len(known) < len(shape):
+    extents = [n for n in shape if n is not None]
+    if len(extents) < len(shape):
         raise call.not_known(1, "axes")
 
     def body(*at: Expr) -> Expr:
         whole = range(len(shape))
-        linear = _linear(at, known, whole) if shape else expr(0)
+        linear = _linear(at, extents, whole) if shape else expr(0)
         return t.read(unravel_within(linear, t.shape))
 
-    return compute(call.name, known, (t,), body)
+    return compute(call.name, extents, (t,), body)
 
 
 OPERATORS = {

@@ -53,14 +53,20 @@ def _scatter_elements(call: Call) -> Tensor:
         index = _from_front(to_int32(indices.read(along(at, place[0]), inside(at))), data.shape[axis])
         return inside(at) & index.eq(at[axis])
 
-    known = None
+    last_places = None
     if indices.data is not None and not data.is_dynamic:
         grid: list[np.ndarray] = [*np.indices(indices.extents)]
         places = grid[axis]
         grid[axis] = indices.data
-        known = _last_places(call, data, data.extents, grid, places)
+        last_places = _last_places(call, data, data.extents, grid, places)
     return _scatter(
-        call, data.rank, indices.shape[axis : axis + 1], known, meant, lambda at, place: along(at, place[0]), inside
+        call,
+        data.rank,
+        indices.shape[axis : axis + 1],
+        last_places,
+        meant,
+        lambda at, place: along(at, place[0]),
+        inside,
     )
 
 
@@ -77,12 +83,14 @@ def _scatter_nd(call: Call) -> Tensor:
             *(_from_front(to_int32(indices.read([*place, expr(d)])), data.shape[d]).eq(at[d]) for d in range(depth))
         )
 
-    known = None
+    last_places = None
     if indices.data is not None and not data.is_dynamic:
         columns = [indices.data[..., d] for d in range(depth)]
         places = np.arange(prod(indices.extents[:-1])).reshape(indices.extents[:-1])
-        known = _last_places(call, data, data.extents[:depth], columns, places)
-    return _scatter(call, depth, outer, known, meant, lambda at, place: [*place, *at[depth:]], lambda at: all_of())
+        last_places = _last_places(call, data, data.extents[:depth], columns, places)
+    return _scatter(
+        call, depth, outer, last_places, meant, lambda at, place: [*place, *at[depth:]], lambda at: all_of()
+    )
 
 
 def _tensor_scatter(call: Call) -> Tensor:
@@ -120,20 +128,20 @@ def _scatter(
     call: Call,
     depth: int,
     extents: tuple[Size, ...],
-    known: Tensor | None,
+    last_places: Tensor | None,
     meant: Callable[[Sequence[Expr], Sequence[Expr]], Expr],
     source: Callable[[Sequence[Expr], Sequence[Expr]], list[Expr]],
     inside: Callable[[Sequence[Expr]], Expr],
 ) -> Tensor:
     """`meant(at, place)`: whether the update at `place` (an index into `extents`) is for the element `at`, of which
-    only the first `depth` coordinates matter; `source`: where it stands in updates, if `inside(at)`; `known`: the
+    only the first `depth` coordinates matter; `source`: where it stands in updates, if `inside(at)`; `last_places`: the
     last such place for each element, as a linear index, -1 for none."""
     data, indices, updates = call.input(0), call.input(1), call.input(2)
     reduction = call.attribute("reduction", "none")
     if 0 in extents:
         return pointwise(call, lambda x: x, data)
     if reduction == "none":
-        last = known or compute(
+        last = last_places or compute(
             f"{call.name}.last",
             data.shape[:depth],
             (indices,),

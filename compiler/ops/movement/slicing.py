@@ -121,11 +121,11 @@ def _part_of_run(name: str, bounds: tuple[Tensor, Tensor], i: int, extent: Size,
     apart, room = abs(step), capacity(extent)
 
     def place(positions: Tensor) -> Expr:
-        given = to_int32(positions.read((Const(i),) * positions.rank))
-        found = select(given < 0, given + extent, given)
+        position = to_int32(positions.read((Const(i),) * positions.rank))
+        index = select(position < 0, position + extent, position)
         if step < 0 and positions is bounds[1]:
-            found = select(given.eq(_TO_THE_FIRST[0]), -1, found)
-        return found
+            index = select(position.eq(_TO_THE_FIRST[0]), -1, index)
+        return index
 
     def start_of() -> Expr:
         return minimum(maximum(place(bounds[0]), 0), extent if step > 0 else number(extent) - 1)
@@ -157,18 +157,18 @@ def _trilu(call: Call) -> Tensor:
     t = call.input(0)
     if t.rank < 2:
         raise call.unsupported(f"its input has rank {t.rank}, less than 2", "the model is invalid")
-    given = call.optional(1)
+    diagonal = call.optional(1)
     upper = call.attribute("upper", 1)
 
     def body(*axes: Expr) -> Expr:
         distance = axes[-1] - axes[-2]
-        if given is None or given.data is not None:
+        if diagonal is None or diagonal.data is not None:
             k: ExprLike = diagonal_within((call.ints(1, "k") or (0,))[0], t.shape)
         else:
-            k = to_int32(given.read((Const(0),) * given.rank))
+            k = to_int32(diagonal.read((Const(0),) * diagonal.rank))
         return select(distance >= k if upper else distance <= k, t.read(axes), 0)
 
-    return compute(call.name, t.shape, (t, given), body)
+    return compute(call.name, t.shape, (t, diagonal), body)
 
 
 OPERATORS = {

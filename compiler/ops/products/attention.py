@@ -188,14 +188,14 @@ def _bounds(call: Call) -> list[Callable[[Expr, Expr], Expr]]:
     for name, size in (("left_window_size", left), ("right_window_size", right)):
         if size < -1:
             raise call.unsupported(f"attribute {name}={size} is less than -1", "the model is invalid")
-    found: list[Callable[[Expr, Expr], Expr]] = []
+    bounds: list[Callable[[Expr, Expr], Expr]] = []
     if call.attribute("is_causal", 0) == 1:
-        found.append(lambda query, key: key <= query)
+        bounds.append(lambda query, key: key <= query)
     if left >= 0:
-        found.append(lambda query, key: query - key <= min(left, _FARTHEST))
+        bounds.append(lambda query, key: query - key <= min(left, _FARTHEST))
     if right >= 0:
-        found.append(lambda query, key: key - query <= min(right, _FARTHEST))
-    return found
+        bounds.append(lambda query, key: key - query <= min(right, _FARTHEST))
+    return bounds
 
 
 def _check_fit(call: Call, scores: Tensor, mask: Tensor | None, lengths: Tensor | None) -> None:

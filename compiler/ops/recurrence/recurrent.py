@@ -147,13 +147,13 @@ def rnn(call: Call) -> tuple[Tensor, ...]:
 def _rnn(layer: Layer, chosen: Sequence[int], f: Map, inputs: Tensor) -> Ran:
     def step(t: Expr, states: Sequence[Tensor]) -> list[Tensor]:
         products = layer.recurrent(chosen, states[0], 0, 1, "products")
-        made = compute(
+        output = compute(
             f"{layer.call.name}.output",
             states[0].shape,
             (products, inputs),
             lambda d, n, i: f(inputs[layer.step(chosen, t, d), d, n, i] + products[d, n, i]),
         )
-        return [made]
+        return [output]
 
     return run_steps(layer, chosen, [layer.state(5, chosen, "initial_h")], step)
 

@@ -118,8 +118,8 @@ class Layer:
     def state(self, index: int, chosen: Sequence[int], what: str) -> Tensor:
         """An initial state [directions, batch, hidden], zero where input `index` is absent."""
         shape = (len(chosen), self.batch, self.hidden)
-        given = self.call.optional(index)
-        if given is None:
+        start = self.call.optional(index)
+        if start is None:
             return compute(f"{self.call.name}.{what}", shape, (), lambda *_: Const(0.0, self.x.dtype))
         count = len(self.directions)
         self.call.input(
@@ -128,9 +128,9 @@ class Layer:
 
         def element(d: Expr, n: Expr, h: Expr) -> Expr:
             at = self.direction(chosen, d)
-            return given[n, at, h] if self.batch_first else given[at, n, h]
+            return start[n, at, h] if self.batch_first else start[at, n, h]
 
-        return compute(f"{self.call.name}.{what}", shape, (given,), element)
+        return compute(f"{self.call.name}.{what}", shape, (start,), element)
 
     def recurrent(self, chosen: Sequence[int], state: Tensor, first: int, count: int, what: str) -> Tensor:
         """R h for `count` gates from the gate `first` on: [directions, batch, count * hidden]."""
@@ -215,18 +215,18 @@ def _activations(layer: Layer, default: Sequence[str]) -> list[tuple[Map, ...]]:
         raise call.unsupported(f"{len(names)} activations are given for {each * count}", "the model is invalid")
     alphas, betas = list(call.attribute("activation_alpha", absent)), list(call.attribute("activation_beta", absent))
     clip = call.attribute("clip", 0.0)
-    known = {name.lower(): name for name in ACTIVATIONS}
-    made: list[Map] = []
-    for i, given in enumerate(names):
-        name = known.get(given.lower())
+    spellings = {name.lower(): name for name in ACTIVATIONS}
+    functions: list[Map] = []
+    for i, text in enumerate(names):
+        name = spellings.get(text.lower())
         if name is None:
-            raise call.unsupported(f"activation {given!r} is unknown", f"use one of {', '.join(ACTIVATIONS)}")
+            raise call.unsupported(f"activation {text!r} is unknown", f"use one of {', '.join(ACTIVATIONS)}")
         # Parameters are given to those activations that have any, in order.
         alpha = alphas.pop(0) if name in ALPHA and alphas else ALPHA.get(name, 0.0)
         beta = betas.pop(0) if name in BETA and betas else BETA.get(name, 0.0)
         # Only what gates are made of is clipped: not a cell, which the third function of an LSTM is applied to.
-        made.append(_clipped(ACTIVATIONS[name], alpha, beta, clip if i % each < 2 else 0.0))
-    return [tuple(made[i * each : (i + 1) * each]) for i in range(count)]
+        functions.append(_clipped(ACTIVATIONS[name], alpha, beta, clip if i % each < 2 else 0.0))
+    return [tuple(functions[i * each : (i + 1) * each]) for i in range(count)]
 
 
 def _clipped(function: Callable[[Expr, float, float], Expr], alpha: float, beta: float, clip: float) -> Map:
@@ -246,7 +246,7 @@ def directions_together(layer: Layer, default: Sequence[str]) -> list[tuple[list
     keys = [tuple(n.lower() for n in names[i * each : (i + 1) * each]) for i in range(len(functions))]
     apart = any(p is not None for p in parameters)
     chosen = groupby(range(len(functions)), lambda i: (keys[i], i if apart else 0))
-    return [(numbers, functions[numbers[0]]) for numbers in (list(found) for _, found in chosen)]
+    return [(numbers, functions[numbers[0]]) for numbers in (list(group) for _, group in chosen)]
 
 
 def run_steps(
@@ -260,9 +260,9 @@ def run_steps(
     name = layer.call.name
 
     def body(counter: Scalar, states: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        made = step(counter, states)
+        results = step(counter, states)
         if layer.lengths is None:
-            return made, made[:1]
+            return results, results[:1]
 
         def kept(new: Tensor, old: Tensor) -> Tensor:
             return compute(
@@ -273,12 +273,12 @@ def run_steps(
             )
 
         row = compute(
-            f"{made[0].name}.row",
-            made[0].shape,
-            (made[0], layer.lengths),
-            lambda d, n, h: select(_true(layer.valid(chosen, counter, d, n)), made[0][d, n, h], 0),
+            f"{results[0].name}.row",
+            results[0].shape,
+            (results[0], layer.lengths),
+            lambda d, n, h: select(_true(layer.valid(chosen, counter, d, n)), results[0][d, n, h], 0),
         )
-        return [kept(a, b) for a, b in zip(made, states, strict=True)], [row]
+        return [kept(a, b) for a, b in zip(results, states, strict=True)], [row]
 
     finals, (rows,) = loop(f"{name}.steps{chosen[0]}", layer.steps, starts, body)
     return chosen, finals, rows

@@ -33,14 +33,14 @@ def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
 
             return compute(name, t.shape, (t,), body)
 
-        given = call.input(1)
-        if given.data is not None:
+        axis_input = call.input(1)
+        if axis_input.data is not None:
             return along(call.name, one_axis(call, (call.ints(1, "axis") or (0,))[0], t.rank))
         # The axis is computed at run time: of the results along every axis one is selected.
         every = [along(f"{call.name}.axis{d}", d) for d in range(t.rank)]
 
         def chosen(*at: Expr) -> Expr:
-            axis = to_int32(given.read((Const(0),) * given.rank))
+            axis = to_int32(axis_input.read((Const(0),) * axis_input.rank))
             result = every[-1].read(at)
             for d in reversed(range(t.rank - 1)):
                 result = select(axis.eq(d) | axis.eq(d - t.rank), every[d].read(at), result)
@@ -48,11 +48,11 @@ def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
 
         if not every:
             raise call.unsupported("it has no axis to sum along", "the model is invalid")
-        axis = to_int32(given.read((Const(0),) * given.rank))
+        axis = to_int32(axis_input.read((Const(0),) * axis_input.rank))
         call.refuse_where(
-            (axis < -t.rank) | (axis >= t.rank), (given,), f"this run computes an axis that is none of {t.rank}"
+            (axis < -t.rank) | (axis >= t.rank), (axis_input,), f"this run computes an axis that is none of {t.rank}"
         )
-        return compute(call.name, t.shape, (given, *every), chosen)
+        return compute(call.name, t.shape, (axis_input, *every), chosen)
 
     return operator
 

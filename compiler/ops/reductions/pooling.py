@@ -44,17 +44,17 @@ def _max_index(call: Call, x: Tensor, windows: Sequence[Window], best: Tensor) -
 
         return reduce_over("min", [window.kernel for window in windows], place)
 
-    found = compute(f"{call.name}.place", best.shape, (x, best), body)
+    places = compute(f"{call.name}.place", best.shape, (x, best), body)
 
     column_major = call.checked_flag("storage_order")
 
     def whole(n: Expr, c: Expr, *o: Expr) -> Expr:
-        index = found[n, c, *o]
+        index = places[n, c, *o]
         if column_major and len(sizes) > 1:
             index = _flatten(unravel(index, sizes)[::-1], sizes[::-1])
         return (scaled(scaled(n, channels) + c, area) + index).cast(I64)
 
-    return compute(f"{call.name}.indices", best.shape, (found,), whole)
+    return compute(f"{call.name}.indices", best.shape, (places,), whole)
 
 
 def _flatten(index: Sequence[Expr], sizes: Sequence[Size]) -> Expr:

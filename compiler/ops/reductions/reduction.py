@@ -111,7 +111,7 @@ def _arg(op: str) -> Callable[[Call], Tensor]:
         def place(*i: Expr) -> Expr:
             return select(attains(x[i], best[without(i, (axis,))]), i[axis], fallback)
 
-        found = reduce_axes(
+        indices = reduce_axes(
             f"{call.name}.place",
             "max" if last else "min",
             x.shape,
@@ -120,7 +120,7 @@ def _arg(op: str) -> Callable[[Call], Tensor]:
             place,
             call.flag("keepdims", 1),
         )
-        return compute(call.name, found.shape, (found,), lambda *i: found[i].cast(I64))
+        return compute(call.name, indices.shape, (indices,), lambda *i: indices[i].cast(I64))
 
     return operator
 

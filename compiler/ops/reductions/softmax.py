@@ -22,12 +22,12 @@ def softmax_of(name: str, x: Tensor, axes: tuple[int, ...], *, zero_of_nothing: 
     highest = _highest(name, x, axes)
 
     def shift(*own: Expr) -> Expr:
-        found = highest[own]
-        return select(found.eq(float("-inf")), 0, found) if zero_of_nothing else found
+        own_highest = highest[own]
+        return select(own_highest.eq(float("-inf")), 0, own_highest) if zero_of_nothing else own_highest
 
     def inverted(*own: Expr) -> Expr:
-        found = total[own]
-        return 1 / (select(found.eq(0), 1, found) if zero_of_nothing else found)
+        own_total = total[own]
+        return 1 / (select(own_total.eq(0), 1, own_total) if zero_of_nothing else own_total)
 
     power = compute(f"{name}.exp", x.shape, (x, highest), lambda *i: unary("exp", x[i] - shift(*without(i, axes))))
     total = reduce_axes(f"{name}.sum", "sum", x.shape, axes, (power,), lambda *i: power[i])

@@ -64,8 +64,8 @@ _POINT = 22
 def upsample(call: Call) -> Tensor:
     """ONNX Upsample, opset 7 to 9; scales by attribute (7) or input 1 (9)."""
     absent: tuple[float, ...] = ()
-    given = call.floats(1, "scales")
-    scales = call.attribute("scales", absent) if given is None else given
+    scales_input = call.floats(1, "scales")
+    scales = call.attribute("scales", absent) if scales_input is None else scales_input
     x = call.input(0)
     return _resample(call, x, _scaled(call, x, range(x.rank), scales), "asymmetric", "simple")
 

@@ -61,14 +61,14 @@ def places(name: str, sums: Tensor, count: Size) -> Tensor:
     start = compute(f"{name}.first", (count,), (), lambda _: Const(0))
 
     def narrow(t: Scalar, carried: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        (found,) = carried
+        (positions,) = carried
 
         def body(k: Expr) -> Expr:
-            further = found.read((k,)) + lengths.read((t,))
+            further = positions.read((k,)) + lengths.read((t,))
             passed = sums.read((within(further - 1, n),)) <= k
-            return select((further <= n) & passed, further, found.read((k,)))
+            return select((further <= n) & passed, further, positions.read((k,)))
 
-        return [compute(f"{name}.places", (count,), (sums, found, lengths), body)], []
+        return [compute(f"{name}.places", (count,), (sums, positions, lengths), body)], []
 
     (result,), _ = loop(name, steps, [start], narrow)
     return result
@@ -172,8 +172,8 @@ def _picked(name: str, keys: Keys, count: Size) -> Order:
 
         def key(*line: Expr) -> Expr:
             def element(i: Expr) -> Expr:
-                found = keys.of(line, i)
-                return select(later(line, i), found, worst(found.dtype))
+                value = keys.of(line, i)
+                return select(later(line, i), value, worst(value.dtype))
 
             return reduce("max" if keys.largest else "min", (keys.n,), element)
 
@@ -186,8 +186,8 @@ def _picked(name: str, keys: Keys, count: Size) -> Order:
 
             return reduce("min", (keys.n,), element)
 
-        found = compute(f"{name}.index", keys.lines, (last, best, *keys.reads), index)
-        return [found], [found]
+        picked = compute(f"{name}.index", keys.lines, (last, best, *keys.reads), index)
+        return [picked], [picked]
 
     _, (rows,) = loop(name, count, [start], pick)
     return Order(rows, by_place=True)

@@ -43,16 +43,16 @@ def _nonzero(call: Call) -> Tensor:
         return t.read(at if whole else ()).cast(BOOL)
 
     mask = compute(f"{call.name}.mask", (product(shape),), (t,), is_there)
-    count, found = chosen(call.name, mask)
+    count, positions = chosen(call.name, mask)
 
     def body(d: Expr, k: Expr) -> Expr:
-        indices = unravel(found.read((k,)), shape)
+        indices = unravel(positions.read((k,)), shape)
         result = indices[-1]
         for axis in reversed(range(len(shape) - 1)):
             result = select(d.eq(axis), indices[axis], result)
         return result.cast(I64)
 
-    return compute(call.name, (len(shape), count), (found,), body)
+    return compute(call.name, (len(shape), count), (positions,), body)
 
 
 def _compress(call: Call) -> Tensor:
@@ -65,18 +65,21 @@ def _compress(call: Call) -> Tensor:
         raise call.unsupported(
             f"its condition of shape {shown(condition.shape)} is longer than {text_of(extent)}", "the model is invalid"
         )
-    count, found = chosen(call.name, condition)
+    count, positions = chosen(call.name, condition)
     if flat:
         return compute(
-            call.name, (count,), (t, found), lambda k: t.read(unravel_within(within(found.read((k,)), extent), t.shape))
+            call.name,
+            (count,),
+            (t, positions),
+            lambda k: t.read(unravel_within(within(positions.read((k,)), extent), t.shape)),
         )
     shape = (*t.shape[:axis], count, *t.shape[axis + 1 :])
 
     def body(*at: Expr) -> Expr:
-        place = within(found.read((at[axis],)), extent)
+        place = within(positions.read((at[axis],)), extent)
         return t.read((*at[:axis], place, *at[axis + 1 :]))
 
-    return compute(call.name, shape, (t, found), body)
+    return compute(call.name, shape, (t, positions), body)
 
 
 def _check_sortable(call: Call, n: Size) -> None:
@@ -116,19 +119,19 @@ def _how_many(call: Call, n: Size) -> Size:
     if call.opset < 10:
         k = call.attribute("k", -1)
     else:
-        known = call.known_sizes(1)
-        if known is None:
+        sizes = call.known_sizes(1)
+        if sizes is None:
             count = _bounded(call, 1, n, "k")
-            given = call.input(1)
-            low, high = span_of(given)
+            k_input = call.input(1)
+            low, high = span_of(k_input)
             if low < 0 or high > least(n):
-                k = given.read((Const(0),) * given.rank)
+                k = k_input.read((Const(0),) * k_input.rank)
                 reason = f"this run computes a k that is not within 0 to {text_of(n)}"
-                call.refuse_where((k < 0) | (k > number(n, k.dtype)), (given,), reason)
+                call.refuse_where((k < 0) | (k > number(n, k.dtype)), (k_input,), reason)
             return count
-        if len(known) != 1:
-            raise call.unsupported(f"k has {len(known)} elements, not one", "the model is invalid")
-        k = known[0]
+        if len(sizes) != 1:
+            raise call.unsupported(f"k has {len(sizes)} elements, not one", "the model is invalid")
+        k = sizes[0]
     if known_less(n, k) or known_less(k, 0):
         raise call.unsupported(f"k={text_of(k)}, and there are {text_of(n)} elements", "the model is invalid")
     return smaller(k, n)
@@ -295,7 +298,7 @@ def _non_max_suppression(call: Call) -> Tensor:
         return score.eq(score) if limit is None else limit < score
 
     alive = compute(f"{call.name}.alive", scores.shape, (scores, least), lambda b, c, i: good(b, c, i).cast(I32))
-    name, given = call.name, (boxes, scores, overlap)
+    name, operands = call.name, (boxes, scores, overlap)
 
     def pick(_turn: Scalar, carried: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         left, _, turns = carried
@@ -316,14 +319,14 @@ def _non_max_suppression(call: Call) -> Tensor:
                 ),
             )
 
-        found = compute(f"{name}.box", lines, (left, scores, best), index)
+        box_index = compute(f"{name}.box", lines, (left, scores, best), index)
 
         def stays(b: Expr, c: Expr, i: Expr) -> Expr:
-            box = found.read((b, c))
+            box = box_index.read((b, c))
             gone = (box < n) & (i.eq(box) | shared(b, within(box, n), i))
             return select(gone, 0, left.read((b, c, i)))
 
-        remaining = compute(f"{name}.left", scores.shape, (left, found, *given), stays)
+        remaining = compute(f"{name}.left", scores.shape, (left, box_index, *operands), stays)
         any_left = compute(
             f"{name}.any",
             (),
@@ -331,7 +334,7 @@ def _non_max_suppression(call: Call) -> Tensor:
             lambda: reduce("max", (batches, classes, n), lambda *at: remaining.read(at)),
         )
         going = compute(f"{name}.going", (), (any_left,), lambda: any_left.read(()).ne(0))
-        return [remaining, going, compute(f"{name}.turn", (), (turns,), lambda: turns.read(()) + 1)], [found]
+        return [remaining, going, compute(f"{name}.turn", (), (turns,), lambda: turns.read(()) + 1)], [box_index]
 
     start = compute(f"{name}.start", (), (), lambda: Const(0).eq(0))
     none = compute(f"{name}.none", (), (), lambda: Const(0))
@@ -356,22 +359,22 @@ def _non_max_suppression(call: Call) -> Tensor:
 
 def _most_boxes(call: Call, n: Size) -> Size:
     """At most so many of each class: none by default."""
-    given = call.optional(2)
-    if given is None:
+    most_input = call.optional(2)
+    if most_input is None:
         return 0
-    _single(call, given)
-    known = call.known_sizes(2)
-    return _bounded(call, 2, n, "most") if known is None else larger(smaller(known[0], n), 0)
+    _single(call, most_input)
+    sizes = call.known_sizes(2)
+    return _bounded(call, 2, n, "most") if sizes is None else larger(smaller(sizes[0], n), 0)
 
 
 def _bounded(call: Call, index: int, n: Size, what: str) -> Scalar:
     """The only element of an input as a size, from 0 to `n`: what a run is given, or computes."""
-    given = _single(call, call.input(index))
+    element = _single(call, call.input(index))
     bounded = compute(
         f"{call.name}.{what}",
         (1,),
-        (given,),
-        lambda _: minimum(maximum(to_int32(given.read((Const(0),) * given.rank)), 0), n),
+        (element,),
+        lambda _: minimum(maximum(to_int32(element.read((Const(0),) * element.rank)), 0), n),
     )
     return Scalar(f"{call.name}.{what}", capacity(n) + 1, source=bounded)
 
