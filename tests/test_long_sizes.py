@@ -14,7 +14,6 @@ from webnn_compile.ir.memo import forgetting
 from webnn_compile.ir.name_size import LONGEST, name_size
 from webnn_compile.ir.nodes import Expr, Scalar
 from webnn_compile.ir.sizes import Size, capacity, least, number, size
-from webnn_compile.tensor.tensor import source_of
 
 
 def model(name: str, n: int) -> onnx.ModelProto:
@@ -55,17 +54,17 @@ def repeated(n: Size, times: int) -> Size:
 def test_a_long_size_has_one_name() -> None:
     rows, others = Scalar("rows", 300, low=1), Scalar("others", 300, low=1)
     long = repeated(rows, 3)
-    named = name_size(long, source_of)
+    named = name_size(long)
     assert isinstance(named, Scalar)
-    assert named is name_size(repeated(rows, 3), source_of)
-    assert named is not name_size(repeated(others, 3), source_of)
+    assert named is name_size(repeated(rows, 3))
+    assert named is not name_size(repeated(others, 3))
     assert (least(named), capacity(named)) == (least(long), capacity(long))
 
 
 def test_sizes_of_equal_checksums_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webnn_compile.ir.name_size.crc32", lambda _: 7)
     with forgetting():
-        named = [name_size(repeated(Scalar(name, 300, low=1), 3), source_of) for name in ("a", "b", "c")]
+        named = [name_size(repeated(Scalar(name, 300, low=1), 3)) for name in ("a", "b", "c")]
         assert [n.name for n in named if isinstance(n, Scalar)] == [
             "size_00000007",
             "size_00000007_2",
@@ -75,15 +74,15 @@ def test_sizes_of_equal_checksums_have_names_of_their_own(monkeypatch: pytest.Mo
 
 def test_a_short_size_is_itself() -> None:
     short = repeated(Scalar("rows", 300, low=1), 1)
-    assert name_size(short, source_of) is short
-    assert name_size(7, source_of) == 7
+    assert name_size(short) is short
+    assert name_size(7) == 7
     assert LONGEST > 16
 
 
 def test_what_may_be_negative_is_named_from_its_least_value_on() -> None:
     rows = Scalar("rows", 300, low=1)
     long = number(repeated(rows, 3)) - 500
-    named = name_size(long, source_of)
+    named = name_size(long)
     assert isinstance(named, Expr)
     assert not isinstance(named, Scalar)
     assert len(str(named)) < len(str(long))

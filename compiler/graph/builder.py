@@ -7,7 +7,7 @@ elements: a kernel computes these at load, and the file has what they are comput
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -15,14 +15,17 @@ import numpy as np
 
 from ..dtypes import DType, from_numpy
 from ..errors import UnsupportedError
+from ..ir.nodes import Scalar
 from ..ir.reduction import Reduce
 from ..ir.sizes import Size, capacities
 from ..program.dimensions import Dimension
 from ..system.limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_elements
 from ..tensor import Tensor
+from ..tensor.computed_sizes import NONE, definition
 from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
 from ..tensor.fold_tensor import grows, may_prepare
-from .define import define, tensor_of
+from .contents import contents, hashable
+from .define import define_within, tensor_of
 from .ir import Array, Attribute, Graph, Node, Value
 
 
@@ -41,6 +44,7 @@ class Builder:
         self._constants: dict[Value, Array] = {}
         self._folded: dict[Value, Node] = {}
         self._shipped: dict[Value, float] = {}
+        self._computing: dict[Hashable, Mapping[str, Scalar]] = {}
 
     def input(
         self, name: str, shape: tuple[Size, ...], dtype: DType, elements: tuple[Size, ...] | None = None
@@ -77,14 +81,22 @@ class Builder:
         opset: int,
         domain: str = "",
         regions: tuple[Graph, ...] = (),
+        sizes: Mapping[str, Scalar] = NONE,
     ) -> tuple[Value | None, ...]:
         """Adds a node of an operator of `domain`, whose version is `opset`; an empty name among `outputs` is an output
-        without readers (None in the result). `regions` were built by builders inside this one.
+        without readers (None in the result). `regions` were built by builders inside this one. `sizes` are those of the
+        node that this one is a copy of.
 
         Raises UnsupportedError where the operator is unknown or does not support its attributes.
         """
         draft = Node(op_type, name, tuple(inputs), tuple(None for _ in outputs), attributes, opset, domain, regions)
-        tensors = define(draft, {v: tensor_of(v, self.constant_of(v)) for v in draft.reads}, types_only=True)
+        with definition(name, sizes) as defined:
+            tensors = self._tensors(draft)
+        if defined.own and not sizes:
+            same = self._computing.setdefault(self._key(draft), defined.own)
+            if same is not defined.own:
+                with definition(name, same) as defined:
+                    tensors = self._tensors(draft)
         if len(tensors) < len([o for o in outputs if o]):
             raise UnsupportedError(
                 f"{draft.op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
@@ -104,8 +116,21 @@ class Builder:
             Value(o, t.shape, t.dtype, t.elements, t.bounds) if o else None
             for t, o in zip(tensors, outputs, strict=False)
         )
-        self._nodes.append(replace(draft, outputs=results))
+        self._nodes.append(replace(draft, outputs=results, sizes=defined.own))
         return results
+
+    def _tensors(self, draft: Node) -> tuple[Tensor, ...]:
+        return define_within(draft, {v: tensor_of(v, self.constant_of(v)) for v in draft.reads}, types_only=True)
+
+    def _key(self, node: Node) -> Hashable:
+        """Equal for nodes that compute the same from the same values."""
+
+        def operand(v: Value | None) -> Hashable:
+            data = None if v is None else self.constant_of(v)
+            return v if data is None else contents(data)
+
+        attributes = tuple(sorted((name, hashable(value)) for name, value in node.attributes.items()))
+        return node.op, node.opset, tuple(map(operand, node.inputs)), attributes, tuple(map(id, node.regions))
 
     def computed_by(self, node: Node) -> None:
         """Keeps that `node` computes constants where they take more bytes of the file than what it reads."""

@@ -44,9 +44,8 @@ class Copier:
         regions = tuple(self._region(region, builder, now) for region in node.regions)
         inputs = [None if v is None else now[v] for v in node.inputs]
         outputs = ["" if v is None else self.name(v) for v in node.outputs]
-        values = builder.node(
-            node.op_type, node.name, inputs, self.attributes(node.attributes), outputs, node.opset, node.domain, regions
-        )
+        attributes, kind = self.attributes(node.attributes), (node.opset, node.domain)
+        values = builder.node(node.op_type, node.name, inputs, attributes, outputs, *kind, regions, node.sizes)
         now.update((old, new) for old, new in zip(node.outputs, values, strict=False) if old and new)
 
     def _region(self, region: Graph, builder: Builder, now: Now) -> Graph:

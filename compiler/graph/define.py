@@ -10,12 +10,13 @@ import numpy as np
 from ..dtypes import F32
 from ..errors import BoundsError, UnsupportedError
 from ..ir.nodes import Const, Scalar, expr
-from ..ir.sizes import Size, capacities, capacity, equal, number, scalars_of, shown, size
+from ..ir.sizes import Size, capacities, capacity, equal, number, scalars_of, shown
 from ..ops import OPERATORS
 from ..ops.call import Call
 from ..system.limits import check_elements
 from ..tensor import Tensor, compute, constant, placeholder
 from ..tensor.bound_elements import with_bounds
+from ..tensor.computed_sizes import computed_size, definition, sizes_so_far
 from ..tensor.fold_tensor import prepared
 from ..tensor.known_elements import known_elements, with_known_elements
 from ..tensor.structure import after, branch, loop
@@ -63,6 +64,19 @@ def define(
 
     Raises UnsupportedError where the operator is unknown, InputError where a result has too many elements.
     """
+    with definition(node.name, node.sizes):
+        return define_within(node, tensors, record, refuse=refuse, types_only=types_only)
+
+
+def define_within(
+    node: Node,
+    tensors: Mapping[Value, Tensor],
+    record: Record = ignore,
+    *,
+    refuse: Refuse = ignore,
+    types_only: bool = False,
+) -> tuple[Tensor, ...]:
+    """`define` within a `definition` that the caller began."""
     if node.op == "If":
         results = _define_if(node, tensors, record, types_only=types_only)
     elif node.op == "Loop":
@@ -154,7 +168,7 @@ def _measuring(tensors: Sequence[Tensor]) -> list[Tensor]:
     for t in tensors:
         bounded = () if t.bounds is None else (*(t.bounds.elements or ()), *(t.bounds.counts or ()))
         sizes += [n for n in (*(t.elements or ()), *bounded) if n is not None]
-    return [s.source for s in scalars_of(*map(number, sizes)) if isinstance(s.source, Tensor)]
+    return list(sizes_so_far().sources_of(map(number, sizes)))
 
 
 def is_refused(node: Node) -> int | None:
@@ -170,7 +184,7 @@ def _with_refusal(
     there, 0 in the other. Sizes that the other region computes are 0."""
 
     def known(n: Size) -> Size:
-        return 0 if any(s.source is not None for s in scalars_of(number(n))) else n
+        return 0 if any(s.computed for s in scalars_of(number(n))) else n
 
     kept = list(otherwise if refused == 0 else then)
     zeros = [
@@ -190,7 +204,7 @@ def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record) ->
     (counter,) = body.inputs[0].elements or ()
     assert isinstance(counter, Scalar)
     most = counter.extent if trips is None else (known_elements(trips) or (counter.extent,))[0]
-    shapes = [_by_counter(t.shape, v.shape, counter) for t, v in zip(carried, body.inputs[1:], strict=True)]
+    shapes = [_inside(t.shape, v.shape, counter) for t, v in zip(carried, body.inputs[1:], strict=True)]
     grows = not all(_same(t.shape, shape) for t, shape in zip(carried, shapes, strict=True))
     stacks = len(body.outputs) > len(carried)
 
@@ -219,21 +233,20 @@ def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record) ->
         shapes=[*shapes, *(() for _ in counts)],
     )
     if counts:
-        ran = Scalar(f"{node.name}.ran", capacity(most) + 1, source=finals[-1])
+        ran = computed_size(f"{node.name}.ran", capacity(most) + 1, finals[-1])
         rows = [replace(t, sizes=(ran, *t.shape[1:])) for t in rows]
         finals = [_resized(t, after(shape, counter, ran)) for t, shape in zip(finals, shapes, strict=False)]
     return (*finals[int(conditional) : len(carried)], *rows)
 
 
-def _by_counter(start: Sequence[Size], inside: Sequence[Size], counter: Scalar) -> tuple[Size, ...]:
-    """The shape of what a loop carries, which begins with `start`, and grows from iteration to iteration as `inside`
-    does: other scalars of that are those of the import."""
-    steps = [size(number(b) - a) for a, b in zip(*(after(inside, counter, Const(i)) for i in (0, 1)), strict=True)]
-    return tuple(n if step == 0 else size(n + counter * number(step)) for n, step in zip(start, steps, strict=True))
-
-
 def _resized(t: Tensor, shape: tuple[Size, ...]) -> Tensor:
     return t if _same(t.shape, shape) else replace(t, sizes=shape)
+
+
+def _inside(start: Sequence[Size], inside: Sequence[Size], counter: Scalar) -> tuple[Size, ...]:
+    """The shape of what a loop carries, which begins with `start`: dimensions of `inside` that grow go by the
+    counter."""
+    return tuple(b if counter in scalars_of(number(b)) else a for a, b in zip(start, inside, strict=True))
 
 
 def _same(a: Sequence[Size], b: Sequence[Size]) -> bool:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from ..errors import InputError
-from ..ir.affine import affine
-from ..ir.nodes import Scalar
-from ..ir.sizes import number, shown
+from ..ir.sizes import shown
 from ..program.program import TensorSpec
+from ..tensor.computed_sizes import definition
 from ..tensor.evaluate import evaluate
 from ..values.bind_sizes import bind_sizes
-from .define import define, tensor_of
+from .define import define_within, tensor_of
 from .ir import Array, Graph, Value
 
 
@@ -31,25 +30,17 @@ def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]
     for node in graph.nodes:
         tensors = {v: tensor_of(v, graph.constants.get(v)) for v in node.reads}
         inputs = {t: values[v] for v, t in tensors.items() if t.data is None}
-        for v, t in zip(node.outputs, define(node, tensors), strict=False):
+        with definition(node.name, node.sizes) as defined:
+            results = define_within(node, tensors)
+        for v, t in zip(node.outputs, results, strict=False):
             if v is not None:
-                values[v] = evaluate(t, inputs, scalars)
-                scalars.update(_measured(v, values[v]))
+                values[v] = evaluate(t, inputs, scalars, defined.sizes)
+        scalars.update((s, int(evaluate(t, inputs, scalars, defined.sizes)[0])) for s, t in defined.made())
         left.subtract(node.reads)
         for v in node.reads:
             if not left[v]:
                 values.pop(v, None)
     return {v.name: values[v] if v in values else graph.constants[v] for v in graph.outputs}
-
-
-def _measured(value: Value, array: Array) -> Iterator[tuple[Scalar, int]]:
-    """The sizes that a run computes and that are dimensions of a value, or differ from one by a number: other nodes
-    know them by the same scalars."""
-    for n, extent in zip(value.shape, array.shape, strict=True):
-        form = affine(number(n))
-        match form.terms:
-            case ((Scalar() as scalar, 1),) if scalar.source is not None:
-                yield scalar, extent - form.constant
 
 
 def _checked(value: Value, feeds: Mapping[str, Array]) -> Array:

@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 
 from ..dtypes import DType
+from ..ir.nodes import Scalar
 from ..ir.sizes import Size, shown
 from ..ops.call import operator_name
 from ..program.dimensions import Dimension
@@ -54,7 +55,8 @@ class Value:
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
     """One operator. `name` is the ONNX node name, `domain` that of the operator ("" for ai.onnx) and `opset` its
-    version. Absent optional inputs and unused outputs are None."""
+    version. Absent optional inputs and unused outputs are None. `sizes` are those that it computes: nodes that compute
+    the same have the same."""
 
     op_type: str
     name: str
@@ -64,6 +66,7 @@ class Node:
     opset: int
     domain: str = ""
     regions: tuple[Graph, ...] = ()
+    sizes: Mapping[str, Scalar] = field(default_factory=dict)
 
     @property
     def reads(self) -> tuple[Value, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.nodes import Origin, Scalar
+from ..ir.nodes import Origin
 from ..program.refusals import Refusal
 from ..tensor import Tensor, compute
 from ..tensor.collect_regions import Origins, collect_region
+from ..tensor.computed_sizes import Definition, computed_size, definition
 from ..tensor.program import TensorProgram
 from .define import add_constants, define, tensor_of
 from .ir import Graph, Node, Value
@@ -15,9 +16,14 @@ from .ir import Graph, Node, Value
 
 def lower_graph(graph: Graph) -> TensorProgram:
     """Each node's outputs as tensors over those of what it reads; constants become constant tensors."""
+    with definition(graph.name) as defined:
+        return _lower(graph, defined)
+
+
+def _lower(graph: Graph, defined: Definition) -> TensorProgram:
     tensors: dict[Value, Tensor] = {v: tensor_of(v) for v in graph.inputs}
     add_constants(graph, tensors)
-    origins = Origins()
+    origins = Origins(defined.sizes)
     for v, node in graph.folded.items():
         if v in tensors and tensors[v].prepared:
             origins.add((tensors[v],), Origin((node.name,), (node.op,)))
@@ -31,7 +37,7 @@ def lower_graph(graph: Graph) -> TensorProgram:
     def refuse(node: Node, flag: Tensor, text: str) -> None:
         computed.append(flag)
         origins.add((flag,), Origin((node.name,), (node.op,)))
-        refusals.append(Refusal(Scalar(flag.name, 2, source=flag), text))
+        refusals.append(Refusal(computed_size(flag.name, 2, flag), text))
 
     for node in graph.nodes:
         results = define(node, tensors, record, refuse=refuse)
@@ -54,6 +60,6 @@ def lower_graph(graph: Graph) -> TensorProgram:
             t = compute(f"{v.name}.refused", t.shape, (t,), lambda *i, source=t: source.read(i))
             origins.add((t,), Origin((v.name,), ("If",)))
         computed.append(t)
-        refusals.append(Refusal(Scalar(v.name, 2, source=t), text))
+        refusals.append(Refusal(computed_size(v.name, 2, t), text))
     region = collect_region(inputs, computed, tuple(outputs), origins)
     return replace(region, dimensions=graph.dimensions, refusals=tuple(refusals))

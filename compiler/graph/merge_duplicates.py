@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-import numpy as np
-
-from .contents import contents
-from .ir import Array, Attribute, Graph, Node, Value
+from .contents import contents, hashable
+from .ir import Array, Graph, Node, Value
 
 
 def merge_duplicates(graph: Graph) -> Graph:
@@ -28,9 +26,10 @@ def merge_duplicates(graph: Graph) -> Graph:
     for node in graph.nodes:
         inputs = tuple(replaced.get(v, v) if v is not None else None for v in node.inputs)
         present = tuple(v is not None for v in node.outputs)
-        attributes = tuple(sorted((name, _hashable(value)) for name, value in node.attributes.items()))
+        attributes = tuple(sorted((name, hashable(value)) for name, value in node.attributes.items()))
         regions = tuple(map(id, node.regions))  # of control flow each node has its own
-        first_node = seen.setdefault((node.op, node.opset, inputs, attributes, present, regions), node)
+        sizes = tuple(node.sizes.values())  # those of equal nodes are the same, unless others became equal since
+        first_node = seen.setdefault((node.op, node.opset, inputs, attributes, present, regions, sizes), node)
         if first_node is node or any(v in outputs for v in node.outputs):
             nodes.append(node)
             continue
@@ -40,7 +39,3 @@ def merge_duplicates(graph: Graph) -> Graph:
         return graph
     folded = {v: node for v, node in graph.folded.items() if v in constants}
     return graph.with_values(replaced, nodes=tuple(nodes), constants=constants, folded=folded)
-
-
-def _hashable(value: Attribute) -> Hashable:
-    return contents(value) if isinstance(value, np.ndarray) else (type(value).__name__, value)

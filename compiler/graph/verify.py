@@ -69,13 +69,8 @@ def _mistyped(graph: Graph, node: Node) -> str | None:
 
 
 def _is_of(v: Value, t: Tensor) -> bool:
-    """Whether `t` is what `v` is declared to be. A size that a run computes is another scalar each time that its
-    operator is defined."""
-    if v.dtype != t.dtype or len(v.shape) != t.rank:
-        return False
-    return all(
-        equal(a, b) or not (isinstance(a, int) or isinstance(b, int)) for a, b in zip(v.shape, t.shape, strict=True)
-    )
+    """Whether `t` is what `v` is declared to be."""
+    return v.dtype == t.dtype and len(v.shape) == t.rank and all(map(equal, v.shape, t.shape))
 
 
 def _repeated(names: Iterable[str]) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from zlib import crc32
 
 from .facts import range_of
@@ -15,11 +14,8 @@ from .sizes import Size, size
 LONGEST = 32
 """Nodes of an expression, as a tree, by which readers of a tensor know a size."""
 
-Source = Callable[[str, Expr], object]
-"""From a name and an int32 expression to what a run computes it by."""
 
-
-def name_size(n: Size, source: Source) -> Size:
+def name_size(n: Size) -> Size:
     """A size itself where it is short, else a scalar that a run computes from it, whose interval alone is known.
 
     So no size is longer than what one operator makes of short ones: in a chain of sizes that are each made of several
@@ -29,18 +25,30 @@ def name_size(n: Size, source: Source) -> Size:
     if isinstance(n, int) or found is None:
         return n
     low = min(found[0], 0)
-    return size(_scalar_of(n if not low else n - low, source) + low)
+    return size(_scalar_of(n if not low else n - low) + low)
+
+
+def named_value(s: Scalar) -> Expr | None:
+    """The size that `s` is a name for; None where it is none."""
+    return _values().get(s)
 
 
 @keep
-def _scalar_of(n: Expr, source: Source) -> Scalar:
+def _scalar_of(n: Expr) -> Scalar:
     stem = f"size_{crc32(print_node(n).encode()):08x}"
     same = _named(stem)
     same.append(n)
     name = stem if len(same) == 1 else f"{stem}_{len(same)}"
     found = range_of(n)
     assert found is not None
-    return Scalar(name, found[1] + 1, low=found[0], source=source(name, n))
+    s = Scalar(name, found[1] + 1, low=found[0], computed=True)
+    _values()[s] = n
+    return s
+
+
+@keep
+def _values() -> dict[Scalar, Expr]:
+    return {}
 
 
 @keep

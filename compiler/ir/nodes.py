@@ -231,10 +231,11 @@ class Var(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar(Var):
-    """An argument of a launch: int32, low <= scalar < extent. `source` is what a run computes it from, if it does."""
+    """An argument of a launch: int32, low <= scalar < extent. `computed`: a run computes it, by tensors or of other
+    scalars."""
 
     low: int = field(default=0, kw_only=True)
-    source: object = field(default=None, kw_only=True, repr=False)
+    computed: bool = field(default=False, kw_only=True, repr=False)
 
 
 @frozen

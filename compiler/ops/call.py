@@ -128,7 +128,7 @@ class Call:
         """`n`, if it is a number. Raises UnsupportedError where it is known at run time only."""
         if isinstance(n, int):
             return n
-        names = dict.fromkeys(s.name for s in scalars_of(n) if s.source is None)
+        names = dict.fromkeys(s.name for s in scalars_of(n) if not s.computed)
         flags = " ".join(f"--dim {shell_word(name)}=NUMBER" for name in names)
         raise self.unsupported(
             f"it needs a fixed size {what}, and {text_of(n)} is known at run time only",

@@ -61,7 +61,7 @@ def lower_tensors(
     outputs = tuple(t for _, t in made.tensors.outputs)
     ports = (
         tuple(t for _, t in made.tensors.inputs),
-        (*outputs, *(s.source for s in made.reported if isinstance(s.source, Tensor))),
+        (*outputs, *tensors.sizes.sources_of(made.reported)),
     )
     stored = place_tensors(ports, made.groups, made.steps, made.layouts, made.aliases, made.sources)
     return replace(made, name=name, stored=stored)
@@ -123,6 +123,6 @@ def _ports(given: TensorProgram) -> tuple[list[Tensor], list[Tensor]]:
     it make."""
     here, outputs = set(given.tensors), {t for _, t in given.outputs}
     read = [t for inner in given.structures for t in inner.reads]
-    read += [t for made in given.tensors for t in measured(made)]
+    read += [t for made in given.tensors for t in measured(made, given.sizes)]
     exported = dict.fromkeys(t for t in read if t in here and t not in outputs)
     return list(exported), [t for inner in given.structures for t in inner.results.values()]

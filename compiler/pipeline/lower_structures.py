@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ..ir.nodes import Origin
+from ..ir.sizes import number
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
 from ..tensor.build_kernel import Place, build_kernel
@@ -109,7 +110,8 @@ def _loop(inner: Inner, loop: Loop, lower_region: LowerRegion, *, in_place: bool
             aliases[following] = c.inside
         else:
             body = _copied_back(body, c, following)
-    return _Made((body,), lambda bodies: LoopStep(loop, bodies[0], tuple(stacks.values())), aliases)
+    counts = inner.regions[0].sizes.sources_of((number(loop.trips),))
+    return _Made((body,), lambda bodies: LoopStep(loop, bodies[0], tuple(stacks.values()), counts), aliases)
 
 
 def _may_replace(body: Lowered, before: Tensor, after: Tensor, *, in_place: bool) -> bool:

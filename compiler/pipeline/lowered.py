@@ -50,7 +50,8 @@ class Lowered:
         used = (s for k in self.kernels for s in k.scalars)
         found = dict.fromkeys((*used, *self.reported, *scalars_of(*trip_counts(self.steps))))
         given = {d.scalar for d in self.tensors.dimensions}
-        return {s: s.source for s in found if isinstance(s.source, Tensor) and s not in given}
+        sources = ((s, self.tensors.sizes.source(s)) for s in found if s not in given)
+        return {s: t for s, t in sources if t is not None}
 
     @property
     def reported(self) -> tuple[Scalar, ...]:

@@ -15,11 +15,12 @@ from ..ir.construct import maximum
 from ..ir.facts import Facts
 from ..ir.intervals import Range, limits, union, within
 from ..ir.memo import memo
-from ..ir.nodes import Buffer, Const, Expr, Scalar, Var
+from ..ir.nodes import Buffer, Const, Expr, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import substitute
 from ..ir.simplify import simplify_expr
 from ..ir.sizes import Size, larger, least, number, size
+from .computed_sizes import computed_size
 from .known_elements import Element, element_value, known_elements
 from .tensor import Bounds, Tensor, compute
 
@@ -100,7 +101,7 @@ def _bounded(
         before = min(smallest, 0)
         element = compute(f"{name}.element", (1,), t.reads, lambda _: body)
         source = compute(name, (1,), (element,), lambda i: (value(element[i]) - before).cast(I32))
-        return size(Scalar(name, high - before + 1, low=smallest - before, source=source) + before)
+        return size(computed_size(name, high - before + 1, source, smallest - before) + before)
 
     if low >= -MOST:
         found = measured(name, low, lambda element: element)

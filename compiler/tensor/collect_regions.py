@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..ir.nodes import Expr, Origin, Scalar
 from ..ir.reduction import Reduce
 from ..ir.sizes import number, scalars_of
+from .computed_sizes import NO_SIZES, Sizes
 from .program import Inner, TensorProgram
 from .structure import Branch, Loop, Structure
 from .tensor import Tensor
@@ -18,7 +19,8 @@ Ports = tuple[tuple[str, Tensor], ...]
 class Origins:
     """The tensors of all operators in the order in which they are computed, with the nodes that they come from."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes = NO_SIZES) -> None:
+        self.sizes = sizes
         self.of: dict[Tensor, Origin] = {}
         self.structures: dict[Structure, dict[int, Tensor]] = {}
 
@@ -38,13 +40,13 @@ class Origins:
         if t.source is not None:
             self._take_structure(t.source.structure, origin)
             self.structures[t.source.structure][t.source.index] = t
-        for r in (*t.reads, *measured(t)):
+        for r in (*t.reads, *measured(t, self.sizes)):
             self._take(r, origin)
         self.of[t] = origin
 
     def _take_structure(self, made: Structure, origin: Origin) -> None:
         if made not in self.structures:
-            for t in (*operands(made), *(t for results in results_of(made) for t in results)):
+            for t in (*operands(made, self.sizes), *(t for results in results_of(made) for t in results)):
                 self._take(t, origin)
             self.structures[made] = {}
 
@@ -60,14 +62,14 @@ def collect_region(inputs: Ports, made: Sequence[Tensor], outputs: Ports, origin
     nested = frozenset(n for inner in found.inner.values() for body in inner.nested for n in body)
     used = {t.source.structure for t in needed if t.source is not None}
     structures = tuple(found.program(s) for s in found.inner if s in used and s not in nested)
-    return TensorProgram(inputs, outputs, tuple(tensors), found.computed, structures=structures)
+    return TensorProgram(inputs, outputs, tuple(tensors), found.computed, structures=structures, sizes=origins.sizes)
 
 
-def operands(made: Structure) -> tuple[Tensor, ...]:
+def operands(made: Structure, sizes: Sizes) -> tuple[Tensor, ...]:
     """The operands that a structure takes from the region around it, without those that its own regions capture."""
     if isinstance(made, Branch):
         return (made.condition,)
-    return (*(c.start for c in made.carried), *_sources((number(made.trips),)))
+    return (*(c.start for c in made.carried), *sizes.sources_of((number(made.trips),)))
 
 
 def results_of(made: Structure) -> tuple[tuple[Tensor, ...], ...]:
@@ -84,13 +86,9 @@ def used_results(made: Structure, used: Container[int]) -> tuple[tuple[Tensor, .
     return (tuple(t for i, t in enumerate(made.results) if i < count or i in used),)
 
 
-def measured(t: Tensor) -> tuple[Tensor, ...]:
+def measured(t: Tensor, sizes: Sizes) -> tuple[Tensor, ...]:
     """The tensors from which a run computes scalars that occur in `t`."""
-    return _sources(_expressions(t))
-
-
-def _sources(expressions: Iterable[Expr]) -> tuple[Tensor, ...]:
-    return tuple(s.source for s in scalars_of(*expressions) if isinstance(s.source, Tensor))
+    return sizes.sources_of(_expressions(t))
 
 
 def _expressions(t: Tensor) -> Iterator[Expr]:
@@ -123,7 +121,7 @@ class _Regions:
             self.inner[made] = self._find(made)
 
     def _find(self, made: Structure) -> _Inner:
-        found = _Inner(reads=dict.fromkeys(t for t in operands(made) if t.data is None))
+        found = _Inner(reads=dict.fromkeys(t for t in operands(made, self._origins.sizes) if t.data is None))
         for results in used_results(made, self._origins.structures[made]):
             reached = sorted(self._reach(results, made), key=self._order.__getitem__)
             own = self._own(made, reached)
@@ -138,7 +136,7 @@ class _Regions:
         """The tensors that a branch owns are all that are not outside of it; a loop owns those that change between
         iterations, and the starts of loops in it, which these overwrite."""
         if isinstance(made, Branch):
-            outside = _outside(made)
+            outside = _outside(made, self._origins.sizes)
             return {t for t in reached if t not in outside and t.data is None}
         changing = {c.inside for c in made.carried}
         own: set[Tensor] = set()
@@ -151,7 +149,7 @@ class _Regions:
         return own | starts | set(made.results).intersection(reached)
 
     def _reach(self, results: Iterable[Tensor], made: Structure) -> set[Tensor]:
-        outside = _outside(made) if isinstance(made, Branch) else frozenset()
+        outside = _outside(made, self._origins.sizes) if isinstance(made, Branch) else frozenset()
         found: set[Tensor] = set()
         stack = list(results)
         while stack:
@@ -166,7 +164,7 @@ class _Regions:
     def _depends_on(self, t: Tensor) -> tuple[Tensor, ...]:
         """The dependences of `t`; for a result of a structure those of the structure on the outside."""
         captured = self.inner[t.source.structure].reads if t.source is not None else ()
-        return (*t.reads, *measured(t), *captured)
+        return (*t.reads, *measured(t, self._origins.sizes), *captured)
 
     def _scalars(self, t: Tensor) -> set[Scalar]:
         """The scalars of a tensor, or of all inside of the structure that it is a result of."""
@@ -192,13 +190,15 @@ class _Regions:
             structures = tuple(self.program(n) for n in self.inner if n in nested)
             tensors = tuple(sorted(body, key=self._order.__getitem__))
             outputs = tuple((t.name, t) for t in results)
-            regions.append(TensorProgram(inputs, outputs, tensors, self.computed, structures=structures))
+            regions.append(
+                TensorProgram(inputs, outputs, tensors, self.computed, structures=structures, sizes=self._origins.sizes)
+            )
         return Inner(made, tuple(regions), tuple(inner.reads), self._origins.structures[made])
 
 
-def _outside(made: Branch) -> frozenset[Tensor]:
+def _outside(made: Branch, sizes: Sizes) -> frozenset[Tensor]:
     """Tensors that exist whichever side runs: those that the sides capture, and those that measure their lengths."""
-    return made.outside.union(*map(measured, made.outside))
+    return made.outside.union(*(measured(t, sizes) for t in made.outside))
 
 
 def _needed(made: Iterable[Tensor], origins: Origins) -> set[Tensor]:
@@ -209,9 +209,9 @@ def _needed(made: Iterable[Tensor], origins: Origins) -> set[Tensor]:
         t = stack.pop()
         if t not in found:
             found.add(t)
-            stack += (*t.reads, *measured(t))
+            stack += (*t.reads, *measured(t, origins.sizes))
             if t.source is not None:
                 structure = t.source.structure
-                stack += operands(structure)
+                stack += operands(structure, origins.sizes)
                 stack += (r for results in used_results(structure, origins.structures[structure]) for r in results)
     return found

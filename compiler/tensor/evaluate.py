@@ -13,6 +13,7 @@ from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scalar,
 from ..ir.reduction import COMBINE, Reduce
 from ..ir.scalar_ops import apply_binary, apply_cast, apply_unary
 from ..ir.sizes import number, scalars_of
+from .computed_sizes import NO_SIZES, Sizes
 from .structure import Branch, Loop
 from .tensor import Tensor
 
@@ -25,30 +26,33 @@ GRID_LIMIT = 1 << 22
 
 
 def evaluate(
-    tensor: Tensor, feeds: Mapping[Tensor, Array] | None = None, scalars: Mapping[Scalar, int] | None = None
+    tensor: Tensor,
+    feeds: Mapping[Tensor, Array] | None = None,
+    scalars: Mapping[Scalar, int] | None = None,
+    sizes: Sizes = NO_SIZES,
 ) -> Array:
     """The elements of `tensor`, as an array of its shape and dtype, given those of the placeholders, and the scalars,
-    that it depends on.
+    that it depends on; `sizes` says what tensors scalars are read from.
 
     Raises KeyError for a placeholder without a feed, and for a scalar without a value.
     """
     values: dict[Buffer, Array] = {t.buffer: np.asarray(a) for t, a in (feeds or {}).items()}
-    return _evaluate(tensor, values, {s: np.asarray(n, np.int32) for s, n in (scalars or {}).items()})
+    return _evaluate(tensor, values, {s: np.asarray(n, np.int32) for s, n in (scalars or {}).items()}, sizes)
 
 
-def _evaluate(tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> Array:
+def _evaluate(tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> Array:
     if tensor.buffer in values:
         return values[tensor.buffer]
     if tensor.data is not None:
         return tensor.data
     if tensor.source is not None:
-        return _evaluate_structure(tensor, values, scalars)
+        return _evaluate_structure(tensor, values, scalars, sizes)
     if tensor.body is None:
         raise KeyError(f"no value given for {tensor.name}")
     for t in tensor.reads:
-        values[t.buffer] = _evaluate(t, values, scalars)
+        values[t.buffer] = _evaluate(t, values, scalars, sizes)
     over = tensor.body.axes if isinstance(tensor.body, Reduce) else ()
-    _measure((tensor.body, *(v.length for v in (*tensor.axes, *over) if v.length is not None)), values, scalars)
+    _measure((tensor.body, *(v.length for v in (*tensor.axes, *over) if v.length is not None)), values, scalars, sizes)
     rank = len(tensor.axes)
     shape = tuple(_trips(axis, scalars) for axis in tensor.axes)
     if 0 in shape:  # the other extents may be any
@@ -65,54 +69,57 @@ def _evaluate(tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> Arra
     return array
 
 
-def _measure(expressions: Iterable[Expr], values: dict[Buffer, Array], scalars: Env) -> None:
+def _measure(expressions: Iterable[Expr], values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> None:
     """Computes the scalars that expressions take from tensors."""
     for s in scalars_of(*expressions):
-        if s not in scalars and isinstance(s.source, Tensor):
-            scalars[s] = np.asarray(_evaluate(s.source, values, scalars), np.int32).reshape(())
+        source = None if s in scalars else sizes.source(s)
+        if source is not None:
+            scalars[s] = np.asarray(_evaluate(source, values, scalars, sizes), np.int32).reshape(())
 
 
-def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> Array:
+def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> Array:
     """A result of a loop or a branch. Values of tensors inside are of one iteration, so they are not kept."""
     assert tensor.source is not None
     made, index = tensor.source.structure, tensor.source.index
     if isinstance(made, Branch):
-        taken = made.then if _evaluate(made.condition, values, scalars) else made.otherwise
-        whole = _evaluate(taken[index], dict(values), dict(scalars))
-        return values.setdefault(tensor.buffer, _live(whole, tensor, values, scalars))
-    carried, rows = _run_loop(made, values, scalars)
+        taken = made.then if _evaluate(made.condition, values, scalars, sizes) else made.otherwise
+        whole = _evaluate(taken[index], dict(values), dict(scalars), sizes)
+        return values.setdefault(tensor.buffer, _live(whole, tensor, values, scalars, sizes))
+    carried, rows = _run_loop(made, values, scalars, sizes)
     if index < len(carried):
-        return values.setdefault(tensor.buffer, _live(carried[index], tensor, values, scalars))
-    result = np.zeros(_shape(tensor, values, scalars), tensor.dtype.numpy)
+        return values.setdefault(tensor.buffer, _live(carried[index], tensor, values, scalars, sizes))
+    result = np.zeros(_shape(tensor, values, scalars, sizes), tensor.dtype.numpy)
     for i, row in enumerate(rows[index - len(carried)]):
         result[i] = row
     return values.setdefault(tensor.buffer, result)
 
 
-def _live(whole: Array, tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> Array:
+def _live(whole: Array, tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> Array:
     """The elements within the tensor's shape, of memory that may be for more."""
-    return whole[tuple(map(slice, _shape(tensor, values, scalars)))]
+    return whole[tuple(map(slice, _shape(tensor, values, scalars, sizes)))]
 
 
-def _shape(tensor: Tensor, values: dict[Buffer, Array], scalars: Env) -> tuple[int, ...]:
-    sizes = [number(n) for n in tensor.shape]
-    _measure(sizes, values, scalars)
-    return tuple(max(int(_eval(n, scalars, {})), 0) for n in sizes)
+def _shape(tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> tuple[int, ...]:
+    shape = [number(n) for n in tensor.shape]
+    _measure(shape, values, scalars, sizes)
+    return tuple(max(int(_eval(n, scalars, {})), 0) for n in shape)
 
 
-def _run_loop(made: Loop, values: dict[Buffer, Array], scalars: Env) -> tuple[list[Array], list[list[Array]]]:
+def _run_loop(
+    made: Loop, values: dict[Buffer, Array], scalars: Env, sizes: Sizes
+) -> tuple[list[Array], list[list[Array]]]:
     """The carried values after the last iteration, and the rows."""
-    carried = [_evaluate(c.start, values, scalars) for c in made.carried]
+    carried = [_evaluate(c.start, values, scalars, sizes) for c in made.carried]
     rows: list[list[Array]] = [[] for _ in made.rows]
-    _measure((number(made.trips),), values, scalars)
+    _measure((number(made.trips),), values, scalars, sizes)
     for i in range(max(int(_eval(number(made.trips), scalars, {})), 0)):
         if made.condition is not None and not carried[made.condition]:
             break
         inside = {**values, **{c.inside.buffer: a for c, a in zip(made.carried, carried, strict=True)}}
         here = {**scalars, made.counter: np.asarray(i, np.int32)}
         for found, row in zip(rows, made.rows, strict=True):
-            found.append(_evaluate(row, inside, here))
-        carried = [_evaluate(c.next, inside, here) for c in made.carried]
+            found.append(_evaluate(row, inside, here, sizes))
+        carried = [_evaluate(c.next, inside, here, sizes) for c in made.carried]
     return carried, rows
 
 

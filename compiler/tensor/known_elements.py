@@ -21,7 +21,7 @@ from ..ir.name_size import name_size
 from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
 from ..ir.reduction import COMBINE, Reduce
 from ..ir.sizes import Size, divided, larger, number, size, smaller
-from .tensor import Tensor, compute, constant, source_of
+from .tensor import Tensor, compute, constant
 
 MOST_ELEMENTS = 64
 """The largest tensor whose elements are known: a shape has only a few dimensions."""
@@ -34,7 +34,7 @@ def with_known_elements(t: Tensor) -> Tensor:
     found = known_elements(t)
     if found is None or t.elements is not None or t.data is not None:
         return t
-    return replace(t, elements=tuple(name_size(n, source_of) for n in found))
+    return replace(t, elements=tuple(name_size(n) for n in found))
 
 
 def from_sizes(name: str, sizes: Sequence[Size] | Size) -> Tensor:

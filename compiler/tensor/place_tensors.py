@@ -13,7 +13,6 @@ from ..ir.rewrite import loads
 from ..program.live_ranges import Access, LiveRange, live_ranges, owner_of
 from ..program.plan_memory import Request, plan_memory
 from ..system.limits import check_elements
-from .collect_regions import operands
 from .fuse import Group
 from .steps import BranchStep, LoopStep, Steps, StepsOf
 from .tensor import Tensor
@@ -96,7 +95,7 @@ def timeline(steps: StepsOf[Leaf], access: Callable[[Leaf], Access[Tensor]]) -> 
         for step in steps:
             if isinstance(step, LoopStep):
                 begin, carried = len(accesses), step.loop.carried
-                reads = (*(c.start for c in carried), *operands(step.loop))
+                reads = (*(c.start for c in carried), *step.counts)
                 accesses.append(Access(reads, (*(c.inside for c in carried), *step.stacks)))
                 add(step.body)
                 loops.append((begin, len(accesses)))

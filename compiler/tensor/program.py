@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ..ir.nodes import Buffer, Origin
 from ..program.dimensions import Dimension
 from ..program.refusals import Refusal
+from .computed_sizes import NO_SIZES, Sizes
 from .structure import Structure
 from .tensor import Tensor
 from .winograd_matrices import OutputTile
@@ -23,7 +24,8 @@ class TensorProgram:
     Those in `stored` are always materialised: copies that change the layout. `channels_last` are buffers of images that
     are not recognised by their readers or producers, `windows` buffers of Winograd's windows, in the transform domain.
     `rewritten` are the convolutions that Winograd's algorithm computes. `structures` are the loops and branches of the
-    region. `dimensions` are the sizes that a run decides, `refusals` the branches that none may take."""
+    region. `dimensions` are the sizes that a run decides, `refusals` the branches that none may take,
+    `sizes` what the sizes that a run computes are read from."""
 
     inputs: tuple[tuple[str, Tensor], ...]
     outputs: tuple[tuple[str, Tensor], ...]
@@ -36,6 +38,7 @@ class TensorProgram:
     structures: tuple[Inner, ...] = ()
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    sizes: Sizes = NO_SIZES
 
 
 @dataclass(frozen=True, slots=True)

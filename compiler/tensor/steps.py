@@ -19,11 +19,13 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LoopStep(Generic[Leaf]):
-    """`body` is repeated. `stacks` are the tensors that hold all rows, in the order of the loop's rows."""
+    """`body` is repeated. `stacks` are the tensors that hold all rows, in the order of the loop's rows, `counts` those
+    that the number of iterations is computed from."""
 
     loop: Loop
     body: StepsOf[Leaf]
     stacks: tuple[Tensor, ...]
+    counts: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,7 +97,7 @@ def map_runs(steps: StepsOf[Leaf], change: Callable[[tuple[Leaf, ...], bool], It
                 continue
             for step in part:
                 if isinstance(step, LoopStep):
-                    made.append(LoopStep(step.loop, inside(step.body, True), step.stacks))
+                    made.append(LoopStep(step.loop, inside(step.body, True), step.stacks, step.counts))
                 elif isinstance(step, BranchStep):
                     then, otherwise = inside(step.then, True), inside(step.otherwise, True)
                     made.append(BranchStep(step.branch, then, otherwise, step.results))

@@ -29,6 +29,7 @@ from ..ir.construct import all_of
 from ..ir.nodes import Const, Expr, Scalar
 from ..ir.rewrite import substitute
 from ..ir.sizes import Size, capacities, capacity, counter_of, equal, larger, least, number, size
+from .computed_sizes import computed_size
 from .tensor import Tensor, compute, placeholder
 
 
@@ -159,7 +160,7 @@ def branch(
     for i, (a, b) in enumerate(differing):
         source = _result(made, count + i, f"{name}.size{i}", first[count + i], (1,))
         most, low = max(capacity(a), capacity(b)), min(least(a), least(b))
-        size_of[a, b] = Scalar(f"{name}.size{i}", most + 1, low=low, source=source)
+        size_of[a, b] = computed_size(f"{name}.size{i}", most + 1, source, low)
     return [
         _result(made, i, f"{name}.result{i}", first[i], [size_of.get(n, n[0]) for n in pair], extents[i])
         for i, pair in enumerate(pairs)

@@ -79,7 +79,7 @@ class Tensor:
     def shape(self) -> tuple[Size, ...]:
         """As readers know it: there a length that is a long expression is a scalar (`name_size`)."""
         if any(v.length is not None for v in self.axes):
-            return tuple(v.extent if v.length is None else name_size(v.length, source_of) for v in self.axes)
+            return tuple(v.extent if v.length is None else name_size(v.length) for v in self.axes)
         return self.buffer.shape if self.sizes is None else self.sizes
 
     @property
@@ -207,11 +207,6 @@ def check_reads(name: str, body: Expr) -> None:
 def _axis(name: str, extent: Size) -> Var:
     canonical = size(extent)
     return Var(name, capacity(canonical), None if isinstance(canonical, int) else canonical)
-
-
-def source_of(name: str, value: Expr) -> Tensor:
-    """The tensor that computes a scalar of this value."""
-    return compute(name, (1,), (), lambda _: value)
 
 
 def axis_name(dimension: int) -> str:

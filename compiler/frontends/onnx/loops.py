@@ -267,7 +267,7 @@ def _grows_by(a: Size, b: Size, counter: Scalar) -> Size | None:
     if equal(a, b):
         return 0
     step = number(b) - a
-    is_fixed = all(s.source is None and s is not counter for s in scalars_of(number(size(step))))
+    is_fixed = all(not s.computed and s is not counter for s in scalars_of(number(size(step))))
     return size(step) if is_fixed and (range_of(step) or (-1,))[0] >= 0 else None
 
 

@@ -8,11 +8,11 @@ from itertools import accumulate
 from ...dtypes import I32, I64, highest
 from ...ir.construct import minimum, select
 from ...ir.name_size import name_size
-from ...ir.nodes import Expr, Scalar, expr
+from ...ir.nodes import Expr, expr
 from ...ir.sizes import Size, capacity, ceiling, equal, larger, number, shown, size, smaller, text_of
 from ...tensor import Tensor, compute, reduce
 from ...tensor.bound_elements import span_of
-from ...tensor.tensor import source_of
+from ...tensor.computed_sizes import computed_size
 from ..axes import one_axis
 from ..broadcast import MOST_OPERANDS
 from ..call import Call
@@ -47,7 +47,7 @@ def joined(name: str, every: list[Tensor], axis: int) -> Tensor:
     for t in parts:
         starts.append(start)
         ends.append(size(start + t.shape[axis]))
-        start = name_size(ends[-1], source_of)
+        start = name_size(ends[-1])
     shape = (*first.shape[:axis], ends[-1] if ends else 0, *first.shape[axis + 1 :])
 
     def body(*axes: Expr) -> Expr:
@@ -125,7 +125,7 @@ def _ends_of_run(call: Call, axis: int, extent: Size) -> list[Size]:
         name = f"{call.name}.end{i}"
         most = min((i + 1) * longest, capacity(extent))
         source = compute(name, (1,), (sums,), lambda _: minimum(sums[i], number(extent, dtype)).cast(I32))
-        return smaller(Scalar(name, most + 1, source=source), extent)
+        return smaller(computed_size(name, most + 1, source), extent)
 
     return [*(end(i) for i in range(count - 1)), extent]
 

@@ -10,6 +10,7 @@ from ...ir.nodes import Const, Expr, ExprLike, Scalar
 from ...ir.simplify import simplify_expr
 from ...ir.sizes import Size, capacity, ceiling, larger, number, size, smaller
 from ...tensor import Tensor, compute
+from ...tensor.computed_sizes import computed_size
 from ..axes import diagonal_within, many_axes
 from ..call import Call
 from ..window import scaled, shifted
@@ -137,7 +138,7 @@ def _part_of_run(name: str, bounds: tuple[Tensor, Tensor], i: int, extent: Size,
 
     def size_of(what: str, value: Expr, most: int) -> Scalar:
         source = compute(f"{name}.{what}", (1,), bounds, lambda _: value)
-        return Scalar(f"{name}.{what}", most + 1, source=source)
+        return computed_size(f"{name}.{what}", most + 1, source)
 
     count = size_of("count", count_of(), -(-room // apart))
     start = size_of("start", maximum(start_of(), 0), room if step > 0 else max(room - 1, 0))

@@ -16,6 +16,7 @@ from ...ir.construct import maximum, minimum, select
 from ...ir.nodes import Const, Expr, ExprLike, Scalar
 from ...ir.sizes import Size, capacity, number
 from ...tensor import Tensor, compute, constant, reduce
+from ...tensor.computed_sizes import computed_size
 from ...tensor.structure import loop
 
 
@@ -49,7 +50,7 @@ def count_of(name: str, sums: Tensor) -> Scalar:
     """The last of an int32 vector's running counts, as a size: at most as many as there are elements."""
     n = sums.shape[0]
     last = compute(f"{name}.count", (1,), (sums,), lambda _: sums.read((within(number(n) - 1, n),), Const(0) < n, 0))
-    return Scalar(f"{name}.count", capacity(n) + 1, source=last)
+    return computed_size(f"{name}.count", capacity(n) + 1, last)
 
 
 def places(name: str, sums: Tensor, count: Size) -> Tensor:

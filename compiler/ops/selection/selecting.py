@@ -14,6 +14,7 @@ from ...ir.sizes import Size, capacity, known_less, larger, least, number, produ
 from ...ir.sort_key import sort_key
 from ...tensor import Tensor, compute, reduce
 from ...tensor.bound_elements import span_of
+from ...tensor.computed_sizes import computed_size
 from ...tensor.structure import loop
 from ..axes import one_axis
 from ..call import Call
@@ -376,7 +377,7 @@ def _bounded(call: Call, index: int, n: Size, what: str) -> Scalar:
         (element,),
         lambda _: minimum(maximum(to_int32(element.read((Const(0),) * element.rank)), 0), n),
     )
-    return Scalar(f"{call.name}.{what}", capacity(n) + 1, source=bounded)
+    return computed_size(f"{call.name}.{what}", capacity(n) + 1, bounded)
 
 
 def _single(call: Call, t: Tensor) -> Tensor:
