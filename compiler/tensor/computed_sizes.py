@@ -61,7 +61,7 @@ class Definition:
 
     @property
     def sizes(self) -> Sizes:
-        """Those of all definitions so far that this one is inside of, or that are inside of it."""
+        """Sizes of all definitions so far that this one is inside of, or that are inside of it."""
         return Sizes(self._sources)
 
     def made(self) -> Iterator[tuple[Scalar, Tensor]]:
@@ -71,8 +71,10 @@ class Definition:
     def add(self, name: str, extent: int, low: int, source: Tensor) -> Scalar:
         """A size of this node, read from `source`: that of its first definition, where its interval is the same."""
         key = stem = name.removeprefix(self._node)
+        again = 0
         while key in self.own:
-            key = f"{stem}#{len(self.own)}"
+            again += 1
+            key = f"{stem}#{again}"
         s = self._known.get(key)
         if s is None or (s.extent, s.low) != (extent, low):
             s = Scalar(name, extent, low=low, computed=True)

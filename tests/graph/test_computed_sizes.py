@@ -47,7 +47,7 @@ def parsed(text: str) -> onnx.ModelProto:
 
 
 def sizes_of(graph: Graph) -> set[Scalar]:
-    """Those of all values, of regions too."""
+    """Sizes of all values, of regions too."""
     values = [v for node in graph.nodes for v in node.outputs if v is not None]
     inner = (sizes_of(region) for node in graph.nodes for region in node.regions)
     own = (*values, *graph.inputs)
