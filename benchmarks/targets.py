@@ -26,8 +26,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Run = Callable[[Mapping[str, Array]], Sequence[Array]]
 
 DEFAULT = ("native", "library", "c:gcc", "c:clang", "opencl", "webgl", "cuda", "tinygrad")
-"""Targets; "c" with the compiler to use, "library" is what `webnn-compile --targets native` writes. tinygrad runs on
-the OpenCL device that is ours, too."""
+"""Targets: "c" with the compiler to use, those of a GPU with a precision (cuda:tf32); "library" is what
+`webnn-compile --targets native` writes. tinygrad runs on the OpenCL device that is ours, too."""
 BROWSERS = ("chromium", "firefox")
 """With a backend of theirs, as in firefox:webgl; inputs and outputs pass through a WebSocket."""
 PAUSE = 0.03
@@ -123,10 +123,12 @@ def _browser(case: Case, name: str, opened: contextlib.ExitStack) -> Run:
 
 
 def _ours(case: Case, name: str, threads: int) -> Run:
-    target, _, compiler = name.partition(":")
-    several = {"threads": threads} if target in ("native", "c") else {}
-    with _environment("CC", compiler):
-        model = webnn_compile.compile(case.model, target, case.given.shapes, **several)  # type: ignore[arg-type]
+    target, _, detail = name.partition(":")
+    more: dict[str, Any] = {"threads": threads} if target in ("native", "c") else {}
+    if target not in ("native", "c") and detail:
+        more["precision"] = detail
+    with _environment("CC", detail if target == "c" else ""):
+        model = webnn_compile.compile(case.model, target, case.given.shapes, **more)
     return lambda inputs: list(model.run(inputs).values())
 
 
