@@ -7,9 +7,9 @@
  * @returns {T}
  */
 export function element(id, type) {
-  const found = document.getElementById(id);
-  if (!(found instanceof type)) throw new Error(`the page has no ${type.name} with id ${id}`);
-  return found;
+  const node = document.getElementById(id);
+  if (!(node instanceof type)) throw new Error(`the page has no ${type.name} with id ${id}`);
+  return node;
 }
 
 /**

@@ -27,11 +27,11 @@ export function createCamera(useFrame, fail) {
   async function start() {
     const mine = ++starts;
     if (!navigator.mediaDevices) throw new Error('the browser gives no camera: is the page on https or localhost?');
-    const given = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' } });
-    stream = given;
+    const opened = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' } });
+    stream = opened;
     if (mine !== starts) return stop();
     button.textContent = 'Stop the camera';
-    video.srcObject = given;
+    video.srcObject = opened;
     video.hidden = false;
     await video.play();
     /** @type {number[]} */

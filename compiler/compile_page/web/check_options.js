@@ -45,20 +45,20 @@ const OPTIONS = {
 /**
  * The options, those that are undefined left out.
  * @param {any} options
- * @param {string[]} known
+ * @param {string[]} allowed
  * @returns {any}
  * @throws {CompileError} for one that is unknown or cannot be
  */
-export function checkOptions(options = {}, known) {
-  if (!isPlain(options)) throw new CompileError('input', `options are an object with some of ${known.join(', ')}`);
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  for (const [name, value] of given) {
-    const rule = known.includes(name) ? OPTIONS[name] : undefined;
-    if (!rule) throw new CompileError('input', `there is no option ${name}; choose from ${known.join(', ')}`);
+export function checkOptions(options = {}, allowed) {
+  if (!isPlain(options)) throw new CompileError('input', `options are an object with some of ${allowed.join(', ')}`);
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  for (const [name, value] of entries) {
+    const rule = allowed.includes(name) ? OPTIONS[name] : undefined;
+    if (!rule) throw new CompileError('input', `there is no option ${name}; choose from ${allowed.join(', ')}`);
     const [isRight, what] = rule;
     if (!isRight(value)) throw new CompileError('input', `the option ${name} must be ${what}`);
   }
-  const checked = Object.fromEntries(given);
+  const checked = Object.fromEntries(entries);
   if (checked.shapes) {
     const shapes = Object.entries(checked.shapes).map(([name, shape]) => [name, sizes(shape)]);
     checked.shapes = Object.fromEntries(shapes);

@@ -5,7 +5,7 @@ import { CompileError } from './compile_error.js';
 
 /** @typedef {import('./types.js').Progress} Progress */
 /** @typedef {[string, Blob | Uint8Array][]} Files */
-/** @typedef {{ found: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
+/** @typedef {{ result: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
 /**
  * @typedef {object} Call
  * @property {string} op
@@ -118,11 +118,11 @@ export class CompileWorker {
       event.preventDefault();
       if (worker === this.#worker) this.#die(event.message ?? 'its script cannot be loaded');
     };
-    worker.onmessage = ({ data: { id, progress, died, found, files } }) => {
+    worker.onmessage = ({ data: { id, progress, died, result, files } }) => {
       if (worker !== this.#worker || id !== this.#current?.id) return;
       if (progress) this.#current?.onProgress?.(progress);
       else if (died !== undefined) this.#die(died);
-      else this.#settle()?.resolve({ found, files });
+      else this.#settle()?.resolve({ result, files });
     };
     try {
       await this.#post({ op: 'start', onProgress, signal });

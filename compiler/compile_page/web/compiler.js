@@ -59,23 +59,25 @@ function create(worker) {
       const { model, files } = readSource(source);
       const { heapBytes, ...card } = check(
         await worker.call({ op: 'describe', request: { model }, files, signal }),
-      ).found;
+      ).result;
       return card;
     },
     async compile(source, given) {
       const { signal, onProgress, ...options } = checkOptions(given, [...COMMON, ...BUILD, 'targets', 'onProgress']);
       const { model, files } = readSource(source);
       const request = { ...options, model };
-      const { found, files: made } = check(await worker.call({ op: 'compile', request, files, signal, onProgress }));
+      const { result, files: written } = check(
+        await worker.call({ op: 'compile', request, files, signal, onProgress }),
+      );
       return new CompiledModel(
-        { ...found, report: { ...found.report, heapBytes: found.heapBytes } },
-        new Map(made),
+        { ...result, report: { ...result.report, heapBytes: result.heapBytes } },
+        new Map(written),
         pack,
       );
     },
     async tune(source, given) {
-      const known = [...COMMON, ...BUILD, 'target', 'seconds', 'trials', 'onStatus'];
-      const { signal, onStatus = () => {}, ...options } = checkOptions(given, known);
+      const names = [...COMMON, ...BUILD, 'target', 'seconds', 'trials', 'onStatus'];
+      const { signal, onStatus = () => {}, ...options } = checkOptions(given, names);
       if (!options.target) throw new CompileError('input', "tune needs the option target: 'webgpu' or 'webgl'");
       const { model, files } = readSource(source);
       if (!crossOriginIsolated) {
@@ -92,7 +94,7 @@ function create(worker) {
       try {
         const request = { ...options, targets: [options.target], model, facts };
         const answer = check(await worker.call({ op: 'tune', request, files, line, signal: cancel.signal }));
-        const { heapBytes, ...tuned } = answer.found;
+        const { heapBytes, ...tuned } = answer.result;
         return tuned;
       } finally {
         signal?.removeEventListener('abort', abort);
@@ -107,7 +109,7 @@ function create(worker) {
 
 /** @param {import('./compile_worker.js').Answer} answer */
 function check(answer) {
-  const { error } = answer.found;
+  const { error } = answer.result;
   if (error) throw new CompileError(error.kind, error.message);
   return answer;
 }

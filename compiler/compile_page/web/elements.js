@@ -7,9 +7,9 @@
  * @returns {T}
  */
 export function element(id, type) {
-  const found = document.getElementById(id);
-  if (!(found instanceof type)) throw new Error(`the page has no ${type.name} with id ${id}`);
-  return found;
+  const node = document.getElementById(id);
+  if (!(node instanceof type)) throw new Error(`the page has no ${type.name} with id ${id}`);
+  return node;
 }
 
 /**
@@ -20,10 +20,10 @@ export function element(id, type) {
  * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function make(tag, what = {}, children = []) {
-  const made = document.createElement(tag);
-  Object.assign(made, typeof what === 'string' ? { textContent: what } : what);
-  made.append(...children);
-  return made;
+  const node = document.createElement(tag);
+  Object.assign(node, typeof what === 'string' ? { textContent: what } : what);
+  node.append(...children);
+  return node;
 }
 
 /**
@@ -31,8 +31,8 @@ export function make(tag, what = {}, children = []) {
  * @param {Readonly<Record<string, string>>} facts those with an empty text are left out
  */
 export function showFacts(list, facts) {
-  const known = Object.entries(facts).filter(([, text]) => text);
-  list.replaceChildren(...known.flatMap(([term, text]) => [make('dt', term), make('dd', text)]));
+  const shown = Object.entries(facts).filter(([, text]) => text);
+  list.replaceChildren(...shown.flatMap(([term, text]) => [make('dt', term), make('dd', text)]));
 }
 
 /**

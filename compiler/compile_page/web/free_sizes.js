@@ -55,8 +55,8 @@ function findOpen(inputs) {
       sizes.set(key, { name, declared, where: text, usual: before?.usual ?? usual });
       return name;
     });
-    const made = [...sizes.values()].filter(({ declared }) => !declared);
-    if (named && made.some(({ name }) => named.includes(name))) shapes[input] = named;
+    const invented = [...sizes.values()].filter(({ declared }) => !declared);
+    if (named && invented.some(({ name }) => named.includes(name))) shapes[input] = named;
   }
   return { sizes: [...sizes.values()], shapes };
 }

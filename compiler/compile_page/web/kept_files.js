@@ -59,11 +59,11 @@ export async function fetchKept(file, onBytes) {
 export async function keepList(files) {
   const cache = await openCache();
   if (!cache) return;
-  const known = new Set(files.map(({ name }) => new URL(name, FOLDER).href));
+  const listed = new Set(files.map(({ name }) => new URL(name, FOLDER).href));
   const headers = { 'Content-Type': 'application/json' };
   await cache.put(LIST, new Response(JSON.stringify({ files }), { headers })).catch(() => {});
   for (const { url } of await cache.keys())
-    if (/\.zip$|\/pyodide-[^/]+\//.test(url) && !known.has(url)) await cache.delete(url);
+    if (/\.zip$|\/pyodide-[^/]+\//.test(url) && !listed.has(url)) await cache.delete(url);
 }
 
 /**

@@ -18,8 +18,8 @@ const LEAST = 8; // what has fewer rows or columns is no picture
  * @returns {PictureInput | undefined} also undefined where there are several
  */
 export function pictureInput(inputs) {
-  const found = inputs.map(asPicture).filter((one) => one !== undefined);
-  return found.length === 1 ? found[0] : undefined;
+  const pictures = inputs.map(asPicture).filter((one) => one !== undefined);
+  return pictures.length === 1 ? pictures[0] : undefined;
 }
 
 /**

@@ -34,8 +34,8 @@ export function readSource(source) {
   const models = files.length === 1 ? files : files.filter(([name]) => name.toLowerCase().endsWith(SUFFIX));
   const [model] = models;
   if (!model || models.length > 1) {
-    const given = files.map(([name]) => name).join(', ') || 'nothing';
-    throw new CompileError('input', `one file named *${SUFFIX} and its external data are a model, not ${given}`);
+    const names = files.map(([name]) => name).join(', ') || 'nothing';
+    throw new CompileError('input', `one file named *${SUFFIX} and its external data are a model, not ${names}`);
   }
   return { model: model[0], files };
 }

@@ -32,14 +32,14 @@ export function inputsAt({ inputs, inputShapes }, sizes) {
 export function sizesFor({ dimensions, inputShapes }, input, shape, before) {
   const usual = largest(dimensions);
   const long = inputShapes(usual)[input] ?? [];
-  const found = dimensions.map(({ name, least, most }) => {
+  const entries = dimensions.map(({ name, least, most }) => {
     const short = inputShapes({ ...usual, [name]: least })[input] ?? [];
     const axis = long.findIndex((extent, i) => extent !== short[i]);
     const [low = 0, high = 0] = [short[axis], long[axis]];
     const extent = shape[axis + shape.length - long.length] ?? 1;
     return [name, axis < 0 ? before[name] : least + ((extent - low) * (most - least)) / (high - low)];
   });
-  return Object.fromEntries(found);
+  return Object.fromEntries(entries);
 }
 
 /** @param {Dimension} dimension */

@@ -21,9 +21,9 @@ const constructors = {
 
 /** @param {string} dtype */
 export function constructorOf(dtype) {
-  const found = constructors[/** @type {keyof typeof constructors} */ (dtype)];
-  if (!found) throw new TypeError(`no element type ${dtype}`);
-  return found;
+  const type = constructors[/** @type {keyof typeof constructors} */ (dtype)];
+  if (!type) throw new TypeError(`no element type ${dtype}`);
+  return type;
 }
 
 /** @param {readonly number[]} shape */

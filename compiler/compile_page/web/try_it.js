@@ -75,9 +75,9 @@ export function createTryIt(run, fail) {
    */
   function takeSizes(input, contents) {
     if (!model?.dimensions.length) return;
-    const found = sizesFor(model, input, contents.shape, sizes.values());
-    for (const tensor of inputsAt(model, found)) if (tensor.name === input) valuesFor(tensor, contents);
-    sizes.set(found);
+    const chosen = sizesFor(model, input, contents.shape, sizes.values());
+    for (const tensor of inputsAt(model, chosen)) if (tensor.name === input) valuesFor(tensor, contents);
+    sizes.set(chosen);
     showInputs();
   }
 

@@ -20,7 +20,7 @@ const SECONDS = 60;
 export async function tuneModel({ files, choice, records, life, stop, compiler, workbench, view }) {
   const { targets: _, ...build } = choice;
   /** @type {{ records: string } | undefined} */
-  let found;
+  let best;
   let ended = ''; // how, in words; nothing where the model was given up
   showProblem('');
   try {
@@ -41,7 +41,7 @@ export async function tuneModel({ files, choice, records, life, stop, compiler, 
           ? `Tuned for ${backendName(target)}: ${percent(gain)} of the default's time ` +
             `(${(1 / gain).toFixed(2)} times as fast), after ${tried}.`
           : `Nothing faster than the default was found: ${tried}.`;
-      if (gain < 1) found = { records: join(records, tuned.records) };
+      if (gain < 1) best = { records: join(records, tuned.records) };
     });
   } catch (error) {
     if (!life.signal.aborted) showProblem(error);
@@ -51,7 +51,7 @@ export async function tuneModel({ files, choice, records, life, stop, compiler, 
   view.say(ended);
   const { model } = workbench.loaded() ?? {};
   if (model) tell(`Running on ${backendName(model.backend)}.`);
-  return found;
+  return best;
 }
 
 /**

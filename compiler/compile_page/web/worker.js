@@ -5,7 +5,7 @@ import { createCaller } from './page_calls.js';
 
 /** @typedef {[string, Blob | Uint8Array][]} Files */
 /** @typedef {{ id: number, op: string, request: any, files: Files, line?: import('./page_calls.js').Line }} Call */
-/** @typedef {{ found: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
+/** @typedef {{ result: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
 
 const FOLDER = new URL('./', import.meta.url).href;
 /** Prefix of the interpreter's files in the list. */
@@ -25,8 +25,8 @@ let tuner;
 self.onmessage = async ({ data }) => {
   const { id } = data;
   try {
-    const { found, files } = data.op === 'start' ? await start(id) : await carryOut(data);
-    self.postMessage({ id, found, files }, { transfer: files.map(([, bytes]) => bytes.buffer) });
+    const { result, files } = data.op === 'start' ? await start(id) : await carryOut(data);
+    self.postMessage({ id, result, files }, { transfer: files.map(([, bytes]) => bytes.buffer) });
   } catch (error) {
     // Errors of Python's are answers. What comes here has left the interpreter in a state that nobody knows.
     self.postMessage({ id, died: String(/** @type {any} */ (error)?.message ?? error) });
@@ -62,7 +62,7 @@ async function start(id) {
   python.FS.mkdirTree(FILES);
   answer = python.runPython('from webnn_compile.compile_page.answer import answer; answer');
   await keepList(listed);
-  return { found: { heapBytes: heap() }, files: [] };
+  return { result: { heapBytes: heap() }, files: [] };
 }
 
 /**
@@ -87,9 +87,9 @@ async function withFiles(files, work) {
 
 /** @param {string} end */
 function find(end) {
-  const found = listed.find(({ name }) => name.endsWith(end) || (name.startsWith(`${end}-`) && name.endsWith('.zip')));
-  if (!found) throw new Error(`files.json names no ${end}: is the whole folder there?`);
-  return found;
+  const entry = listed.find(({ name }) => name.endsWith(end) || (name.startsWith(`${end}-`) && name.endsWith('.zip')));
+  if (!entry) throw new Error(`files.json names no ${end}: is the whole folder there?`);
+  return entry;
 }
 
 /** @param {Uint8Array} archive */
@@ -110,22 +110,22 @@ async function carryOut({ id, op, request, files, line }) {
     } catch (error) {
       tuner = undefined;
       const message = `the modules of a search cannot be had: ${/** @type {Error} */ (error).message}`;
-      return { found: { error: { kind: 'start', message } }, files: [] };
+      return { result: { error: { kind: 'start', message } }, files: [] };
     }
   }
   FS.chdir(FILES);
   try {
-    const given = { ...request };
+    const options = { ...request };
     try {
       for (const [name, content] of files) await writeFile(name, content);
-      if (given.records !== undefined) {
-        FS.writeFile(RECORDS, given.records);
-        given.records = RECORDS;
+      if (options.records !== undefined) {
+        FS.writeFile(RECORDS, options.records);
+        options.records = RECORDS;
       }
     } catch (error) {
-      return { found: { error: { kind: 'input', message: /** @type {Error} */ (error).message } }, files: [] };
+      return { result: { error: { kind: 'input', message: /** @type {Error} */ (error).message } }, files: [] };
     }
-    return await ask(id, op, given, line);
+    return await ask(id, op, options, line);
   } finally {
     remove('.');
   }
@@ -161,17 +161,17 @@ const read = async (content) => (content instanceof Uint8Array ? content : new U
 async function ask(id, op, request, line) {
   const say = (/** @type {string} */ phase) => self.postMessage({ id, progress: { phase } });
   const proxy = answer(op, JSON.stringify(request), say, line ? createPage(line) : undefined);
-  const [text, made] = proxy;
+  const [text, proxies] = proxy;
   const files = [];
-  for (const [name, data] of made) {
+  for (const [name, data] of proxies) {
     const buffer = data.getBuffer('u8');
     files.push(/** @type {[string, Uint8Array<ArrayBuffer>]} */ ([name, buffer.data.slice()]));
     buffer.release();
     data.destroy?.();
   }
-  made.destroy();
+  proxies.destroy();
   proxy.destroy();
-  return { found: { ...JSON.parse(text), heapBytes: heap() }, files };
+  return { result: { ...JSON.parse(text), heapBytes: heap() }, files };
 }
 
 /**
@@ -191,8 +191,8 @@ function createPage(line) {
       const buffer = payload.getBuffer('u8');
       const bytes = buffer.data.slice();
       buffer.release();
-      const found = caller.ask(header, bytes, seconds);
-      return found && python.toPy([found.header, found.payload]);
+      const reply = caller.ask(header, bytes, seconds);
+      return reply && python.toPy([reply.header, reply.payload]);
     },
   };
 }
