@@ -80,9 +80,9 @@ export function runRequests(locate, notify, show, fixed = {}) {
 
   /** @param {Header} header */
   const use = ({ model }) => {
-    const found = models.get(model);
-    if (!found) throw new RangeError(`there is no model ${model} here: load it again`);
-    return found;
+    const loaded = models.get(model);
+    if (!loaded) throw new RangeError(`there is no model ${model} here: load it again`);
+    return loaded;
   };
 
   return {

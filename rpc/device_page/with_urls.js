@@ -9,7 +9,7 @@
 export function withUrls(value, locate) {
   if (Array.isArray(value)) return value.map((element) => withUrls(element, locate));
   if (typeof value !== 'object' || value === null) return value;
-  const given = Object.entries(value).filter(([key]) => key !== 'url');
-  const fields = given.map(([key, field]) => [key, withUrls(field, locate)]);
+  const entries = Object.entries(value).filter(([key]) => key !== 'url');
+  const fields = entries.map(([key, field]) => [key, withUrls(field, locate)]);
   return Object.fromEntries(value.sha256 ? [...fields, ['url', locate(value.sha256, value.file)]] : fields);
 }
