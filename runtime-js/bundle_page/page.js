@@ -96,12 +96,12 @@ function makeInputs(model, sizes, random) {
     const shape = /** @type {number[]} */ (shapes[name]);
     return /** @type {const} */ ([name, { data: makeInput(dtype, shape, random), shape }]);
   });
-  const made = Object.fromEntries(inputs);
+  const byName = Object.fromEntries(inputs);
   for (const { name, input } of model.dimensions) {
-    const data = made[input ?? '']?.data;
+    const data = byName[input ?? '']?.data;
     if (data) data[0] = data instanceof BigInt64Array ? BigInt(Number(sizes[name])) : Number(sizes[name]);
   }
-  return made;
+  return byName;
 }
 
 /**

@@ -41,11 +41,11 @@ function* elementAt({ built: { host, plan }, inputs }, { value, offset, input },
     return Number(words?.[0]);
   }
   if (offset !== undefined && host) return firstOf(dtype, host.take(offset, dtype, 1));
-  const given = inputs[Number(input)];
+  const array = inputs[Number(input)];
   const { name, dtype: own } = at(plan.inputs, Number(input));
-  if (!given || !ArrayBuffer.isView(given))
+  if (!array || !ArrayBuffer.isView(array))
     throw new TypeError(`input ${JSON.stringify(name)} decides which steps run: give a typed array`);
-  return firstOf(own, given);
+  return firstOf(own, array);
 }
 
 /**

@@ -84,7 +84,7 @@ function bindSizes(dimensions, specs, given) {
   const scalars = dimensions.map(() => undefined);
   /** @type {string[]} */
   const by = [];
-  const known = (/** @type {Size} */ size) => {
+  const numberOf = (/** @type {Size} */ size) => {
     if (typeof size === 'number') return size;
     const [n] = shapeOf([size], /** @type {number[]} */ (scalars));
     return Number.isNaN(n) ? undefined : n;
@@ -120,10 +120,10 @@ function bindSizes(dimensions, specs, given) {
     before = open;
     given.forEach(({ shape, length }, i) => {
       const sizes = /** @type {Spec} */ (specs[i]).shape;
-      const unknown = sizes.filter((size) => known(size) === undefined);
+      const unknown = sizes.filter((size) => numberOf(size) === undefined);
       const [scalar, factor] = (unknown.length === 1 && alone(/** @type {Size} */ (unknown[0]))) || [];
       if (shape || length === undefined || scalar === undefined || !factor) return;
-      const others = sizes.reduce((/** @type {number} */ product, size) => product * (known(size) ?? 1), factor);
+      const others = sizes.reduce((/** @type {number} */ product, size) => product * (numberOf(size) ?? 1), factor);
       if (others) learn(scalar, length / others, `${nameOf(i)} of length ${length}`);
     });
     open = scalars.filter((n) => n === undefined).length;
@@ -131,7 +131,7 @@ function bindSizes(dimensions, specs, given) {
   const missing = dimensions.filter((_, scalar) => scalars[scalar] === undefined);
   if (missing.length) {
     const names = missing.map(({ name }) => name).join(' and ');
-    const i = specs.findIndex(({ shape }) => shape.some((size) => known(size) === undefined));
+    const i = specs.findIndex(({ shape }) => shape.some((size) => numberOf(size) === undefined));
     const { name, shape } = /** @type {Spec} */ (specs[i] ?? specs[0]);
     throw new TypeError(
       `the lengths of the arrays do not say how long ${names} ${missing.length > 1 ? 'are' : 'is'}; ` +

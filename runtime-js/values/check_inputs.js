@@ -94,11 +94,11 @@ export function checkInputs(specs, inputs, where, dimensions = [], sizes = undef
   const kind = kindOf(inputs);
   if (kind !== 'an object')
     throw new TypeError(`run expects one object with an array for each input name, got ${kind}; inputs: ${list}`);
-  const known = specs.map((spec) => spec.name);
+  const names = specs.map((spec) => spec.name);
   for (const name of Object.keys(inputs)) {
-    if (!known.includes(name)) throw new TypeError(`the model has no input ${JSON.stringify(name)}; inputs: ${list}`);
+    if (!names.includes(name)) throw new TypeError(`the model has no input ${JSON.stringify(name)}; inputs: ${list}`);
   }
-  const given = specs.map((spec) => {
+  const arrays = specs.map((spec) => {
     const name = JSON.stringify(spec.name);
     if (!Object.hasOwn(inputs, spec.name)) throw new TypeError(`input ${name} is missing; expected ${describe(spec)}`);
     const one = inputs[spec.name];
@@ -113,12 +113,12 @@ export function checkInputs(specs, inputs, where, dimensions = [], sizes = undef
       throw new TypeError(`input ${name}: expected ${describe(spec)}, got ${kind}`);
     return { value, kind, array, shape: givenShape(spec, kind, value, one.shape) };
   });
-  const described = given.map(({ value, array, shape }) => ({
+  const described = arrays.map(({ value, array, shape }) => ({
     shape,
     ...(array && { length: value.length, element: value[0] }),
   }));
   const scalars = (dimensions.length && sizes?.bind(dimensions, specs, described)) || [];
-  const values = given.map(({ value, kind, array, shape: own }, i) => {
+  const values = arrays.map(({ value, kind, array, shape: own }, i) => {
     const spec = /** @type {Spec} */ (specs[i]);
     const name = JSON.stringify(spec.name);
     const shape = shapeOf(spec.shape, scalars);

@@ -11,16 +11,16 @@ export const kindOf = (value) => {
 
 /**
  * @param {string} what takes them
- * @param {unknown} given
- * @param {readonly string[]} known
+ * @param {unknown} object
+ * @param {readonly string[]} names
  * @param {string} [one]
  * @throws {TypeError}
  */
-export function checkNames(what, given, known, one = 'option') {
-  const kind = kindOf(given);
+export function checkNames(what, object, names, one = 'option') {
+  const kind = kindOf(object);
   if (kind !== 'an object') throw new TypeError(`${what} expects an object of ${one}s, got ${kind}`);
-  for (const name of Object.keys(/** @type {object} */ (given))) {
-    if (!known.includes(name))
-      throw new TypeError(`${what} has no ${one} ${JSON.stringify(name)}; it has: ${known.join(', ') || 'none'}`);
+  for (const name of Object.keys(/** @type {object} */ (object))) {
+    if (!names.includes(name))
+      throw new TypeError(`${what} has no ${one} ${JSON.stringify(name)}; it has: ${names.join(', ') || 'none'}`);
   }
 }

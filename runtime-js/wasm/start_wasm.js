@@ -47,13 +47,13 @@ const PAGE = 65536;
 const SHARED_LIMITS = 3; // of the memory of a module; 1 where it is not shared
 
 /**
- * @param {import('../start_first.js').Plan & WasmPart} given
+ * @param {import('../start_first.js').Plan & WasmPart} part
  * @param {(progress: Progress) => void} onProgress
  * @returns {Promise<Session>}
  */
-export async function startWasm(given, onProgress) {
-  const variant = pickVariant(Object.keys(given.modules), given.variants);
-  const plan = { ...given, module: /** @type {ModuleSpec} */ (given.modules[variant]) };
+export async function startWasm(part, onProgress) {
+  const variant = pickVariant(Object.keys(part.modules), part.variants);
+  const plan = { ...part, module: /** @type {ModuleSpec} */ (part.modules[variant]) };
   const { memory, threads, reason } = allocate(plan);
   const pool = threads > 1 ? plan.startThreads(threads - 1, plan.timeout) : undefined;
   const { preparedBytes, arenaBytes } = plan;
@@ -121,14 +121,14 @@ export async function startWasm(given, onProgress) {
       const launched = [...numbers];
       const list = await steps;
       /** @type {import('../model.js').KernelTime[]} */
-      const found = list.map((/** @type {object} */ step) => ({ ...step, ms: 0, clock: 'wall', count: 0 }));
+      const kernels = list.map((/** @type {object} */ step) => ({ ...step, ms: 0, clock: 'wall', count: 0 }));
       launched.forEach((number, k) => {
         if (number < 0) return;
-        const step = /** @type {import('../model.js').KernelTime} */ (found[number]);
+        const step = /** @type {import('../model.js').KernelTime} */ (kernels[number]);
         step.ms += Number(ends[k]) - Number(ends[k - 1]);
         step.count++;
       });
-      return found.map((step) => ({ ...step, ms: step.ms / repeat, count: step.count / repeat }));
+      return kernels.map((step) => ({ ...step, ms: step.ms / repeat, count: step.count / repeat }));
     };
     return { facts, run, runInto, profile, dispose: () => pool?.dispose() };
   } catch (error) {

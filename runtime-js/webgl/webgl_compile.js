@@ -20,21 +20,22 @@ export async function compileKernels(state, layers, onKernel) {
   const kernels = /** @type {import('../device/device_program.js').FragmentKernel[]} */ (program.kernels);
   state.programs = kernels.map((kernel) =>
     splitOutputs(kernel, layers).map(({ source, ...part }) => {
-      const made = linkProgram(gl, source);
-      undo.add(() => gl.deleteProgram(made));
-      return { program: made, scalars: [], ...part };
+      const linking = linkProgram(gl, source);
+      undo.add(() => gl.deleteProgram(linking));
+      return { program: linking, scalars: [], ...part };
     }),
   );
   for (const [i, parts] of state.programs.entries()) {
     for (const part of parts) {
-      const { program: made } = part;
-      while (parallel && !gl.getProgramParameter(made, parallel.COMPLETION_STATUS_KHR)) await turn(state);
-      const linked = gl.getProgramParameter(made, gl.LINK_STATUS);
+      const { program: linking } = part;
+      while (parallel && !gl.getProgramParameter(linking, parallel.COMPLETION_STATUS_KHR)) await turn(state);
+      const linked = gl.getProgramParameter(linking, gl.LINK_STATUS);
       checkLost(state);
-      if (!linked) throw new UnsupportedError('compile', `WebGL refuses ${describe(program, i)}: ${linkLog(gl, made)}`);
+      if (!linked)
+        throw new UnsupportedError('compile', `WebGL refuses ${describe(program, i)}: ${linkLog(gl, linking)}`);
       const { declarations, scalars = 0 } = at(kernels, i);
-      bindSamplers(gl, made, declarations.samplers.length);
-      for (let n = 0; n < scalars; n++) part.scalars.push(gl.getUniformLocation(made, `s${n}`));
+      bindSamplers(gl, linking, declarations.samplers.length);
+      for (let n = 0; n < scalars; n++) part.scalars.push(gl.getUniformLocation(linking, `s${n}`));
     }
     onKernel();
     if (!mayBlock) await turn(state);

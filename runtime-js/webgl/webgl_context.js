@@ -101,11 +101,11 @@ ${each.map((i) => `  o${i} = vec4(16777215.0, 1.0 / 1099511627776.0, -1.0, ${i}.
   gl.useProgram(program);
   gl.viewport(0, 0, 1, 1);
   gl.drawArrays(gl.TRIANGLES, 0, 3);
-  const found = new Float32Array(4);
+  const read = new Float32Array(4);
   const right = each.every((i) => {
     gl.readBuffer(gl.COLOR_ATTACHMENT0 + i);
-    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.FLOAT, found);
-    return [...values, i].every((value, k) => found[k] === value);
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.FLOAT, read);
+    return [...values, i].every((value, k) => read[k] === value);
   });
   gl.deleteFramebuffer(framebuffer);
   gl.deleteTexture(texture);

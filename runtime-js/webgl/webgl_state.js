@@ -77,10 +77,10 @@ export function framebufferOf(state, value, first, count) {
   const key = [valueAt(program, value).storage, first, count].join();
   let framebuffer = framebuffers.get(key);
   if (!framebuffer) {
-    const made = createFramebuffer(gl, textureOf(state, value), first, count);
-    undo.add(() => gl.deleteFramebuffer(made));
-    framebuffers.set(key, made);
-    framebuffer = made;
+    const created = createFramebuffer(gl, textureOf(state, value), first, count);
+    undo.add(() => gl.deleteFramebuffer(created));
+    framebuffers.set(key, created);
+    framebuffer = created;
   }
   return framebuffer;
 }

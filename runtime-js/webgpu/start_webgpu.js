@@ -21,13 +21,13 @@ export async function startWebgpu(plan, onProgress) {
 }
 
 /** @type {import('../device/device_program.js').Open} */
-async function open(arriving, { device: given, optional }) {
-  const [found, program] = await Promise.all([given ?? requestAdapter(), arriving]);
-  const { device, ...facts } = await getDevice(program, found);
+async function open(arriving, { device: own, optional }) {
+  const [source, program] = await Promise.all([own ?? requestAdapter(), arriving]);
+  const { device, ...facts } = await getDevice(program, source);
   const state = createState(device, program);
   const dispose = () => {
     for (const buffer of state.buffers) buffer.destroy();
-    if (!given) device.destroy();
+    if (!own) device.destroy();
   };
   try {
     await createStorages(state);

@@ -35,7 +35,7 @@ async function createPipeline(state, subgroups, kernel) {
   const { name, source, subgroups: better, access, scalars } = at(program.kernels, kernel);
   /** @type {GPUShaderModule | undefined} */
   let module;
-  const { made, reported } = scoped(state, () => {
+  const { result, reported } = scoped(state, () => {
     module = device.createShaderModule({ code: (subgroups && better) || source, label: name });
     const uniforms = scalars && state.uniforms ? [state.uniforms.layout] : [];
     const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf(state, access), ...uniforms] });
@@ -43,7 +43,7 @@ async function createPipeline(state, subgroups, kernel) {
   });
   /** @type {Error | undefined} */
   let thrown;
-  const pipeline = await made.catch((error) => {
+  const pipeline = await result.catch((error) => {
     thrown = error;
   });
   const message = (await reported) ?? thrown?.message;

@@ -45,10 +45,10 @@ export function createState(device, program) {
 
 /** @param {State} state */
 export async function createStorages(state) {
-  const { made, reported } = scoped(state, () =>
+  const { result, reported } = scoped(state, () =>
     state.program.storages.map(({ bytes }) => createBuffer(state, bytes, STORAGE_USAGE)),
   );
-  state.storages = made;
+  state.storages = result;
   const refused = await reported;
   if (refused !== undefined)
     throw new UnsupportedError('memory', `WebGPU does not give the memory that the model needs: ${refused}`);
@@ -78,16 +78,16 @@ export function checkLost({ lost }) {
  * @template T
  * @param {State} state
  * @param {() => T} use
- * @returns {{ made: T, reported: Promise<string | undefined> }}
+ * @returns {{ result: T, reported: Promise<string | undefined> }}
  */
 export function scoped(state, use) {
   const { device } = state;
   const filters = /** @type {const} */ (['validation', 'internal', 'out-of-memory']);
   for (const filter of filters) device.pushErrorScope(filter);
-  const made = use();
+  const result = use();
   const errors = filters.map(() => device.popErrorScope());
-  const first = Promise.all(errors).then((found) => found.find((error) => error)?.message);
-  return { made, reported: first.catch((error) => (state.lost ? undefined : error.message)) };
+  const first = Promise.all(errors).then((messages) => messages.find((error) => error)?.message);
+  return { result, reported: first.catch((error) => (state.lost ? undefined : error.message)) };
 }
 
 /**

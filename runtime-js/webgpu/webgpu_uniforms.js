@@ -32,8 +32,8 @@ export function createUniforms(state) {
     group,
     place(scalars) {
       const key = scalars.join();
-      const known = slots.get(key);
-      if (known !== undefined || slots.size === SLOTS) return known;
+      const slot = slots.get(key);
+      if (slot !== undefined || slots.size === SLOTS) return slot;
       const offset = slots.size * SLOT;
       slots.set(key, offset);
       device.queue.writeBuffer(buffer, offset, Int32Array.from(scalars));
