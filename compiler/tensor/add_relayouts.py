@@ -75,13 +75,16 @@ def _replace_reads(tensors: tuple[Tensor, ...], copies: Mapping[Tensor, Tensor])
 
 def _made_channels_last(tensors: tuple[Tensor, ...]) -> set[Tensor]:
     """Results of convolutions and poolings, and element-wise maps over them."""
-    found: set[Tensor] = set()
+    channels_last: set[Tensor] = set()
     for t in tensors:
         if t.rank < 3 or t.dtype != F32:
             continue
-        if any(_is_spatial_read(t, r) or (r in found and r.shape == t.shape and not t.is_reduction) for r in t.reads):
-            found.add(t)
-    return found
+        if any(
+            _is_spatial_read(t, r) or (r in channels_last and r.shape == t.shape and not t.is_reduction)
+            for r in t.reads
+        ):
+            channels_last.add(t)
+    return channels_last
 
 
 def _is_spatial_read(user: Tensor, t: Tensor) -> bool:

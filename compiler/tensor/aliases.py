@@ -17,7 +17,7 @@ def find_aliases(
 ) -> dict[Tensor, Tensor]:
     """Output -> the tensor whose memory it shares: neither one in `fixed` (graph inputs) nor a constant. Those in `own`
     have memory of their own."""
-    found: dict[Tensor, Tensor] = {}
+    aliases: dict[Tensor, Tensor] = {}
     for g in groups:
         if g.output in own:
             continue
@@ -29,8 +29,8 @@ def find_aliases(
         there, here = layouts[source], layouts[g.output]
         padded = any(lo or hi for lo, hi in (*there.pad, *here.pad))
         if not padded and _offset(there, g.body.indices) == _offset(here, g.axes):
-            found[g.output] = source
-    return found
+            aliases[g.output] = source
+    return aliases
 
 
 def _offset(layout: Layout, logical: tuple[Expr, ...]) -> Affine:

@@ -142,7 +142,7 @@ def _keeps_axes(g: Group) -> bool:
 
 def _halos(groups: tuple[Group, ...], costs: CpuCosts | None) -> Halos:
     """For each tensor, how far beyond its edges convolutions read it; with `costs`, also where that is far."""
-    found: dict[Tensor, list[list[int]]] = {}
+    halos: dict[Tensor, list[list[int]]] = {}
     for g in groups:
         if g.reduce is None or g.reduce.op != "sum":
             continue
@@ -157,10 +157,10 @@ def _halos(groups: tuple[Group, ...], costs: CpuCosts | None) -> Halos:
             products = g.output.buffer.size * count(g.reduce.axes)
             if max(map(max, reach)) > HALO_LIMIT and not (costs and _wide_halo_pays(t, reach, products, costs)):
                 continue
-            pads = found.setdefault(t, [[0, 0] for _ in t.extents[2:]])
+            pads = halos.setdefault(t, [[0, 0] for _ in t.extents[2:]])
             for p, r in zip(pads, reach, strict=True):
                 p[0], p[1] = max(p[0], r[0]), max(p[1], r[1])
-    return {t: tuple((lo, hi) for lo, hi in pads) for t, pads in found.items()}
+    return {t: tuple((lo, hi) for lo, hi in pads) for t, pads in halos.items()}
 
 
 def _wide_halo_pays(t: Tensor, reach: list[tuple[int, int]], products: int, costs: CpuCosts) -> bool:

@@ -35,8 +35,8 @@ def fold(t: Tensor, data: Array | None = None) -> Tensor:
 
 def prepared(t: Tensor, data: Array) -> Tensor:
     """`t`, whose elements are `data`, as a tensor to compute at load; so are those that it is made of."""
-    made = tuple(r if r.data is not None else prepared(r, evaluate(r)) for r in t.reads)
-    return replace(t, reads=made, data=data, prepared=True)
+    reads = tuple(r if r.data is not None else prepared(r, evaluate(r)) for r in t.reads)
+    return replace(t, reads=reads, data=data, prepared=True)
 
 
 def grows(data: Array, operands: float) -> bool:
@@ -69,12 +69,12 @@ def _is_exact(n: Node) -> bool:
 
 def _shipped_bytes(t: Tensor) -> int:
     """The bytes of the constants that `t` is computed from, each once."""
-    found: dict[Tensor, None] = {}
+    shipped: dict[Tensor, None] = {}
     waiting = list(t.reads)
     while waiting:
         r = waiting.pop()
         if r.data is None or r.prepared:
             waiting.extend(r.reads)
         else:
-            found[r] = None
-    return sum(r.data.nbytes for r in found if r.data is not None)
+            shipped[r] = None
+    return sum(r.data.nbytes for r in shipped if r.data is not None)

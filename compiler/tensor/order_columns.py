@@ -43,22 +43,22 @@ def order_columns(
     readers = Counter(t for g in groups for t in g.reads)
     new = dict(layouts)
     copies: dict[tuple[Tensor, int, int], Group] = {}
-    made: list[Group] = []
+    ordered: list[Group] = []
     for g in groups:
-        for found in _transposed(g, new):
-            c, t, d, align = found.contraction, found.t, found.dimension, found.align
+        for way in _transposed(g, new):
+            c, t, d, align = way.contraction, way.t, way.dimension, way.align
             alone = all(x.buffer is not t.buffer for x in (*loads(c.a), *loads(g.body)))
             repaid = rows is not None and prod(v.extent for v in c.rows) >= rows
-            if t not in fixed and readers[t] == 1 and alone and new[t].is_row_major and (found.is_product or repaid):
+            if t not in fixed and readers[t] == 1 and alone and new[t].is_row_major and (way.is_product or repaid):
                 new[t] = _innermost(new[t], d, align)
             elif repaid and not _has_unit_step(g, new):
                 if (t, d, align) not in copies:
                     copies[t, d, align] = copy_of(f"{t.name}.columns{d}", t, Origin((t.name,), ("Layout",)))
-                    made.append(copies[t, d, align])
+                    ordered.append(copies[t, d, align])
                     new[copies[t, d, align].output] = _innermost(Layout.row_major(t.extents), d, align)
-                g = _reading(g, found.b, copies[t, d, align].output)
-        made.append(g)
-    return tuple(made), new
+                g = _reading(g, way.b, copies[t, d, align].output)
+        ordered.append(g)
+    return tuple(ordered), new
 
 
 def _transposed(g: Group, layouts: Mapping[Tensor, Layout]) -> Iterator[_Transposed]:
@@ -93,8 +93,8 @@ def _has_unit_step(g: Group, layouts: Mapping[Tensor, Layout]) -> bool:
 
 def _dimension_of(column: Var, b: Load) -> int | None:
     """The dimension that is indexed by `column` alone, if no other index uses it."""
-    found = [d for d, i in enumerate(b.indices) if column in free_vars(i)]
-    return found[0] if len(found) == 1 and affine(b.indices[found[0]]) == affine(column) else None
+    dimensions = [d for d, i in enumerate(b.indices) if column in free_vars(i)]
+    return dimensions[0] if len(dimensions) == 1 and affine(b.indices[dimensions[0]]) == affine(column) else None
 
 
 def _innermost(layout: Layout, dimension: int, align: int) -> Layout:

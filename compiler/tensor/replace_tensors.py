@@ -18,11 +18,11 @@ def replace_tensors(program: TensorProgram, make: Callable[[Tensor], Sequence[Te
     origins = dict(program.origins)
     for t in program.tensors:
         reads = tuple(done.get(r, r) for r in t.reads)
-        made = make(t if reads == t.reads else replace(t, reads=reads))
-        tensors += made
-        origins.update(dict.fromkeys(made, program.origins[t]))
-        if made[-1] is not t:
-            done[t] = made[-1]
+        replacement = make(t if reads == t.reads else replace(t, reads=reads))
+        tensors += replacement
+        origins.update(dict.fromkeys(replacement, program.origins[t]))
+        if replacement[-1] is not t:
+            done[t] = replacement[-1]
             del origins[t]
     if not done:
         return program

@@ -50,20 +50,20 @@ def split_contractions(program: TensorProgram, occupancy: int, choices: LayerCho
     images: set[Buffer] = set()
 
     def parts(t: Tensor) -> list[Tensor]:
-        found = match_product(t)
-        if found is None:
+        product = match_product(t)
+        if product is None:
             return [t]
-        count = choices(t).choose("split_k", count_parts(t, found, occupancy))
+        count = choices(t).choose("split_k", count_parts(t, product, occupancy))
         if count == 1:
             return [t]
-        partial = _partial(t, found.over, count)
+        partial = _partial(t, product.over, count)
         whole = _whole(t, partial, count)
         if t.rank > 2:  # an image: the axis of parts replaces its batch
             images.update((partial.buffer, whole.buffer))
         return [partial, whole]
 
-    made = replace_tensors(program, parts)
-    return replace(made, channels_last=made.channels_last | images) if images else made
+    split = replace_tensors(program, parts)
+    return replace(split, channels_last=split.channels_last | images) if images else split
 
 
 def match_product(t: Tensor) -> Product | None:
@@ -87,13 +87,13 @@ def match_product(t: Tensor) -> Product | None:
     return None
 
 
-def count_parts(t: Tensor, found: Product, occupancy: int) -> list[int]:
+def count_parts(t: Tensor, product: Product, occupancy: int) -> list[int]:
     """The numbers of equal parts that the sum can be split into, the preferred one first: as many as keep the device
     occupied, in multiples of four elements, if possible."""
     assert isinstance(t.body, Reduce)
-    along = max((v.extent for v in found.rows), default=1)
+    along = max((v.extent for v in product.rows), default=1)
     invocations = prod(t.extents) // (min(ROWS, along) * COLUMNS)
-    extent = found.over.extent
+    extent = product.over.extent
     longest = prod(v.extent for v in t.body.axes) // LEAST
     most = min(occupancy // max(1, invocations), longest)
     fitting = [n for n in range(2, longest + 1) if extent % n == 0]
@@ -117,8 +117,8 @@ def _partial(t: Tensor, over: Var, parts: int) -> Tensor:
 
         return reduce("sum", [size if v is over else v.extent for v in whole.axes], value)
 
-    made = compute(f"{t.name}.parts", (parts, *(v.extent for v in inner)), t.reads, element)
-    return replace(made, exact=True)
+    partial_sums = compute(f"{t.name}.parts", (parts, *(v.extent for v in inner)), t.reads, element)
+    return replace(partial_sums, exact=True)
 
 
 def _whole(t: Tensor, partial: Tensor, parts: int) -> Tensor:

@@ -20,14 +20,14 @@ def split_reads(program: TensorProgram, most: int) -> TensorProgram:
     """
 
     def parts(t: Tensor) -> list[Tensor]:
-        made: list[Tensor] = []
+        taken_out: list[Tensor] = []
         while len(t.reads) > most and not t.is_reduction:
-            found = _largest_part(t, most)
-            if found is None:
+            largest = _largest_part(t, most)
+            if largest is None:
                 break
-            part, t = _take_out(t, found)
-            made.append(part)
-        return [*made, t]
+            part, t = _take_out(t, largest)
+            taken_out.append(part)
+        return [*taken_out, t]
 
     return replace_tensors(program, parts)
 
@@ -58,12 +58,12 @@ def _take_out(t: Tensor, part: Expr) -> tuple[Tensor, Tensor]:
     def element(*axes: Expr) -> Expr:
         return substitute(part, dict(zip(t.axes, axes, strict=True)))
 
-    made = compute(f"{t.name}.part", t.shape, t.reads, element)
+    part_tensor = compute(f"{t.name}.part", t.shape, t.reads, element)
     here: tuple[Var, ...] = t.axes
 
     def rule(n: Node) -> Expr | None:
-        return Load(made.buffer, here) if n is part else None
+        return Load(part_tensor.buffer, here) if n is part else None
 
     body = rewrite_top_down(t.body, rule)
     used = {x.buffer for x in loads(body)}
-    return made, replace(t, body=body, reads=(made, *(r for r in t.reads if r.buffer in used)))
+    return part_tensor, replace(t, body=body, reads=(part_tensor, *(r for r in t.reads if r.buffer in used)))

@@ -36,8 +36,8 @@ def _is_product(t: Tensor) -> bool:
     """Whether it is a sum of products in which results share an operand."""
     if not isinstance(t.body, Reduce) or t.body.op != "sum":
         return False
-    found = find_contraction(t.axes, t.body.axes, t.body.value)
-    return found is not None and bool(found.rows or found.columns)
+    contraction = find_contraction(t.axes, t.body.axes, t.body.value)
+    return contraction is not None and bool(contraction.rows or contraction.columns)
 
 
 def _stages(t: Tensor, stages: Stages, choices: LayerChoices) -> list[Tensor]:
@@ -84,8 +84,8 @@ def _partial(t: Tensor, whole: Reduce, longest: Var, parts: int) -> Tensor:
         def value(*over: Expr) -> Expr:
             at = part * size + over[-1]
             env = {**dict(zip(t.axes, outer, strict=True)), **dict(zip(others, over, strict=False)), longest: at}
-            found = substitute(whole.value, env)
-            return found if size * parts == longest.extent else _where(at < longest.extent, found, neutral)
+            operand = substitute(whole.value, env)
+            return operand if size * parts == longest.extent else _where(at < longest.extent, operand, neutral)
 
         return reduce(whole.op, [*(v.extent for v in others), size], value)
 

@@ -45,17 +45,17 @@ def use_winograd(
     alike = Counter(_shapes(t, c) for t in program.tensors if (c := match_convolution(t)) is not None)
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
-        found = match_convolution(t)
-        if found is None:
+        match = match_convolution(t)
+        if match is None:
             return (t,)
-        tile = choices(t).choose("winograd", choose(t, found, alike[_shapes(t, found)]))
+        tile = choices(t).choose("winograd", choose(t, match, alike[_shapes(t, match)]))
         if tile is None:
             return (t,)
-        made = by_tiles(t, found, tile, flat_tiles=flat_tiles)
-        rewritten.append(Rewritten(tile, t, made))
-        channels_last.update((found.x.buffer, t.buffer))
-        windows.add(made[0].buffer)
-        return made
+        stages = by_tiles(t, match, tile, flat_tiles=flat_tiles)
+        rewritten.append(Rewritten(tile, t, stages))
+        channels_last.update((match.x.buffer, t.buffer))
+        windows.add(stages[0].buffer)
+        return stages
 
     result = replace_tensors(program, make)
     if not rewritten:
@@ -111,8 +111,8 @@ def by_tiles(
     tiles = (batch * rows * columns,) if flat_tiles else (batch, rows, columns)
     exact = max(tile) > 2  # the error of larger tiles is ten times float16's rounding
     windows = replace(compute(f"{t.name}.windows", (*window_shape, *tiles, channels), (x,), window), exact=exact)
-    made = compute(f"{t.name}.filters", (*window_shape, filters, channels), (w,), filter_)
-    transformed = replace(made, prepared=True, exact=exact)
+    window_filters = compute(f"{t.name}.filters", (*window_shape, filters, channels), (w,), filter_)
+    transformed = replace(window_filters, prepared=True, exact=exact)
 
     def product(i: Expr, j: Expr, *tile_and_filter: Expr) -> Expr:
         *at, o = tile_and_filter

@@ -35,9 +35,9 @@ class Group:
 
 def copy_of(name: str, t: Tensor, origin: Origin) -> Group:
     """The group of a copy of `t`, for another layout or another place."""
-    made = compute(name, t.shape, (t,), lambda *i: t.read(i))
-    assert made.body is not None
-    return Group(made, made.axes, made.body, None, None, (t,), origin)
+    copied = compute(name, t.shape, (t,), lambda *i: t.read(i))
+    assert copied.body is not None
+    return Group(copied, copied.axes, copied.body, None, None, (t,), origin)
 
 
 def build_groups(flow: Dataflow, epilogues: Mapping[Tensor, Epilogue], maps: Maps) -> tuple[Group, ...]:
@@ -78,7 +78,7 @@ def _reduction(anchor: Tensor, axes: tuple[Var, ...], maps: Maps) -> tuple[Reduc
 
 def _materialised(output: Tensor, used: set[Buffer], anchor: Tensor | None) -> tuple[Tensor, ...]:
     """The tensors whose buffers are `used` by the kernel of `output`, in the order of a traversal of its inputs."""
-    found: dict[Tensor, None] = {}
+    stored: dict[Tensor, None] = {}
     seen: set[Tensor] = set()
 
     def visit(t: Tensor) -> None:
@@ -87,19 +87,19 @@ def _materialised(output: Tensor, used: set[Buffer], anchor: Tensor | None) -> t
         seen.add(t)
         for r in t.reads:
             if r.buffer in used and r is not anchor:
-                found[r] = None
+                stored[r] = None
             else:
                 visit(r)
 
     visit(output)
     # A buffer may be reached both through an inlined tensor and directly: search beyond the tensors found, too.
-    missing = used - {t.buffer for t in found} - ({anchor.buffer} if anchor else set())
-    stack = list(found)
+    missing = used - {t.buffer for t in stored} - ({anchor.buffer} if anchor else set())
+    stack = list(stored)
     while missing and stack:
         t = stack.pop()
         for r in t.reads:
             if r.buffer in missing:
-                found[r] = None
+                stored[r] = None
                 missing.discard(r.buffer)
             stack.append(r)
-    return tuple(found)
+    return tuple(stored)

@@ -28,7 +28,7 @@ class Dataflow:
         """Whether a kernel of `members`, and of the maps inlined into them, reads more tensors than a kernel may."""
         if self.most_reads is None:
             return False
-        found: set[Tensor] = set()
+        reads: set[Tensor] = set()
         open_, seen = list(members), set(members)
         while open_:
             for r in open_.pop().reads:
@@ -36,8 +36,8 @@ class Dataflow:
                     seen.add(r)
                     open_.append(r)
                 elif r not in members and r.buffer not in inlined:
-                    found.add(r)
-        return len(found) > self.most_reads
+                    reads.add(r)
+        return len(reads) > self.most_reads
 
 
 def find_dataflow(program: TensorProgram, most_reads: int | None) -> Dataflow:
@@ -49,7 +49,7 @@ def find_dataflow(program: TensorProgram, most_reads: int | None) -> Dataflow:
     return Dataflow(
         program=program,
         most_reads=most_reads,
-        readers={t: tuple(found) for t, found in readers.items()},
+        readers={t: tuple(of) for t, of in readers.items()},
         stored=program.stored.union((t for _, t in program.outputs), _kept_at_load(program, readers)),
         order={t: i for i, t in enumerate(program.tensors)},
         trees={t: measure_tree(t.body) for t in program.tensors if t.body is not None},

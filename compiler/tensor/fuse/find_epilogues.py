@@ -40,14 +40,14 @@ class Epilogue:
 
 def find_epilogues(flow: Dataflow) -> Mapping[Tensor, Epilogue]:
     """The epilogue of every reduction, and of the maps that belong to one."""
-    found: dict[Tensor, Epilogue] = {}
+    epilogues: dict[Tensor, Epilogue] = {}
     reductions = [t for t in flow.program.tensors if t.is_reduction]
     for anchor in sorted(reductions, key=lambda t: (*_extent(t), flow.order[t]), reverse=True):
         epilogue: Epilogue | None = Epilogue(anchor, anchor, (), {})
         while epilogue is not None:
-            longest, epilogue = epilogue, _extend(flow, epilogue, found)
-        found.update(dict.fromkeys(longest.members, longest))
-    return found
+            longest, epilogue = epilogue, _extend(flow, epilogue, epilogues)
+        epilogues.update(dict.fromkeys(longest.members, longest))
+    return epilogues
 
 
 def _extend(flow: Dataflow, epilogue: Epilogue, taken: Container[Tensor]) -> Epilogue | None:

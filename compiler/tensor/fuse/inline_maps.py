@@ -77,11 +77,11 @@ def expand(e: Expr, inlined: Mapping[Buffer, Expanded]) -> tuple[Expr, frozenset
             return None
         indices = tuple(inline(i) for i in n.indices)
         guard = None if n.guard is None else inline(n.guard)
-        found = inlined.get(n.buffer)
-        if found is None:
+        inlined_map = inlined.get(n.buffer)
+        if inlined_map is None:
             return Load(n.buffer, indices, guard)
-        computes.update(found.computes)
-        value = substitute(found.body, dict(zip(found.axes, indices, strict=True)))
+        computes.update(inlined_map.computes)
+        value = substitute(inlined_map.body, dict(zip(inlined_map.axes, indices, strict=True)))
         return value if guard is None else _guarded(guard, value)
 
     return inline(e), frozenset(computes)
