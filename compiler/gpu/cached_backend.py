@@ -34,14 +34,14 @@ class CachedBackend(WrappedBackend):
         data = self.cache.get(SHADER, key)
         if data is not None:
             return kernel_from_bytes(data, naive)
-        made = self.backend.compile_kernel(naive, placements, choices)
-        self.cache.put(SHADER, key, kernel_to_bytes(made))
-        return made
+        compiled = self.backend.compile_kernel(naive, placements, choices)
+        self.cache.put(SHADER, key, kernel_to_bytes(compiled))
+        return compiled
 
 
-def kernel_to_bytes(made: CompiledKernel) -> bytes:
+def kernel_to_bytes(compiled: CompiledKernel) -> bytes:
     """All but the names, which are those of the naive kernel."""
-    k = made.kernel
+    k = compiled.kernel
     return json.dumps(
         {
             "source": k.source,
@@ -53,10 +53,10 @@ def kernel_to_bytes(made: CompiledKernel) -> bytes:
             "grid": [expression_data(n, {s: i for i, s in enumerate(k.scalars)}) for n in k.grid],
             "workgroup": k.workgroup,
             "work": (k.flops, k.bytes),
-            "dtypes": [b.dtype.name for b in made.params],
-            "shapes": [b.shape for b in made.params],
-            "layouts": layouts_to_bytes(b.layout for b in made.params).decode(),
-            "placements": [None if p is None else asdict(p) for p in made.placements],
+            "dtypes": [b.dtype.name for b in compiled.params],
+            "shapes": [b.shape for b in compiled.params],
+            "layouts": layouts_to_bytes(b.layout for b in compiled.params).decode(),
+            "placements": [None if p is None else asdict(p) for p in compiled.placements],
         }
     ).encode()
 

@@ -38,10 +38,10 @@ def find_arrangement(
         return None
     dimensions: list[CopyDimension] = []
     for p in parts:
-        found = _dimensions(p, there)
-        if found is None:
+        of_position = _dimensions(p, there)
+        if of_position is None:
             return None
-        dimensions += found
+        dimensions += of_position
     exact = {a for a, n in enumerate(there.shape) if prod(p.extent for p in parts if p.axis == a) == n}
     return _merged([replace(d, axis=-1, weight=0) if d.axis in exact else d for d in dimensions])
 
@@ -93,13 +93,13 @@ def _dimensions(part: _Part, there: Layout) -> list[CopyDimension] | None:
 
 def _merged(dimensions: Sequence[CopyDimension]) -> tuple[CopyDimension, ...]:
     """Contiguous neighbours become one dimension."""
-    made: list[CopyDimension] = []
+    merged: list[CopyDimension] = []
     for d in dimensions:
         if d.extent == 1:
             continue
-        last = made[-1] if made else None
+        last = merged[-1] if merged else None
         if last and (last.axis, last.stride, last.weight) == (d.axis, d.stride * d.extent, d.weight * d.extent):
-            made[-1] = replace(d, extent=last.extent * d.extent)
+            merged[-1] = replace(d, extent=last.extent * d.extent)
         else:
-            made.append(d)
-    return tuple(made)
+            merged.append(d)
+    return tuple(merged)

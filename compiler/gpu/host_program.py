@@ -23,8 +23,8 @@ def host_program(model: Lowered, partition: HostPartition, cpu: Target, observe:
     """The steps of all segments, compiled for `cpu`; None where nothing runs on the host."""
     if not partition.segments:
         return None
-    made = compile_for_cpu(host_model(model, partition), cpu, observe)
-    return replace(made, segments=tuple((s.first, s.last) for s in partition.segments))
+    program = compile_for_cpu(host_model(model, partition), cpu, observe)
+    return replace(program, segments=tuple((s.first, s.last) for s in partition.segments))
 
 
 def host_offsets(model: Lowered, partition: HostPartition) -> Mapping[Tensor, int]:
@@ -86,7 +86,7 @@ def _accesses(model: Lowered, s: Segment) -> list[Access[Tensor]]:
     """The accesses of a segment's steps. Its operands are read back before its first step; they and its results are
     live until its last."""
     groups = [model.groups[i] for i in s.groups]
-    found = [Access(tuple(t for t in g.reads if not t.is_constant), (g.output,)) for g in groups]
-    found[0] = replace(found[0], writes=(*s.reads, *found[0].writes))
-    found[-1] = replace(found[-1], reads=(*found[-1].reads, *s.reads, *s.writes))
-    return found
+    accesses = [Access(tuple(t for t in g.reads if not t.is_constant), (g.output,)) for g in groups]
+    accesses[0] = replace(accesses[0], writes=(*s.reads, *accesses[0].writes))
+    accesses[-1] = replace(accesses[-1], reads=(*accesses[-1].reads, *s.reads, *s.writes))
+    return accesses

@@ -35,14 +35,14 @@ def narrow_model(model: Lowered) -> NarrowModel:
             if not t.dtype.is_float:
                 owner = owner_of(t, model.aliases)
                 read[b] = ranges[owner] if owner in ranges else constant_range(t)
-        made: Range | None
+        interval: Range | None
         try:
             narrowed = narrow_types(kernel, read)
-            kernels[i], made = narrowed.kernel, narrowed.range
+            kernels[i], interval = narrowed.kernel, narrowed.range
         except CannotExpress as reason:
-            cannot[i], made = str(reason), output_range(kernel, read)
-        if made is not None:
-            ranges[group.output] = made
+            cannot[i], interval = str(reason), output_range(kernel, read)
+        if interval is not None:
+            ranges[group.output] = interval
     return NarrowModel(kernels, cannot)
 
 

@@ -108,14 +108,14 @@ def _of_sizes_alone(model: Lowered, links: _Links) -> dict[int, str]:
     """The reasons of small kernels that read no tensor."""
     read = {t for reads in links.reads for t in reads}
     sizes = {links.owner(t) for t in model.measured.values()} - read
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for i, group in enumerate(model.groups):
         if not group.reads and _is_small(model, links, i):
             if links.made[i] in sizes:
-                found[i] = "a size that is made of sizes"
+                reasons[i] = "a size that is made of sizes"
             elif _divides(model.kernels[i].body):
-                found[i] = "GPUs round quotients otherwise"
-    return found
+                reasons[i] = "GPUs round quotients otherwise"
+    return reasons
 
 
 def _is_small(model: Lowered, links: _Links, i: int) -> bool:
@@ -148,13 +148,13 @@ def _divides(body: Node) -> bool:
 
 def _reached(start: Iterable[int], links: Sequence[frozenset[int]]) -> set[int]:
     """All groups reachable from `start` along `links`."""
-    found: set[int] = set()
+    reached: set[int] = set()
     stack = list(start)
     while stack:
-        new = links[stack.pop()] - found
-        found |= new
+        new = links[stack.pop()] - reached
+        reached |= new
         stack.extend(new)
-    return found
+    return reached
 
 
 def _trips(n: Node, times: int = 1) -> int:
@@ -185,16 +185,16 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_f
     planned: StepsOf[int | _Call] = map_runs(model.steps, calls)
     results = frozenset(t for t, writers in links.writers.items() if all(i in reasons for i in writers))
     wanted = frozenset(t for i, reads in enumerate(links.reads) if i not in reasons for t in reads)
-    given = frozenset(links.inputs & {t for i in reasons for t in links.reads[i]})
-    held, first = given, 0
+    from_inputs = frozenset(links.inputs & {t for i in reasons for t in links.reads[i]})
+    held, first = from_inputs, 0
     segments: dict[_Call, Segment] = {}
     for call in (s for s in leaves(planned) if isinstance(s, _Call)):
-        made = [links.made[i] for i in call.groups]
+        computed = [links.made[i] for i in call.groups]
         # What was read back is still there later in the region of the model: elsewhere a value may have changed.
-        reads = _read_back(model, links, call.groups, results | (given if call.nested else held))
+        reads = _read_back(model, links, call.groups, results | (from_inputs if call.nested else held))
         if not call.nested:
             held |= {t for t in reads if len(links.writers.get(t, ())) < 2}
-        writes = tuple(dict.fromkeys(t for t in made if t in wanted or t not in results))
+        writes = tuple(dict.fromkeys(t for t in computed if t in wanted or t not in results))
         origin = sum((model.groups[i].origin for i in call.groups), Origin())
         reason = "; ".join(dict.fromkeys(reasons[i] for i in call.groups))
         last = first + len(call.groups)
@@ -205,7 +205,7 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_f
         return [segments[s] if isinstance(s, _Call) else s for s in run]
 
     steps = map_runs(planned, carried_out)  # type: ignore[arg-type]
-    on_host = given.union(*(s.reads for s in segments.values()), (links.made[i] for i in reasons))
+    on_host = from_inputs.union(*(s.reads for s in segments.values()), (links.made[i] for i in reasons))
     on_device = wanted.union(links.outputs - results, (t for i, t in enumerate(links.made) if i not in reasons))
     return HostPartition(steps, reasons, on_host, on_device, results)
 
@@ -225,11 +225,11 @@ def _read_back(model: Lowered, links: _Links, groups: Sequence[int], held: Set[T
     """The tensors that the groups of a segment take from the device: those that they read, and where they write a row,
     the other rows, which stay as they are."""
     reads: dict[Tensor, None] = {}
-    made: set[Tensor] = set()
+    computed: set[Tensor] = set()
     for i in groups:
         needed = (*links.reads[i], *([links.made[i]] if model.kernels[i].row else []))
-        reads.update(dict.fromkeys(t for t in needed if t not in held and t not in made))
-        made.add(links.made[i])
+        reads.update(dict.fromkeys(t for t in needed if t not in held and t not in computed))
+        computed.add(links.made[i])
     return tuple(reads)
 
 

@@ -48,16 +48,16 @@ def place_constants(
     Constants are added to the bundle's weights unless they are there, kernels that prepare them to `kernels`. Storages
     that only these read are marked `prepare_only`.
     """
-    made = _Constants(model, backend, types, kernels, memory)
+    constants = _Constants(model, backend, types, kernels, memory)
     read = set[int]()
     for group, kernel in launches.items():
         g = model.groups[group]
-        read.update(made.number(*w) for w in constant_uses((*g.reads, g.output), kernel))
-    given = {made.values[c.value].storage for c in made.uploads}
-    kept = {made.values[v].storage for v in read}
-    storages = (replace(s, prepare_only=True) if i in given - kept else s for i, s in enumerate(made.storages))
-    extended = DeviceMemory(tuple(storages), tuple(made.values))
-    return PlacedConstants(made.numbers, extended, tuple(made.uploads), tuple(made.prepare))
+        read.update(constants.number(*w) for w in constant_uses((*g.reads, g.output), kernel))
+    uploaded = {constants.values[c.value].storage for c in constants.uploads}
+    kept = {constants.values[v].storage for v in read}
+    storages = (replace(s, prepare_only=True) if i in uploaded - kept else s for i, s in enumerate(constants.storages))
+    extended = DeviceMemory(tuple(storages), tuple(constants.values))
+    return PlacedConstants(constants.numbers, extended, tuple(constants.uploads), tuple(constants.prepare))
 
 
 def constant_uses(tensors: tuple[Tensor, ...], kernel: CompiledKernel) -> list[ConstantUse]:

@@ -32,11 +32,11 @@ class _Placing:
 
     def sequence(self, steps: Sequence[Step], live: frozenset[Scalar]) -> tuple[tuple[Step, ...], frozenset[Scalar]]:
         """The steps, before which the second ones are live, `live` being so after them."""
-        found: list[Step] = []
+        placed: list[Step] = []
         for step in reversed(steps):
-            made, live = self._step(step, live)
-            found += reversed(made)
-        return tuple(reversed(found)), live
+            replaced, live = self._step(step, live)
+            placed += reversed(replaced)
+        return tuple(reversed(placed)), live
 
     def _step(self, step: Step, live: frozenset[Scalar]) -> tuple[Sequence[Step], frozenset[Scalar]]:
         match step:
@@ -64,18 +64,18 @@ class _Placing:
         return [replace(step, body=body), *needed], (after | before | _of(step.trips)) - {step.counter}
 
     def _taken(self, steps: Iterable[Step]) -> frozenset[Scalar]:
-        found: frozenset[Scalar] = frozenset()
+        taken: frozenset[Scalar] = frozenset()
         for step in steps:
             match step:
                 case Launch(scalars=scalars):
-                    found |= frozenset(scalars)
+                    taken |= frozenset(scalars)
                 case HostCall():
-                    found |= self._host
+                    taken |= self._host
                 case Loop(trips=trips, body=body):
-                    found |= self._taken(body) | _of(trips)
+                    taken |= self._taken(body) | _of(trips)
                 case Branch(then=then, otherwise=otherwise):
-                    found |= self._taken((*then, *otherwise))
-        return found
+                    taken |= self._taken((*then, *otherwise))
+        return taken
 
 
 def _of(size: Size) -> frozenset[Scalar]:
