@@ -144,9 +144,9 @@ class GlesDevice:
         """A framebuffer of `layers` layers of a storage's texture."""
         key = storage, layers, first
         if key not in self._targets:
-            made = self._targets[key] = self._gl.generate("Framebuffers")
-            self._made.framebuffers.append(made)
-            self._gl.glBindFramebuffer(FRAMEBUFFER, made)
+            framebuffer = self._targets[key] = self._gl.generate("Framebuffers")
+            self._made.framebuffers.append(framebuffer)
+            self._gl.glBindFramebuffer(FRAMEBUFFER, framebuffer)
             attachments = [COLOR_ATTACHMENT0 + i for i in range(layers)]
             for i, attachment in enumerate(attachments):
                 self._gl.glFramebufferTextureLayer(FRAMEBUFFER, attachment, self._made.textures[storage], 0, first + i)

@@ -110,9 +110,9 @@ class Gles:
 
     def generate(self, kind: str) -> int:
         """A new object of a kind ("Textures", "Framebuffers")."""
-        made = c_uint()
-        getattr(self, f"glGen{kind}")(1, byref(made))
-        return made.value
+        number = c_uint()
+        getattr(self, f"glGen{kind}")(1, byref(number))
+        return number.value
 
     def link(self, vertex: str, fragment: str) -> int:
         """The program of two shaders. Raises InputError with the driver's message where they do not compile."""
@@ -128,21 +128,21 @@ class Gles:
         self._check(program, "Program", LINK_STATUS, fragment)
         return int(program)
 
-    def _check(self, made: int, what: str, status: int, source: str) -> None:
+    def _check(self, number: int, what: str, status: int, source: str) -> None:
         good = c_int()
-        getattr(self, f"glGet{what}iv")(made, status, byref(good))
+        getattr(self, f"glGet{what}iv")(number, status, byref(good))
         if not good.value:
             log = ctypes.create_string_buffer(4096)
-            getattr(self, f"glGet{what}InfoLog")(made, 4096, None, log)
+            getattr(self, f"glGet{what}InfoLog")(number, 4096, None, log)
             lines = "\n".join(f"{i + 1:4} {line}" for i, line in enumerate(source.splitlines()[:200]))
             raise InputError(f"the OpenGL driver rejects a shader: {log.value.decode(errors='replace')}\n{lines}")
 
 
 def context() -> Gles:
     """The context of this process, current. Raises InputError where there is no driver, and in a second thread."""
-    made = _only()
-    made.make_current()
-    return made
+    gles = _only()
+    gles.make_current()
+    return gles
 
 
 @cache
@@ -166,8 +166,8 @@ def _open() -> tuple[ctypes.CDLL, ctypes.CDLL, Any, Any]:
     surfaceless, default = 0x31DD, None
     for platform in (surfaceless, default):
         display = egl.eglGetPlatformDisplay(platform, None, None) if platform else _default_display(egl)
-        if display and egl.eglInitialize(display, None, None) and (made := _create_context(egl, display)):
-            return gles, egl, display, made
+        if display and egl.eglInitialize(display, None, None) and (opened := _create_context(egl, display)):
+            return gles, egl, display, opened
     raise InputError("target webgl: no OpenGL ES 3.0 driver (Debian libgl1-mesa-dri has one for any machine)")
 
 

@@ -21,16 +21,16 @@ def live_area(scheduled: Kernel, own: OwnTexel, width: int, height: int) -> tupl
 
 
 def _conditions(kernel: Kernel) -> list[Binary]:
-    stmt, found = kernel.body, []
+    stmt, conditions = kernel.body, []
     while True:
         match stmt:
             case For(_, body, LoopKind.BLOCK):
                 stmt = body
             case If(cond, body):
-                found += [c for c in conjuncts(cond) if isinstance(c, Binary) and c.op in ("<", "==")]
+                conditions += [c for c in conjuncts(cond) if isinstance(c, Binary) and c.op in ("<", "==")]
                 stmt = body
             case _:
-                return found
+                return conditions
 
 
 def _covered(digits: Digits, live: list[Binary], whole: int) -> Size:

@@ -56,10 +56,10 @@ def own_texel(kernel: Kernel) -> OwnTexel:
     texel."""
     grid = find_grid(kernel)
     stores = [n for n in walk(kernel.body) if isinstance(n, Store) and n.buffer.scope is Scope.GLOBAL]
-    found = {tuple(_digits(i, kernel) for i in s.indices[1:3]) for s in stores}
-    if len(found) != 1 or grid.threads or grid.shared:
-        raise InternalError(f"kernel {kernel.name}: its fragments store at {len(found)} texels")
-    row, column = found.pop()
+    texels = {tuple(_digits(i, kernel) for i in s.indices[1:3]) for s in stores}
+    if len(texels) != 1 or grid.threads or grid.shared:
+        raise InternalError(f"kernel {kernel.name}: its fragments store at {len(texels)} texels")
+    row, column = texels.pop()
     used = [v for v, _ in (*row, *column)]
     if len(set(used)) < len(used) or set(used) != {v for v in grid.blocks if v.extent > 1}:
         raise InternalError(f"kernel {kernel.name}: its fragments share texels")

@@ -96,18 +96,18 @@ def pad_to_texture(buffer: Buffer, place: Placement) -> Buffer:
 
 def use_textures(kernel: Kernel, places: dict[Buffer, Placement]) -> Kernel:
     """x[h, w, c]   ->   x[layer, row, column, component], by the placements `places`"""
-    made = {b: replace(b, shape=(p.layers, p.height, p.width, TEXEL), layout=None) for b, p in places.items()}
+    textures = {b: replace(b, shape=(p.layers, p.height, p.width, TEXEL), layout=None) for b, p in places.items()}
 
     def rule(n: object) -> Expr | Stmt | None:
         match n:
-            case Load(b, indices, guard) if b in made:
-                return Load(made[b], coordinates(places[b], b.shape, indices), guard)
-            case Store(b, indices, value) if b in made:
-                return Store(made[b], coordinates(places[b], b.shape, indices), value)
+            case Load(b, indices, guard) if b in textures:
+                return Load(textures[b], coordinates(places[b], b.shape, indices), guard)
+            case Store(b, indices, value) if b in textures:
+                return Store(textures[b], coordinates(places[b], b.shape, indices), value)
         return None
 
     body = rewrite(kernel.body, rule)
-    return replace(kernel, body=body, params=tuple(made[p] for p in kernel.params))
+    return replace(kernel, body=body, params=tuple(textures[p] for p in kernel.params))
 
 
 def coordinates(place: Placement, shape: tuple[int, ...], indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
