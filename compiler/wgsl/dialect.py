@@ -108,5 +108,5 @@ class Wgsl(Dialect):
             return [f"{name}[{address[0].text}] = {value.text};"]
         lines = [] if value.text.isidentifier() else [f"let {name}_value = {value.text};"]
         whole = value if value.text.isidentifier() else Text(f"{name}_value")
-        made = [f"{name}[{a.text}] = {self.extract(whole, i).text};" for i, a in enumerate(address)]
-        return ["{", *(f"  {line}" for line in (*lines, *made)), "}"] if lines else made
+        elements = [f"{name}[{a.text}] = {self.extract(whole, i).text};" for i, a in enumerate(address)]
+        return ["{", *(f"  {line}" for line in (*lines, *elements)), "}"] if lines else elements
