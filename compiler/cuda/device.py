@@ -98,10 +98,10 @@ class _Kept:
 
 
 def _copied(address: Any, size: int, dtype: DType) -> Array:
-    found = np.empty(size // dtype.bytes, dtype.numpy)
-    if found.size:
-        _call(driver.cuMemcpyDtoH(found.ctypes.data, address, found.nbytes))
-    return found
+    array = np.empty(size // dtype.bytes, dtype.numpy)
+    if array.size:
+        _call(driver.cuMemcpyDtoH(array.ctypes.data, address, array.nbytes))
+    return array
 
 
 def _free(context: Any, address: Any) -> None:
@@ -181,10 +181,10 @@ class CudaDevice:
     def keep(self, storage: int, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
         self._use()
         size = prod(shape) * dtype.bytes
-        made = _Kept(self._opened.context, size)
-        _call(driver.cuMemcpyDtoDAsync(made.address, self._memory[storage], size, self._stream))
+        kept = _Kept(self._opened.context, size)
+        _call(driver.cuMemcpyDtoDAsync(kept.address, self._memory[storage], size, self._stream))
         self.finish()
-        return DeviceArray(int(made.address), CUDA, 0, dtype, shape, made, lambda: made.read(dtype))
+        return DeviceArray(int(kept.address), CUDA, 0, dtype, shape, kept, lambda: kept.read(dtype))
 
     def take(self, storage: int, borrowed: Borrowed) -> None:
         self._use()
@@ -194,14 +194,14 @@ class CudaDevice:
 
     def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:
         self._use()
-        known = self._kernels[kernel]
+        launched = self._kernels[kernel]
         # Eight bytes for each, of which an int is the first four: the driver copies them.
         held = np.array([*(int(self._memory[s]) for s in storages), *scalars], np.int64)
         arguments = held.ctypes.data + 8 * np.arange(len(held), dtype=np.uint64)
-        grid = known.grid_of(scalars)
+        grid = launched.grid_of(scalars)
         _call(
             driver.cuLaunchKernel(
-                self._functions[kernel], *grid, *known.workgroup, 0, self._stream, arguments.ctypes.data, 0
+                self._functions[kernel], *grid, *launched.workgroup, 0, self._stream, arguments.ctypes.data, 0
             )
         )
 
@@ -216,13 +216,13 @@ class CudaDevice:
             driver.cuStreamEndCapture(self._stream)  # or the stream could do nothing else
             raise
         graph = _call(driver.cuStreamEndCapture(self._stream))
-        made = _call(driver.cuGraphInstantiate(graph, 0))
+        instance = _call(driver.cuGraphInstantiate(graph, 0))
         _call(driver.cuGraphDestroy(graph))
-        self._held.graphs.append(made)
+        self._held.graphs.append(instance)
 
         def run() -> None:
             self._use()
-            _call(driver.cuGraphLaunch(made, self._stream))
+            _call(driver.cuGraphLaunch(instance, self._stream))
 
         return run
 

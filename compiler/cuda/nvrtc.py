@@ -15,13 +15,13 @@ def compile_source(source: str, capability: int) -> bytes:
     """Machine code (a cubin) for a compute capability, 90 for 9.0; PTX where the GPU is newer than NVRTC, which the
     driver then compiles. Raises InputError where NVRTC is missing or the GPU too old, InternalError where NVRTC
     refuses the text."""
-    known = _supported()
-    if capability < known[0]:
+    supported = _supported()
+    if capability < supported[0]:
         raise InputError(
             f"target cuda: the GPU has compute capability {capability / 10:.1f}, NVRTC {_version()} compiles for "
-            f"{known[0] / 10:.1f} and newer: install an older nvidia-cuda-nvrtc"
+            f"{supported[0] / 10:.1f} and newer: install an older nvidia-cuda-nvrtc"
         )
-    newest = max(c for c in known if c <= capability)
+    newest = max(c for c in supported if c <= capability)
     architecture = f"sm_{newest}" if newest == capability else f"compute_{newest}"
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], [])
     try:
@@ -44,10 +44,10 @@ def compile_source(source: str, capability: int) -> bytes:
 
 def _supported() -> list[int]:
     try:
-        _, found = nvrtc.nvrtcGetSupportedArchs()
+        _, capabilities = nvrtc.nvrtcGetSupportedArchs()
     except RuntimeError as error:
         raise InputError(f"target cuda: NVRTC cannot be loaded ({error}): pip install 'webnn-compile[cuda]'") from None
-    return sorted(found)
+    return sorted(capabilities)
 
 
 def _version() -> str:
