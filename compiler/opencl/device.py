@@ -29,25 +29,25 @@ ALIGNMENT = 16
 def devices() -> list[Any]:
     """All of all platforms, GPUs first. Raises InputError where there is none."""
     try:
-        found = [d for platform in cl.get_platforms() for d in platform.get_devices()]
+        all_devices = [d for platform in cl.get_platforms() for d in platform.get_devices()]
         reason = "no driver has one"
     except cl.Error as error:
-        found, reason = [], str(error)
-    if not found:
+        all_devices, reason = [], str(error)
+    if not all_devices:
         raise InputError(
             f"target opencl: no OpenCL device ({reason}); install a GPU's driver, or for the processor Debian's "
             "pocl-opencl-icd"
         )
-    return sorted(found, key=lambda d: not d.type & cl.device_type.GPU)
+    return sorted(all_devices, key=lambda d: not d.type & cl.device_type.GPU)
 
 
 @functools.cache
 def open_device() -> Any:
     """The first GPU, else the first device, or the one that VARIABLE names. Raises InputError."""
-    found, wanted = devices(), os.environ.get(VARIABLE, "")
-    named = [d for d in found if wanted.casefold() in d.name.casefold()]
+    all_devices, wanted = devices(), os.environ.get(VARIABLE, "")
+    named = [d for d in all_devices if wanted.casefold() in d.name.casefold()]
     if not named:
-        names = ", ".join(d.name for d in found)
+        names = ", ".join(d.name for d in all_devices)
         raise InputError(f"{VARIABLE}: no OpenCL device is called {wanted!r}; there are: {names}")
     return named[0]
 
@@ -127,29 +127,29 @@ class OpenClDevice:
     @_reported()
     def read(self, storage: int) -> Array:
         s = self._storages[storage]
-        found = np.empty(s.bytes // s.dtype.bytes, s.dtype.numpy)
-        if found.size:
-            cl.enqueue_copy(self._queue, found, self._buffers[storage])
-        return found
+        array = np.empty(s.bytes // s.dtype.bytes, s.dtype.numpy)
+        if array.size:
+            cl.enqueue_copy(self._queue, array, self._buffers[storage])
+        return array
 
     @_reported()
     def keep(self, storage: int, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
         """In a buffer of the context that all models share."""
         size = prod(shape) * dtype.bytes
-        made = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, max(size, 1))
+        kept = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, max(size, 1))
         if size:
-            cl.enqueue_copy(self._queue, made, self._buffers[storage], byte_count=size)
+            cl.enqueue_copy(self._queue, kept, self._buffers[storage], byte_count=size)
             self._queue.finish()
 
         @_reported()
         def read() -> Array:
-            found = np.empty(prod(shape), dtype.numpy)
-            if found.size:
-                with cl.CommandQueue(made.context) as queue:
-                    cl.enqueue_copy(queue, found, made)
-            return found
+            array = np.empty(prod(shape), dtype.numpy)
+            if array.size:
+                with cl.CommandQueue(kept.context) as queue:
+                    cl.enqueue_copy(queue, array, kept)
+            return array
 
-        return DeviceArray(made.int_ptr, OPENCL, 0, dtype, shape, made, read)
+        return DeviceArray(kept.int_ptr, OPENCL, 0, dtype, shape, kept, read)
 
     @_reported()
     def take(self, storage: int, borrowed: Borrowed) -> None:
@@ -165,15 +165,15 @@ class OpenClDevice:
         key = kernel, tuple(storages)
         if key not in self._launches:
             self._launches[key] = self._prepare(kernel, storages)
-        made, known = self._launches[key], self._kernels[kernel]
+        prepared, launched = self._launches[key], self._kernels[kernel]
         for i, n in enumerate(scalars):
-            made.set_arg(len(storages) + i, np.int32(n))
-        invocations = tuple(g * s for g, s in zip(known.grid_of(scalars), known.workgroup, strict=True))
-        cl.enqueue_nd_range_kernel(self._queue, made, invocations, known.workgroup)
+            prepared.set_arg(len(storages) + i, np.int32(n))
+        invocations = tuple(g * s for g, s in zip(launched.grid_of(scalars), launched.workgroup, strict=True))
+        cl.enqueue_nd_range_kernel(self._queue, prepared, invocations, launched.workgroup)
 
     def _prepare(self, kernel: int, storages: Sequence[int]) -> Any:
         """A kernel object with its buffers."""
-        made = cl.Kernel(self._programs[kernel], "run")
+        prepared = cl.Kernel(self._programs[kernel], "run")
         for i, s in enumerate(storages):
-            made.set_arg(i, self._buffers[s])
-        return made
+            prepared.set_arg(i, self._buffers[s])
+        return prepared
