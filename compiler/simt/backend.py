@@ -113,7 +113,7 @@ class ComputeBackend(ABC):
         count = len(lowered.params) - lowered.outputs
         params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(lowered.params))
         grid = find_grid(lowered)
-        made = DeviceKernel(
+        device_kernel = DeviceKernel(
             name=naive.name,
             source=source,
             params=params,
@@ -125,7 +125,7 @@ class ComputeBackend(ABC):
             workgroup=grid.workgroup_size,
             scalars=lowered.scalars,
         )
-        return CompiledKernel(made, scheduled.params, (None,) * len(scheduled.params))
+        return CompiledKernel(device_kernel, scheduled.params, (None,) * len(scheduled.params))
 
     def _schedule(self, naive: Kernel, choices: Choices) -> Kernel:
         wide, halves = load_wide(naive)
@@ -139,9 +139,9 @@ class ComputeBackend(ABC):
 
     def _lower(self, vectors: Kernel, passes: tuple[Pass, ...]) -> Kernel:
         """The passes after VECTOR_PASSES."""
-        made = fit_grid(lower(vectors, passes[len(VECTOR_PASSES) :], self.observe), self.target.workgroups)
-        self.observe("fit_grid", made)
-        return made
+        lowered = fit_grid(lower(vectors, passes[len(VECTOR_PASSES) :], self.observe), self.target.workgroups)
+        self.observe("fit_grid", lowered)
+        return lowered
 
     def _source(self, lowered: Kernel) -> str:
         source = self.render(lowered)
