@@ -116,8 +116,8 @@ class CSource:
 
 def identifier(name: str) -> str:
     """A prefix in C for a model's name."""
-    made = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
-    return f"model_{made}" if not made or made[0].isdigit() or made in TAKEN else made
+    word = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
+    return f"model_{word}" if not word or word[0].isdigit() or word in TAKEN else word
 
 
 @deep_recursion()
@@ -128,11 +128,11 @@ def render(program: Program, *, embedded: bool = False, tested: bool = False) ->
     names = [f"k{i}_{identifier(k.name)}" for i, k in enumerate(program.kernels)]
     kernels = [render_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]
     ports = Ports.of(program)
-    given, made = (
+    inputs, outputs = (
         [f"{kind}{i}" for i in range(len(specs))] for kind, specs in (("in", program.inputs), ("out", program.outputs))
     )
     body = _Body(program, names)
-    run = [*_indented(ports.before("a", given)), *body.steps(program.steps, 1), *_indented(ports.after("a", made))]
+    run = [*_indented(ports.before("a", inputs)), *body.steps(program.steps, 1), *_indented(ports.after("a", outputs))]
     run += _indented(ports.refused("a"))
     prepare = body.steps(program.prepare, 1)
     ends = [

@@ -20,13 +20,13 @@ RenderKernel = Callable[[Kernel, str, Prelude], str]
 
 
 def render_self_test(
-    prefix: str, program: Program, names: Mapping[str, Kernel], render: RenderKernel, known: str
+    prefix: str, program: Program, names: Mapping[str, Kernel], render: RenderKernel, source: str
 ) -> str:
-    """The text of NAME_self_test.h, which NAME.c includes behind its kernels, of these `names`. `known` is the text of
+    """The text of NAME_self_test.h, which NAME.c includes behind its kernels, of these `names`. `source` is the text of
     the types and functions that are defined there."""
     prelude = Prelude()
     forms = [render(scalarize_vectors(k), f"{n}_scalar", prelude) for n, k in names.items()]
-    added = [text for text in prelude.texts() if text not in known]
+    added = [text for text in prelude.texts() if text not in source]
     return "\n".join(
         [
             comment(
@@ -53,16 +53,18 @@ def _checked(name: str, kernel: Kernel) -> str:
     prelude, stored = Prelude(), written(kernel)
     params = [f"{'' if b in stored else 'const '}{prelude.memory(b.dtype)} *b{i}" for i, b in enumerate(kernel.params)]
     params += [f"int s{i}" for i in range(len(kernel.scalars))]
-    given = ", ".join([*(f"b{i}" for i in range(len(kernel.params))), *(f"s{i}" for i in range(len(kernel.scalars)))])
+    arguments = ", ".join(
+        [*(f"b{i}" for i in range(len(kernel.params))), *(f"s{i}" for i in range(len(kernel.scalars)))]
+    )
     results = [(i, b) for i, b in enumerate(kernel.params) if b in stored]
     lines = [f"static void {name}_checked({', '.join(params)}) {{"]
     lines += [f"  void *start{i} = CopyOf(b{i}, {b.size * b.dtype.bytes});" for i, b in results]
-    lines += [f"  {name}_scalar({given});"]
+    lines += [f"  {name}_scalar({arguments});"]
     for i, b in results:
         size = b.size * b.dtype.bytes
         lines.append(f"  void *want{i} = CopyOf(b{i}, {size});")
         lines.append(f"  memcpy(b{i}, start{i}, {size});")
-    lines.append(f"  {name}({given});")
+    lines.append(f"  {name}({arguments});")
     for i, b in results:
         lines.append(f'  Compare("{name}", b{i}, want{i}, {b.size}, {b.dtype.bytes}, {int(b.dtype.is_float)});')
         lines.append(f"  free(start{i}), free(want{i});")
