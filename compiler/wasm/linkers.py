@@ -134,14 +134,14 @@ def _adapt(module: bytes, exports: Sequence[str], linker: str, shared_pages: int
 
 def _exports(reader: Reader) -> dict[str, tuple[int, bytes]]:
     """Name -> its index, and the export as encoded."""
-    found: dict[str, tuple[int, bytes]] = {}
+    exports: dict[str, tuple[int, bytes]] = {}
     for _ in range(reader.uleb()):
         start = reader.position
         name = reader.name()
         reader.byte()
         index = reader.uleb()
-        found[name] = (index, reader.data[start : reader.position])
-    return found
+        exports[name] = (index, reader.data[start : reader.position])
+    return exports
 
 
 def _globals(reader: Reader) -> list[int]:

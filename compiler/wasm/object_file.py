@@ -350,7 +350,7 @@ def _relocations(
     custom: dict[str, bytes], order: Sequence[int], starts: dict[int, tuple[int, ...]]
 ) -> tuple[list[tuple[Relocation, ...]], list[tuple[Relocation, ...]]]:
     """The relocations of each function body and of each segment, offsets made relative to its start."""
-    found: dict[int, list[list[Relocation]]] = {number: [[] for _ in places] for number, places in starts.items()}
+    relocations: dict[int, list[list[Relocation]]] = {number: [[] for _ in places] for number, places in starts.items()}
     for title, body in custom.items():
         if not title.startswith("reloc."):
             continue
@@ -367,8 +367,8 @@ def _relocations(
             if owner < 0:
                 raise reader.fail(f"{relocation.kind.name} outside all of the section's items")
             inside = replace(relocation, offset=relocation.offset - starts[number][owner])
-            found[number][owner].append(inside)
-    code, static = ([tuple(r) for r in found[number]] for number in (binary.CODE, binary.DATA))
+            relocations[number][owner].append(inside)
+    code, static = ([tuple(r) for r in relocations[number]] for number in (binary.CODE, binary.DATA))
     return code, static
 
 
