@@ -22,20 +22,20 @@ class Dump:
         self._emit = emit
         self._seen: dict[int, object] = {}
 
-    def __call__(self, stage: str, made: object) -> None:
+    def __call__(self, stage: str, result: object) -> None:
         if stage == self.stage:
-            self._emit(("(unchanged)\n" if id(made) in self._seen else "") + _text(made))
-        self._seen[id(made)] = made
+            self._emit(("(unchanged)\n" if id(result) in self._seen else "") + _text(result))
+        self._seen[id(result)] = result
 
 
-def _text(made: object) -> str:
-    match made:
+def _text(result: object) -> str:
+    match result:
         case Graph():
-            return print_graph(made)
+            return print_graph(result)
         case TensorProgram():
-            return print_tensors(made)
+            return print_tensors(result)
         case Grouped():
-            return print_groups(made.groups, tuple(made.prepared.values()), made.layouts, made.aliases)
+            return print_groups(result.groups, tuple(result.prepared.values()), result.layouts, result.aliases)
         case Kernel():
-            return print_kernel(made)
-    return str(made)
+            return print_kernel(result)
+    return str(result)

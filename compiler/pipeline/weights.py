@@ -76,15 +76,15 @@ class Weights:
     @property
     def halves(self) -> tuple[tuple[int, int], ...]:
         """Offset and size in bytes of the file's float16 parts, neighbours merged."""
-        found: list[tuple[int, int]] = []
+        runs: list[tuple[int, int]] = []
         at = 0
         for part, half in self._parts:
-            if half and found and sum(found[-1]) == at:
-                found[-1] = (found[-1][0], found[-1][1] + part.size)
+            if half and runs and sum(runs[-1]) == at:
+                runs[-1] = (runs[-1][0], runs[-1][1] + part.size)
             elif half:
-                found.append((at, part.size))
+                runs.append((at, part.size))
             at += part.size
-        return tuple(found)
+        return tuple(runs)
 
     def blob(self) -> bytes:
         """The file."""
