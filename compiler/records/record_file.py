@@ -21,7 +21,7 @@ class RecordFile:
 
 def read_records(paths: Iterable[Path]) -> RecordFile:
     """Raises InputError for a file that cannot be read, or has no record among its lines."""
-    found: dict[str, TuningRecord] = {}
+    records: dict[str, TuningRecord] = {}
     damaged = 0
     for path in paths:
         if path.exists() and not path.is_file():
@@ -33,9 +33,9 @@ def read_records(paths: Iterable[Path]) -> RecordFile:
         parsed = [(line, parse_line(line)) for line in lines if line.strip()]
         if parsed and not any(r for _, r in parsed):
             raise InputError(f"records {path}: none of its lines is a record; give a file of webnn-tune")
-        found |= {line: r for line, r in parsed if r is not None}
+        records |= {line: r for line, r in parsed if r is not None}
         damaged += sum(r is None for _, r in parsed)
-    return RecordFile(tuple(found.values()), damaged)
+    return RecordFile(tuple(records.values()), damaged)
 
 
 class RecordWriter:

@@ -71,10 +71,10 @@ def parse_line(line: str) -> TuningRecord | None:
         if data.pop("record") != FORMAT:
             return None
         data["choices"] = {name: from_json(option) for name, option in data["choices"].items()}
-        made = TuningRecord(**data)
+        record = TuningRecord(**data)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return made if _is_valid(made) else None
+    return record if _is_valid(record) else None
 
 
 def _is_valid(r: TuningRecord) -> bool:
