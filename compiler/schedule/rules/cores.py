@@ -40,22 +40,22 @@ def _parallelise(loop: For, costs: CpuCosts, choices: Choices) -> Stmt:
     count = choices.choose("cores", ordered(enough if worth else 0, [0, *options]))
     if not count:
         return loop
-    made: Stmt = loop
+    fused: Stmt = loop
     var = loop.var
     for inner in nested[1:count]:
-        made, var = fuse(made, var, inner)
-    return tag(made, var, LoopKind.CORE)
+        fused, var = fuse(fused, var, inner)
+    return tag(fused, var, LoopKind.CORE)
 
 
 def _nested_loops(stmt: Stmt) -> list[Var]:
     """The perfectly nested loops from `stmt` on, up to a dynamic one inside, with which fusion takes a division."""
-    found: list[Var] = []
+    loops: list[Var] = []
     while isinstance(stmt, For) and stmt.kind is LoopKind.SERIAL and stmt.parallel:
-        if found and stmt.var.length is not None:
+        if loops and stmt.var.length is not None:
             break
-        found.append(stmt.var)
+        loops.append(stmt.var)
         stmt = stmt.body
-    return found
+    return loops
 
 
 def _operations(stmt: Stmt, costs: CpuCosts) -> float:

@@ -19,8 +19,8 @@ def pad_panels(layout: Layout, matrices: int, row: int, dtype: DType, costs: Cpu
     panels are padded in their axis `row`, or by a panel."""
     *inner, (blocked, width, _) = layout.blocks
 
-    def distance(made: Layout) -> int:
-        return prod(made.physical_shape) * dtype.bytes // matrices
+    def distance(padded: Layout) -> int:
+        return prod(padded.physical_shape) * dtype.bytes // matrices
 
     if matrices <= costs.ways:
         return layout

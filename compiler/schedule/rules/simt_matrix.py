@@ -101,10 +101,10 @@ class _Matrix(Staging):
         k = step * unit.depth
         a = [Buffer("a", (unit.rows, unit.depth), unit.operand, Scope.TILE) for _ in range(self.down)]
         b = [Buffer("b", (unit.depth, unit.columns), unit.operand, Scope.TILE) for _ in range(self.across)]
-        made = [instance(unit.load_a, [t, (self.a, self._row(y), k)]) for y, t in enumerate(a)]
-        made += [instance(unit.load_b, [t, (self.b, k, self._column(x))]) for x, t in enumerate(b)]
-        made += [instance(unit.multiply, [self.c[y][x], p, q]) for y, p in enumerate(a) for x, q in enumerate(b)]
-        inner: Stmt = Seq(tuple(made))
+        instances = [instance(unit.load_a, [t, (self.a, self._row(y), k)]) for y, t in enumerate(a)]
+        instances += [instance(unit.load_b, [t, (self.b, k, self._column(x))]) for x, t in enumerate(b)]
+        instances += [instance(unit.multiply, [self.c[y][x], p, q]) for y, p in enumerate(a) for x, q in enumerate(b)]
+        inner: Stmt = Seq(tuple(instances))
         for t in reversed((*a, *b)):
             inner = Alloc(t, inner)
         return For(step, inner, LoopKind.UNROLL, parallel=False)

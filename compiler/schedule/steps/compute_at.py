@@ -25,8 +25,8 @@ def compute_at(nests: Sequence[Stmt], var: Var, start: Expr, count: int, scratch
 
     Raises ScheduleError where that is no range of iterations of one loop, or exceeds the scratch memory.
     """
-    inner, made = _restrict(nests[-1], var, start, count)
-    readers, regions = [made], Regions()
+    inner, restricted = _restrict(nests[-1], var, start, count)
+    readers, regions = [restricted], Regions()
     moved = {inner}
     for nest in reversed(nests[:-1]):
         buffer = next((n.buffer for n in walk(nest) if isinstance(n, Store) and n.buffer in scratch), None)
@@ -35,19 +35,19 @@ def compute_at(nests: Sequence[Stmt], var: Var, start: Expr, count: int, scratch
         dimension, low, extent = _region(buffer, readers, moved)
         if extent > scratch[buffer].shape[dimension]:
             raise ScheduleError(f"compute_at: a band reads {extent} of dimension {dimension} of {buffer.name}")
-        inner, made = _restrict(nest, _storing_loop(nest, buffer, dimension), low, extent)
+        inner, restricted = _restrict(nest, _storing_loop(nest, buffer, dimension), low, extent)
         regions[buffer] = (dimension, low)
-        readers.insert(0, made)
+        readers.insert(0, restricted)
         moved.add(inner)
     return Seq(tuple(_in_scratch(s, scratch, regions) for s in readers))
 
 
 def reading_loop(nest: Stmt, buffer: Buffer, dimension: int) -> Var:
     """The loop of `nest` that indexes its reads of `buffer` in `dimension`. Raises ScheduleError unless it is one."""
-    found = {v for x in loads(nest) if x.buffer is buffer for v in free_vars(x.indices[dimension])}
-    if len(found) != 1:
-        raise ScheduleError(f"compute_at: {len(found)} loops move along dimension {dimension} of {buffer.name}")
-    return found.pop()
+    variables = {v for x in loads(nest) if x.buffer is buffer for v in free_vars(x.indices[dimension])}
+    if len(variables) != 1:
+        raise ScheduleError(f"compute_at: {len(variables)} loops move along dimension {dimension} of {buffer.name}")
+    return variables.pop()
 
 
 def _storing_loop(nest: Stmt, buffer: Buffer, dimension: int) -> Var:
@@ -72,7 +72,7 @@ def _restrict(nest: Stmt, var: Var, start: Expr, count: int) -> tuple[Var, Stmt]
 
 def _region(buffer: Buffer, readers: Sequence[Stmt], moved: set[Var]) -> tuple[int, Expr, int]:
     """The dimension of `buffer` that loops in `moved` index, and the start and length of the region that is read."""
-    found: tuple[int, Affine] | None = None
+    place: tuple[int, Affine] | None = None
     least = greatest = 0
     for x in (x for s in readers for x in loads(s) if x.buffer is buffer):
         for d, index in enumerate(x.indices):
@@ -80,13 +80,13 @@ def _region(buffer: Buffer, readers: Sequence[Stmt], moved: set[Var]) -> tuple[i
                 continue
             base, inside = _parts(affine(simplify_expr(index)), moved)
             r = range_of_sum(inside)
-            if r is None or (found is not None and found != (d, base)):
+            if r is None or (place is not None and place != (d, base)):
                 raise ScheduleError(f"compute_at: the reads of {buffer.name} are no single region of one dimension")
-            least, greatest = (min(least, r[0]), max(greatest, r[1])) if found is not None else r
-            found = (d, base)
-    if found is None:
+            least, greatest = (min(least, r[0]), max(greatest, r[1])) if place is not None else r
+            place = (d, base)
+    if place is None:
         raise ScheduleError(f"compute_at: the band does not move along {buffer.name}")
-    dimension, base = found
+    dimension, base = place
     return dimension, (base + Affine((), least)).to_expr(), greatest - least + 1
 
 

@@ -22,10 +22,10 @@ def cut(stmt: Stmt, var: Var, points: list[int]) -> tuple[Stmt, list[Var]]:
     def change(loop: For) -> Stmt:
         if var.length is not None:
             raise illegal("cut", loop, "it is dynamic")
-        made = []
+        loops = []
         for v, start in zip(pieces, starts, strict=True):
             body = substitute(loop.body, {var: v + start if start else v})
-            made.append(For(v, body, loop.kind, loop.parallel))
-        return Seq(tuple(made))
+            loops.append(For(v, body, loop.kind, loop.parallel))
+        return Seq(tuple(loops))
 
     return on_loops(stmt, var, change), pieces

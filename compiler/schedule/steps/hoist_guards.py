@@ -32,7 +32,7 @@ def hoist_guards(stmt: Stmt) -> Stmt:
 def _common(loop: For) -> list[Expr]:
     """The conditions, free of variables bound inside, that guard every addend of the loop's sums."""
     bound = {n.var for n in walk(loop) if isinstance(n, For)}
-    found: list[Expr] | None = None
+    common: list[Expr] | None = None
     for n in walk(loop):
         if isinstance(n, If):
             return []
@@ -42,8 +42,8 @@ def _common(loop: For) -> list[Expr]:
         if factors is None:
             return []
         here = [c for f in factors if isinstance(f, Load) and f.guard is not None for c in conjuncts(f.guard)]
-        found = [c for c in (here if found is None else found) if c in here and not free_vars(c) & bound]
-    return list(dict.fromkeys(found or []))
+        common = [c for c in (here if common is None else common) if c in here and not free_vars(c) & bound]
+    return list(dict.fromkeys(common or []))
 
 
 def _factors(update: Store) -> tuple[Expr, ...] | None:

@@ -12,17 +12,17 @@ from ...ir.rewrite import rewrite_statements, statements
 
 def on_loops(stmt: Stmt, var: Var, change: Callable[[For], Stmt]) -> Stmt:
     """`change` applied to every loop over `var`; ScheduleError if there is none."""
-    found = False
+    is_reached = False
 
     def rule(n: object) -> Stmt | None:
-        nonlocal found
+        nonlocal is_reached
         if isinstance(n, For) and n.var is var:
-            found = True
+            is_reached = True
             return change(n)
         return None
 
     result = rewrite_statements(stmt, rule)
-    if not found:
+    if not is_reached:
         raise ScheduleError(f"there is no loop over {var.name} in\n{print_node(stmt)}")
     return result
 

@@ -31,17 +31,17 @@ def _pieces(loop: For) -> Stmt:
         return loop
     halves, variables = cut(loop, loop.var, [sorted(points)[len(points) // 2]])
     assert isinstance(halves, Seq)
-    made = [simplify_stmt(half) for half in halves.stmts]
-    return Seq(tuple(_pieces(half) if isinstance(half, For) and half.var in variables else half for half in made))
+    simplified = [simplify_stmt(half) for half in halves.stmts]
+    return Seq(tuple(_pieces(half) if isinstance(half, For) and half.var in variables else half for half in simplified))
 
 
 def _conditions(stmt: Stmt) -> set[Expr]:
-    found: set[Expr] = set()
+    conditions: set[Expr] = set()
     for n in walk(stmt):
         cond: Node | None = n.guard if isinstance(n, Load) else n.cond if isinstance(n, Select) else None
         if cond is not None:
-            found.update(c for c in walk(cond) if isinstance(c, Binary) and c.op in COMPARISONS)
-    return found
+            conditions.update(c for c in walk(cond) if isinstance(c, Binary) and c.op in COMPARISONS)
+    return conditions
 
 
 def _thresholds(c: Expr, var: Var) -> list[int]:

@@ -17,18 +17,18 @@ def reorder(stmt: Stmt, order: list[Var]) -> Stmt:
     top = _outermost(stmt, wanted)
 
     def change(loop: For) -> Stmt:
-        found: dict[Var, For] = {}
+        loops: dict[Var, For] = {}
         body: Stmt = loop
         while isinstance(body, For) and body.var in wanted:
-            found[body.var] = body
+            loops[body.var] = body
             body = body.body
-        if set(found) != wanted:
-            missing = [v.name for v in order if v not in found]
+        if set(loops) != wanted:
+            missing = [v.name for v in order if v not in loops]
             raise illegal("reorder", loop, f"loops {missing} are not directly nested in it")
-        if len({x.parallel for x in found.values()}) > 1:
+        if len({x.parallel for x in loops.values()}) > 1:
             raise illegal("reorder", loop, "parallel and reduction loops do not interchange")
         for v in reversed(order):
-            body = For(v, body, found[v].kind, found[v].parallel)
+            body = For(v, body, loops[v].kind, loops[v].parallel)
         return body
 
     return on_loops(stmt, top, change)

@@ -95,16 +95,16 @@ def rounded(loop: Var, size: int) -> Part:
 
 def _dynamic_segments(extent: int, length: Expr, sizes: Sequence[int]) -> list[Part]:
     """Tiles of each of `sizes` from the largest to 1, as many as the iterations that are left fill."""
-    found: list[Part] = []
+    parts: list[Part] = []
     start, left, most = Affine((), 0), affine(length), extent
     for size in sizes:
         trips = affine(left.to_expr() // size)
         count = min(most, extent) // size
         if count and (trips.terms or trips.constant):
-            found.append(DynamicSegment(count, size, trips.to_expr(), start.to_expr()))
+            parts.append(DynamicSegment(count, size, trips.to_expr(), start.to_expr()))
         start += trips.scale(size)
         left, most = affine(left.to_expr() % size), size - 1
-    return found
+    return parts
 
 
 def split(stmt: Stmt, var: Var, parts: Sequence[Part]) -> tuple[Stmt, list[tuple[Var, Var]]]:

@@ -58,10 +58,10 @@ def _stage(acc: Buffer, end: For) -> Stmt | None:
     def from_sums(n: object) -> Expr | None:
         return Load(sums, place.indices) if n == place else None
 
-    made: Stmt = rewrite(body, from_sums)
+    staged: Stmt = rewrite(body, from_sums)
     for x in reversed([x for x in loops if x is not serial]):
-        made = replace(x, body=made)
-    return Alloc(sums, Seq((keep, For(serial.var, made))))
+        staged = replace(x, body=staged)
+    return Alloc(sums, Seq((keep, For(serial.var, staged))))
 
 
 def _is_even(store: Store, var: Var) -> bool:

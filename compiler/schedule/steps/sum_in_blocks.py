@@ -56,11 +56,11 @@ def _in_blocks(loop: For, most: int, size: int) -> Stmt | None:
     if block == extent:
         return None
     dynamic = loop.var.length is not None
-    made, pairs = split(loop, loop.var, tiles_of(loop.var, block) if dynamic else _blocks(extent, block))
+    blocked, pairs = split(loop, loop.var, tiles_of(loop.var, block) if dynamic else _blocks(extent, block))
     # What is left of a dynamic loop is shorter than a block, and added term by term.
     for _, inner in pairs[:1] if dynamic else pairs:
-        made = on_loops(made, inner, lambda n: _apart(n, sums))
-    return sum_in_blocks(made, most, size)
+        blocked = on_loops(blocked, inner, lambda n: _apart(n, sums))
+    return sum_in_blocks(blocked, most, size)
 
 
 def _updates(s: Stmt, around: tuple[For, ...], times: int) -> Iterator[_Update]:
@@ -81,11 +81,11 @@ def _updates(s: Stmt, around: tuple[For, ...], times: int) -> Iterator[_Update]:
 
 def _sums(updates: list[_Update]) -> list[_Update]:
     """One update for each sum, with the terms of all."""
-    found: dict[object, _Update] = {}
+    by_place: dict[object, _Update] = {}
     for u in updates:
         place = (u.store.buffer, u.store.indices, tuple(x.var for x in u.around))
-        found[place] = replace(u, terms=u.terms + found[place].terms) if place in found else u
-    return list(found.values())
+        by_place[place] = replace(u, terms=u.terms + by_place[place].terms) if place in by_place else u
+    return list(by_place.values())
 
 
 def _are_sums(loop: For, updates: list[_Update], sums: list[_Update]) -> bool:
@@ -123,10 +123,10 @@ def _apart(block: For, sums: list[_Update]) -> Stmt:
         part = parts[acc]
         starts.append(_within(u.around, Store(part, at, Const(0.0, F32))))
         ends.append(_within(u.around, Store(acc, at, Binary("+", Load(acc, at), Load(part, at)))))
-    made: Stmt = Seq((*starts, replace_buffers(block, parts), *ends))
+    apart: Stmt = Seq((*starts, replace_buffers(block, parts), *ends))
     for part in parts.values():
-        made = Alloc(part, made)
-    return made
+        apart = Alloc(part, apart)
+    return apart
 
 
 def _within(loops: tuple[For, ...], stmt: Stmt) -> Stmt:
