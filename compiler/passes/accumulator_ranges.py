@@ -12,14 +12,14 @@ from ..ir.rewrite import children, walk
 
 def with_accumulators(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Facts:
     """`ranges`, and what the local buffers of the reductions in a naive kernel may hold."""
-    found = dict(ranges)
+    extended = dict(ranges)
     for s in walk(kernel.body):
         if isinstance(s, Alloc) and s.buffer.dtype.is_int:
-            found[s.buffer] = _accumulated(s, Facts(found))
-    return Facts(found)
+            extended[s.buffer] = _accumulated(s, Facts(extended))
+    return Facts(extended)
 
 
-def _accumulated(alloc: Alloc, known: Facts) -> Range:
+def _accumulated(alloc: Alloc, facts: Facts) -> Range:
     """From all stores to the buffer: a start that does not read it, and steps `acc = acc op value`."""
     buffer = alloc.buffer
     most = limits(buffer.dtype)
@@ -27,12 +27,12 @@ def _accumulated(alloc: Alloc, known: Facts) -> Range:
     steps: list[tuple[str, Range, int]] = []
     for store, trips in _stores(alloc.body, buffer, 1):
         if not _reads(store.value, buffer):
-            r = known.of(store.value)
+            r = facts.of(store.value)
             start = r if start is None else union(start, r)
             continue
         match store.value:
             case Binary(op, Load(b, _, None), value) if b is buffer and not _reads(value, buffer):
-                steps.append((op, known.of(value), trips))
+                steps.append((op, facts.of(value), trips))
             case _:
                 return most
     if start is None or buffer.shape:

@@ -115,8 +115,8 @@ def _turns_from(first: Num, like: Num) -> tuple[Num, Num, Num]:
     shift = first.op("and", 31).bits(U32)
     back = shift.of(31) - shift
     # In two shifts: by 32 at once is undefined.
-    found = [a.op("shl", shift).op("or", b.op("shr", 1).op("shr", back)) for a, b in pairwise(words)]
-    return found[0], found[1], found[2]
+    turns = [a.op("shl", shift).op("or", b.op("shr", 1).op("shr", back)) for a, b in pairwise(words)]
+    return turns[0], turns[1], turns[2]
 
 
 def _upper_half(a: Num, b: Num) -> Num:

@@ -58,10 +58,10 @@ def _branched(s: Store) -> Stmt | None:
         return arms.value
 
     value = rewrite(s.value, rule, {Unlikely})
-    made: Stmt = Seq((*stmts, replace(s, value=value)))
+    branched: Stmt = Seq((*stmts, replace(s, value=value)))
     for t in reversed(chosen):
-        made = Alloc(t, made)
-    return made if chosen else None
+        branched = Alloc(t, branched)
+    return branched if chosen else None
 
 
 class _Arms:

@@ -25,8 +25,8 @@ def divide_indices(kernel: Kernel) -> Kernel:
                 if divisor & (divisor - 1) == 0:
                     shift, mask = Const(divisor.bit_length() - 1), Const(divisor - 1)
                     return Binary("shr", a, shift) if op == "//" else Binary("and", a, mask)
-                found = range_of(a) or ranges.of(a)
-                if found[0] < 0:
+                interval = range_of(a) or ranges.of(a)
+                if interval[0] < 0:
                     return None
                 quotient = Binary("/", a, Const(divisor))
                 return quotient if op == "//" else a - quotient * divisor

@@ -53,9 +53,9 @@ def float_remainder(x: Num, y: Num) -> Num:
     scale = exponent - (f.bias + f.digits)
     half = scale.op("shr", 1)
     rest = rest * _power_of_two(half, f) * _power_of_two(scale - half, f)
-    found = (a < b).where(x, copysign(rest, x), x)
+    remainder = (a < b).where(x, copysign(rest, x), x)
     none = (a < f.infinity).unary("not").op("or", (d.of(f.infinity) < b)).op("or", b.eq(0))
-    return none.where(float("nan"), found, x)
+    return none.where(float("nan"), remainder, x)
 
 
 def _size(x: Num, f: Format) -> Num:

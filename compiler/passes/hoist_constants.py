@@ -35,10 +35,10 @@ def hoist_constants(kernel: Kernel) -> Kernel:
 
 def _constants(body: Stmt) -> tuple[Splat, ...]:
     """The vectors of one float32 but zero, each once; none for a body with loops or calls."""
-    found: dict[tuple[bytes, int], Splat] = {}
+    splats: dict[tuple[bytes, int], Splat] = {}
     for n in walk(body):
         if isinstance(n, For | UnrolledInOrder | Call):
             return ()
         if isinstance(n, Splat) and isinstance(n.a, Const) and n.a.dtype == F32 and n.a.value != 0:
-            found.setdefault((np.float32(n.a.value).tobytes(), n.lanes), n)
-    return tuple(found.values())
+            splats.setdefault((np.float32(n.a.value).tobytes(), n.lanes), n)
+    return tuple(splats.values())

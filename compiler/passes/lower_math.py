@@ -140,9 +140,9 @@ def _constant_value(e: Expr) -> int | float | None:
 def _integer_division(op: str, a: Expr, b: Expr) -> Expr | None:
     """Division that never traps: by zero it gives what division by one does (nowhere defined), and the quotient of the
     least integer by -1 wraps. `/` truncates, `//` and `%` round down, `fmod` has the sign of the dividend."""
-    known = _constant_value(b)
+    constant = _constant_value(b)
     unsigned = a.dtype.kind != "int"
-    if known is not None and known not in (0, -1):
+    if constant is not None and constant not in (0, -1):
         divisor, quotient = b, Binary("/", a, b)
         if op == "/":
             return None

@@ -15,11 +15,11 @@ Label = Callable[[Any], tuple[Any, ...]]
 
 def merge_equal(node: N) -> N:
     """f(x + 1, x + 1)   ->   f(e, e), with one node e; the meaning stays."""
-    known: dict[tuple[Any, ...], Expr] = {}
+    nodes: dict[tuple[Any, ...], Expr] = {}
 
     def rule(n: Node) -> Expr:
         assert isinstance(n, Expr)
-        return known.setdefault((type(n), *LABELS[type(n)](n), *map(id, children(n))), n)
+        return nodes.setdefault((type(n), *LABELS[type(n)](n), *map(id, children(n))), n)
 
     return rewrite(node, rule, LABELS)
 

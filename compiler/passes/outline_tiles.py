@@ -41,10 +41,10 @@ def _outline(s: Stmt, bound: tuple[Var, ...]) -> Stmt:
 
 def _call(body: Stmt, bound: tuple[Var, ...]) -> Call:
     addresses = Addresses()
-    known = frozenset(bound)
+    variables = frozenset(bound)
     groups: dict[tuple[Buffer, Items, Items], list[Address]] = {}
     for a in addresses.below(body):
-        outer = a.within(known)
+        outer = a.within(variables)
         groups.setdefault((a.buffer, outer, a.items - outer), []).append(a)
     params: list[Buffer] = []
     pointers: list[Pointer] = []

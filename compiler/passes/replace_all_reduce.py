@@ -52,17 +52,17 @@ def replace_all_reduce(kernel: Kernel, make: Callable[[Meeting], Stmt]) -> Kerne
     count = 1
     for v in threads:
         me, count = me + v * count, count * v.extent
-    made: dict[int, Stmt] = {}
+    replaced: dict[int, Stmt] = {}
     parts: list[Buffer] = []
     for s in stores:
         assert isinstance(s.value, AllReduce)
         lanes = lanes_of(s.value)
         parts.append(Buffer("part", (count * lanes,), s.buffer.dtype, Scope.SHARED))
-        made[id(s)] = make(Meeting(s, s.value.op, parts[-1], me, count, lanes))
+        replaced[id(s)] = make(Meeting(s, s.value.op, parts[-1], me, count, lanes))
 
     def outermost(n: object) -> Stmt | None:
         if isinstance(n, For) and n.kind is LoopKind.THREAD:
-            body: Stmt = rewrite_top_down(n, lambda x: made.get(id(x)))
+            body: Stmt = rewrite_top_down(n, lambda x: replaced.get(id(x)))
             for part in parts:
                 body = Alloc(part, body)
             return body

@@ -51,6 +51,6 @@ def _lane(e: Expr, lane: Expr) -> Expr:
                 return map_children(n, go)
         return n
 
-    made = go(e)
-    assert isinstance(made, Expr)
-    return made
+    element = go(e)
+    assert isinstance(element, Expr)
+    return element

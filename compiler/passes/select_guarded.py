@@ -34,14 +34,14 @@ class _Guards:
     def node(self, n: Node, guard: Expr | None) -> Node:
         key = id(n), id(guard)
         if key not in self._done:
-            made = self._load(n, guard) if isinstance(n, Load) else map_children(n, lambda c: self.node(c, guard))
-            self._done[key] = guard, made  # holds the guard: its identity is in the key
+            selected = self._load(n, guard) if isinstance(n, Load) else map_children(n, lambda c: self.node(c, guard))
+            self._done[key] = guard, selected  # holds the guard: its identity is in the key
         return self._done[key][1]
 
     def _expr(self, e: Expr, guard: Expr | None) -> Expr:
-        made = self.node(e, guard)
-        assert isinstance(made, Expr)
-        return made
+        selected = self.node(e, guard)
+        assert isinstance(selected, Expr)
+        return selected
 
     def _load(self, n: Load, outer: Expr | None) -> Expr:
         test = outer
@@ -63,8 +63,8 @@ class _Guards:
 def _inside(index: Expr, extent: int) -> bool:
     """Whether an index is in range wherever it stands."""
     lanes = index.lanes if isinstance(index, Ramp) else 1
-    found = range_of(index.base if isinstance(index, Ramp) else index)
-    return found is not None and found[0] >= 0 and found[1] + lanes <= extent
+    interval = range_of(index.base if isinstance(index, Ramp) else index)
+    return interval is not None and interval[0] >= 0 and interval[1] + lanes <= extent
 
 
 def _first_unless(test: Expr, index: Expr) -> Expr:

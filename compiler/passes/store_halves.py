@@ -53,8 +53,8 @@ def load_wide(kernel: Kernel) -> tuple[Kernel, frozenset[int]]:
         return None
 
     params = tuple(now.get(b, b) for b in kernel.params)
-    found = frozenset(i for i, b in enumerate(kernel.params) if b in now)
-    return replace(kernel, params=params, body=rewrite(kernel.body, rule)), found
+    halves = frozenset(i for i, b in enumerate(kernel.params) if b in now)
+    return replace(kernel, params=params, body=rewrite(kernel.body, rule)), halves
 
 
 def saturate_halves(kernel: Kernel) -> Kernel:

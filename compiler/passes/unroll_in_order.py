@@ -48,13 +48,13 @@ def _sums(body: Stmt) -> tuple[Load, ...]:
 
 def _advances(loop: For, bound: frozenset[Var]) -> tuple[Advance, ...]:
     """The pointers through which single elements are read, with how far the loop moves each."""
-    found: dict[tuple[Buffer, Items], Advance] = {}
+    advances: dict[tuple[Buffer, Items], Advance] = {}
     for n in walk(loop.body):
         if isinstance(n, Load) and n.buffer.scope is Scope.GLOBAL and not isinstance(n.indices[0], Ramp):
             a = address(n)
-            known = a.within(bound)
-            moved = dict(a.items - known)
+            inside = a.within(bound)
+            moved = dict(a.items - inside)
             if moved.keys() == {loop.var} and moved[loop.var] > 0:
-                outside = Affine(tuple(t for t in a.terms if t in known), 0).to_expr()
-                found.setdefault((a.buffer, known), Advance(Pointer(a.buffer, outside), moved[loop.var]))
-    return tuple(found.values())
+                outside = Affine(tuple(t for t in a.terms if t in inside), 0).to_expr()
+                advances.setdefault((a.buffer, inside), Advance(Pointer(a.buffer, outside), moved[loop.var]))
+    return tuple(advances.values())
