@@ -126,16 +126,16 @@ class Ports:
 
     def after(self, arena: str, outputs: Sequence[str]) -> list[str]:
         """Sets the entries that the run has found out, and the outputs."""
-        given = {d.scalar for d in self.program.dimensions}
+        dimensions = {d.scalar for d in self.program.dimensions}
         places = self.program.scalars
-        found = [
+        scalars = [
             f"sizes[{self.number(n)}] = Most({size_text(n, lambda s: f'ScalarAt({arena} + {places[s]})')}, 0);"
             for n in self.others
-            if not set(scalars_of(n)) <= given
+            if not set(scalars_of(n)) <= dimensions
         ]
         ports = zip(outputs, self.program.outputs, strict=True)
         copies = [line for name, t in ports for line in self._copy(arena, name, t, out=True)]
-        return [*found, *copies]
+        return [*scalars, *copies]
 
     def refused(self, arena: str) -> list[str]:
         """Returns from the run the number, from 1 on, of the first refusal of the program that it led to, else 0."""

@@ -79,18 +79,18 @@ def entries(program: Program) -> list[str]:
 
 
 def _functions(program: Program) -> dict[str, Steps]:
-    found: dict[str, Steps] = {
+    functions: dict[str, Steps] = {
         segment_entry(i): program.steps[first:last] for i, (first, last) in enumerate(program.segments)
     }
-    return (found or {ENTRY: program.steps}) | ({PREPARE: program.prepare} if program.prepare else {})
+    return (functions or {ENTRY: program.steps}) | ({PREPARE: program.prepare} if program.prepare else {})
 
 
 def _kernel_code(program: Program, number: int, cache: Cache | None) -> LlvmModule:
     """The functions of one kernel; the last is the one to call."""
     key = program.keys[number] if program.keys and cache is not None else None
-    found = cache.get(CODE, key) if cache is not None and key is not None else None
-    if found is not None:
-        return LlvmModule.from_json(found.decode())
+    cached = cache.get(CODE, key) if cache is not None and key is not None else None
+    if cached is not None:
+        return LlvmModule.from_json(cached.decode())
     part = LlvmModule()
     render_kernel(program.kernels[number], part)
     if cache is not None and key is not None:
@@ -185,9 +185,9 @@ class HostFunction(ExpressionWriter):
         counters = dict(self.variables)
         self.variables.update((s, self.scalar(s)) for s in scalars_of(n))
         self.values.clear()
-        found = self.value(lower_functions(n, "run"))
+        value = self.value(lower_functions(n, "run"))
         self.variables = counters
-        return found
+        return value
 
     def holds(self, condition: Slot) -> str:
         """Whether the bool in a slot is true."""

@@ -51,11 +51,11 @@ def base_of(access: Load | Store) -> Expr:
 
 def place_local(buffer: Buffer, accesses: Iterable[Load | Store]) -> Local:
     """Variables where every access is to a known element, vectors where vectors are loaded or stored whole."""
-    found = list(accesses)
-    ramps = [a for a in found if isinstance(a.indices[0], Ramp)]
+    uses = list(accesses)
+    ramps = [a for a in uses if isinstance(a.indices[0], Ramp)]
     widths = {a.indices[0].lanes for a in ramps if isinstance(a.indices[0], Ramp)}
     width = widths.pop() if len(widths) == 1 else 1
     whole = width > 1 and buffer.size % width == 0 and all(affine(base_of(a)).is_multiple(width) for a in ramps)
     lanes = width if whole else 1
-    known = all(isinstance(base_of(a), Const) for a in found) and (whole or not ramps)
-    return Local(buffer, lanes, buffer.size // lanes, buffer.scope is Scope.SHARED or not known)
+    is_constant = all(isinstance(base_of(a), Const) for a in uses) and (whole or not ramps)
+    return Local(buffer, lanes, buffer.size // lanes, buffer.scope is Scope.SHARED or not is_constant)

@@ -161,9 +161,9 @@ class _Scope:
                 depth = outermost - 1
                 self.blocks[depth].waiting[v] = None
         uses = self.blocks[depth].uses
-        known = uses.get(v, 0)
-        uses[v] = known + 1
-        if not known or v.trivial:
+        times = uses.get(v, 0)
+        uses[v] = times + 1
+        if not times or v.trivial:
             for o in v.operands:
                 self._count(o, depth)
 
@@ -182,9 +182,9 @@ class Numbering:
 
     def block(self, stmt: Stmt) -> Block:
         """The statements of a kernel's body."""
-        made = Block()
-        self._statement(stmt, self._outside.inside(made))
-        return made
+        block = Block()
+        self._statement(stmt, self._outside.inside(block))
+        return block
 
     def place(self, buffer: Buffer, around: Stmt) -> Local:
         """Chooses the storage of a local or shared buffer, from every access below `around`."""
@@ -234,11 +234,11 @@ class Numbering:
                 before = self._inner(body, scope, inner)
                 items.append(Guarded(test, inner.block, before))
             case Tensorized():
-                given = [(o.buffer, expressions.index(o.base), o.stride) for _, o in operands(s)]
-                for _, base, _ in given:
+                instructed = [(o.buffer, expressions.index(o.base), o.stride) for _, o in operands(s)]
+                for _, base, _ in instructed:
                     scope.count(base)
-                items.append(Instructed(s.intrinsic.name, tuple(given)))
-                self._write(given[0][0], 0, scope)
+                items.append(Instructed(s.intrinsic.name, tuple(instructed)))
+                self._write(instructed[0][0], 0, scope)
             case Barrier():
                 items.append(s)
                 for buffer in self.locals:
@@ -273,10 +273,10 @@ class _Expressions:
         """Values of nodes by identity, which it keeps: an expression has many of its nodes several times."""
 
     def number(self, e: Expr) -> Value:
-        known = self._seen.get(id(e))
-        if known is None:
-            known = self._seen[id(e)] = e, self._intern(e)
-        return known[1]
+        entry = self._seen.get(id(e))
+        if entry is None:
+            entry = self._seen[id(e)] = e, self._intern(e)
+        return entry[1]
 
     def index(self, e: Expr) -> Value:
         """The terms of a sum by the depth of their loops: what stays the same for longest is added up first."""
@@ -306,12 +306,12 @@ class _Expressions:
         if isinstance(e, Var):
             depth = self._depths[e]
         key = (*self._label(e), version, *map(id, operands))
-        found = self._numbering.values.get(key)
-        if found is None:
+        value = self._numbering.values.get(key)
+        if value is None:
             depth = max((depth, *(o.depth for o in operands)))
             pure = pure and e.dtype in (I32, BOOL) and all(o.pure for o in operands)
-            found = self._numbering.values[key] = Value(e, operands, depth, pure)
-        return found
+            value = self._numbering.values[key] = Value(e, operands, depth, pure)
+        return value
 
     def _label(self, e: Expr) -> tuple[object, ...]:
         match e:

@@ -62,8 +62,8 @@ class Writer:
                 case DeclaredTile(buffer, role):
                     name = self._names[buffer] = self._fresh(buffer.name)
                     self._line(self._dialect.declare_tile(name, role, buffer.dtype))
-                case Instructed(name, given):
-                    self._line(f"{name}({', '.join(self._operand(*o) for o in given)});")
+                case Instructed(name, instructed):
+                    self._line(f"{name}({', '.join(self._operand(*o) for o in instructed)});")
                 case Stored():
                     self._store(item)
                 case Looped(var, length, body, before, cores):
