@@ -66,17 +66,17 @@ class Addresses:
         self._below: dict[int, tuple[Node, tuple[Address, ...]]] = {}
 
     def of(self, access: Load | Store) -> Address:
-        known = self._of.get(id(access))
-        if known is None:
-            self._of[id(access)] = known = access, address(access)
-        return known[1]
+        entry = self._of.get(id(access))
+        if entry is None:
+            self._of[id(access)] = entry = access, address(access)
+        return entry[1]
 
     def below(self, node: Node) -> tuple[Address, ...]:
         """Addresses of all global accesses below `node`, in order, each once."""
-        known = self._below.get(id(node))
-        if known is None:
-            self._below[id(node)] = known = node, tuple(dict.fromkeys(self._find(node)))
-        return known[1]
+        entry = self._below.get(id(node))
+        if entry is None:
+            self._below[id(node)] = entry = node, tuple(dict.fromkeys(self._find(node)))
+        return entry[1]
 
     def _find(self, node: Node) -> Iterator[Address]:
         if isinstance(node, For | Alloc | Seq | Outline | If | UnrolledInOrder | HoistedConstants):

@@ -16,10 +16,10 @@ def unproved_index(x: Load | Store, conditions: Iterable[Expr] = ()) -> int | No
     if not unclear:
         return None
     guard = x.guard if isinstance(x, Load) else None
-    known = tuple(conditions) if guard is None else (*conditions, guard)
+    guards = tuple(conditions) if guard is None else (*conditions, guard)
     counted = Facts({})
-    facts = counted.given(known)
-    wraps = any(counted.wraps(c, loaded=False) for c in known)
+    facts = counted.given(guards)
+    wraps = any(counted.wraps(c, loaded=False) for c in guards)
     for d, index, extent in unclear:
         low, high = facts.index(index)
         reachable = low <= high  # else the conditions contradict each other

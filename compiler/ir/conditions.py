@@ -12,14 +12,14 @@ from .rewrite import walk
 
 def conjuncts(e: Expr) -> list[Expr]:
     """The conditions that hold together where `e` holds, in order."""
-    found, stack = [], [e]
+    terms, stack = [], [e]
     while stack:
         c = stack.pop()
         if isinstance(c, Binary) and c.op == "and":
             stack += (c.b, c.a)
         else:
-            found.append(c)
-    return found
+            terms.append(c)
+    return terms
 
 
 def nonnegative(cond: Expr) -> Iterator[Affine]:

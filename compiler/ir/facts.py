@@ -65,20 +65,20 @@ class Facts(MachineFacts):
     def given(self, conditions: Iterable[Expr]) -> Facts:
         """Facts where all `conditions` hold: about sums, too. A condition says that a form f is >= 0; so a form F is at
         least the least value of F - f and at most the greatest of F + f, where terms cancel."""
-        known, forms = self, list(self._forms)
+        facts, forms = self, list(self._forms)
         for c in conditions:
             # Terms cancel as those of whole numbers do, which sums that wrap around are not.
-            exact = (x for x in conjuncts(c) if not known.wraps(x))
+            exact = (x for x in conjuncts(c) if not facts.wraps(x))
             forms += (f for x in exact for form in nonnegative(x) for f in consequences(tightened(form)))
-            known = known.where(c, True)
-        return Facts(known._buffers, known._elements, tuple(forms))
+            facts = facts.where(c, True)
+        return Facts(facts._buffers, facts._elements, tuple(forms))
 
     def index(self, e: Expr) -> Range:
         """The values of an int32 index, of all its lanes; none where conditions contradict each other."""
-        found = self._indices.get(e)
-        if found is None:
-            found = self._indices[e] = self._find_index(e)
-        return found
+        interval = self._indices.get(e)
+        if interval is None:
+            interval = self._indices[e] = self._find_index(e)
+        return interval
 
     def _find_index(self, e: Expr) -> Range:
         match e:
@@ -109,15 +109,15 @@ class Facts(MachineFacts):
         return self._long_sum(form) if len(form.terms) > 1 else self._find_sum(form)
 
     def _known_sum(self, form: Affine) -> Range:
-        found = self.sum(form)
-        assert found is not None, form
-        return found
+        interval = self.sum(form)
+        assert interval is not None, form
+        return interval
 
     def _find_sum(self, form: Affine) -> Range | None:
-        found = self._by_atoms(form)
-        if found is None:
+        interval = self._by_atoms(form)
+        if interval is None:
             return None
-        lo, hi = found
+        lo, hi = interval
         if depends_on_length(form, range_of):
             # A dynamic loop's variable is at most its length - 1: scalars of the length may cancel others.
             least, most = ends(form, range_of)

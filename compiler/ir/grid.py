@@ -37,19 +37,19 @@ class Grid:
 
 def find_grid(kernel: Kernel) -> Grid:
     """The grid of a kernel; a kernel without such loops is one invocation."""
-    found: dict[LoopKind, list[Var]] = {LoopKind.BLOCK: [], LoopKind.THREAD: []}
+    variables: dict[LoopKind, list[Var]] = {LoopKind.BLOCK: [], LoopKind.THREAD: []}
     shared: list[Buffer] = []
     s = kernel.body
     while True:
         match s:
             case For(var, body, LoopKind.BLOCK | LoopKind.THREAD):
-                found[s.kind].insert(0, var)
+                variables[s.kind].insert(0, var)
             case Alloc(buffer, body) if buffer.scope is Scope.SHARED:
                 shared.append(buffer)
             case _:
                 break
         s = body
-    return Grid(tuple(found[LoopKind.BLOCK]), tuple(found[LoopKind.THREAD]), tuple(shared), s)
+    return Grid(tuple(variables[LoopKind.BLOCK]), tuple(variables[LoopKind.THREAD]), tuple(shared), s)
 
 
 def _extents(variables: tuple[Var, ...]) -> Extents:

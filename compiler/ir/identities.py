@@ -31,7 +31,7 @@ def join(terms: dict[Expr, int], constant: int) -> Affine:
                 continue
             x = affine(atom.a)
             tried = (identity(x, divisor, quotient.terms[0][0], partner) for identity in JOINS)
-            joined = next((found for found in tried if found is not None), None)
+            joined = next((form for form in tried if form is not None), None)
             if joined is not None:
                 rest = [(a, m) for a, m in terms.items() if a not in (atom, partner)]
                 joined = joined.scale(k)
@@ -82,9 +82,9 @@ def extreme(op: str, x: Affine, y: Affine) -> Affine:
 
 def _first_match(table: Iterable[Callable[[str, Affine, T], Affine | None]], op: str, x: Affine, y: T) -> Affine | None:
     for identity in table:
-        found = identity(op, x, y)
-        if found is not None:
-            return found
+        form = identity(op, x, y)
+        if form is not None:
+            return form
     return None
 
 

@@ -89,8 +89,8 @@ def by_sum(op: str, r: Range, total: Range) -> Range:
 
 
 def _span(values: Iterator[int]) -> Range:
-    found = list(values)
-    return min(found), max(found)
+    numbers = list(values)
+    return min(numbers), max(numbers)
 
 
 def _quotient(op: str, x: int, y: int) -> int:
@@ -100,8 +100,8 @@ def _quotient(op: str, x: int, y: int) -> int:
 
 def _divisors(b: Range) -> list[int]:
     """Between these quotients are monotonic; zero divides as one does."""
-    found = {y for y in (*b, -1, 1) if y and b[0] <= y <= b[1]}
-    return sorted(found | {1}) if b[0] <= 0 <= b[1] else sorted(found)
+    divisors = {y for y in (*b, -1, 1) if y and b[0] <= y <= b[1]}
+    return sorted(divisors | {1}) if b[0] <= 0 <= b[1] else sorted(divisors)
 
 
 def _remainder(op: str, a: Range, b: Range) -> Range:

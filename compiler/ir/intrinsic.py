@@ -47,15 +47,15 @@ def bind(intrinsic: Intrinsic, stmt: Stmt) -> dict[Buffer, Operand] | None:
     pairs: list[tuple[Load | Store, Load | Store]] = [(pattern, inner)]
     if not _unify(pattern.value, inner.value, pairs):
         return None
-    found: dict[Buffer, Operand] = {}
+    by_buffer: dict[Buffer, Operand] = {}
     variables: dict[Var, Var] = {}
     for of, access in pairs:
         operand = _operand(of, access, loops, variables)
-        if operand is None or found.setdefault(of.buffer, operand) != operand:
+        if operand is None or by_buffer.setdefault(of.buffer, operand) != operand:
             return None
     if set(variables.values()) != set(loops) or set(variables) != set(params):
         return None
-    return found
+    return by_buffer
 
 
 def _nest(stmt: Stmt) -> tuple[list[Var], Stmt]:
@@ -109,6 +109,6 @@ Operands = tuple[tuple[Buffer, Operand], ...]
 
 def operands(s: Tensorized) -> Operands:
     """The parameters of the intrinsic, in their order, and where they lie."""
-    found: Mapping[Buffer, Operand] | None = bind(s.intrinsic, s.body)
-    assert found is not None, "the body is no longer what the intrinsic does"
-    return tuple((p, found[p]) for p in s.intrinsic.params)
+    bound: Mapping[Buffer, Operand] | None = bind(s.intrinsic, s.body)
+    assert bound is not None, "the body is no longer what the intrinsic does"
+    return tuple((p, bound[p]) for p in s.intrinsic.params)

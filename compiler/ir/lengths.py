@@ -91,15 +91,15 @@ MOST_FORMS = 64
 def most_by_relaxing(form: Affine, interval: Callable[[Affine], Range | None]) -> int:
     """An upper bound of a form, from intervals of forms, by x - d < d * (x // d) <= x and min(x, y) <= x, after which x
     may cancel or join others: 8 * (n // 8) + 4 * (n % 8 // 4) is at most n. max(x, y) is one of the two."""
-    found: dict[tuple[Affine, int], int] = {}
+    bounds: dict[tuple[Affine, int], int] = {}
     left = MOST_FORMS
 
     def most(form: Affine, depth: int) -> int:
         nonlocal left
-        if (form, depth) not in found:
+        if (form, depth) not in bounds:
             left -= 1
-            found[form, depth] = relaxed(form, depth if left > 0 else 0)
-        return found[form, depth]
+            bounds[form, depth] = relaxed(form, depth if left > 0 else 0)
+        return bounds[form, depth]
 
     def relaxed(form: Affine, depth: int) -> int:
         r = interval(form)

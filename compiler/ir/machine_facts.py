@@ -34,11 +34,11 @@ class MachineFacts(ABC):
 
     def of(self, e: Expr) -> Range:
         """The values of an integer or bool expression."""
-        found = self._values.get(id(e))
-        if found is None:
+        entry = self._values.get(id(e))
+        if entry is None:
             r, most = self.unwrapped(e), limits(e.dtype)
-            found = self._values[id(e)] = e, self._narrowed(e, r if within(r, most) else most)
-        return found[1]
+            entry = self._values[id(e)] = e, self._narrowed(e, r if within(r, most) else most)
+        return entry[1]
 
     def unwrapped(self, e: Expr) -> Range:
         """The results of the topmost operation before they are wrapped around to fit the type."""
@@ -116,9 +116,9 @@ class MachineFacts(ABC):
         if key not in self._arms:
             new = tuple(f for f in self._implied(cond, truth) if any(True for _ in loads(f[0])))
             self._arms[key] = cond, self._with((*self._elements, *new)) if new else self
-        found = self._arms[key][1]
-        assert isinstance(found, type(self))
-        return found
+        facts = self._arms[key][1]
+        assert isinstance(facts, type(self))
+        return facts
 
     @abstractmethod
     def _with(self: S, elements: tuple[Element, ...]) -> S:

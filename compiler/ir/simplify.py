@@ -68,10 +68,10 @@ def _simplified(node: Node) -> Node:
     def go(n: Node) -> Node:
         if isinstance(n, LEAVES):
             return n
-        known = done.get(id(n))
-        if known is None:
-            done[id(n)] = known = n, simplified(n)
-        return known[1]
+        entry = done.get(id(n))
+        if entry is None:
+            done[id(n)] = entry = n, simplified(n)
+        return entry[1]
 
     def simplified(n: Node) -> Node:
         match n:
@@ -184,9 +184,9 @@ def _binary(n: Binary) -> Node:
                 return y if bool(x.value) == (op == "and") else x
         return a if a == b else n
     if op in COMPARISONS and a.dtype == I32 and _scalar_index(n):
-        known = decide(op, a, b)
-        if known is not None:
-            return TRUE if known else FALSE
+        truth = decide(op, a, b)
+        if truth is not None:
+            return TRUE if truth else FALSE
     if op == "*":
         for x, y in ((a, b), (b, a)):
             if isinstance(x, Const) and x.value == 1:

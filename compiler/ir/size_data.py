@@ -45,8 +45,8 @@ def _expression(data: Any, scalars: Sequence[Scalar]) -> Expr:
     op, *operands = data
     if isinstance(op, int):
         return scalars[op]
-    found = [_expression(x, scalars) for x in operands]
+    parts = [_expression(x, scalars) for x in operands]
     if op == "select":
-        cond, a, b = found
+        cond, a, b = parts
         return Select(cond if cond.dtype == BOOL else cond.ne(0), a, b)
-    return Unary(op, found[0]) if len(found) == 1 else Binary(op, found[0], found[1])
+    return Unary(op, parts[0]) if len(parts) == 1 else Binary(op, parts[0], parts[1])

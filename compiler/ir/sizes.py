@@ -39,10 +39,10 @@ def least(value: Size) -> int:
 
 
 def _bounds(value: Expr) -> tuple[int, int]:
-    found = range_of(value)
-    if found is None:
+    interval = range_of(value)
+    if interval is None:
         raise AssertionError(f"no size: {value!r}")
-    return max(found[0], 0), max(found[1], 0)
+    return max(interval[0], 0), max(interval[1], 0)
 
 
 def capacities(shape: Iterable[Size]) -> tuple[int, ...]:
