@@ -66,16 +66,16 @@ def measure_trial(
     """The time of each piece, in turns with that of piece 0, or that its results are wrong, by `check`. `clock`
     is the resolution in milliseconds. Raises DeviceError."""
     wrong = check(model.run(inputs, deadline=PATIENCE))
-    rounds, made = _rounds(model, inputs, clock)
-    found: dict[int, Outcome] = {}
+    rounds, count = _rounds(model, inputs, clock)
+    outcomes: dict[int, Outcome] = {}
     base = [r[0] for r in rounds]
     for piece in rounds[0]:
         if piece in wrong:
-            found[piece] = ("wrong", wrong[piece])
+            outcomes[piece] = ("wrong", wrong[piece])
             continue
         ratio = median(r[piece] / r[0] for r in rounds)
-        found[piece] = Measured(median(base) * ratio, median(base))
-    return Trial(found, made, made - len(rounds))
+        outcomes[piece] = Measured(median(base) * ratio, median(base))
+    return Trial(outcomes, count, count - len(rounds))
 
 
 def _rounds(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> tuple[list[dict[int, float]], int]:
@@ -84,15 +84,15 @@ def _rounds(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> tu
     for _ in range(WARMUP):
         _profile(model, inputs, 1, PATIENCE)
     repeat, deadline = _batch(model, inputs, clock)
-    made: list[dict[int, float]] = []
-    kept = made
-    while len(kept) < MOST_ROUNDS and len(made) - len(kept) < MOST_ROUNDS:
-        made.append(_profile(model, inputs, repeat, deadline))
-        least = min(r[0] for r in made)
-        kept = [r for r in made if r[0] <= DISTURBED * least]
+    rounds: list[dict[int, float]] = []
+    kept = rounds
+    while len(kept) < MOST_ROUNDS and len(rounds) - len(kept) < MOST_ROUNDS:
+        rounds.append(_profile(model, inputs, repeat, deadline))
+        least = min(r[0] for r in rounds)
+        kept = [r for r in rounds if r[0] <= DISTURBED * least]
         if len(kept) >= FEWEST_ROUNDS and _is_settled(kept):
             break
-    return kept if len(kept) >= FEWEST_ROUNDS else made, len(made)
+    return kept if len(kept) >= FEWEST_ROUNDS else rounds, len(rounds)
 
 
 def _batch(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> tuple[int, float]:
@@ -114,11 +114,11 @@ def _batch(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> tup
 def _is_settled(rounds: Sequence[Mapping[int, float]]) -> bool:
     """Whether the ratios of all pieces that may be the best are known."""
     ratios = {piece: [r[piece] / r[0] for r in rounds] for piece in rounds[0]}
-    best = min(median(found) for found in ratios.values())
+    best = min(median(values) for values in ratios.values())
     return all(
-        _interval(found) <= TIGHT * median(found)
-        for found in ratios.values()
-        if median(found) - _interval(found) <= CONTENDER * best
+        _interval(values) <= TIGHT * median(values)
+        for values in ratios.values()
+        if median(values) - _interval(values) <= CONTENDER * best
     )
 
 
@@ -131,9 +131,9 @@ def _interval(values: Sequence[float]) -> float:
 
 def _profile(model: LoadedModel, inputs: Mapping[str, Array], repeat: int, deadline: float) -> dict[int, float]:
     """Milliseconds by piece."""
-    found: dict[int, float] = {}
+    times: dict[int, float] = {}
     for step in model.profile(inputs, repeat=repeat, deadline=deadline):
         piece = piece_of(str(step["name"]))
         if piece is not None and is_measured(str(step["name"])):
-            found[piece] = found.get(piece, 0.0) + float(step["ms"])
-    return found
+            times[piece] = times.get(piece, 0.0) + float(step["ms"])
+    return times

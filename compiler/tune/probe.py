@@ -34,8 +34,8 @@ def probe(target: str, options: Options, naive: Kernel, placements: Sequence[Any
 
 def explain(error: Exception) -> str:
     """The reason why a candidate cannot be built."""
-    known = isinstance(error, WebnnCompileError | ScheduleError)
-    return str(error) if known else f"a fault of webnn-compile: {type(error).__name__}: {error}"
+    is_legal = isinstance(error, WebnnCompileError | ScheduleError)
+    return str(error) if is_legal else f"a fault of webnn-compile: {type(error).__name__}: {error}"
 
 
 def _text(target: str, options: Options, naive: Kernel, placements: Sequence[Any], choices: Choices) -> str:

@@ -77,9 +77,9 @@ def propose(probe: Probe, history: History, count: int, random: Random) -> Propo
     pool: list[tuple[Path, str]] = []
     wanted = count if len(measured) < RANDOM else POOL
     for walk in search.walks(measured):
-        found = search.probe(walk)
-        if found is not None:
-            pool.append(found)
+        candidate = search.probe(walk)
+        if candidate is not None:
+            pool.append(candidate)
         if len(pool) >= wanted:
             break
     predicted = predict(measured, [path for path, _ in pool])
@@ -102,15 +102,15 @@ class _Search:
     def probe(self, walk: Walk) -> tuple[Path, str] | None:
         """The candidate of a walk, if it is legal and new."""
         try:
-            found = self._probe(walk)
+            code = self._probe(walk)
         except ScheduleError as error:
             if self._is_new(walk.path):
                 self.illegal.append((walk.path, str(error)))
             return None
-        if not self._is_new(walk.path) or found in self._hashes:
+        if not self._is_new(walk.path) or code in self._hashes:
             return None
-        self._hashes.add(found)
-        return walk.path, found
+        self._hashes.add(code)
+        return walk.path, code
 
     def _is_new(self, path: Path) -> bool:
         name = name_of(path)
@@ -120,16 +120,16 @@ class _Search:
 
     def enumerate(self, most: int) -> list[tuple[Path, str]] | None:
         """All new candidates, in order, of a space of at most so many leaves; None for a larger one."""
-        found: list[tuple[Path, str]] = []
-        given: dict[str, Any] | None = {}
+        candidates: list[tuple[Path, str]] = []
+        path: dict[str, Any] | None = {}
         for _ in range(most):
-            walk = Walk(given or {}, self._history.pick, self._history.fixed)
+            walk = Walk(path or {}, self._history.pick, self._history.fixed)
             candidate = self.probe(walk)
             if candidate is not None:
-                found.append(candidate)
-            given = _next_path(walk, self._history.pick)
-            if given is None:
-                return found
+                candidates.append(candidate)
+            path = _next_path(walk, self._history.pick)
+            if path is None:
+                return candidates
         return None
 
     @property

@@ -55,11 +55,11 @@ def check_results(results: Mapping[str, Array], reference: Reference, tolerance:
     compared: set[int] = set()
     for name, value in results.items():
         piece, _, tensor = name.partition("_")
-        found = messages.setdefault(int(piece), [])
+        errors = messages.setdefault(int(piece), [])
         if tensor in reference.results:
             compared.add(int(piece))
             error = largest_error(value, reference.results[tensor])
             if not error <= min(max(tolerance, CONDITION * reference.sensitivity[tensor]), 1.0):
-                found.append(f"{tensor} errs by {error:.3g}")
-    wrong = {piece: found[-1] for piece, found in messages.items() if found}
+                errors.append(f"{tensor} errs by {error:.3g}")
+    wrong = {piece: errors[-1] for piece, errors in messages.items() if errors}
     return wrong | {piece: "none of its results has a reference" for piece in messages if piece not in compared}

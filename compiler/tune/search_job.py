@@ -20,7 +20,7 @@ from .walk import Path, Walk, first
 
 @dataclass(frozen=True, slots=True)
 class SearchJob:
-    """The next `count` candidates for a kernel, `given` ones first, built beside the default and the `incumbent`."""
+    """The next `count` candidates for a kernel, `proposed` ones first, built beside the default and the `incumbent`."""
 
     target: str
     options: Options
@@ -32,7 +32,7 @@ class SearchJob:
     history: History
     count: int
     seed: int
-    given: tuple[Path, ...] = ()
+    proposed: tuple[Path, ...] = ()
     incumbent: Path | None = None
 
 
@@ -48,8 +48,8 @@ class SearchResult:
 
 def search(job: SearchJob) -> SearchResult:
     """Candidates, built."""
-    found = find_candidates(job)
-    return replace(found, built=build_pieces(job, found.paths)) if found.paths else found
+    proposal = find_candidates(job)
+    return replace(proposal, built=build_pieces(job, proposal.paths)) if proposal.paths else proposal
 
 
 def find_candidates(job: SearchJob) -> SearchResult:
@@ -61,7 +61,7 @@ def find_candidates(job: SearchJob) -> SearchResult:
     history = job.history
     if history.pick is first:  # what leads to the default's code needs no measurement
         history = replace(history, hashes=history.hashes | {run(DEFAULT)})
-    proposal = _given(job) if job.given else propose(run, history, job.count, Random(job.seed))
+    proposal = _proposed(job) if job.proposed else propose(run, history, job.count, Random(job.seed))
     if not proposal.candidates:
         return SearchResult(proposal)
     kept = [{}, *([job.incumbent] if job.incumbent else []), *(path for path, _ in proposal.candidates)]
@@ -73,17 +73,17 @@ def build_pieces(job: SearchJob, paths: Sequence[Path]) -> BuiltTrial:
     return build_trial(TrialJob(job.target, model, tuple(paths), job.options, job.key, job.placements))
 
 
-def _given(job: SearchJob) -> Proposal:
+def _proposed(job: SearchJob) -> Proposal:
     """Candidates from elsewhere, without those that are not legal here."""
-    found: list[tuple[Path, str]] = []
+    candidates: list[tuple[Path, str]] = []
     illegal: list[tuple[Path, str]] = []
-    for path in job.given:
+    for path in job.proposed:
         walk = Walk(path, job.history.pick, job.history.fixed)
         try:
             code = probe(job.target, job.options, job.naive, job.placements, walk)
         except ScheduleError as error:
             illegal.append((path, str(error)))
             continue
-        if code not in {c for _, c in found}:
-            found.append((walk.path, code))
-    return replace(Proposal((), (), False, False), candidates=tuple(found), illegal=tuple(illegal))
+        if code not in {c for _, c in candidates}:
+            candidates.append((walk.path, code))
+    return replace(Proposal((), (), False, False), candidates=tuple(candidates), illegal=tuple(illegal))

@@ -35,7 +35,7 @@ SEARCHING = 0.85
 
 
 class SearchSession:
-    """`known` are records of earlier runs; `write` receives new ones as they come. `observe` is called with the status
+    """`earlier` are records of runs before; `write` receives new ones as they come. `observe` is called with the status
     whenever it changes. Results are compared with those of `compute`."""
 
     def __init__(
@@ -45,7 +45,7 @@ class SearchSession:
         executor: Executor,
         settings: Settings,
         write: Callable[[TuningRecord], None],
-        known: Iterable[TuningRecord],
+        earlier: Iterable[TuningRecord],
         observe: Callable[[Status], None],
         compute: Compute = by_this_processor,
     ) -> None:
@@ -53,7 +53,7 @@ class SearchSession:
         self._observe = observe
         self._compute = compute
         self._references: dict[str, Reference] = {}
-        of_target = [r for r in known if r.target == problem.target and r.space == VERSION]
+        of_target = [r for r in earlier if r.target == problem.target and r.space == VERSION]
         self.device_name = device.name + _settings(problem.options)
         self.own = [r for r in of_target if r.device == self.device_name]
         """Records of this device, and those that others chose."""
@@ -80,10 +80,10 @@ class SearchSession:
 
     def known_trials(self, key: str) -> list[TuningRecord]:
         """Trials on this device; all that were built count as trials of this search."""
-        found = [r for r in self.own if r.key == key and r.kind == "trial"]
-        self.status.trials += sum(r.failure != "illegal" for r in found)
-        self.status.failed += sum(r.failure not in (None, "illegal") for r in found)
-        return found
+        trials = [r for r in self.own if r.key == key and r.kind == "trial"]
+        self.status.trials += sum(r.failure != "illegal" for r in trials)
+        self.status.failed += sum(r.failure not in (None, "illegal") for r in trials)
+        return trials
 
     def reference(self, key: str, piece: Piece, inputs: Mapping[str, Array]) -> Reference:
         """The results of a task's default, computed when its first candidate is there. Raises DeviceError."""
@@ -140,10 +140,10 @@ class SearchSession:
             s.gain = gain
             s.points.append((s.trials, gain))
         elapsed, limit = time.monotonic() - self._began, self.settings.seconds
-        known = [] if limit is None else [max(0.0, limit - elapsed)]
+        bounds = [] if limit is None else [max(0.0, limit - elapsed)]
         if self._made:
-            known.append(elapsed / self._made * max(0, s.of - s.trials))
-        s.left = min(known) if known else None
+            bounds.append(elapsed / self._made * max(0, s.of - s.trials))
+        s.left = min(bounds) if bounds else None
         self._observe(s)
 
 
@@ -175,7 +175,7 @@ def _random(b: Buffer, generator: np.random.Generator) -> Array:
     if b.dtype.is_float:
         return generator.standard_normal(b.shape).astype(b.dtype.numpy)
     low, high = b.values or (0, 1)
-    found = generator.integers(low, high + 1, b.shape).astype(b.dtype.numpy)
-    if found.size and not found.any():
-        found.flat[0] = high or low
-    return found
+    numbers = generator.integers(low, high + 1, b.shape).astype(b.dtype.numpy)
+    if numbers.size and not numbers.any():
+        numbers.flat[0] = high or low
+    return numbers

@@ -22,21 +22,21 @@ def name_of_tab(facts: Mapping[str, Any], backend: str) -> str:
 
 def adapter_of_tab(facts: Mapping[str, Any], backend: str) -> str:
     """The name of the GPU's adapter that a tab has for a backend, if it has one."""
-    found = facts.get(backend)
-    return str(found.get("adapter") or "") if isinstance(found, Mapping) else ""
+    of_backend = facts.get(backend)
+    return str(of_backend.get("adapter") or "") if isinstance(of_backend, Mapping) else ""
 
 
 def clock_of_tab(facts: Mapping[str, Any], backend: str) -> float:
     """Milliseconds by which the clock of a backend advances at least."""
     of_backend = facts.get(backend)
-    for found in (of_backend.get("clock") if isinstance(of_backend, Mapping) else None, facts.get("clock")):
-        if isinstance(found, int | float) and 0 < found < SLOWEST_CLOCK:
-            return float(found)
+    for clock in (of_backend.get("clock") if isinstance(of_backend, Mapping) else None, facts.get("clock")):
+        if isinstance(clock, int | float) and 0 < clock < SLOWEST_CLOCK:
+            return float(clock)
     return CLOCK
 
 
 def variants_of_tab(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Variants of the wasm module that a tab runs, the preferred one first."""
     wasm = facts.get("wasm")
-    found = wasm.get("variants") if isinstance(wasm, Mapping) else None
-    return tuple(v for v in VARIANTS if isinstance(found, list) and v in found) or VARIANTS
+    variants = wasm.get("variants") if isinstance(wasm, Mapping) else None
+    return tuple(v for v in VARIANTS if isinstance(variants, list) and v in variants) or VARIANTS

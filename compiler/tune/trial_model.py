@@ -51,14 +51,14 @@ def kernel_of(piece: int, number: int, warmup: int = 0) -> str:
 
 def piece_of(kernel: str) -> int | None:
     """The number of the piece that a kernel is of; None for copies."""
-    found = _NAME.fullmatch(kernel)
-    return int(found[1]) if found else None
+    match = _NAME.fullmatch(kernel)
+    return int(match[1]) if match else None
 
 
 def is_measured(kernel: str) -> bool:
     """Whether a kernel is of a piece, and no warm-up."""
-    found = _NAME.fullmatch(kernel)
-    return found is not None and found[2] is None
+    match = _NAME.fullmatch(kernel)
+    return match is not None and match[2] is None
 
 
 _NAME = re.compile(r"c(\d+)_\d+(_\d+)?")
@@ -72,12 +72,12 @@ def trial_model(pieces: Sequence[Piece], *, fill_halo: bool, warmup: int = WARMU
     """A model with all `pieces`, the first one so many times more. Its inputs are what they read and do not compute, by
     the names of the tensors; its outputs, `output_of` each piece, are what it computes and does not read. `fill_halo`
     as of the layout policy."""
-    made = _Trial(fill_halo)
+    trial = _Trial(fill_halo)
     for count in range(warmup):
-        made.add(0, pieces[0], count + 1)
+        trial.add(0, pieces[0], count + 1)
     for number, piece in enumerate(pieces):
-        made.add(number, piece)
-    return made.model()
+        trial.add(number, piece)
+    return trial.model()
 
 
 class _Trial:
@@ -130,8 +130,8 @@ class _Trial:
             Dimension(s.name, s, 1, f"size {s.name}") for s in dict.fromkeys(s for k in kernels for s in k.scalars)
         )
         for d in dimensions:
-            given = self._inputs[str(d.value_of)] = Tensor(Buffer(str(d.value_of), (), I64))
-            self._layouts[given] = Layout.row_major(())
+            size_input = self._inputs[str(d.value_of)] = Tensor(Buffer(str(d.value_of), (), I64))
+            self._layouts[size_input] = Layout.row_major(())
         inputs = tuple(self._inputs.items())
         stored = [*self._inputs.values(), *(g.output for g in groups), *(t for g in groups for t in g.scratch)]
         offset: dict[Tensor, int] = {}
@@ -159,27 +159,27 @@ class _Trial:
         key = (id(model), t)
         if key not in self._operands:
             if t.name not in self._inputs:
-                given = Tensor(Buffer(t.name, t.extents, t.dtype, values=t.buffer.values))
-                self._inputs[t.name] = given
-                self._layouts[given] = Layout.row_major(t.extents)
-            made = _copy(t.name, self._inputs[t.name])
-            self._layouts[made] = model.layouts[t]
-            self._operands[key] = made
-            self._before.append(self._copying(made, f"in{len(self._before)}"))
+                input_ = Tensor(Buffer(t.name, t.extents, t.dtype, values=t.buffer.values))
+                self._inputs[t.name] = input_
+                self._layouts[input_] = Layout.row_major(t.extents)
+            operand = _copy(t.name, self._inputs[t.name])
+            self._layouts[operand] = model.layouts[t]
+            self._operands[key] = operand
+            self._before.append(self._copying(operand, f"in{len(self._before)}"))
         return self._operands[key]
 
     def _view(self, model: Lowered, t: Tensor, owner: Tensor, computed: Mapping[Tensor, Tensor]) -> Tensor:
         """A tensor that a piece computes itself, perhaps by another name for the same memory."""
         if t is owner:
             return computed[t]
-        made = self._like(model, t)
-        self._aliases[made] = computed[owner]
-        return made
+        view = self._like(model, t)
+        self._aliases[view] = computed[owner]
+        return view
 
     def _like(self, model: Lowered, t: Tensor) -> Tensor:
-        made = Tensor(replace(t.buffer), exact=t.exact)
-        self._layouts[made] = model.layouts[t]
-        return made
+        tensor = Tensor(replace(t.buffer), exact=t.exact)
+        self._layouts[tensor] = model.layouts[t]
+        return tensor
 
     def _prepare(self, model: Lowered, t: Tensor) -> None:
         if t.prepared and t not in self._prepared:
@@ -187,9 +187,9 @@ class _Trial:
             for operand in group.reads:
                 self._prepare(model, operand)
 
-    def _copying(self, made: Tensor, name: str) -> tuple[Group, Kernel]:
-        assert made.body is not None
-        group = Group(made, made.axes, made.body, None, None, made.reads, Origin())
+    def _copying(self, copied: Tensor, name: str) -> tuple[Group, Kernel]:
+        assert copied.body is not None
+        group = Group(copied, copied.axes, copied.body, None, None, copied.reads, Origin())
         return group, build_kernel(name, group, self._layouts, fill_halo=self._fill_halo)
 
 

@@ -44,7 +44,7 @@ class _State:
     share: float
     history: History
     inputs: Mapping[str, Array]
-    given: tuple[Path, ...] = ()
+    proposed: tuple[Path, ...] = ()
     best: Path | None = None
     ratio: float = 1.0
     base: float = 0.0
@@ -61,10 +61,10 @@ class _State:
 
     def finalists(self) -> list[tuple[Path, float]]:
         """The best candidates with their ratios, the best one first."""
-        found = [(path, r) for path, r in self.history.tried if r is not None and r <= WORTH and path != self.best]
+        measured = [(path, r) for path, r in self.history.tried if r is not None and r <= WORTH and path != self.best]
         if self.best is not None and self.ratio <= WORTH:
-            found.append((self.best, self.ratio))
-        return sorted(found, key=lambda one: one[1])[:FINALISTS]
+            measured.append((self.best, self.ratio))
+        return sorted(measured, key=lambda one: one[1])[:FINALISTS]
 
     def note(self, path: Path, ratio: float | None) -> None:
         self.history = replace(self.history, tried=(*self.history.tried, (path, ratio)))
@@ -107,8 +107,8 @@ class KernelSearch:
         finally:
             for _, _, future in waiting:
                 future.cancel()
-        found = {s.task.key: [self._chosen(s, *one) for one in s.finalists()] for s in self._states}
-        return {key: records for key, records in found.items() if records}
+        records_by_task = {s.task.key: [self._chosen(s, *one) for one in s.finalists()] for s in self._states}
+        return {key: records for key, records in records_by_task.items() if records}
 
     def _result(self, job: SearchJob, future: Future[SearchResult]) -> SearchResult:
         """Where a process died, only the candidates: building them one by one then tells which one is at fault."""
@@ -120,18 +120,18 @@ class KernelSearch:
 
     def _begin(self, task: KernelTask, share: float) -> _State:
         session = self._session
-        known = session.known_trials(task.key)
+        earlier = session.known_trials(task.key)
         inputs = inputs_of(task.piece.model, task.key)
         # On one thread it makes no difference which loops threads share.
         fixed = frozenset(("cores",)) if session.problem.options.threads == 1 else frozenset()
         history = History(pick=session.settings.pick, fixed=fixed)
         state = _State(task, share, history, inputs)
-        for r in known:
+        for r in earlier:
             state.note(r.choices, r.ratio)
-        state.base = median(r.base for r in known if r.base) if any(r.base for r in known) else 0.0
-        tried = {r.candidate for r in known}
+        state.base = median(r.base for r in earlier if r.base) if any(r.base for r in earlier) else 0.0
+        tried = {r.candidate for r in earlier}
         others = {r.candidate: r.choices for r in session.others if r.key == task.key}
-        state.given = tuple(path for name, path in others.items() if name not in tried)
+        state.proposed = tuple(path for name, path in others.items() if name not in tried)
         return state
 
     def _next(self) -> _State | None:
@@ -155,10 +155,10 @@ class KernelSearch:
             history=state.history,
             count=count,
             seed=crc32(seed.encode()),
-            given=state.given,
+            proposed=state.proposed,
             incumbent=state.best,
         )
-        state.given = ()
+        state.proposed = ()
         state.pending += 1
         session.ahead += count
         return state, job, session.executor.submit(search, job)
@@ -202,8 +202,8 @@ class KernelSearch:
             try:
                 tolerance = self._session.tolerance()
                 reference = self._session.reference(state.task.key, state.task.piece, state.inputs)
-                found = self._session.measure(built.artifact, state.inputs, reference, tolerance)
-                return {**found, **built.failures}
+                outcomes = self._session.measure(built.artifact, state.inputs, reference, tolerance)
+                return {**outcomes, **built.failures}
             except DeviceError as error:
                 failed = failure_of(error)
         if len(paths) == 2 and failed[0] == "lost" and again:  # perhaps by a reload of the tab

@@ -80,10 +80,10 @@ class LayerSearch:
             if not wanted:
                 break
             lowered, tasks = self._session.problem.lower({k: s.best for k, s in self._states.items()} | wanted)
-            found = {t.key: t for t in tasks}
+            by_key = {t.key: t for t in tasks}
             for key, path in wanted.items():
                 if self._spent < limit and self._session.left:
-                    self._try(self._states[key], path, lowered, found.get(key))
+                    self._try(self._states[key], path, lowered, by_key.get(key))
         return self._better_in_place([s for s in self._states.values() if s.best and s.ratio <= WORTH])
 
     def _try(self, state: _State, path: Path, lowered: Lowered, task: LayerTask | None) -> None:

@@ -30,17 +30,17 @@ def tune(
     executor: Executor,
     settings: Settings,
     write: Callable[[TuningRecord], None],
-    known: Iterable[TuningRecord] = (),
+    earlier: Iterable[TuningRecord] = (),
     observe: Callable[[Status], None] = lambda _: None,
     compute: Compute = by_this_processor,
 ) -> Summary:
-    """Searches schedules for a model on a device. `known` are records of earlier runs, whose trials are not made again;
+    """Searches schedules for a model on a device. `earlier` are records of runs before, whose trials are not repeated;
     `write` receives new ones as they come. `observe` is called with the status whenever it changes. `compute` as of
     SearchSession.
 
     Raises DeviceError where the device is lost for good, and what `write` raises.
     """
-    session = SearchSession(problem, device, executor, settings, write, known, observe, compute)
+    session = SearchSession(problem, device, executor, settings, write, earlier, observe, compute)
     session.show("the model by default")
     lowered, layers = problem.lower()
     times = time_groups(session, (lowered, {}))
@@ -54,9 +54,9 @@ def tune(
             lowered, _ = problem.lower({key: r.choices for key, r in of_layers.items()})
             times = time_groups(session, (lowered, {}))
     kernel_search = KernelSearch(session, lowered, times, sum(times.values()) / max(default, 1e-9))
-    found = kernel_search.run()
+    of_kernels = kernel_search.run()
     exhausted = session.left > 0
-    chosen, whole = _confirm(session, of_layers, found)
+    chosen, whole = _confirm(session, of_layers, of_kernels)
     s = session.status
     disturbed, tasks = s.disturbed / max(1, s.rounds), tasks + kernel_search.tasks
     return Summary(chosen, whole, tasks, s.trials, s.failed, disturbed, exhausted)
@@ -103,14 +103,14 @@ def _beside_default(
 
 
 def _best_in_place(
-    session: SearchSession, lowered: Lowered, found: Mapping[str, Sequence[TuningRecord]]
+    session: SearchSession, lowered: Lowered, of_kernels: Mapping[str, Sequence[TuningRecord]]
 ) -> dict[str, TuningRecord]:
     """By key, the candidate that is best between its neighbours, where it is better than the default there. The models
     that are compared have the best candidates by themselves of all kernels, the second best, and so on."""
-    if not found:
+    if not of_kernels:
         return {}
-    most = max(len(records) for records in found.values())
-    ranks = [{key: records[i] for key, records in found.items() if i < len(records)} for i in range(most)]
+    most = max(len(records) for records in of_kernels.values())
+    ranks = [{key: records[i] for key, records in of_kernels.items() if i < len(records)} for i in range(most)]
     models = [(lowered, {key: r.choices for key, r in rank.items()}) for rank in ranks]
     pairs = _beside_default(session, (lowered, {}), models)
     groups = {t.key: t.groups for t in session.problem.kernel_tasks(lowered)}

@@ -1,4 +1,4 @@
-"""A walk down the tree of decisions: given ones where they are legal, others as they are picked."""
+"""A walk down the tree of decisions: preset ones where they are legal, others as they are picked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Walk:
     """`decisions` lists what was decided, in order, but for decisions with a single option. Those of `fixed` names, in
     whatever scope, are the default ones."""
 
-    given: Path
+    preset: Path
     pick: Pick
     fixed: frozenset[str] = frozenset()
     decisions: dict[str, Decision] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Walk:
     def choose(self, name: str, options: Sequence[T]) -> T:
         if len(options) == 1 or name.rpartition(".")[2] in self.fixed:
             return options[0]
-        wanted = self.given.get(name, _NOTHING)
+        wanted = self.preset.get(name, _NOTHING)
         legal = [o for o in options if o == wanted and type(o) is type(wanted)]
         chosen = legal[0] if legal else self.pick(name, options)
         self.decisions[name] = Decision(tuple(options), chosen)

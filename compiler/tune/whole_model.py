@@ -33,8 +33,8 @@ ATTEMPTS = 3
 
 def time_groups(session: SearchSession, model: Chosen, rounds: int = 3) -> dict[int, float]:
     """Milliseconds of a run by group."""
-    found = [times for (times,) in interleave(session, [model], rounds)]
-    return {g: median(times[g] for times in found) for g in found[0]}
+    rounds_of_times = [times for (times,) in interleave(session, [model], rounds)]
+    return {g: median(times[g] for times in rounds_of_times) for g in rounds_of_times[0]}
 
 
 def _repeated(measure: Callable[[], T]) -> T:
@@ -102,9 +102,9 @@ def _unload(model: LoadedModel) -> None:
 
 
 def _profile(model: LoadedModel, inputs: Mapping[str, Array], repeat: int) -> dict[int, float]:
-    found: dict[int, float] = {}
+    times: dict[int, float] = {}
     for step in model.profile(inputs, repeat=repeat, deadline=LOAD):
         group = group_of(str(step["name"]))
         if group is not None:
-            found[group] = found.get(group, 0.0) + float(step["ms"])
-    return found
+            times[group] = times.get(group, 0.0) + float(step["ms"])
+    return times
