@@ -1,4 +1,4 @@
-"""The manifest of a compiled model, as data: what the runtime's `load` takes, and the files that it names."""
+"""The manifest of a compiled model, as data: the argument of the runtime's `load`, and the files that it names."""
 
 from __future__ import annotations
 

@@ -25,4 +25,4 @@ PASSES = (
     branch_unlikely,
     share_nodes,
 )
-"""In order. Tiles stay in their loops: a compiler of C sees the whole kernel."""
+"""In order. Tiles stay in their loops: a C compiler optimises across the whole kernel."""

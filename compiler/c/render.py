@@ -106,7 +106,7 @@ TAKEN = frozenset((*HEADERS, *KEYWORDS, "linux", "unix", "pthread", "timer"))
 @dataclass(frozen=True, slots=True)
 class CSource:
     """`name` is the prefix of the functions. `code` and `header` are the files NAME.c and NAME.h; `self_test` is
-    NAME_self_test.h where it was asked for."""
+    NAME_self_test.h where it is requested."""
 
     name: str
     code: str

@@ -18,7 +18,7 @@ def reorders_sums(body: Stmt) -> bool:
     """Whether GCC's loop vectoriser may reorder a sum of floats, and then add some of its terms twice.
 
     It unrolls the inner loops of a sum, s = s + x or s = s * x, takes the terms that lie within one step of the loop
-    around these as a group, and forgets the permutation from the order of their addresses to that of the loops: an
+    around these as a group, and omits the permutation from the order of their addresses to that of the loops: an
     order that floats have to keep. The order of minima and maxima makes no difference; a vector is no sum to GCC.
     """
     sums = [(loops, s) for loops, s in _updates(body, ())]

@@ -139,7 +139,7 @@ _OPTIONS = (
 
 
 def input_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the three options to a command, which takes them as `inputs`, a ModelInputs."""
+    """Adds the three options to a command, which receives them as `inputs`, a ModelInputs."""
 
     @functools.wraps(command)
     def wrapped(

@@ -9,7 +9,7 @@ from webnn_compile.rpc.messages import LONGEST_WAIT
 
 
 class TimeOption(click.ParamType[float]):
-    """Seconds, as a number or with a unit; no more than the broker takes."""
+    """Seconds, as a number or with a unit; no more than the broker accepts."""
 
     name = "time"
 

@@ -104,7 +104,7 @@ class Ports:
                 return i
         return len(self.program.dimensions) + self.others.index(n)
 
-    def known(self) -> list[str]:
+    def derived(self) -> list[str]:
         """Sets the entries that follow from those of dimensions."""
         scalars = {d.scalar: _scalar(i, d) for i, d in enumerate(self.program.dimensions)}
         return [
@@ -122,7 +122,7 @@ class Ports:
         copies = [
             line for name, t in zip(inputs, self.program.inputs, strict=True) for line in self._copy(arena, name, t)
         ]
-        return [*set_scalars, *self.known(), *copies]
+        return [*set_scalars, *self.derived(), *copies]
 
     def after(self, arena: str, outputs: Sequence[str]) -> list[str]:
         """Sets the entries that the run has found out, and the outputs."""

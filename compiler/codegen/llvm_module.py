@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 _DIGITS = 16
-"""Hexadecimal digits in a function's name: 64 bits tell functions apart."""
+"""Hexadecimal digits in a function's name: 64 bits distinguish functions."""
 
 
 class LlvmModule:

@@ -228,7 +228,7 @@ class HostFunction(ExpressionWriter):
         self._begin(done)
 
     def _begin(self, label: str) -> int:
-        """Begins a block; gives the line of its label."""
+        """Begins a block; returns the line of its label."""
         self.lines.append(f"{label}:")
         self.block = label
         return len(self.lines) - 1

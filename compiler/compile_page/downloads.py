@@ -58,7 +58,7 @@ def trim_lock(lock: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Downloads:
-    """A folder of files by their hashes, filled as they are asked for."""
+    """A folder of files by their hashes, filled on demand."""
 
     def __init__(self, folder: Path, numpy: Path | None = None) -> None:
         """`numpy` is used in place of a download. Raises InputError unless it is the pinned wheel."""

@@ -26,7 +26,7 @@ globals().update({name: _bits(name, "u1") for name in _BYTES.split()})
 
 
 def finfo(dtype: object) -> object:
-    """Raises ValueError for every dtype, as NumPy does for those without limits: nothing that the page runs asks."""
+    """Raises ValueError for every dtype, as NumPy does for those without limits: no code of the page calls it."""
     raise ValueError(f"the stand-in of ml_dtypes has no limits of {dtype}")
 
 

@@ -110,7 +110,7 @@ def _free(context: Any, address: Any) -> None:
 
 
 class CudaDevice:
-    """Memory, modules and a stream of one model, freed by `close` or when nobody refers to it."""
+    """Memory, modules and a stream of one model, freed by `close` or with the last reference to it."""
 
     kind = CUDA
 

@@ -12,7 +12,7 @@ WARPS = 16
 MATRICES = {"f16": MatrixFacts(16, 16, 16, "float16"), "tf32": MatrixFacts(16, 16, 8, "tf32")}
 """By `--precision`: what tensor cores multiply."""
 TF32 = 80
-"""The compute capability from which on these know TF32."""
+"""The least compute capability with TF32."""
 
 
 def target_for(multiprocessors: int, capability: int = 75, precision: str = "f32") -> GpuTarget:

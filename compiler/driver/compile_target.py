@@ -32,7 +32,7 @@ class CompileTarget(ABC):
     `preference`: a page uses the bundled target with the highest that its device can run; None for targets that are not
     bundled. `writer`: what a build for it alone writes in place of a bundle. `webassembly`: its part of a bundle is
     WebAssembly. `halves`: results between kernels are float16 under `--precision f16`.
-    `precisions` are those that it knows. `threads`: in this process it
+    `precisions` are those that it supports. `threads`: in this process it
     runs on several threads. `stages`: the names for `--dump` of a kernel's stages, from the naive one to the text of
     its code. `about` says what runs it, `probe` on what it would run in this process, or raises InputError, which says
     what is missing.
@@ -50,7 +50,7 @@ class CompileTarget(ABC):
     probe: Callable[[], str] | None = None
 
     def check_precision(self, precision: str) -> None:
-        """InputError for one that it does not know."""
+        """InputError for one that it does not support."""
         if precision not in self.precisions:
             allowed = ", ".join(self.precisions)
             raise InputError(

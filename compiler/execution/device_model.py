@@ -79,7 +79,7 @@ class SharingDevice(Device, Protocol):
 
     @property
     def stream(self) -> int | None:
-        """On which given arrays have to be complete, for libraries that ask."""
+        """On which given arrays have to be complete, for libraries that require it."""
         ...
 
     def keep(self, storage: int, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:

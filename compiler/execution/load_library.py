@@ -223,8 +223,8 @@ def _missing(folder: Path) -> str:
 
 
 def _open(library: Path) -> ctypes.CDLL:
-    """A copy of the file: under a name that was loaded before, the system would give what it was then. It stays loaded,
-    since threads of OpenMP's may still wait in libraries that it has loaded."""
+    """A copy of the file: under a name that was loaded before, the system would return the earlier library. It stays
+    loaded, since threads of OpenMP's may still wait in libraries that it has loaded."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             code = ctypes.CDLL(shutil.copy(library, folder))

@@ -1,1 +1,1 @@
-"""Readers of model formats: each gives a Graph."""
+"""Readers of model formats: each returns a Graph."""

@@ -29,7 +29,7 @@ HEAD = 64
 @dataclass(frozen=True, slots=True)
 class Importer:
     """The row of a format, by its `name`. Files of it start with one of `first_bytes` or have one of `suffixes` (lower
-    case); `is_model` is true of what its package has in memory. `load` gives the graph, or raises InputError or
+    case); `is_model` is true of what its package has in memory. `load` returns the graph, or raises InputError or
     UnsupportedError; `describe` only reads what the file says of itself."""
 
     name: str

@@ -84,9 +84,9 @@ class _Links:
         self._aliases = model.aliases
         self.inputs = {t for _, t in model.tensors.inputs}
         self.outputs = {self.owner(t) for _, t in model.tensors.outputs}
-        self.made = [self.owner(g.output) for g in model.groups]
+        self.computed = [self.owner(g.output) for g in model.groups]
         self.writers: dict[Tensor, list[int]] = {}
-        for i, t in enumerate(self.made):
+        for i, t in enumerate(self.computed):
             self.writers.setdefault(t, []).append(i)
         self.reads = [tuple(dict.fromkeys(self.owner(t) for t in g.reads if not t.is_constant)) for g in model.groups]
         self.scalars = [frozenset(map(self.owner, model.sources.get(g.output, ()))) for g in model.groups]
@@ -94,7 +94,7 @@ class _Links:
             frozenset(w for t in (*reads, *scalars) for w in self.writers.get(t, ()))
             for reads, scalars in zip(self.reads, self.scalars, strict=True)
         ]
-        after: list[set[int]] = [set() for _ in self.made]
+        after: list[set[int]] = [set() for _ in self.computed]
         for i, makers in enumerate(self.before):
             for m in makers:
                 after[m].add(i)
@@ -111,7 +111,7 @@ def _of_sizes_alone(model: Lowered, links: _Links) -> dict[int, str]:
     reasons: dict[int, str] = {}
     for i, group in enumerate(model.groups):
         if not group.reads and _is_small(model, links, i):
-            if links.made[i] in sizes:
+            if links.computed[i] in sizes:
                 reasons[i] = "a size that is made of sizes"
             elif _divides(model.kernels[i].body):
                 reasons[i] = "GPUs round quotients otherwise"
@@ -189,7 +189,7 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_f
     held, first = from_inputs, 0
     segments: dict[_Call, Segment] = {}
     for call in (s for s in leaves(planned) if isinstance(s, _Call)):
-        computed = [links.made[i] for i in call.groups]
+        computed = [links.computed[i] for i in call.groups]
         # What was read back is still there later in the region of the model: elsewhere a value may have changed.
         reads = _read_back(model, links, call.groups, results | (from_inputs if call.nested else held))
         if not call.nested:
@@ -205,16 +205,16 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_f
         return [segments[s] if isinstance(s, _Call) else s for s in run]
 
     steps = map_runs(planned, carried_out)  # type: ignore[arg-type]
-    on_host = from_inputs.union(*(s.reads for s in segments.values()), (links.made[i] for i in reasons))
-    on_device = wanted.union(links.outputs - results, (t for i, t in enumerate(links.made) if i not in reasons))
+    on_host = from_inputs.union(*(s.reads for s in segments.values()), (links.computed[i] for i in reasons))
+    on_device = wanted.union(links.outputs - results, (t for i, t in enumerate(links.computed) if i not in reasons))
     return HostPartition(steps, reasons, on_host, on_device, results)
 
 
 def _calls(groups: Sequence[int], links: _Links) -> Iterator[tuple[int, ...]]:
-    """Groups of the host in parts, of which none makes a scalar that it takes: those are given to a call."""
+    """Groups of the host in parts, of which none computes a scalar that it uses: scalars are arguments of a call."""
     part: tuple[int, ...] = ()
     for i in groups:
-        if not links.scalars[i].isdisjoint(links.made[k] for k in part):
+        if not links.scalars[i].isdisjoint(links.computed[k] for k in part):
             yield part
             part = ()
         part = (*part, i)
@@ -222,14 +222,14 @@ def _calls(groups: Sequence[int], links: _Links) -> Iterator[tuple[int, ...]]:
 
 
 def _read_back(model: Lowered, links: _Links, groups: Sequence[int], held: Set[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors that the groups of a segment take from the device: those that they read, and where they write a row,
+    """The tensors that a segment reads back from the device: those that its groups read, and where they write a row,
     the other rows, which stay as they are."""
     reads: dict[Tensor, None] = {}
     computed: set[Tensor] = set()
     for i in groups:
-        needed = (*links.reads[i], *([links.made[i]] if model.kernels[i].row else []))
+        needed = (*links.reads[i], *([links.computed[i]] if model.kernels[i].row else []))
         reads.update(dict.fromkeys(t for t in needed if t not in held and t not in computed))
-        computed.add(links.made[i])
+        computed.add(links.computed[i])
     return tuple(reads)
 
 

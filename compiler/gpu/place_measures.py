@@ -14,9 +14,9 @@ from ..program.steps import Branch, Loop
 def place_measures(
     steps: Sequence[Step], used: Iterable[Scalar], host: Set[Scalar], carried: Mapping[Scalar, Set[Scalar]]
 ) -> tuple[Step, ...]:
-    """The steps without measures of what nothing takes, or what is measured again before that; those of what a loop
-    carries, and its body does not take, are behind it. `used` are scalars that the caller takes after all steps, `host`
-    those that each call of the host takes; `carried` has by the counter of a loop those whose places keep the last
+    """The steps without measures of what nothing uses, or what is measured again before that; those of what a loop
+    carries, and its body does not use, are behind it. `used` are scalars that the caller uses after all steps, `host`
+    those that each call of the host uses; `carried` has by the counter of a loop those whose places keep the last
     values to its end.
 
         loop: f(); measure s        loop: f()

@@ -15,7 +15,7 @@ from .remove_identities import remove_identities
 from .share_transposes import share_transposes
 
 GraphPass = Callable[[Graph], Graph]
-"""Gives back the same object where nothing changed."""
+"""Returns the same object where nothing changed."""
 
 GRAPH_PASSES: tuple[GraphPass, ...] = (
     eliminate_dead_code,  # first, so that unused outputs hinder no other pass

@@ -202,6 +202,6 @@ def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:
     return total
 
 
-# Last, as these ask for canonical forms: forms, their identities and the facts that decide these are one recursion,
+# Last, as these use canonical forms: forms, their identities and the facts that decide these are one recursion,
 # which ends as `facts` says.
 from . import identities  # noqa: E402

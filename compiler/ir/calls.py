@@ -21,7 +21,7 @@ class Pointer:
 @dataclass(frozen=True, slots=True)
 class Call(Stmt):
     """Calls a function whose body is `body`: element 0 of each of `params` is where its pointer points, and `numbers`
-    are variables of loops around the call. The body sees no other buffer and no other variable from outside.
+    are variables of loops around the call. The body has no other buffer and no other variable from outside.
 
     Where `body` is a CORE loop, the function takes a range of its iterations, and is called by `parallel_for`.
     """

@@ -10,7 +10,7 @@ from .nodes import Expr
 @frozen
 class Entry(Expr):
     """matrix[row, column], for `row` and `column` in range; the matrix has numbers of float32, row by row. Schedules
-    unroll its loops, or replace it by selections (`schedule/expand_entries`): nothing after them sees one."""
+    unroll its loops, or replace it by selections (`schedule/expand_entries`): nothing after them contains one."""
 
     matrix: tuple[tuple[float, ...], ...]
     row: Expr

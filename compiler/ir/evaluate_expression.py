@@ -36,7 +36,7 @@ class State:
 
 
 Evaluator = Callable[[State], Any]
-"""Gives an int or a bool for scalars of int32 and bool, else an array or a scalar of NumPy's."""
+"""Returns an int or a bool for scalars of int32 and bool, else an array or a scalar of NumPy's."""
 
 
 def _wrap(x: int) -> int:

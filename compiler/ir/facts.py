@@ -1,4 +1,4 @@
-"""Values of integers, asked in one place: intervals and comparisons, which conditions narrow.
+"""Values of integers, computed in one place: intervals and comparisons, which conditions narrow.
 
 Canonical forms are computed with facts, and facts from canonical forms. The recursion terminates because each query of
 a sum is smaller than the one that led to it, by the pair (L, N) in lexicographic order (tests/ir/test_facts.py):

@@ -25,7 +25,7 @@ def memo(function: F) -> F:
 
 
 def keep(function: F) -> F:
-    """The function, with every result kept: equal arguments give the same object."""
+    """The function, with every result kept: equal arguments return the same object."""
     return _cached(function, None)
 
 

@@ -1,5 +1,5 @@
 """The C source around a program's functions that makes them a library. The texts stand beside this file: `name_` and
-`NAME_` in them stand for the library's prefix. Names that callers do not see begin with capitals, as no prefix does.
+`NAME_` in them stand for the library's prefix. Names that are not public begin with capitals, as no prefix does.
 
 Lines between `/* if VARIES */`, or `unless`, and `/* end */` are for models with sizes that vary alone, or for others;
 SIZED are those of which a run chooses sizes, REFUSES those with branches that no run may take."""
@@ -44,7 +44,7 @@ def render_library(
         "#include <stdio.h>",
         "#include <stdlib.h>",
         "#include <string.h>",
-        *functions((*ports.known(), *run)),
+        *functions((*ports.derived(), *run)),
         *declarations,
         "",
         *_sizes(program),
@@ -145,7 +145,7 @@ def _dimensions(prefix: str, ports: Ports) -> list[str]:
             f"#define SIZES_TAKEN {c_string(taken)}",
             "",
             "static void SetKnownSizes(int64_t *sizes) {",
-            *(f"  {line}" for line in ports.known() or ["(void)sizes;"]),
+            *(f"  {line}" for line in ports.derived() or ["(void)sizes;"]),
             "}",
         ]
     return lines

@@ -1,4 +1,4 @@
-"""A program as a shared library: the kernels by LLVM, the functions that callers see by a C compiler, which links."""
+"""A program as a shared library: the kernels by LLVM, the public functions by a C compiler, which links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEVELS = ("x86-64-v3", "x86-64-v4")
 ARM = "aarch64"
 
 ASKED = ("avx", "avx2", "fma", "bmi", "bmi2", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni")
-"""Features that a library asks the processor for; GCC and Clang know all by these names."""
+"""Features that a library requires of the processor; GCC and Clang use the same names."""
 
 _LEVEL_3 = ("avx", "avx2", "fma", "bmi", "bmi2")
 _LEVEL_4 = (*_LEVEL_3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")

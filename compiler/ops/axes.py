@@ -1,4 +1,4 @@
-"""Axes as ONNX gives them: negative ones count from the end."""
+"""Axes as in ONNX: negative ones count from the end."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def group_lanes(kernel: Kernel, chosen: Callable[[Buffer], bool] = lambda _: Tru
     """x[4*i + 2]   ->   x[4*i ..+4].z
 
     Of the global and shared buffers that are `chosen` those in which every access is to a vector at a multiple of four
-    or (loads only) to an element whose lane is known. Indices must be flat, or the last one tells the lane.
+    or (loads only) to an element whose lane is constant. Indices must be flat, or the last one be the lane.
     """
     refused: set[Buffer] = set()
     vectors: set[Buffer] = set()

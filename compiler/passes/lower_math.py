@@ -1,4 +1,4 @@
-"""Mathematical functions become arithmetic: no target of ours needs a maths library, and all give the same results.
+"""Mathematical functions become arithmetic: no target of ours needs a maths library, and results are the same on all.
 
 Every function is written for float32 and for any number of lanes, some for float64, too (`double_functions`). Errors
 stated are the largest seen over the argument range against float64, in units in the last place (ulp), or absolute where
@@ -138,7 +138,7 @@ def _constant_value(e: Expr) -> int | float | None:
 
 
 def _integer_division(op: str, a: Expr, b: Expr) -> Expr | None:
-    """Division that never traps: by zero it gives what division by one does (nowhere defined), and the quotient of the
+    """Division that never traps: by zero it is division by one (nowhere defined), and the quotient of the
     least integer by -1 wraps. `/` truncates, `//` and `%` round down, `fmod` has the sign of the dividend."""
     constant = _constant_value(b)
     unsigned = a.dtype.kind != "int"

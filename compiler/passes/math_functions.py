@@ -81,7 +81,7 @@ class Num:
         return self.op("min", bound)
 
     def where(self, a: float | Num, b: float | Num, like: Num) -> Num:
-        """`a` where this condition holds, else `b`; `like` gives the type of constants."""
+        """`a` where this condition holds, else `b`; constants have the type of `like`."""
         return Num(Select(self.e, like.of(a).e, like.of(b).e), self.lanes)
 
     def cast(self, dtype: DType) -> Num:

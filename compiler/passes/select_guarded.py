@@ -73,7 +73,7 @@ def _first_unless(test: Expr, index: Expr) -> Expr:
         return Ramp(_first_unless(test, index.base), index.lanes)
     form = affine(index)
     if form.terms and form.is_multiple(LANES):
-        # A vector's place stays a multiple of four for all to see.
+        # A vector's place stays an explicit multiple of four, which later passes recognise.
         return Select(test, affine(index // LANES).to_expr(), Const(0)) * LANES
     return index if isinstance(index, Const) else Select(test, index, Const(0))
 

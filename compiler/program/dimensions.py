@@ -27,7 +27,7 @@ class Dimension:
 
     @property
     def span(self) -> str:
-        """As the command line takes it."""
+        """As the command line reads it."""
         if self.least == self.most:
             return str(self.least)
         return f"{self.least}..{self.most}" + (f",multiple={self.multiple}" if self.multiple > 1 else "")

@@ -1,4 +1,4 @@
-"""Which buffers a kernel can see as arrays of vectors."""
+"""The buffers that a kernel can access as arrays of vectors."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ..errors import InputError
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
-    """`np.load` gives them under their names. `np.savez` takes names as Python's keywords, and its own parameters' for
+    """`np.load` returns them by name. `np.savez` takes names as Python's keywords, and its own parameters' for
     itself. Raises InputError for a name that no archive holds, OSError where `file` cannot be written."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():

@@ -48,7 +48,7 @@ def grows(data: Array, operands: float) -> bool:
 
 
 def may_prepare(tensors: Sequence[Tensor]) -> bool:
-    """Whether kernels of all targets give the elements that are known at build: they move, select, convert, add and
+    """Whether kernels of all targets compute the elements that are known at build: they move, select, convert, add and
     multiply. Devices round quotients and functions otherwise, and sums go by their order."""
     return all(
         t.body is not None and len(t.reads) <= MOST_READS and all(_is_exact(n) for n in walk(t.body))

@@ -86,7 +86,7 @@ def html_text(text: str) -> Html:
 
 
 def shell_word(text: str) -> ShellWord:
-    """As a POSIX shell takes it; with what has no shape as bash, ksh and zsh write it."""
+    """As a POSIX shell reads it; with what has no shape as bash, ksh and zsh write it."""
     if text.isprintable():
         return ShellWord(shlex.quote(text))
     data = text.replace("\\", "\\\\").replace("'", "\\'")

@@ -70,8 +70,8 @@ _python.PyCapsule_GetPointer.restype, _python.PyCapsule_GetPointer.argtypes = c_
 
 _exported: dict[int, tuple[Any, ...]] = {}
 """Objects that exported tensors need, by their address, until their consumer deletes them; first the capsule. Capsules
-have no destructor, which would run in Python while an exception may be on its way: `_sweep` finds those that nobody
-took."""
+have no destructor, which would run in Python while an exception may be on its way: `_sweep` finds those
+without a consumer."""
 
 
 def _delete(managed: Any) -> None:
@@ -82,7 +82,7 @@ _DELETE = _Deleter(_delete)
 
 
 def _sweep() -> None:
-    """Lets go of tensors whose capsules nobody has any more, and nobody has taken over."""
+    """Releases tensors whose capsules have no reference left, and had no consumer."""
     for address in tuple(_exported):
         taken = not _python.PyCapsule_IsValid(id(_exported[address][0]), _NAME)
         if not taken and _references(_exported, address) == _NO_OTHERS:
@@ -100,7 +100,7 @@ _NO_OTHERS = _references({0: (object(),)}, 0)
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceArray:
     """A result that stays on the device, its elements in row-major order at `pointer`: an address, or OpenCL's cl_mem.
-    `owner` keeps the memory; `read` copies it. `kind` and `number` tell the device."""
+    `owner` keeps the memory; `read` copies it. `kind` and `number` identify the device."""
 
     pointer: int
     kind: int
@@ -129,7 +129,7 @@ class DeviceArray:
         copy: bool | None = None,
     ) -> object:
         """The data is complete, so that no stream has to wait. The consumer shares the memory. BufferError where it
-        wants a copy, or the data on another device."""
+        requests a copy, or the data on another device."""
         if dl_device not in (None, self.__dlpack_device__()) or copy:
             raise BufferError("these elements stay where they are: `numpy()` copies them")
         _sweep()

@@ -20,8 +20,8 @@ _OPTIONS_LOCK = threading.Lock()
 def emit_object(llvm_ir: str, *, relaxed: bool, threads: bool = False, cache: Cache | None = None) -> bytes:
     """Verifies, optimises and compiles one module of LLVM IR, unless `cache` holds the object.
 
-    `relaxed` allows relaxed SIMD (a contracted multiply and add becomes one instruction; what `relax_extremes` has not
-    seen may lose a NaN), `threads` atomics. Equal IR gives equal bytes. InternalError where LLVM refuses the IR.
+    `relaxed` allows relaxed SIMD (a contracted multiply and add becomes one instruction; what `relax_extremes` did not
+    replace may lose a NaN), `threads` atomics. Equal IR gives equal bytes. InternalError where LLVM refuses the IR.
     """
     features = _features(relaxed, threads)
     if cache is None:

@@ -117,7 +117,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class FunctionImport:
-    """A function that the host gives; `type` is an index into the types."""
+    """A function imported from the host; `type` is an index into the types."""
 
     module: str
     field: str
@@ -135,7 +135,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class GlobalImport:
-    """A global that the host gives; `type` is value type and mutability, as encoded."""
+    """A global imported from the host; `type` is value type and mutability, as encoded."""
 
     field: str
     type: bytes

@@ -45,7 +45,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def name_value(self, name: str, dtype: DType, lanes: int, value: str) -> str:
-        """A statement that gives a value a name for good."""
+        """A statement that names a value for good."""
 
     def declare(self, name: str, dtype: DType, lanes: int, value: str | None) -> str:
         """A statement that declares a variable, with its first value if there is one."""

@@ -14,7 +14,7 @@ OLDEST_OPSET = 7
 _INITIALISERS_ALONE = 4
 """The version of ONNX's format from which on initialisers need not be inputs."""
 NOT_IN_OPSET = "not in this opset"
-"""The domain that `check_model` gives to nodes of the default domain which its opset does not define."""
+"""The domain that `check_model` sets for nodes of the default domain which its opset does not define."""
 
 
 def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
@@ -80,7 +80,7 @@ def all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
 
 
 def names_read(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:
-    """The values that the nodes read, and that their subgraphs read and give."""
+    """The values that the nodes read, and that their subgraphs read and return."""
     for node in all_nodes(nodes):
         yield from node.input
         for attribute in node.attribute:

@@ -1,4 +1,4 @@
-"""Checks that all names of a model are text: protobuf gives bytes for those that are not."""
+"""Checks that all names of a model are text: protobuf returns bytes for those that are not."""
 
 from __future__ import annotations
 

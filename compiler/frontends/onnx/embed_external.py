@@ -12,7 +12,7 @@ from .read_tensor import read_sparse, read_tensor
 
 
 def embed_external(model: onnx.ModelProto, source: Source) -> None:
-    """Gives tensors among attributes and in subgraphs their data: ONNX's checks would look for the files where the
+    """Loads the data of tensors among attributes and in subgraphs: ONNX's checks would look for the files where the
     program runs. Sparse initialisers of subgraphs become dense. Raises InputError for data that is missing or not
     within the model's folder."""
     nodes = [*model.graph.node, *(n for f in model.functions for n in f.node)]

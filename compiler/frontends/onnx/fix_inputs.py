@@ -1,4 +1,4 @@
-"""Makes constants of inputs: what a model takes as an input may be one that never changes."""
+"""Makes constants of inputs: what a model declares as an input may be one that never changes."""
 
 from __future__ import annotations
 

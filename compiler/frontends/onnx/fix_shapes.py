@@ -1,4 +1,4 @@
-"""Gives every input of a model a shape: of extents, and of sizes that are known at run time only."""
+"""Fixes the shape of every input of a model: of extents, and of sizes that are known at run time only."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fix_shapes(model: onnx.ModelProto, chosen: ModelInputs, weights: Collection[
     declared = {name: declared_shape(v.type.tensor_type) for name, v in inputs.items()}
     symbols = _Symbols(chosen.dims)
     for name, shape in chosen.shapes.items():
-        symbols.learn(name, tuple(shape), declared[name])
+        symbols.bind(name, tuple(shape), declared[name])
     values = _value_inputs(inputs, chosen.dims, declared)
     symbols.check_names(declared, chosen.shapes, values, source)
     shapes: dict[str, tuple[Size, ...]] = {}
@@ -76,7 +76,7 @@ def declared_shape(tensor: onnx.TypeProto.Tensor) -> Declared:
     """As the model has it."""
     if not tensor.HasField("shape"):
         return None
-    # Some exporters write 0 or -1 for a dimension that they do not know.
+    # Some exporters write 0 or -1 for an unknown dimension.
     return [d.dim_value if d.dim_value > 0 else d.dim_param or None for d in tensor.shape.dim]
 
 
@@ -104,8 +104,8 @@ class _Symbols:
         self._by = dict.fromkeys(dims, "--dim")
         self._scalars: dict[str, Scalar] = {}
 
-    def learn(self, name: str, shape: tuple[Extent, ...], declared: Declared) -> None:
-        """Checks a given shape against the declared one, and learns what its symbols stand for."""
+    def bind(self, name: str, shape: tuple[Extent, ...], declared: Declared) -> None:
+        """Checks a given shape against the declared one, and records the values of its symbols."""
         shown = "x".join(map(str, shape))
         if not all(isinstance(extent, str) or 0 <= extent < 2**63 for extent in shape):
             raise InputError(
@@ -179,7 +179,7 @@ class _Symbols:
         return self._scalars[name]
 
     def dimensions(self, values: Collection[str]) -> tuple[Dimension, ...]:
-        """The dimensions that a run decides, and the inputs of `values` that have one value: a run that gives another
+        """The dimensions that a run decides, and the inputs of `values` that have one value: a run with another
         is refused."""
         for name in values:
             self._scalar(name)

@@ -76,6 +76,6 @@ def _is_short(node: onnx.NodeProto) -> bool:
 
 
 def _defined(graph: onnx.GraphProto) -> Iterator[str]:
-    """The names that `graph` itself gives to values."""
+    """The names of values that `graph` itself defines."""
     yield from (v.name for v in (*graph.input, *graph.initializer))
     yield from (name for node in graph.node for name in node.output)

@@ -76,7 +76,7 @@ def _suggestions(
 
 
 def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Source, chosen: ModelInputs) -> str:
-    """The error message for free dimensions, with options that give them sizes."""
+    """The error message for free dimensions, with options that set their sizes."""
     fixed, ranges = _suggestions(free, proto, source, chosen)
     lines = [str(free)]
     if fixed is not None:

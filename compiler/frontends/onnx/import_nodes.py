@@ -53,7 +53,7 @@ class Attempt:
     _dropped: bool = False
 
     def drop(self) -> None:
-        """Gives up what was imported, though it has no problems."""
+        """Drops what was imported, though it has no problems."""
         self._dropped = True
 
     @property
@@ -226,7 +226,7 @@ class Import:
 
     def report(self, problems: Problems) -> None:
         """Keeps the problems of an attempt."""
-        self._problems.take(problems)
+        self._problems.extend(problems)
 
     def is_input(self, value: Value) -> bool:
         """Whether it is one of the model's."""

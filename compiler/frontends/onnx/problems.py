@@ -41,14 +41,14 @@ class Problems:
         """None yet, of the same model."""
         return Problems(self._source, self._opset, self._is_supported)
 
-    def take(self, other: Problems) -> None:
+    def extend(self, other: Problems) -> None:
         """Adds those of `other`."""
         for kind, nodes in other._kinds.items():
             self._kinds.setdefault(kind, []).extend(nodes)
         self._reasons.update(other._reasons)
 
     def check_kind(self, node: onnx.NodeProto) -> bool:
-        """Whether a node of this kind is supported; remembers it otherwise."""
+        """Whether a node of this kind is supported; records it otherwise."""
         if self._is_supported(node):
             return True
         self._kinds.setdefault((node.domain, node.op_type), []).append(node)

@@ -63,7 +63,7 @@ def suggest_sizes(
 
 
 def flags_of(inputs: ModelInputs) -> str:
-    """The options of a command line that give these, but for constants that are no single number."""
+    """The options of a command line for these, but for constants that are no single number."""
     constants = [f"--fix {shell_word(n)}={a.item()}" for n, a in inputs.constants.items() if a.size == 1]
     shapes = [f"--shape {shell_word(name)}={_joined(shape)}" for name, shape in inputs.shapes.items()]
     dims = [f"--dim {shell_word(name)}={dim}" for name, dim in inputs.dims.items()]

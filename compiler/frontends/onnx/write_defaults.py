@@ -8,7 +8,7 @@ import onnx
 
 
 def write_defaults(nodes: Iterable[onnx.NodeProto], opset: int) -> None:
-    """Gives nodes of the default domain that have a function body the attributes that they leave to their defaults.
+    """Writes the attributes that nodes of the default domain with a function body leave to their defaults.
 
     ONNX drops these where it substitutes values for a body's references to attributes, in inlining as in inference
     (onnx 1.22: MeanVarianceNormalization without axes, HannWindow without output_datatype).

@@ -12,7 +12,7 @@ from ..call import Call
 
 
 def onnx_dtype(call: Call, name: str, default: int) -> DType:
-    """The dtype that attribute `name` gives by its ONNX number. Raises UnsupportedError for strings, float8, ..."""
+    """The dtype of attribute `name`, which is an ONNX number. Raises UnsupportedError for strings, float8, ..."""
     number = call.attribute(name, default)
     if number not in ONNX_DTYPES:
         listed = ", ".join(d.name for d in ONNX_DTYPES.values())

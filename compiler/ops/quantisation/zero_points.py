@@ -18,7 +18,7 @@ Place = Callable[[Sequence[Expr], Tensor], Expr]
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """An operand of a product. `read` gives its element at an index, 0 where the guard is false; it reads `reads`."""
+    """An operand of a product. `read` returns its element at an index, 0 where the guard is false; it reads `reads`."""
 
     read: Element
     reads: tuple[Tensor | None, ...]

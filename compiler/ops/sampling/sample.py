@@ -17,7 +17,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 F = np.float32
 
 LONGEST_AXIS = 2**24
-"""So many whole numbers from 0 does float32 tell apart."""
+"""Whole numbers from 0 that float32 represents exactly."""
 
 
 @dataclass(frozen=True, slots=True)
