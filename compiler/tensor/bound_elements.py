@@ -44,8 +44,8 @@ def with_bounds(t: Tensor) -> Tensor:
     if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
         return replace(t, bounds=Bounds(span))
     operands = {r.buffer: (r.extents, _elements(r)) for r in t.reads}
-    found = [_bounded(t, at, ranges, operands) for at in product(*map(range, t.extents))]
-    return replace(t, bounds=Bounds(span, tuple(e for e, _ in found), tuple(n for _, n in found)))
+    bounded = [_bounded(t, at, ranges, operands) for at in product(*map(range, t.extents))]
+    return replace(t, bounds=Bounds(span, tuple(e for e, _ in bounded), tuple(n for _, n in bounded)))
 
 
 def bounded_size(name: str, reads: Sequence[Tensor], value: Expr) -> Size | None:
@@ -63,8 +63,8 @@ def span_of(t: Tensor) -> Range:
         ranges = Facts({})
         spans = [ranges.of(number(n)) for n in t.elements]
         return min((low for low, _ in spans), default=0), max((high for _, high in spans), default=0)
-    made = with_bounds(t) if t.data is None else t
-    return (t.buffer.values or limits(t.dtype)) if made.bounds is None else made.bounds.span
+    bounded = with_bounds(t) if t.data is None else t
+    return (t.buffer.values or limits(t.dtype)) if bounded.bounds is None else bounded.bounds.span
 
 
 def _elements(t: Tensor) -> tuple[Element | None, ...] | None:
@@ -83,9 +83,9 @@ def _bounded(
 ) -> tuple[Size | None, Size | None]:
     """The element at `at`, and its maximum with 0, as sizes where they have bounds."""
     assert t.body is not None
-    known = element_value(t.body, dict(zip(t.axes, at, strict=True)), operands)
-    if known is not None:
-        return size(known), larger(size(known), 0)
+    exact = element_value(t.body, dict(zip(t.axes, at, strict=True)), operands)
+    if exact is not None:
+        return size(exact), larger(size(exact), 0)
     here: dict[Var, Expr] = {v: Const(i) for v, i in zip(t.axes, at, strict=True)}
     body = substitute(t.body, here)
     body = body if isinstance(body, Reduce) else simplify_expr(body)
@@ -104,8 +104,8 @@ def _bounded(
         return size(computed_size(name, high - before + 1, source, smallest - before) + before)
 
     if low >= -MOST:
-        found = measured(name, low, lambda element: element)
-        return found, larger(found, 0)
+        measure = measured(name, low, lambda element: element)
+        return measure, larger(measure, 0)
     return None, measured(f"{name}.count", 0, lambda element: maximum(element, 0))
 
 
@@ -117,13 +117,13 @@ def _range(body: Expr, ranges: Facts) -> Range:
     steps = prod(v.extent for v in body.axes)
     match body.op:
         case "sum":
-            found = start[0] + min(low * steps, 0), start[1] + max(high * steps, 0)
+            interval = start[0] + min(low * steps, 0), start[1] + max(high * steps, 0)
         case "max" | "min" if steps and all(v.length is None or least(v.length) for v in body.axes):
             pick = max if body.op == "max" else min
-            found = pick(low, start[0]), pick(high, start[1])
+            interval = pick(low, start[0]), pick(high, start[1])
         case "max" | "min":
-            found = union(start, (low, high))
+            interval = union(start, (low, high))
         case _:
-            found = limits(body.dtype)
+            interval = limits(body.dtype)
     whole = limits(body.dtype)
-    return found if within(found, whole) else whole
+    return interval if within(interval, whole) else whole

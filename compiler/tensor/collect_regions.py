@@ -29,9 +29,9 @@ class Origins:
         """The origins of tensors that kernels compute."""
         return {t: origin for t, origin in self.of.items() if t.body is not None}
 
-    def add(self, made: Iterable[Tensor], origin: Origin) -> None:
+    def add(self, tensors: Iterable[Tensor], origin: Origin) -> None:
         """Records the tensors of an operator, and those that it made on the way, operands first."""
-        for t in made:
+        for t in tensors:
             self._take(t, origin)
 
     def _take(self, t: Tensor, origin: Origin) -> None:
@@ -44,46 +44,46 @@ class Origins:
             self._take(r, origin)
         self.of[t] = origin
 
-    def _take_structure(self, made: Structure, origin: Origin) -> None:
-        if made not in self.structures:
-            for t in (*operands(made, self.sizes), *(t for results in results_of(made) for t in results)):
+    def _take_structure(self, structure: Structure, origin: Origin) -> None:
+        if structure not in self.structures:
+            for t in (*operands(structure, self.sizes), *(t for results in results_of(structure) for t in results)):
                 self._take(t, origin)
-            self.structures[made] = {}
+            self.structures[structure] = {}
 
 
-def collect_region(inputs: Ports, made: Sequence[Tensor], outputs: Ports, origins: Origins) -> TensorProgram:
-    """The program of a model with these inputs and outputs. `made` are results of its operators, some perhaps unused:
+def collect_region(inputs: Ports, results: Sequence[Tensor], outputs: Ports, origins: Origins) -> TensorProgram:
+    """The program of a model with these inputs and outputs. `results` are those of its operators, some perhaps unused:
     they and what they depend on are computed."""
-    found = _Regions(origins)
+    regions = _Regions(origins)
     order = {t: i for i, t in enumerate(origins.of)}
-    needed = _needed(made, origins)
-    owned = frozenset().union(*(body for inner in found.inner.values() for body in inner.bodies))
+    needed = _needed(results, origins)
+    owned = frozenset().union(*(body for inner in regions.inner.values() for body in inner.bodies))
     tensors = [t for t in sorted(needed, key=order.__getitem__) if t.body is not None and t not in owned]
-    nested = frozenset(n for inner in found.inner.values() for body in inner.nested for n in body)
+    nested = frozenset(n for inner in regions.inner.values() for body in inner.nested for n in body)
     used = {t.source.structure for t in needed if t.source is not None}
-    structures = tuple(found.program(s) for s in found.inner if s in used and s not in nested)
-    return TensorProgram(inputs, outputs, tuple(tensors), found.computed, structures=structures, sizes=origins.sizes)
+    structures = tuple(regions.program(s) for s in regions.inner if s in used and s not in nested)
+    return TensorProgram(inputs, outputs, tuple(tensors), regions.computed, structures=structures, sizes=origins.sizes)
 
 
-def operands(made: Structure, sizes: Sizes) -> tuple[Tensor, ...]:
+def operands(structure: Structure, sizes: Sizes) -> tuple[Tensor, ...]:
     """The operands that a structure takes from the region around it, without those that its own regions capture."""
-    if isinstance(made, Branch):
-        return (made.condition,)
-    return (*(c.start for c in made.carried), *sizes.sources_of((number(made.trips),)))
+    if isinstance(structure, Branch):
+        return (structure.condition,)
+    return (*(c.start for c in structure.carried), *sizes.sources_of((number(structure.trips),)))
 
 
-def results_of(made: Structure) -> tuple[tuple[Tensor, ...], ...]:
+def results_of(structure: Structure) -> tuple[tuple[Tensor, ...], ...]:
     """The results of each region of a structure."""
-    return (made.then, made.otherwise) if isinstance(made, Branch) else (made.results,)
+    return (structure.then, structure.otherwise) if isinstance(structure, Branch) else (structure.results,)
 
 
-def used_results(made: Structure, used: Container[int]) -> tuple[tuple[Tensor, ...], ...]:
+def used_results(structure: Structure, used: Container[int]) -> tuple[tuple[Tensor, ...], ...]:
     """The results of each region that are needed: those that are `used` outside, and what a loop carries."""
-    if isinstance(made, Branch):
-        sides = (made.then, made.otherwise)
+    if isinstance(structure, Branch):
+        sides = (structure.then, structure.otherwise)
         return tuple(tuple(t for i, t in enumerate(side) if i in used) for side in sides)
-    count = len(made.carried)
-    return (tuple(t for i, t in enumerate(made.results) if i < count or i in used),)
+    count = len(structure.carried)
+    return (tuple(t for i, t in enumerate(structure.results) if i < count or i in used),)
 
 
 def measured(t: Tensor, sizes: Sizes) -> tuple[Tensor, ...]:
@@ -117,49 +117,49 @@ class _Regions:
         self.computed = origins.computed
         self._order = {t: i for i, t in enumerate(origins.of)}
         self.inner: dict[Structure, _Inner] = {}
-        for made in origins.structures:
-            self.inner[made] = self._find(made)
+        for structure in origins.structures:
+            self.inner[structure] = self._find(structure)
 
-    def _find(self, made: Structure) -> _Inner:
-        found = _Inner(reads=dict.fromkeys(t for t in operands(made, self._origins.sizes) if t.data is None))
-        for results in used_results(made, self._origins.structures[made]):
-            reached = sorted(self._reach(results, made), key=self._order.__getitem__)
-            own = self._own(made, reached)
-            found.bodies.append({t for t in own if t.body is not None})
-            found.nested.append(list(dict.fromkeys(t.source.structure for t in own if t.source is not None)))
-            inside = {c.inside for c in made.carried} if isinstance(made, Loop) else set()
+    def _find(self, structure: Structure) -> _Inner:
+        nest = _Inner(reads=dict.fromkeys(t for t in operands(structure, self._origins.sizes) if t.data is None))
+        for results in used_results(structure, self._origins.structures[structure]):
+            reached = sorted(self._reach(results, structure), key=self._order.__getitem__)
+            own = self._own(structure, reached)
+            nest.bodies.append({t for t in own if t.body is not None})
+            nest.nested.append(list(dict.fromkeys(t.source.structure for t in own if t.source is not None)))
+            inside = {c.inside for c in structure.carried} if isinstance(structure, Loop) else set()
             read = (t for inner in reached if inner in own for t in self._depends_on(inner))
-            found.reads |= dict.fromkeys(t for t in read if t not in own and t not in inside and t.data is None)
-        return found
+            nest.reads |= dict.fromkeys(t for t in read if t not in own and t not in inside and t.data is None)
+        return nest
 
-    def _own(self, made: Structure, reached: Sequence[Tensor]) -> set[Tensor]:
+    def _own(self, structure: Structure, reached: Sequence[Tensor]) -> set[Tensor]:
         """The tensors that a branch owns are all that are not outside of it; a loop owns those that change between
         iterations, and the starts of loops in it, which these overwrite."""
-        if isinstance(made, Branch):
-            outside = _outside(made, self._origins.sizes)
+        if isinstance(structure, Branch):
+            outside = _outside(structure, self._origins.sizes)
             return {t for t in reached if t not in outside and t.data is None}
-        changing = {c.inside for c in made.carried}
+        changing = {c.inside for c in structure.carried}
         own: set[Tensor] = set()
         for t in reached:
-            if made.counter in self._scalars(t) or not changing.isdisjoint(self._depends_on(t)):
+            if structure.counter in self._scalars(t) or not changing.isdisjoint(self._depends_on(t)):
                 own.add(t)
                 changing.add(t)
         inner = {t.source.structure for t in own if t.source is not None}
         starts = {c.start for n in inner if isinstance(n, Loop) for c in n.carried}
-        return own | starts | set(made.results).intersection(reached)
+        return own | starts | set(structure.results).intersection(reached)
 
-    def _reach(self, results: Iterable[Tensor], made: Structure) -> set[Tensor]:
-        outside = _outside(made, self._origins.sizes) if isinstance(made, Branch) else frozenset()
-        found: set[Tensor] = set()
+    def _reach(self, results: Iterable[Tensor], structure: Structure) -> set[Tensor]:
+        outside = _outside(structure, self._origins.sizes) if isinstance(structure, Branch) else frozenset()
+        reached: set[Tensor] = set()
         stack = list(results)
         while stack:
             t = stack.pop()
-            if t in found:
+            if t in reached:
                 continue
-            found.add(t)
+            reached.add(t)
             if t not in outside:
                 stack += self._depends_on(t)
-        return found
+        return reached
 
     def _depends_on(self, t: Tensor) -> tuple[Tensor, ...]:
         """The dependences of `t`; for a result of a structure those of the structure on the outside."""
@@ -168,24 +168,24 @@ class _Regions:
 
     def _scalars(self, t: Tensor) -> set[Scalar]:
         """The scalars of a tensor, or of all inside of the structure that it is a result of."""
-        found = set(scalars_of(*_expressions(t)))
+        scalars = set(scalars_of(*_expressions(t)))
         if t.source is not None:
-            made = t.source.structure
-            inner = self.inner[made]
-            if isinstance(made, Loop):
-                found |= set(scalars_of(number(made.trips)))
+            structure = t.source.structure
+            inner = self.inner[structure]
+            if isinstance(structure, Loop):
+                scalars |= set(scalars_of(number(structure.trips)))
             for body, nested in zip(inner.bodies, inner.nested, strict=True):
                 for x in (*body, *(r for n in nested for r in self._origins.structures[n].values())):
-                    found |= self._scalars(x)
-        return found
+                    scalars |= self._scalars(x)
+        return scalars
 
-    def program(self, made: Structure) -> Inner:
+    def program(self, structure: Structure) -> Inner:
         """A structure with the programs of its regions."""
-        inner = self.inner[made]
+        inner = self.inner[structure]
         regions = []
-        used = used_results(made, self._origins.structures[made])
+        used = used_results(structure, self._origins.structures[structure])
         for body, nested, results in zip(inner.bodies, inner.nested, used, strict=True):
-            inside = tuple(c.inside for c in made.carried) if isinstance(made, Loop) else ()
+            inside = tuple(c.inside for c in structure.carried) if isinstance(structure, Loop) else ()
             inputs = tuple((t.name, t) for t in (*inside, *inner.reads))
             structures = tuple(self.program(n) for n in self.inner if n in nested)
             tensors = tuple(sorted(body, key=self._order.__getitem__))
@@ -193,25 +193,25 @@ class _Regions:
             regions.append(
                 TensorProgram(inputs, outputs, tensors, self.computed, structures=structures, sizes=self._origins.sizes)
             )
-        return Inner(made, tuple(regions), tuple(inner.reads), self._origins.structures[made])
+        return Inner(structure, tuple(regions), tuple(inner.reads), self._origins.structures[structure])
 
 
-def _outside(made: Branch, sizes: Sizes) -> frozenset[Tensor]:
+def _outside(branch: Branch, sizes: Sizes) -> frozenset[Tensor]:
     """Tensors that exist whichever side runs: those that the sides capture, and those that measure their lengths."""
-    return made.outside.union(*(measured(t, sizes) for t in made.outside))
+    return branch.outside.union(*(measured(t, sizes) for t in branch.outside))
 
 
-def _needed(made: Iterable[Tensor], origins: Origins) -> set[Tensor]:
-    """`made` and all that they depend on."""
-    found: set[Tensor] = set()
-    stack = list(made)
+def _needed(tensors: Iterable[Tensor], origins: Origins) -> set[Tensor]:
+    """`tensors` and all that they depend on."""
+    needed: set[Tensor] = set()
+    stack = list(tensors)
     while stack:
         t = stack.pop()
-        if t not in found:
-            found.add(t)
+        if t not in needed:
+            needed.add(t)
             stack += (*t.reads, *measured(t, origins.sizes))
             if t.source is not None:
                 structure = t.source.structure
                 stack += operands(structure, origins.sizes)
                 stack += (r for results in used_results(structure, origins.structures[structure]) for r in results)
-    return found
+    return needed

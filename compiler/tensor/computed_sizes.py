@@ -64,7 +64,7 @@ class Definition:
         """Sizes of all definitions so far that this one is inside of, or that are inside of it."""
         return Sizes(self._sources)
 
-    def made(self) -> Iterator[tuple[Scalar, Tensor]]:
+    def with_sources(self) -> Iterator[tuple[Scalar, Tensor]]:
         """The sizes of this node, with what each is read from."""
         return ((s, self._sources[s]) for s in self.own.values())
 
@@ -87,24 +87,24 @@ _current: ContextVar[Definition] = ContextVar("_current")
 
 
 @contextmanager
-def definition(node: str, known: Own = NONE) -> Iterator[Definition]:
-    """Inside of it sizes are those of `node`, whose first definition made those `known`."""
+def definition(node: str, first: Own = NONE) -> Iterator[Definition]:
+    """Inside of it sizes are those of `node`, whose first definition made those of `first`."""
     around = _current.get(None)
-    made = Definition(node, known, {} if around is None else around._sources)
-    token = _current.set(made)
+    opened = Definition(node, first, {} if around is None else around._sources)
+    token = _current.set(opened)
     try:
-        yield made
+        yield opened
     finally:
         _current.reset(token)
 
 
 def sizes_so_far() -> Sizes:
     """The sizes of the definitions that this one is inside of, and of those inside of these, so far."""
-    made = _current.get(None)
-    return NO_SIZES if made is None else made.sizes
+    current = _current.get(None)
+    return NO_SIZES if current is None else current.sizes
 
 
 def computed_size(name: str, extent: int, source: Tensor, low: int = 0) -> Scalar:
     """The element of `source` as a size: low <= size < extent."""
-    made = _current.get(None)
-    return (made or Definition("", NONE, {})).add(name, extent, low, source)
+    current = _current.get(None)
+    return (current or Definition("", NONE, {})).add(name, extent, low, source)

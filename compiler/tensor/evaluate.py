@@ -80,12 +80,12 @@ def _measure(expressions: Iterable[Expr], values: dict[Buffer, Array], scalars: 
 def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> Array:
     """A result of a loop or a branch. Values of tensors inside are of one iteration, so they are not kept."""
     assert tensor.source is not None
-    made, index = tensor.source.structure, tensor.source.index
-    if isinstance(made, Branch):
-        taken = made.then if _evaluate(made.condition, values, scalars, sizes) else made.otherwise
+    structure, index = tensor.source.structure, tensor.source.index
+    if isinstance(structure, Branch):
+        taken = structure.then if _evaluate(structure.condition, values, scalars, sizes) else structure.otherwise
         whole = _evaluate(taken[index], dict(values), dict(scalars), sizes)
         return values.setdefault(tensor.buffer, _live(whole, tensor, values, scalars, sizes))
-    carried, rows = _run_loop(made, values, scalars, sizes)
+    carried, rows = _run_loop(structure, values, scalars, sizes)
     if index < len(carried):
         return values.setdefault(tensor.buffer, _live(carried[index], tensor, values, scalars, sizes))
     result = np.zeros(_shape(tensor, values, scalars, sizes), tensor.dtype.numpy)
@@ -106,20 +106,20 @@ def _shape(tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Siz
 
 
 def _run_loop(
-    made: Loop, values: dict[Buffer, Array], scalars: Env, sizes: Sizes
+    loop: Loop, values: dict[Buffer, Array], scalars: Env, sizes: Sizes
 ) -> tuple[list[Array], list[list[Array]]]:
     """The carried values after the last iteration, and the rows."""
-    carried = [_evaluate(c.start, values, scalars, sizes) for c in made.carried]
-    rows: list[list[Array]] = [[] for _ in made.rows]
-    _measure((number(made.trips),), values, scalars, sizes)
-    for i in range(max(int(_eval(number(made.trips), scalars, {})), 0)):
-        if made.condition is not None and not carried[made.condition]:
+    carried = [_evaluate(c.start, values, scalars, sizes) for c in loop.carried]
+    rows: list[list[Array]] = [[] for _ in loop.rows]
+    _measure((number(loop.trips),), values, scalars, sizes)
+    for i in range(max(int(_eval(number(loop.trips), scalars, {})), 0)):
+        if loop.condition is not None and not carried[loop.condition]:
             break
-        inside = {**values, **{c.inside.buffer: a for c, a in zip(made.carried, carried, strict=True)}}
-        here = {**scalars, made.counter: np.asarray(i, np.int32)}
-        for found, row in zip(rows, made.rows, strict=True):
-            found.append(_evaluate(row, inside, here, sizes))
-        carried = [_evaluate(c.next, inside, here, sizes) for c in made.carried]
+        inside = {**values, **{c.inside.buffer: a for c, a in zip(loop.carried, carried, strict=True)}}
+        here = {**scalars, loop.counter: np.asarray(i, np.int32)}
+        for iterations, row in zip(rows, loop.rows, strict=True):
+            iterations.append(_evaluate(row, inside, here, sizes))
+        carried = [_evaluate(c.next, inside, here, sizes) for c in loop.carried]
     return carried, rows
 
 
@@ -206,14 +206,14 @@ def _load(data: Array, indices: list[Array], guard: Array | None) -> Array:
 
 def unevaluated(tensors: Sequence[Tensor]) -> list[Tensor]:
     """The tensors with a body that evaluating `tensors` computes, each once."""
-    found: dict[Tensor, None] = {}
+    reached: dict[Tensor, None] = {}
     waiting = list(tensors)
     while waiting:
         t = waiting.pop()
-        if t.data is None and t not in found:
-            found[t] = None
+        if t.data is None and t not in reached:
+            reached[t] = None
             waiting.extend(t.reads)
-    return list(found)
+    return list(reached)
 
 
 def depends_only_on_constants(tensor: Tensor) -> bool:

@@ -31,10 +31,10 @@ Element = Size | bool
 
 def with_known_elements(t: Tensor) -> Tensor:
     """`t`, with its elements where they are known as sizes."""
-    found = known_elements(t)
-    if found is None or t.elements is not None or t.data is not None:
+    elements = known_elements(t)
+    if elements is None or t.elements is not None or t.data is not None:
         return t
-    return replace(t, elements=tuple(name_size(n) for n in found))
+    return replace(t, elements=tuple(name_size(n) for n in elements))
 
 
 def from_sizes(name: str, sizes: Sequence[Size] | Size) -> Tensor:
@@ -59,8 +59,8 @@ def known_elements(t: Tensor) -> tuple[Size, ...] | None:
         return t.elements
     if t.dtype.is_float or t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
         return None
-    found = _Elements().of(t)
-    return None if found is None else tuple(int(e) if isinstance(e, bool) else e for e in found)
+    elements = _Elements().of(t)
+    return None if elements is None else tuple(int(e) if isinstance(e, bool) else e for e in elements)
 
 
 class _Elements:
@@ -91,13 +91,13 @@ class _Elements:
             if elements is None:
                 return None
             operands[r.buffer] = r.extents, elements
-        found = []
+        values = []
         for at in product(*map(range, t.extents)):
             value = element_value(t.body, dict(zip(t.axes, at, strict=True)), operands)
             if value is None:
                 return None
-            found.append(value)
-        return tuple(found)
+            values.append(value)
+        return tuple(values)
 
 
 def _as_dtype(elements: tuple[Size, ...], dtype: DType) -> tuple[Element, ...]:

@@ -127,11 +127,11 @@ def _find_in_place(
 ) -> dict[Tensor, Tensor]:
     """The results computed in place of an operand at its last use, with the owner of that memory. `ranges` are those of
     the tensors where only `aliases` share memory."""
-    found: dict[Tensor, Tensor] = {}
+    in_place: dict[Tensor, Tensor] = {}
     last = {t: r.last for t, r in ranges.items()}
 
     def owner(t: Tensor) -> Tensor:
-        return owner_of(owner_of(t, aliases), found)
+        return owner_of(owner_of(t, aliases), in_place)
 
     for i, g in enumerate(groups):
         source = None if g.output in aliases else overwritable(g, layouts)
@@ -140,9 +140,9 @@ def _find_in_place(
         root = owner(source)
         alone = not any(owner(t) is root for t in g.reads if t is not source)
         if alone and root not in inputs and last[root] == line.at[i]:
-            found[g.output] = root
+            in_place[g.output] = root
             last[root] = last[g.output]
-    return found
+    return in_place
 
 
 def overwritable(g: Group, layouts: Mapping[Tensor, Layout]) -> Tensor | None:

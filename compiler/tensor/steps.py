@@ -90,18 +90,18 @@ def map_runs(steps: StepsOf[Leaf], change: Callable[[tuple[Leaf, ...], bool], It
     stands in one of them."""
 
     def inside(steps: StepsOf[Leaf], nested: bool) -> StepsOf[Made]:
-        made: list[Made | LoopStep[Made] | BranchStep[Made]] = []
+        changed: list[Made | LoopStep[Made] | BranchStep[Made]] = []
         for whole, part in groupby(steps, lambda s: not isinstance(s, LoopStep | BranchStep)):
             if whole:
-                made += change(tuple(part), nested)  # type: ignore[arg-type]
+                changed += change(tuple(part), nested)  # type: ignore[arg-type]
                 continue
             for step in part:
                 if isinstance(step, LoopStep):
-                    made.append(LoopStep(step.loop, inside(step.body, True), step.stacks, step.counts))
+                    changed.append(LoopStep(step.loop, inside(step.body, True), step.stacks, step.counts))
                 elif isinstance(step, BranchStep):
                     then, otherwise = inside(step.then, True), inside(step.otherwise, True)
-                    made.append(BranchStep(step.branch, then, otherwise, step.results))
-        return tuple(made)
+                    changed.append(BranchStep(step.branch, then, otherwise, step.results))
+        return tuple(changed)
 
     return inside(steps, False)
 

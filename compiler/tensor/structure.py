@@ -121,13 +121,15 @@ def loop(
     passed_on = dict(zip(nexts, own, strict=True))
     rows = [_copy(f"{name}.row{i}", passed_on.get(t, t)) for i, t in enumerate(rows)]
     carried = tuple(Carried(*each) for each in zip(starts, inside, own, strict=True))
-    made = Loop(name, counter, size(trips), condition, carried, tuple(rows))
+    structure = Loop(name, counter, size(trips), condition, carried, tuple(rows))
     finals = [
-        _result(made, i, f"{name}.final{i}", t, after(shape, counter, number(larger(trips, 0))), t.extents)
+        _result(structure, i, f"{name}.final{i}", t, after(shape, counter, number(larger(trips, 0))), t.extents)
         for i, (t, shape) in enumerate(zip(own, shapes, strict=True))
     ]
     first = len(finals)
-    return finals, [_result(made, first + i, f"{name}.rows{i}", t, (made.trips, *t.shape)) for i, t in enumerate(rows)]
+    return finals, [
+        _result(structure, first + i, f"{name}.rows{i}", t, (structure.trips, *t.shape)) for i, t in enumerate(rows)
+    ]
 
 
 def after(shape: Sequence[Size], counter: Scalar, iterations: Expr) -> tuple[Size, ...]:
@@ -155,14 +157,14 @@ def branch(
         return (*own, *measured)
 
     first, second = (side("then", then, [a for a, _ in differing]), side("else", otherwise, [b for _, b in differing]))
-    made = Branch(name, condition, first, second, frozenset(outside))
+    structure = Branch(name, condition, first, second, frozenset(outside))
     size_of: dict[tuple[Size, Size], Size] = {}
     for i, (a, b) in enumerate(differing):
-        source = _result(made, count + i, f"{name}.size{i}", first[count + i], (1,))
+        source = _result(structure, count + i, f"{name}.size{i}", first[count + i], (1,))
         most, low = max(capacity(a), capacity(b)), min(least(a), least(b))
         size_of[a, b] = computed_size(f"{name}.size{i}", most + 1, source, low)
     return [
-        _result(made, i, f"{name}.result{i}", first[i], [size_of.get(n, n[0]) for n in pair], extents[i])
+        _result(structure, i, f"{name}.result{i}", first[i], [size_of.get(n, n[0]) for n in pair], extents[i])
         for i, pair in enumerate(pairs)
     ]
 

@@ -194,8 +194,8 @@ def check_reads(name: str, body: Expr) -> None:
     for x in loads(body):
         dimension = unproved_index(x)
         if dimension is not None:
-            found = range_of(x.indices[dimension])
-            span = "elements" if found is None else f"elements {found[0]} to {found[1]}"
+            interval = range_of(x.indices[dimension])
+            span = "elements" if interval is None else f"elements {interval[0]} to {interval[1]}"
             if leaves_int32(x):
                 span = "elements by index arithmetic beyond int32"
             raise BoundsError(
