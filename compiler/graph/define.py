@@ -183,12 +183,12 @@ def _with_refusal(
     """The results of both regions, where the one that is `refused` has zeros in place of its own; and 1 as the last one
     there, 0 in the other. Sizes that the other region computes are 0."""
 
-    def known(n: Size) -> Size:
+    def without_computed(n: Size) -> Size:
         return 0 if any(s.computed for s in scalars_of(number(n))) else n
 
     kept = list(otherwise if refused == 0 else then)
     zeros = [
-        compute(f"{name}.none{i}", tuple(map(known, t.shape)), (), lambda *_, t=t: expr(0, t.dtype))
+        compute(f"{name}.none{i}", tuple(map(without_computed, t.shape)), (), lambda *_, t=t: expr(0, t.dtype))
         for i, t in enumerate(kept)
     ]
     flags = [compute(f"{name}.{what}", (1,), (), lambda _, n=n: Const(n)) for n, what in enumerate(("fits", "refused"))]

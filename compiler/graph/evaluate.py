@@ -35,7 +35,7 @@ def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]
         for v, t in zip(node.outputs, results, strict=False):
             if v is not None:
                 values[v] = evaluate(t, inputs, scalars, defined.sizes)
-        scalars.update((s, int(evaluate(t, inputs, scalars, defined.sizes)[0])) for s, t in defined.made())
+        scalars.update((s, int(evaluate(t, inputs, scalars, defined.sizes)[0])) for s, t in defined.with_sources())
         left.subtract(node.reads)
         for v in node.reads:
             if not left[v]:
