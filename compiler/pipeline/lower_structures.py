@@ -22,7 +22,7 @@ LowerRegion = Callable[[TensorProgram, Mapping[Tensor, Place], Set[Tensor]], Low
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _LoweredStructure:
     """A structure's regions, lowered one after the other, the step that they are around, and which tensors share whose
     memory."""
 
@@ -46,9 +46,9 @@ def add_structures(
     aliases = {**outer.aliases, **{old: new for old, new in now.items() if old is not new}}
     steps: list[LoopStep[int] | BranchStep[int]] = []
     for inner in structures:
-        made = _lower(inner, lower_region, in_place=in_place)
+        lowered = _lower(inner, lower_region, in_place=in_place)
         bodies = []
-        for region in made.regions:
+        for region in lowered.regions:
             bodies.append(renumber(region.steps, len(groups)))
             groups += region.groups
             kernels += region.kernels
@@ -56,8 +56,8 @@ def add_structures(
             layouts = {**region.layouts, **layouts}
             prepared.update(region.prepared)
             aliases.update(region.aliases)
-        steps.append(made.step(bodies))
-        aliases.update(made.aliases)
+        steps.append(lowered.step(bodies))
+        aliases.update(lowered.aliases)
     # A tensor that a rewrite put another one in place of has its layout.
     layouts.update({t: layouts[owner_of(t, aliases)] for t in aliases if t not in layouts})
 
@@ -66,7 +66,7 @@ def add_structures(
         return owner_of(now.get(t, t), outer.aliases)
 
     dependent = [_dependent(inner, owner) for inner in structures]
-    measured = {made: tuple(map(owner, sources)) for made, sources in outer.sources.items()}
+    measured = {t: tuple(map(owner, sources)) for t, sources in outer.sources.items()}
     order = order_steps(outer.groups, measured, dependent, lambda t: owner_of(t, outer.aliases))
     own = len(outer.groups)
     return replace(
@@ -85,13 +85,13 @@ def _dependent(inner: Inner, owner: Callable[[Tensor], Tensor]) -> Dependent:
     return Dependent(frozenset(map(owner, inner.reads)), frozenset(inner.results.values()))
 
 
-def _lower(inner: Inner, lower_region: LowerRegion, *, in_place: bool) -> _Made:
+def _lower(inner: Inner, lower_region: LowerRegion, *, in_place: bool) -> _LoweredStructure:
     if isinstance(inner.structure, Loop):
         return _loop(inner, inner.structure, lower_region, in_place=in_place)
     return _branch(inner, inner.structure, lower_region)
 
 
-def _loop(inner: Inner, loop: Loop, lower_region: LowerRegion, *, in_place: bool) -> _Made:
+def _loop(inner: Inner, loop: Loop, lower_region: LowerRegion, *, in_place: bool) -> _LoweredStructure:
     """Carried tensors have the memory of their starts. The next value is computed there where nothing reads the one
     before any more, else it is copied there at the end of an iteration."""
     count = len(loop.carried)
@@ -111,7 +111,7 @@ def _loop(inner: Inner, loop: Loop, lower_region: LowerRegion, *, in_place: bool
         else:
             body = _copied_back(body, c, following)
     counts = inner.regions[0].sizes.sources_of((number(loop.trips),))
-    return _Made((body,), lambda bodies: LoopStep(loop, bodies[0], tuple(stacks.values()), counts), aliases)
+    return _LoweredStructure((body,), lambda bodies: LoopStep(loop, bodies[0], tuple(stacks.values()), counts), aliases)
 
 
 def _may_replace(body: Lowered, before: Tensor, after: Tensor, *, in_place: bool) -> bool:
@@ -142,11 +142,11 @@ def _copied_back(body: Lowered, carried: Carried, following: Tensor) -> Lowered:
     )
 
 
-def _branch(inner: Inner, branch: Branch, lower_region: LowerRegion) -> _Made:
+def _branch(inner: Inner, branch: Branch, lower_region: LowerRegion) -> _LoweredStructure:
     """Both sides leave their results in the same memory."""
     results = tuple(inner.results.values())
     regions = []
     for region, arm in zip(inner.regions, (branch.then, branch.otherwise), strict=True):
         places = {arm[i]: Place(memory) for i, memory in inner.results.items()}
         regions.append(lower_region(region, places, frozenset()))
-    return _Made(tuple(regions), lambda bodies: BranchStep(branch, bodies[0], bodies[1], results), {})
+    return _LoweredStructure(tuple(regions), lambda bodies: BranchStep(branch, bodies[0], bodies[1], results), {})
