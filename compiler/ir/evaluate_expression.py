@@ -70,27 +70,27 @@ class Evaluators:
 
     def __init__(self, kernel: str) -> None:
         self._kernel = kernel
-        self._made: dict[int, Evaluator] = {}
+        self._evaluators: dict[int, Evaluator] = {}
         self._roots: dict[int, Evaluator] = {}
         self._places: dict[int, Callable[[State], tuple[Any, ...]]] = {}
         self._uses: Counter[int] = Counter()
 
     def of(self, e: Expr) -> Evaluator:
         """The evaluator of an expression of a statement."""
-        found = self._roots.get(id(e))
-        if found is None:
+        evaluator = self._roots.get(id(e))
+        if evaluator is None:
             self._count(e)
-            found = self._roots[id(e)] = self._value(e)
-        return found
+            evaluator = self._roots[id(e)] = self._value(e)
+        return evaluator
 
     def place(self, s: Store) -> Callable[[State], tuple[Any, ...]]:
         """The values of the indices of a store, all inside its buffer."""
-        found = self._places.get(id(s))
-        if found is None:
+        evaluator = self._places.get(id(s))
+        if evaluator is None:
             for i in s.indices:
                 self._count(i)
-            found = self._places[id(s)] = self._place(s.buffer, s.indices)
-        return found
+            evaluator = self._places[id(s)] = self._place(s.buffer, s.indices)
+        return evaluator
 
     def _count(self, e: Expr) -> None:
         self._uses[id(e)] += 1
@@ -102,21 +102,21 @@ class Evaluators:
     def _value(self, e: Expr) -> Evaluator:
         """Computed once a statement, however often the node is shared: `State.known` is then cleared."""
         key = id(e)
-        made = self._made.get(key)
-        if made is None:
+        evaluator = self._evaluators.get(key)
+        if evaluator is None:
             compute = self._compute(e)
             if self._uses[key] < 2 or isinstance(e, Const | Var):
-                made = compute
+                evaluator = compute
             else:
 
-                def made(state: State) -> Any:
-                    found = state.known.get(key)
-                    if found is None:
-                        found = state.known[key] = compute(state)
-                    return found
+                def evaluator(state: State) -> Any:
+                    value = state.known.get(key)
+                    if value is None:
+                        value = state.known[key] = compute(state)
+                    return value
 
-            self._made[key] = made
-        return made
+            self._evaluators[key] = evaluator
+        return evaluator
 
     def _array(self, e: Expr) -> Evaluator:
         """As NumPy has it."""
@@ -129,9 +129,9 @@ class Evaluators:
     def _compute(self, e: Expr) -> Evaluator:
         match e:
             case Const(constant, dtype):
-                known = constant if _is_number(e) else dtype.numpy.type(constant)
-                known = bool(constant) if dtype == BOOL else int(constant) if dtype == I32 else known
-                return lambda state: known
+                number = constant if _is_number(e) else dtype.numpy.type(constant)
+                number = bool(constant) if dtype == BOOL else int(constant) if dtype == I32 else number
+                return lambda state: number
             case Var():
                 return lambda state: state.env[e]
             case Binary(op, a, b):

@@ -21,10 +21,10 @@ def name_size(n: Size) -> Size:
     So no size is longer than what one operator makes of short ones: in a chain of sizes that are each made of several
     copies of the one before, expressions would grow exponentially. Equal sizes have one name.
     """
-    found = None if isinstance(n, int) or not _is_long(n) else range_of(n)
-    if isinstance(n, int) or found is None:
+    interval = None if isinstance(n, int) or not _is_long(n) else range_of(n)
+    if isinstance(n, int) or interval is None:
         return n
-    low = min(found[0], 0)
+    low = min(interval[0], 0)
     return size(_scalar_of(n if not low else n - low) + low)
 
 
@@ -39,9 +39,9 @@ def _scalar_of(n: Expr) -> Scalar:
     same = _named(stem)
     same.append(n)
     name = stem if len(same) == 1 else f"{stem}_{len(same)}"
-    found = range_of(n)
-    assert found is not None
-    s = Scalar(name, found[1] + 1, low=found[0], computed=True)
+    interval = range_of(n)
+    assert interval is not None
+    s = Scalar(name, interval[1] + 1, low=interval[0], computed=True)
     _values()[s] = n
     return s
 
