@@ -43,8 +43,8 @@ class NamesOption(click.ParamType[tuple[str, ...]]):
 
     name = "names"
 
-    def __init__(self, known: Sequence[str] | None = None) -> None:
-        self._known = known
+    def __init__(self, names: Sequence[str] | None = None) -> None:
+        self._known = names
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
@@ -197,8 +197,8 @@ def tuned_command(
     from .tuned import measure_tuned, tuned_grid
 
     cases = [find_case(m, dict(shapes)) for m in models or DEFAULT_CASES]
-    found = [measure_tuned(case, target, browser, records, rounds) for case in cases for target in targets]
-    print_grid(tuned_grid(found), terminal())
+    rows = [measure_tuned(case, target, browser, records, rounds) for case in cases for target in targets]
+    print_grid(tuned_grid(rows), terminal())
 
 
 @main.command("bundles")
@@ -274,11 +274,11 @@ def cliffs_command(
     places = tuple(b for b in browsers if b != "none")
     engines = tuple(e for pair in PAIRS.items() for e in pair if places or ENGINES[e].page is None)
     settings = Settings((), engines, places, rounds=rounds, runs=runs, seconds=10, kernels=False)
-    limits, found = Limits(limit, least_ms), []
+    limits, findings = Limits(limit, least_ms), []
     for each in find_cliffs(find_models(paths), settings, size, lambda line: say(line, err=True)):
-        found += each
-    print_grid(cliff_grid(found, limits), terminal())
-    if any(f.failed or f.is_cliff(limits) for f in found):
+        findings += each
+    print_grid(cliff_grid(findings, limits), terminal())
+    if any(f.failed or f.is_cliff(limits) for f in findings):
         sys.exit(1)
 
 
@@ -288,9 +288,9 @@ def cliffs_command(
 @click.option("--probes", default=20, show_default=True, help="Random schedules of each kernel.")
 def spaces_command(models: tuple[str, ...], targets: tuple[str, ...], probes: int) -> None:
     """Estimate how many schedules the choices of MODELS make: of names of known models, or ONNX files."""
-    found = [s for m in models or DEFAULT_CASES for s in measure_spaces(find_case(m, {}), targets, probes)]
-    print_grid(space_grid(found), terminal())
-    for target, names in names_by_target(found).items():
+    searched = [s for m in models or DEFAULT_CASES for s in measure_spaces(find_case(m, {}), targets, probes)]
+    print_grid(space_grid(searched), terminal())
+    for target, names in names_by_target(searched).items():
         click.echo(f"{target}: {', '.join(names)}")
 
 
@@ -305,8 +305,8 @@ def measure_command(job: str) -> None:
 @click.argument("job")
 def profile_command(job: str) -> None:
     """The kernels of one case, in this process."""
-    given = json.loads(job)
-    click.echo(json.dumps(profile_here(given["case"], given["shapes"], given["browser"])))
+    fields = json.loads(job)
+    click.echo(json.dumps(profile_here(fields["case"], fields["shapes"], fields["browser"])))
 
 
 if __name__ == "__main__":

@@ -88,15 +88,15 @@ def compare_bundles(settings: Settings, say: Callable[[str], None]) -> list[Comp
     compared = []
     for case in cases:
         out = {side: folder / side / case.folder.name for side in sides}
-        found: dict[str, list[Compilation]] = {side: [] for side in sides}
+        compilations: dict[str, list[Compilation]] = {side: [] for side in sides}
         for number in range(-1 if settings.cache else 0, settings.rounds):
             for side, tree in sides.items():
                 cache = folder / side / "cache" if settings.cache else None
-                made = _compile(case, tree, out[side], settings.targets, cache)
-                say(f"[{number + 1}/{settings.rounds}] {case.name} {side}: {made.seconds:.1f} s, {made.peak_mb:.0f} MB")
+                one = _compile(case, tree, out[side], settings.targets, cache)
+                say(f"[{number + 1}/{settings.rounds}] {case.name} {side}: {one.seconds:.1f} s, {one.peak_mb:.0f} MB")
                 if number >= 0:
-                    found[side].append(made)
-        compared.append(_compare(case.name, out["before"], out["after"], found["before"], found["after"]))
+                    compilations[side].append(one)
+        compared.append(_compare(case.name, out["before"], out["after"], compilations["before"], compilations["after"]))
     return compared
 
 

@@ -112,8 +112,8 @@ def find_case(name: str, shapes: Shapes) -> Case:
     if name in GENERATED:
         return Case(name, _generated(GENERATED[name], WORK / name), ModelInputs(), WORK / name)
     if name in TRAINED:
-        known, fixed = TRAINED[name]
-        return Case(name, _shared(name, known), ModelInputs(fixed), WORK / name.replace(" ", "-"))
+        model_file, fixed = TRAINED[name]
+        return Case(name, _shared(name, model_file), ModelInputs(fixed), WORK / name.replace(" ", "-"))
     if name in VARYING:
         v = VARYING[name]
         folder = WORK / v.folder
@@ -134,8 +134,8 @@ def _generated(make: Callable[[], onnx.ModelProto], folder: Path) -> Path:
     return file
 
 
-def _shared(name: str, known: str) -> Path:
-    file = SHARED / "models" / known
+def _shared(name: str, path: str) -> Path:
+    file = SHARED / "models" / path
     if not file.exists():
         raise InputError(f"model {name!r}: there is no {file}; WEBNN_SHARED names the folder of trained models")
     return file
@@ -160,7 +160,7 @@ def write_case(case: Case) -> None:
     inputs |= case.given.constants
     names = [o.name for o in session.get_outputs()]
     outputs = dict(zip(names, map(np.asarray, session.run(names, inputs)), strict=True))
-    described = {kind: _write(case.folder, kind, given) for kind, given in (("inputs", inputs), ("outputs", outputs))}
+    described = {kind: _write(case.folder, kind, arrays) for kind, arrays in (("inputs", inputs), ("outputs", outputs))}
     (case.folder / "case.json").write_text(json.dumps(described, indent=1))
 
 

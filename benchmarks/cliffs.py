@@ -54,9 +54,9 @@ def find_models(paths: Sequence[Path]) -> list[str]:
     folder = SHARED / "models"
     files = {file: name for name, (file, _) in TRAINED.items()}
     files |= {v.source: name for name, v in VARYING.items() if isinstance(v.source, str)}
-    known = [name for file, name in files.items() if (folder / file).exists()]
+    present = [name for file, name in files.items() if (folder / file).exists()]
     others = [p for place in (folder, SHARED / "wild") for p in sorted(place.glob("*.onnx")) if p.name not in files]
-    return [*known, *GENERATED, *(n for n, v in VARYING.items() if not isinstance(v.source, str)), *map(str, others)]
+    return [*present, *GENERATED, *(n for n, v in VARYING.items() if not isinstance(v.source, str)), *map(str, others)]
 
 
 def guess_shapes(file: Path, size: int) -> dict[str, tuple[int, ...]]:
@@ -103,7 +103,7 @@ def find_cliffs(
 
 def findings(measured: Mapping[Key, Rounds]) -> list[Finding]:
     """Our engines beside the others, of all that was measured."""
-    found = []
+    rows = []
     for key, rounds in measured.items():
         model, browser, engine = key
         if engine not in PAIRS:
@@ -113,16 +113,16 @@ def findings(measured: Mapping[Key, Rounds]) -> list[Finding]:
         ratio = next((r for r in ratios(key, measured) if r.baseline == PAIRS[engine]), None)
         if not isinstance(ours, Figures) or not isinstance(theirs, Figures) or ratio is None:
             why = ours if isinstance(ours, str) else f"{PAIRS[engine]}: {theirs}"
-            found.append(Finding(model, where, failed=why))
+            rows.append(Finding(model, where, failed=why))
             continue
-        found.append(Finding(model, where, ours.minimum, theirs.minimum, min(ratio.median, ratio.minimum)))
-    return found
+        rows.append(Finding(model, where, ours.minimum, theirs.minimum, min(ratio.median, ratio.minimum)))
+    return rows
 
 
-def cliff_grid(found: Sequence[Finding], limits: Limits) -> Grid:
+def cliff_grid(table: Sequence[Finding], limits: Limits) -> Grid:
     """Models by falling ratio, those without one last."""
     rows = []
-    for f in sorted(found, key=lambda f: -f.ratio):
+    for f in sorted(table, key=lambda f: -f.ratio):
         if f.failed:
             rows.append((shown(f.model), f.where, "-", "-", "-", f.failed))
             continue

@@ -52,9 +52,9 @@ def _listed() -> list[Engine]:
         name = f", {GPUS[b]}" if b in GPUS else ""
         engines.append(_ours(f"ours-{b}-fixed", f"ours{name}, for one size", bundle="bundle-fixed", backend=b))
     for threads, end, more in ((1, "", ""), (2, "-2", ", 2 threads")):
-        given = {"threads": threads}
-        engines.append(Engine(f"onnxruntime-web{end}", f"onnxruntime-web{more}", threads, "./onnxruntime.js", given))
-        engines.append(Engine(f"tfjs-wasm{end}", f"TensorFlow.js wasm{more}", threads, "./tfjs.js", given, "plan"))
+        options = {"threads": threads}
+        engines.append(Engine(f"onnxruntime-web{end}", f"onnxruntime-web{more}", threads, "./onnxruntime.js", options))
+        engines.append(Engine(f"tfjs-wasm{end}", f"TensorFlow.js wasm{more}", threads, "./tfjs.js", options, "plan"))
     return engines
 
 

@@ -35,12 +35,12 @@ def shapes_of(model: Path) -> dict[str, list[int]]:
     """Shapes of inputs with free dimensions: batch 1, and images of 224 x 224 unless the model says otherwise."""
     graph = onnx.load(model, load_external_data=False).graph
     weights = {t.name for t in graph.initializer}
-    found = {}
+    shapes = {}
     for value in graph.input:
         dims = [d.dim_value for d in value.type.tensor_type.shape.dim]
         if value.name not in weights and 0 in dims:
-            found[value.name] = [n or (SIDE if i else 1) for i, n in enumerate(dims)]
-    return found
+            shapes[value.name] = [n or (SIDE if i else 1) for i, n in enumerate(dims)]
+    return shapes
 
 
 def visit(page: Page, url: str) -> float:

@@ -51,11 +51,11 @@ def profile_here(case_name: str, shapes: Mapping[str, tuple[int, ...]], browser:
         file.write_bytes(linked.module)
         path = "/" + file.relative_to(ROOT).as_posix()
         folder = "/" + case.folder.relative_to(ROOT).as_posix()
-        given = {"url": path, "heap": linked.heap_base, "operations": operations(4), "bytes": BYTES}
+        peak_job = {"url": path, "heap": linked.heap_base, "operations": operations(4), "bytes": BYTES}
         with open_page(browser) as (page, _):
-            job = {"folder": folder, "bundle": "bundle", "runs": RUNS, "peak": given}
-            found = page.evaluate("job => window.benchmarks.profile(job)", job)
-        times, gflops, gbytes = found["kernels_ms"], found["gflops"], found["gbytes"]
+            job = {"folder": folder, "bundle": "bundle", "runs": RUNS, "peak": peak_job}
+            profile = page.evaluate("job => window.benchmarks.profile(job)", job)
+        times, gflops, gbytes = profile["kernels_ms"], profile["gflops"], profile["gbytes"]
     target = host_target() if browser is None else WASM_RELAXED
     rows = [asdict(k) for k in describe(lowered, target, medians(times))]
     return {"case": case_name, "browser": browser, "gflops": gflops, "gbytes": gbytes, "kernels": rows}
@@ -64,9 +64,9 @@ def profile_here(case_name: str, shapes: Mapping[str, tuple[int, ...]], browser:
 def describe(lowered: Lowered, target: Target, times: Sequence[float]) -> list[KernelTime]:
     """The launches of a model with the milliseconds of each."""
     program = compile_for_cpu(lowered, target)
-    made = [count_operations(k) for k in program.kernels]
+    counted = [count_operations(k) for k in program.kernels]
     touched = [sum(b.size * b.dtype.bytes for b in k.params) for k in program.kernels]
     return [
-        KernelTime(s.name, s.nodes, ms, made[s.kernel], touched[s.kernel])
+        KernelTime(s.name, s.nodes, ms, counted[s.kernel], touched[s.kernel])
         for s, ms in zip(program.steps, times, strict=True)
     ]

@@ -43,12 +43,12 @@ def measure(job: Job, timeout: float) -> dict[str, Any]:
     return in_process("measure", asdict(job), timeout)
 
 
-def in_process(command: str, given: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+def in_process(command: str, fields: Mapping[str, Any], timeout: float) -> dict[str, Any]:
     """The output of `python -m benchmarks COMMAND JSON`, or "failed" with the reason: neither a crash nor a hang ends a
     run."""
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks", command, json.dumps(given)],
+            [sys.executable, "-m", "benchmarks", command, json.dumps(fields)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -67,8 +67,8 @@ def in_process(command: str, given: Mapping[str, Any], timeout: float) -> dict[s
         if process.returncode:
             errors.seek(0)
             return {"failed": reason(errors.read())}
-    found: dict[str, Any] = json.loads(output)
-    return found
+    result: dict[str, Any] = json.loads(output)
+    return result
 
 
 def reason(errors: str) -> str:
@@ -85,12 +85,12 @@ def measure_here(job: Job) -> dict[str, Any]:
         return _timed(_native(engine, case), case, job)
     with open_page(job.browser or "chromium") as (page, version):
         folder = "/" + case.folder.relative_to(ROOT).as_posix()
-        given = {"adapter": engine.page, "options": dict(engine.options), "folder": folder}
+        request = {"adapter": engine.page, "options": dict(engine.options), "folder": folder}
         if engine.page == "./onnxruntime.js":
-            given["options"]["model"] = f"{folder}/peers.onnx"
-        given |= {"warmup": job.warmup, "runs": job.runs, "seconds": job.seconds}
+            request["options"]["model"] = f"{folder}/peers.onnx"
+        request |= {"warmup": job.warmup, "runs": job.runs, "seconds": job.seconds}
         before = snapshot()
-        result: dict[str, Any] = page.evaluate("job => window.benchmarks.measure(job)", given)
+        result: dict[str, Any] = page.evaluate("job => window.benchmarks.measure(job)", request)
         return result | {"others": others(before, snapshot()), "browser": version}
 
 

@@ -14,8 +14,8 @@ from .folders import HERE
 
 def versions() -> Mapping[str, str]:
     """Versions of the packages that are compared."""
-    found: Mapping[str, str] = json.loads((HERE / "package.json").read_text())["dependencies"]
-    return found
+    dependencies: Mapping[str, str] = json.loads((HERE / "package.json").read_text())["dependencies"]
+    return dependencies
 
 
 def install() -> None:

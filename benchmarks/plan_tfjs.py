@@ -157,13 +157,13 @@ class _Planner:
         user = self._only_user(out)
         if user is None or user.outputs[0] is None:
             return out.name, "linear"
-        found = {"Relu": "relu", "Sigmoid": "sigmoid"}.get(user.op)
+        activation = {"Relu": "relu", "Sigmoid": "sigmoid"}.get(user.op)
         if user.op == "Clip" and [float(self._constant(v)) for v in user.inputs[1:3]] == [0, 6]:
-            found = "relu6"
-        if found is None:
+            activation = "relu6"
+        if activation is None:
             return out.name, "linear"
         self._taken.add(user)
-        return user.outputs[0].name, found
+        return user.outputs[0].name, activation
 
     def _only_user(self, v: Value) -> Node | None:
         users = self._users.get(v, [])

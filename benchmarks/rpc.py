@@ -99,9 +99,9 @@ def _idle_device(url: str, token: str) -> Iterator[str]:
         hello = {"op": "hello", "version": VERSION, "role": "device", "token": token, "id": 0}
         for frame in encode(Message({**hello, "name": "idle", "backends": ["wasm"], "facts": {}})):
             socket.send(frame)
-        found = re.search(rb'"files": ?"([^"]+)"', bytes(socket.recv(decode=False)))
-        assert found
-        yield found[1].decode()
+        match = re.search(rb'"files": ?"([^"]+)"', bytes(socket.recv(decode=False)))
+        assert match
+        yield match[1].decode()
 
 
 def _files_path(url: str, token: str) -> str:
@@ -129,8 +129,8 @@ def _broker() -> Iterator[tuple[Address, int]]:
             printed = ""
             while "Ctrl-C" not in printed:
                 printed += process.stdout.readline()
-            found = re.search(r"(http://\S+?)/#(\S+)", printed)
-            assert found
-            yield Address(found[1], found[2]), process.pid
+            match = re.search(r"(http://\S+?)/#(\S+)", printed)
+            assert match
+            yield Address(match[1], match[2]), process.pid
         finally:
             process.terminate()

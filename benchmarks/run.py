@@ -41,7 +41,7 @@ class Settings:
 def run(settings: Settings, say: Callable[[str], None]) -> Results:
     """Measures; `say` is told what goes on. InputError for what the user can mend; an engine that fails is a result."""
     engines = [ENGINES[name] for name in settings.engines]
-    found = Results(facts({"rounds": settings.rounds, "runs": settings.runs, "warmup": settings.warmup}))
+    results = Results(facts({"rounds": settings.rounds, "runs": settings.runs, "warmup": settings.warmup}))
     if any(e.page and not e.ours for e in engines):
         say("installing the other engines")
         install()
@@ -53,7 +53,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> Results:
     for number in range(settings.rounds):
         for name in settings.cases:
             for key in _places(name, engines, settings.browsers):
-                rounds = found.measured.setdefault(key, [])
+                rounds = results.measured.setdefault(key, [])
                 result = _measure(key, settings, rounds, unmade)
                 rounds.append(result)
                 say(f"[{number + 1}/{settings.rounds}] {' '.join(filter(None, key))}: {_outcome(result)}")
@@ -61,9 +61,9 @@ def run(settings: Settings, say: Callable[[str], None]) -> Results:
         for name in settings.cases:
             for browser in _profiled(engines, settings.browsers):
                 say(f"kernels of {name}, {browser or 'native'}")
-                given = {"case": name, "shapes": dict(settings.shapes), "browser": browser}
-                found.profiles.append(given | in_process("profile", given, settings.timeout))
-    return found
+                request = {"case": name, "shapes": dict(settings.shapes), "browser": browser}
+                results.profiles.append(request | in_process("profile", request, settings.timeout))
+    return results
 
 
 def prepare(case: Case, engines: Sequence[Engine]) -> dict[str, str]:
@@ -76,8 +76,8 @@ def prepare(case: Case, engines: Sequence[Engine]) -> dict[str, str]:
                 write_plan(case.graph(), case.folder)
             else:
                 targets = tuple(dict.fromkeys(str(e.options["backend"]) for e in engines if e.needs == need))
-                given = case.fixed if need == "bundle-fixed" else case.given
-                options = Options(given, targets=targets, fast_math=need != "bundle-direct", force=True)
+                inputs = case.fixed if need == "bundle-fixed" else case.given
+                options = Options(inputs, targets=targets, fast_math=need != "bundle-direct", force=True)
                 build(case.model, case.folder / need, options, lambda _: None, lambda _: None)
         except UnsupportedError as error:
             failed[need] = str(error)
@@ -91,11 +91,11 @@ def _write_fixed(case: Case) -> None:
     """The model with the shapes of its inputs fixed, which lets every engine plan as much as ours, but for sizes that
     vary for ours, too."""
     model = onnx.load(case.model)
-    known = {v.name: v.shape for v in import_model(case.model, case.given).inputs}
+    shapes = {v.name: v.shape for v in import_model(case.model, case.given).inputs}
     for value in model.graph.input:
-        if value.name in known:
+        if value.name in shapes:
             dimensions = value.type.tensor_type.shape.dim
-            for dimension, extent in zip(dimensions, known[value.name], strict=True):
+            for dimension, extent in zip(dimensions, shapes[value.name], strict=True):
                 if isinstance(extent, int):
                     dimension.dim_value = extent
     onnx.save(model, case.folder / "peers.onnx")
@@ -108,8 +108,8 @@ def _places(case: str, engines: Sequence[Engine], browsers: Sequence[str]) -> li
 
 def _profiled(engines: Sequence[Engine], browsers: Sequence[str]) -> list[str | None]:
     names = [e.name for e in engines]
-    found: list[str | None] = [None] if "native" in names else []
-    return found + (list(browsers) if "ours-wasm" in names else [])
+    places: list[str | None] = [None] if "native" in names else []
+    return places + (list(browsers) if "ours-wasm" in names else [])
 
 
 def _measure(

@@ -97,22 +97,22 @@ class _Place:
 
 def search_from_worst(case: Case, target: str, browser: str, kernels: int, trials: int) -> list[Found]:
     """Searches the costliest `kernels`, by as many `trials` each, started from the last option of every decision."""
-    found = []
+    searched = []
     with _open(case, target, browser) as place:
         for task in place.tasks[:kernels]:
             tried = place.search(task, trials, last)
             ratios = sorted(r.ratio for r in tried if r.ratio is not None)
             share = sum(place.of(task).values()) / sum(place.times.values())
             failed = sum(r.failure is not None for r in tried)
-            found.append(Found(task.name, share, len(tried), failed, ratios[0], ratios[len(ratios) // 2]))
-    return found
+            searched.append(Found(task.name, share, len(tried), failed, ratios[0], ratios[len(ratios) // 2]))
+    return searched
 
 
 def search_exhaustively(
     case: Case, target: str, browser: str, kernels: int, trials: int, leaves: int
 ) -> list[Exhausted]:
     """Searches the costliest `kernels` whose spaces have at most so many `leaves`, and more schedules than `trials`."""
-    found = []
+    searched = []
     with _open(case, target, browser) as place:
         for task in place.tasks:
             fixed = frozenset(("cores",))
@@ -121,20 +121,20 @@ def search_exhaustively(
             space = enumerate_space(schedule, History(fixed=fixed), leaves) if size <= SLACK * leaves else None
             if space is None or len(space) <= trials:
                 continue
-            found.append(_exhaust(place, task, [path for path, _ in space], trials))
-            if len(found) == kernels:
+            searched.append(_exhaust(place, task, [path for path, _ in space], trials))
+            if len(searched) == kernels:
                 break
-    return found
+    return searched
 
 
 def _exhaust(place: _Place, task: KernelTask, space: Sequence[Path], trials: int) -> Exhausted:
     tried = place.search(task, trials, first)
     paths = {name_of(path): path for path in space} | {r.candidate: r.choices for r in tried}
-    found = {r.candidate: r.ratio for r in tried if r.ratio is not None}
+    ratio_of = {r.candidate: r.ratio for r in tried if r.ratio is not None}
     ratios: dict[str, float] = {}
     for start in range(0, len(space), BATCH):
         ratios |= _measure(place, task, space[start : start + BATCH])
-    own, best = _finalists(found), _finalists(ratios)
+    own, best = _finalists(ratio_of), _finalists(ratios)
     both = [paths[name] for name in {**dict.fromkeys(own), **dict.fromkeys(best)}]
     rounds = [_measure(place, task, both) for _ in range(REPEATS)]
     again = {name: median(r[name] for r in rounds) for name in rounds[0]}
@@ -170,7 +170,7 @@ def _measure(place: _Place, task: KernelTask, paths: Sequence[Path]) -> dict[str
     reference = session.reference(task.key, task.piece, inputs)
     measured = session.measure(built.artifact, inputs, reference, session.tolerance())
     outcomes = ((path, measured[i]) for i, path in enumerate(paths, 1) if i not in built.failures)
-    return {name_of(path): found.ratio for path, found in outcomes if isinstance(found, Measured)}
+    return {name_of(path): outcome.ratio for path, outcome in outcomes if isinstance(outcome, Measured)}
 
 
 @contextlib.contextmanager
@@ -193,15 +193,15 @@ def _device(problem: Problem, browser: str) -> Iterator[Device]:
         yield device
 
 
-def worst_grid(model: str, where: str, found: Sequence[Found]) -> Grid:
+def worst_grid(model: str, where: str, searched: Sequence[Found]) -> Grid:
     head = ("kernel", "share", "trials", "failed", "median candidate", "best, default 1")
     rows = [
-        (f.kernel, f"{f.share:.0%}", str(f.trials), str(f.failed), f"{f.median:.3f}", f"{f.best:.3f}") for f in found
+        (f.kernel, f"{f.share:.0%}", str(f.trials), str(f.failed), f"{f.median:.3f}", f"{f.best:.3f}") for f in searched
     ]
     return Grid(f"Search from the worst options: {model}, {where}", head, tuple(rows), 1)
 
 
-def exhaustive_grid(model: str, where: str, found: Sequence[Exhausted]) -> Grid:
+def exhaustive_grid(model: str, where: str, searched: Sequence[Exhausted]) -> Grid:
     head = ("kernel", "schedules", "trials", "best of all, default 1", "best of trials", "ratio")
     rows = [
         (
@@ -212,6 +212,6 @@ def exhaustive_grid(model: str, where: str, found: Sequence[Exhausted]) -> Grid:
             f"{f.of_trials:.3f}",
             f"{f.of_trials / f.of_all:.3f}",
         )
-        for f in found
+        for f in searched
     ]
     return Grid(f"Search and exhaustive search: {model}, {where}", head, tuple(rows), 1)

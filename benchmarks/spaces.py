@@ -62,9 +62,9 @@ def _space(case: Case, target: str, probes: int, random: Random) -> Space:
     _lower(case, target, layers)
     sizes, names, illegal = [], {n.rpartition(".")[2] for n in layers.decisions}, 0
     for probe in kernels.values():
-        size, found, failed = estimate(probe, probes, random)
+        size, decisions, failed = estimate(probe, probes, random)
         sizes.append(size)
-        names |= found
+        names |= decisions
         illegal += failed
     choices = prod(float(len(d.options)) for d in layers.decisions.values())
     return Space(case.name, target, choices, tuple(sizes), frozenset(names), illegal / (probes * max(1, len(kernels))))
@@ -105,16 +105,16 @@ def _on_cpu(case: Case) -> dict[str, Probe]:
 def _on_device(case: Case, target: str) -> dict[str, Probe]:
     """Kernels as the backend is given them."""
     backend = BACKENDS[target]
-    found: dict[str, Probe] = {}
+    probes: dict[str, Probe] = {}
 
     class Recorder:
         def __getattr__(self, name: str) -> Any:
             return getattr(backend, name)
 
         def compile_kernel(self, naive: Kernel, placements: Any, _: Choices = DEFAULT) -> Any:
-            made = backend.compile_kernel(naive, placements)
-            found[describe(naive) + str(placements)] = lambda choices: _compile(naive, placements, choices)
-            return made
+            compiled = backend.compile_kernel(naive, placements)
+            probes[describe(naive) + str(placements)] = lambda choices: _compile(naive, placements, choices)
+            return compiled
 
     def _compile(naive: Kernel, placements: Any, choices: Choices) -> object:
         try:
@@ -123,7 +123,7 @@ def _on_device(case: Case, target: str) -> dict[str, Probe]:
             raise ScheduleError(str(reason)) from reason
 
     compile_for_device(_lower(case, target, DEFAULT), Recorder(), Weights())
-    return found
+    return probes
 
 
 def space_grid(spaces: Sequence[Space]) -> Grid:
@@ -146,7 +146,7 @@ def space_grid(spaces: Sequence[Space]) -> Grid:
 
 def names_by_target(spaces: Sequence[Space]) -> Mapping[str, list[str]]:
     """The names of all decisions that were met."""
-    found: dict[str, set[str]] = {}
+    by_target: dict[str, set[str]] = {}
     for s in spaces:
-        found.setdefault(s.target, set()).update(s.names)
-    return {target: sorted(names) for target, names in found.items()}
+        by_target.setdefault(s.target, set()).update(s.names)
+    return {target: sorted(names) for target, names in by_target.items()}

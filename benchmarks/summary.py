@@ -55,7 +55,7 @@ def summarise(rounds: Rounds) -> Figures | str:
 def ratios(key: Key, measured: Mapping[Key, Rounds]) -> list[Ratio]:
     """Ratios of an engine of ours to its baselines, which were measured in turns with it."""
     case, browser, engine = key
-    found = []
+    rows = []
     for name in baselines(ENGINES[engine]):
         pairs = [
             (a, b)
@@ -65,5 +65,5 @@ def ratios(key: Key, measured: Mapping[Key, Rounds]) -> list[Ratio]:
         if pairs:
             medians = [statistics.median(a["times_ms"]) / statistics.median(b["times_ms"]) for a, b in pairs]
             minima = [min(min(r["times_ms"]) for r in side) for side in zip(*pairs, strict=True)]
-            found.append(Ratio(name, statistics.median(medians), minima[0] / minima[1]))
-    return found
+            rows.append(Ratio(name, statistics.median(medians), minima[0] / minima[1]))
+    return rows

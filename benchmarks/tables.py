@@ -44,14 +44,14 @@ def engine_grid(measured: Mapping[Key, Rounds]) -> Grid:
     for key, rounds in measured.items():
         case, browser, engine = key
         names = (shown(case), browser or "native", ENGINES[engine].label)
-        found = summarise(rounds)
-        if isinstance(found, str):
-            rows.append((*names, "-", "-", f"failed: {found}", "-", "-", "-"))
+        summary = summarise(rounds)
+        if isinstance(summary, str):
+            rows.append((*names, "-", "-", f"failed: {summary}", "-", "-", "-"))
             continue
         compared = "; ".join(f"{r.median:.2f} ({r.minimum:.2f}) x {r.baseline}" for r in ratios(key, measured))
-        busy = "/".join(f"{o:.1f}" for o in found.others) or "?"
-        times = (f"{found.median:.2f}", f"{found.minimum:.2f}", compared, f"{found.first:.0f}")
-        rows.append((*names, *times, f"{found.error:.0e}", busy))
+        busy = "/".join(f"{o:.1f}" for o in summary.others) or "?"
+        times = (f"{summary.median:.2f}", f"{summary.minimum:.2f}", compared, f"{summary.first:.0f}")
+        rows.append((*names, *times, f"{summary.error:.0e}", busy))
     return Grid("Inference, milliseconds", head, tuple(rows), 3)
 
 

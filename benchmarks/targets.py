@@ -82,11 +82,11 @@ def _measure(case: Case, names: Sequence[str], threads: int, rounds: int, opened
     ]
 
 
-def target_grid(case: str, threads: int, found: Sequence[Timed]) -> Grid:
+def target_grid(case: str, threads: int, timed: Sequence[Timed]) -> Grid:
     """Ratios are to the first target's runs of the same round."""
-    base = found[0].times
+    base = timed[0].times
     rows = []
-    for t in found:
+    for t in timed:
         if t.missing:
             rows.append((t.name, "", "", "", t.missing))
             continue
@@ -94,7 +94,7 @@ def target_grid(case: str, threads: int, found: Sequence[Timed]) -> Grid:
         times = f"{statistics.median(t.times):.1f}", f"{min(t.times):.1f}"
         rows.append((t.name, *times, f"{ratio:.2f}", f"{t.error:.0e}"))
     title = f"{case}, {threads} thread{'s' if threads > 1 else ''}, {len(base)} rounds"
-    return Grid(title, ("target", "median ms", "min ms", f"ratio to {found[0].name}", "error"), tuple(rows), 1)
+    return Grid(title, ("target", "median ms", "min ms", f"ratio to {timed[0].name}", "error"), tuple(rows), 1)
 
 
 def _prepare(case: Case, name: str, threads: int, opened: contextlib.ExitStack) -> Run:

@@ -35,10 +35,10 @@ def find_tree(name: str) -> Path:
 
 
 def _check_out(revision: str) -> Path:
-    found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    if found is None:
+    output = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if output is None:
         raise InputError(f"{revision!r} is neither a folder nor a revision of {ROOT}; `git log` lists revisions")
-    commit = found.decode().strip()
+    commit = output.decode().strip()
     folder = WORK / "trees" / commit
     if folder.is_dir():
         return folder

@@ -50,9 +50,9 @@ def measure_tuned(case: Case, target: str, browser: str, records: Path, rounds: 
     with browser_device(browser, target, {}) as device, contextlib.ExitStack() as opened:
         options = Options(case.given, targets=(target,), variants=device.variants[:1])
         of_device = replace(options, records=(records,), for_device=device.name)
-        found = [r for r in read_records([records]).records if r.target == target and is_of(r, device.name)]
-        chosen = len({r.key for r in found if r.kind == "chosen" and r.model == case.model.name})
-        tuned = of_device if any(r.kind == "chosen" for r in found) else options
+        own = [r for r in read_records([records]).records if r.target == target and is_of(r, device.name)]
+        chosen = len({r.key for r in own if r.kind == "chosen" and r.model == case.model.name})
+        tuned = of_device if any(r.kind == "chosen" for r in own) else options
         built = [build_manifest(case.model, each, lambda _: None) for each in (options, tuned)]
         models: list[tuple[int, Any]] = []
         for i in ORDER:
@@ -74,10 +74,10 @@ def measure_tuned(case: Case, target: str, browser: str, records: Path, rounds: 
         return Tuned(case.name, target, device.name, chosen, tuple(times[0]), tuple(times[1]), error)
 
 
-def tuned_grid(found: Sequence[Tuned]) -> Grid:
+def tuned_grid(table: Sequence[Tuned]) -> Grid:
     head = ("model", "target", "device", "records", "default ms", "tuned ms", "ratio (quartiles)", "error")
     rows = []
-    for t in found:
+    for t in table:
         lower, middle, upper = t.ratios
         times = f"{sorted(t.default)[len(t.default) // 2]:.1f}", f"{sorted(t.tuned)[len(t.tuned) // 2]:.1f}"
         rows.append(

@@ -68,16 +68,18 @@ def networks_to_export() -> dict[str, Export]:
     }
 
 
-def export(name: str, made: Export, dynamo: bool) -> None:
+def export(name: str, exported: Export, dynamo: bool) -> None:
     path = FOLDER / f"{name}_{'dynamo' if dynamo else 'torchscript'}.onnx"
-    arguments = tuple(made.arguments.values())
-    names = {"input_names": [*made.arguments], "output_names": made.outputs}
-    network = made.network.eval()
+    arguments = tuple(exported.arguments.values())
+    names = {"input_names": [*exported.arguments], "output_names": exported.outputs}
+    network = exported.network.eval()
     if dynamo:
-        sizes = tuple({axis: torch.export.Dim(size) for axis, size in axes.items()} for axes in made.sizes.values())
+        sizes = tuple({axis: torch.export.Dim(size) for axis, size in axes.items()} for axes in exported.sizes.values())
         torch.onnx.export(network, arguments, path, dynamo=True, external_data=False, dynamic_shapes=sizes, **names)
     else:
-        torch.onnx.export(network, arguments, path, dynamo=False, opset_version=17, dynamic_axes=made.sizes, **names)
+        torch.onnx.export(
+            network, arguments, path, dynamo=False, opset_version=17, dynamic_axes=exported.sizes, **names
+        )
     model = onnx.load(path)
     # Stack traces, with the paths of this machine.
     for node in model.graph.node:
@@ -90,9 +92,9 @@ def export(name: str, made: Export, dynamo: bool) -> None:
 
 def main() -> None:
     torch.manual_seed(SEED)
-    for name, made in networks_to_export().items():
-        for dynamo in (False, True)[not made.torchscript :]:
-            export(name, made, dynamo)
+    for name, exported in networks_to_export().items():
+        for dynamo in (False, True)[not exported.torchscript :]:
+            export(name, exported, dynamo)
 
 
 if __name__ == "__main__":
