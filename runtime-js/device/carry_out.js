@@ -51,7 +51,7 @@ function* outputsOf(now, run, download) {
   });
   if (!download) {
     yield { reads: [] };
-    return layouts.map(({ runs, own }, i) => Object.assign(device.take(at(program.outputs, i), runs), own));
+    return layouts.map(({ runs, own }, i) => Object.assign(device.copyOut(at(program.outputs, i), runs), own));
   }
   const lengths = layouts.map(({ runs }) => reachOf(runs)).filter((_, i) => at(program.outputs, i) >= 0);
   const left = (yield { reads: heldBy(program), lengths }).values();
@@ -83,7 +83,7 @@ function denseOf(whole, runs, room) {
 /** @type {(now: Built, i: number, length: number, runs: Runs) => import('../model.js').TypedArray} */
 function computed({ host, plan, program }, i, length, runs) {
   const { dtype } = /** @type {Spec} */ (plan.outputs[i]);
-  const bytes = host?.take(at(program.host?.outputs ?? [], i), dtype, reachOf(runs));
+  const bytes = host?.read(at(program.host?.outputs ?? [], i), dtype, reachOf(runs));
   const whole = typedArray(dtype, new Uint8Array(bytes ?? []).buffer);
   return denseOf(whole, runs, () => typedArray(dtype, new ArrayBuffer(length * whole.BYTES_PER_ELEMENT)));
 }

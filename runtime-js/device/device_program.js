@@ -83,7 +83,7 @@ import { arrange } from './arrange.js';
  * @property {(value: number, source: any, picture: import('../values/check_inputs.js').Picture) => void} draw an image into an input
  * @property {(value: number, source: GPUBuffer, runs: Runs) => void} copy
  * @property {(reads: number[]) => Segment} segment
- * @property {(value: number, runs: Runs) => GPUBuffer} take a new buffer with the value
+ * @property {(value: number, runs: Runs) => GPUBuffer} copyOut a new buffer with the value
  * @property {(launches: readonly Started[], repeat: number) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order,
  *   carried out so many times
  * @property {(storage: number) => void} release

@@ -86,7 +86,7 @@ function spread(dtype, input, extents, runs) {
 export function uploadInputs({ words, forHost, runs, scalars }, { plan, program, device, host }, inputs) {
   inputs.forEach((input, i) => {
     const value = at(program.inputs, i);
-    if (forHost[i]) host?.put(at(program.host?.inputs ?? [], i), forHost[i]);
+    if (forHost[i]) host?.write(at(program.host?.inputs ?? [], i), forHost[i]);
     if (ArrayBuffer.isView(input)) {
       const whole = words[i];
       if (!whole) return;

@@ -40,7 +40,7 @@ function* elementAt({ built: { host, plan }, inputs }, { value, offset, input },
     const [words] = yield { reads: [value] };
     return Number(words?.[0]);
   }
-  if (offset !== undefined && host) return firstOf(dtype, host.take(offset, dtype, 1));
+  if (offset !== undefined && host) return firstOf(dtype, host.read(offset, dtype, 1));
   const array = inputs[Number(input)];
   const { name, dtype: own } = at(plan.inputs, Number(input));
   if (!array || !ArrayBuffer.isView(array))

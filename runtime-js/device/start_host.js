@@ -17,12 +17,12 @@ import { at, valueAt, wordsFor } from './device_program.js';
  * @typedef {object} HostModule
  * @property {(weights: Uint8Array<ArrayBuffer>) => void} load
  * @property {(segment: number) => void} run
- * @property {(offset: number, array: ArrayBufferView) => void} put an array into the arena
- * @property {(offset: number, dtype: string, length: number) => Uint8Array} take a view of the arena, until the next run
+ * @property {(offset: number, array: ArrayBufferView) => void} write an array into the arena
+ * @property {(offset: number, dtype: string, length: number) => Uint8Array} read a view of the arena, until the next run
  */
 /** @typedef {import('../values/convert.js').Words} Words */
 /**
- * @typedef {Pick<HostModule, 'put' | 'take'> & { call: Call }} Host
+ * @typedef {Pick<HostModule, 'read' | 'write'> & { call: Call }} Host
  * @typedef {(number: number, arrays: readonly Words[], scalars: readonly number[]) => void} Call carries out a call, with the
  *   values that it reads, and hands the device what it writes
  */
@@ -66,9 +66,9 @@ async function start({ module, memory: { pages, weights: base, arena }, weights:
       call('prepare');
     },
     run: (segment) => call(`segment_${segment}`),
-    put: (offset, { buffer, byteOffset, byteLength }) =>
+    write: (offset, { buffer, byteOffset, byteLength }) =>
       bytes(arena + offset, byteLength).set(new Uint8Array(buffer, byteOffset, byteLength)),
-    take: (offset, dtype, length) => bytes(arena + offset, length * elementOf(dtype).bytes),
+    read: (offset, dtype, length) => bytes(arena + offset, length * elementOf(dtype).bytes),
   };
 }
 
@@ -78,21 +78,21 @@ async function start({ module, memory: { pages, weights: base, arena }, weights:
  * @param {import('./device_program.js').Program} program
  * @returns {Host}
  */
-function attach({ run, put, take }, device, program) {
+function attach({ run, read, write }, device, program) {
   const targets = program.calls.map(({ writes }) => writes.map(({ value }) => wordsFor(program, value)));
   return {
-    ...{ put, take },
+    ...{ read, write },
     call(number, arrays, scalars) {
       const { reads, writes, name } = at(program.calls, number);
       reads.forEach(({ value, offset }, k) => {
-        put(offset, narrow(valueAt(program, value).dtype, at(arrays, k)));
+        write(offset, narrow(valueAt(program, value).dtype, at(arrays, k)));
       });
-      for (const [n, offset] of program.host?.scalars ?? []) put(offset, Int32Array.of(Number(scalars[n])));
+      for (const [n, offset] of program.host?.scalars ?? []) write(offset, Int32Array.of(Number(scalars[n])));
       run(number);
       writes.forEach(({ value, offset }, k) => {
         const { dtype, length } = valueAt(program, value);
         const target = at(at(targets, number), k);
-        widen(dtype, take(offset, dtype, length), target, name);
+        widen(dtype, read(offset, dtype, length), target, name);
         device.write(value, target);
       });
     },

@@ -70,7 +70,7 @@ function deviceOf(state, layers, facts) {
     write: (value, data) => write(state, value, data),
     draw: (value, source, picture) => painter.draw(source, states.framebufferOf(state, value, 0, 1), picture),
     copy: noBuffers,
-    take: noBuffers,
+    copyOut: noBuffers,
     segment: (reads) => createSegment(state, reads),
     async time(launches, repeat) {
       const draw = drawer(state);

@@ -60,7 +60,7 @@ function deviceOf(state, facts, dispose) {
         for (const { dense, spaced, length } of runs)
           encoder.copyBufferToBuffer(source, 4 * dense, bufferOf(state, value), 4 * spaced, 4 * length);
       }),
-    take(value, runs) {
+    copyOut(value, runs) {
       const size = runs.reduce((sum, { length }) => sum + 4 * length, 0);
       const buffer = device.createBuffer({ size: Math.max(4, size), usage: STORAGE_USAGE });
       submit(state, (encoder) => {

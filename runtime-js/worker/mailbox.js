@@ -71,7 +71,7 @@ function firstBytes(buffer, bytes) {
  * @param {readonly number[]} scalars
  * @returns {Promise<unknown> | undefined} resolves when it is done, or never where it failed, of which a message tells
  */
-export function give({ control, sizes, inputs }, run, values, scalars) {
+export function sendRun({ control, sizes, inputs }, run, values, scalars) {
   if (Atomics.load(control, STATE) !== LISTENING) return undefined;
   values.forEach(({ buffer, byteOffset, byteLength }, i) => {
     firstBytes(inputs[i], byteLength).set(new Uint8Array(buffer, byteOffset, byteLength));
@@ -103,12 +103,12 @@ export function serveRun({ sizes, inputs, outputs }, { inputs: specs, dimensions
 }
 
 /**
- * The page: what the run that is done gave, in arrays of the caller's own.
+ * The page: the outputs of the run that is done, in arrays of the caller's own.
  * @param {Mailbox} mailbox
  * @param {Ports} ports
  * @param {import('../values/into.js').Into} into
  */
-export function take({ sizes, outputs }, { outputs: specs, dimensions }, into) {
+export function receiveOutputs({ sizes, outputs }, { outputs: specs, dimensions }, into) {
   let at = dimensions.length;
   return specs.map((spec, i) => {
     const start = at;

@@ -157,12 +157,12 @@ function withHost(log) {
     },
     write: (value, data) => log.push(['write', value, ...data]),
     time: async (order) => ({ ms: order.map(() => 6), clock: 'wall' }),
-    take: (value, runs) => ({ value, runs }),
+    copyOut: (value, runs) => ({ value, runs }),
   };
   const module = {
-    put: (offset, array) => log.push(['put', offset, array.constructor.name, ...array]),
+    write: (offset, array) => log.push(['host write', offset, array.constructor.name, ...array]),
     run: (segment) => log.push(['segment', segment]),
-    take: (offset, dtype, length) => {
+    read: (offset, dtype, length) => {
       if (dtype === 'bool') return Uint8Array.of(offset === 4 ? 1 : 0);
       const bytes = dtype === 'int32' ? Int32Array.of(offset) : Float32Array.from({ length }, (_, i) => 100 + i);
       return new Uint8Array(bytes.buffer);
@@ -184,8 +184,8 @@ test('the host computes in between, and outputs are as long as the run is', asyn
   assert.deepEqual(log, [
     ['launch', 0, 3],
     ['read', 1],
-    ['put', 16, 'Uint8Array', 1, 0, 1],
-    ['put', 8, 'Int32Array', 3],
+    ['host write', 16, 'Uint8Array', 1, 0, 1],
+    ['host write', 8, 'Int32Array', 3],
     ['segment', 0],
     ['write', 2, 100],
     ['launch', 1, 3],
