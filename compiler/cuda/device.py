@@ -186,7 +186,7 @@ class CudaDevice:
         self.finish()
         return DeviceArray(int(kept.address), CUDA, 0, dtype, shape, kept, lambda: kept.read(dtype))
 
-    def take(self, storage: int, borrowed: Borrowed) -> None:
+    def copy_in(self, storage: int, borrowed: Borrowed) -> None:
         self._use()
         source = borrowed.pointer + borrowed.offset
         _call(driver.cuMemcpyDtoDAsync(self._memory[storage], source, borrowed.bytes, self._stream))

@@ -86,7 +86,7 @@ class SharingDevice(Device, Protocol):
         """A copy of the first elements of a storage."""
         ...
 
-    def take(self, storage: int, borrowed: Borrowed) -> None:
+    def copy_in(self, storage: int, borrowed: Borrowed) -> None:
         """Copies elements to a storage."""
         ...
 
@@ -267,7 +267,7 @@ class DeviceModel:
             raise InputError(f"input {spec.name!r} is read by the host, or held as another type: copy it there first")
         with borrow(value, spec.name, device.stream) as borrowed:
             check_type(spec, borrowed.dtype, borrowed.shape)
-            device.take(storage, borrowed)
+            device.copy_in(storage, borrowed)
         return True
 
     def _play(self, steps: Steps[_Leaf, Place], carry_out: Callable[[_Leaf], None]) -> None:

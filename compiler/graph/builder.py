@@ -104,7 +104,7 @@ class Builder:
         wanted = [t for t, o in zip(tensors, outputs, strict=False) if o]
         if all(depends_only_on_constants(t) for t in wanted) and self._may_fold(wanted, draft.reads):
             if self._memory is not None:
-                self._memory.take(sum(map(_bytes, wanted)), f"{draft.op} (node {name!r}): its result")
+                self._memory.reserve(sum(map(_bytes, wanted)), f"{draft.op} (node {name!r}): its result")
             values = tuple(self.constant(o, evaluate(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
             if may_prepare(wanted):
                 self.computed_by(replace(draft, outputs=values))

@@ -152,7 +152,7 @@ class OpenClDevice:
         return DeviceArray(kept.int_ptr, OPENCL, 0, dtype, shape, kept, read)
 
     @_reported()
-    def take(self, storage: int, borrowed: Borrowed) -> None:
+    def copy_in(self, storage: int, borrowed: Borrowed) -> None:
         if borrowed.bytes:
             source: Any = cl.Buffer.from_int_ptr(borrowed.pointer)
             cl.enqueue_copy(

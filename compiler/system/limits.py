@@ -45,26 +45,26 @@ class CompileMemory:
     def __init__(self, limit: int | None = None) -> None:
         """`limit` is in bytes; None is three quarters of this machine's memory."""
         self._limit = int(machine_memory() * _SHARE) if limit is None else limit
-        self._taken = 0
+        self._reserved = 0
 
-    def take(self, size: int, what: str) -> None:
+    def reserve(self, size: int, what: str) -> None:
         """Counts `size` bytes before importing allocates them. `what` names node or tensor.
 
         Raises InputError where the total exceeds the limit.
         """
-        self._taken += size
-        if self._taken > self._limit:
+        self._reserved += size
+        if self._reserved > self._limit:
             raise InputError(
-                f"{what} takes {format_size(size)}, which makes {format_size(self._taken)} of constants, "
+                f"{what} takes {format_size(size)}, which makes {format_size(self._reserved)} of constants, "
                 f"{self._advice()}"
             )
 
     def checkpoint(self) -> Callable[[], None]:
-        """A function that no longer counts what is taken from now on."""
-        taken = self._taken
+        """A function that no longer counts what is reserved from now on."""
+        reserved = self._reserved
 
         def restore() -> None:
-            self._taken = taken
+            self._reserved = reserved
 
         return restore
 

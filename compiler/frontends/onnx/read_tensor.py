@@ -38,7 +38,7 @@ def read_tensor(tensor: onnx.TensorProto, source: Source, name: str = "") -> Arr
         raise InputError(
             f"{source.name}: tensor {name!r} of shape {list(shape)} is damaged ({error}); export the model again"
         ) from None
-    source.memory.take(array.nbytes, f"{source.name}: tensor {name!r}")
+    source.memory.reserve(array.nbytes, f"{source.name}: tensor {name!r}")
     return array
 
 
@@ -46,7 +46,9 @@ def read_sparse(tensor: onnx.SparseTensorProto, source: Source, name: str) -> Ar
     """The dense equivalent. ONNX: indices are of shape [NNZ] (linear) or [NNZ, rank]."""
     shape = _shape(tensor.dims, name, source)
     values, indices = read_tensor(tensor.values, source, name), read_tensor(tensor.indices, source, name)
-    source.memory.take(prod(shape) * values.itemsize, f"{source.name}: sparse tensor {name!r} of shape {list(shape)}")
+    source.memory.reserve(
+        prod(shape) * values.itemsize, f"{source.name}: sparse tensor {name!r} of shape {list(shape)}"
+    )
     dense = np.zeros(shape, values.dtype)
     try:
         dense.reshape(-1)[indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), dense.shape)] = (
@@ -108,7 +110,7 @@ def _read_external(tensor: onnx.TensorProto, shape: tuple[int, ...], name: str, 
                 )
             if not _lies_within(file, path, source):
                 raise _changed(path, name, source)
-            source.memory.take(length, f"{source.name}: tensor {name!r}")
+            source.memory.reserve(length, f"{source.name}: tensor {name!r}")
             file.seek(offset)
             elements = np.fromfile(file, dtype.numpy.newbyteorder("<"), count)
             if elements.size != count:
