@@ -200,7 +200,7 @@ class Broker:
         client = ClientSide(peer, self._leases, self._sides, self._files, self._limits)
         try:
             async for header, payload in self._frames(peer):
-                await client.take(header, payload)
+                await client.receive(header, payload)
         finally:
             client.close()
 

@@ -38,7 +38,7 @@ class _Relay:
     call: Call
     request: Header
 
-    async def take(self, header: Header, piece: memoryview) -> None:
+    async def receive(self, header: Header, piece: memoryview) -> None:
         if self.call.device_id not in self.side.calls:
             return  # it has been answered by an error
         kept = {"at": header["at"]} if "at" in header else self.request
@@ -57,7 +57,7 @@ class ClientSide:
         self._incomplete = Incomplete[_Relay | Upload | None](limits.payload)
         self._waiting = 0
 
-    async def take(self, header: Header, piece: memoryview) -> None:
+    async def receive(self, header: Header, piece: memoryview) -> None:
         """One frame. Returns when it has been passed on, or answered: a client that reads too slowly is not read
         either. Raises ProtocolError."""
         if "at" in header:
@@ -66,7 +66,7 @@ class ClientSide:
             target = await self._begin(header)
             complete = self._incomplete.begin(header, piece, target)
         if isinstance(target, _Relay):
-            await target.take(header, piece)
+            await target.receive(header, piece)
         elif isinstance(target, Upload):
             target.write(piece)
             if complete:
