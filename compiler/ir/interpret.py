@@ -11,11 +11,12 @@ import numpy as np
 
 from ..errors import InternalError
 from .all_reduce import AllReduce, Among
-from .calls import Call, HoistedConstants, UnrolledInOrder
+from .calls import Call, HoistedConstants, Pointer, UnrolledInOrder
 from .evaluate_expression import Evaluators, State
 from .grid import find_grid
 from .intrinsic import Operands, Tensorized, operands
 from .nodes import Alloc, Barrier, Buffer, Expr, For, If, Kernel, LoopKind, Outline, Seq, Stmt, Store, Var
+from .pointers import Advancing, Opaque, PointTo
 from .rewrite import walk
 from .scalar_ops import apply_binary
 
@@ -89,19 +90,26 @@ class _Run:
             case For(var, body, _, _):
                 for i in range(self.trips(var)):
                     self.state.env[var] = i
+                    for p in body.pointers if isinstance(body, Advancing) else ():
+                        self.point(p.pointer, p.start, i * p.step)
                     self.statement(body)
             case Alloc(buffer, body):
                 self.allocate(buffer)
                 self.statement(body)
             case Tensorized(intrinsic, _) if intrinsic.name in self.shared.instructions:
                 self.instruction(s)
-            case Outline(body) | HoistedConstants(_, body) | Tensorized(_, body):
+            case PointTo(pointer, address, body):
+                self.point(pointer, address)
+                self.statement(body)
+            case Outline(body) | HoistedConstants(_, body) | Tensorized(_, body) | Advancing(_, body):
                 self.statement(body)
             case Call():
                 self.call(s)
             case UnrolledInOrder(iterations):
                 for x in iterations:
                     self.statement(x)
+            case Opaque():
+                pass
             case If(cond, body):
                 self.state.known.clear()
                 if self.value(cond):
@@ -142,8 +150,18 @@ class _Run:
         inner = _Run(self.shared, {}, env)
         for param, p in zip(s.params, s.pointers, strict=True):
             inner.state.memory[param] = self.state.memory[p.buffer]
-            inner.state.origins[param] = self.state.origins.get(p.buffer, 0) + self.value(p.offset)
+            inner.state.origins[param] = self.origin(p)
         inner.statement(s.body)
+
+    def point(self, pointer: Buffer, address: Pointer, further: int = 0) -> None:
+        """Makes `pointer` point `further` elements beyond `address`."""
+        self.state.known.clear()
+        self.state.memory[pointer] = self.state.memory[address.buffer]
+        self.state.origins[pointer] = self.origin(address) + further
+
+    def origin(self, address: Pointer) -> int:
+        """The element of its memory at which `address` is."""
+        return self.state.origins.get(address.buffer, 0) + int(self.value(address.offset))
 
     def workgroup(self, s: Stmt) -> None:
         """Invocations with barriers: each runs to its next one in turn."""

@@ -31,6 +31,7 @@ from .nodes import (
     Unary,
     Var,
 )
+from .pointers import Advancing, Opaque, PointTo
 from .reduction import Reduce
 from .unlikely import Unlikely
 
@@ -158,4 +159,12 @@ class _Printer:
                 past = [*map(self.expr, sums), *(f"{self.pointer(a.pointer)} += {a.step}" for a in advances)]
                 texts = [self.stmt(x, depth + 1) for x in iterations]
                 return f"{pad}in order, past {', '.join(past)}:\n" + f"{pad}then:\n".join(texts)
+            case PointTo(pointer, address, body, opaque):
+                at = f"{'opaque ' if opaque else ''}{self.pointer(address)}"
+                return f"{pad}{self.buffer(pointer)} = {at}\n{self.stmt(body, depth)}"
+            case Advancing(pointers, body):
+                steps = [f"{pad}{self.buffer(p.pointer)} from {self.pointer(p.start)} by {p.step}\n" for p in pointers]
+                return "".join(steps) + self.stmt(body, depth)
+            case Opaque(elements):
+                return f"{pad}opaque {', '.join(map(self.expr, elements))}\n"
         raise AssertionError(f"not a statement: {s!r}")

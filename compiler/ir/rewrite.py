@@ -33,6 +33,7 @@ from .nodes import (
     Unary,
     Var,
 )
+from .pointers import Advancing, LoopPointer, Opaque, PointTo
 from .reduction import Reduce
 from .unlikely import Unlikely
 
@@ -91,6 +92,9 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     HoistedConstants: lambda n: (*n.constants, n.body),
     Call: lambda n: (*(p.offset for p in n.pointers), n.body),
     UnrolledInOrder: lambda n: (*n.iterations, *n.sums, *(a.pointer.offset for a in n.advances)),
+    PointTo: lambda n: (n.address.offset, n.body),
+    Advancing: lambda n: (*(p.start.offset for p in n.pointers), n.body),
+    Opaque: lambda n: n.elements,
 }
 # A table, not a `match`: half of the compiler's time is spent in walks over trees.
 _LEAVES = frozenset(kind for kind, get in _CHILDREN.items() if get is _none)
@@ -150,6 +154,9 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     HoistedConstants: lambda _, c: HoistedConstants(c[:-1], c[-1]),
     Call: lambda n, c: replace(n, body=c[-1], pointers=tuple(map(_moved, n.pointers, c[:-1]))),
     UnrolledInOrder: lambda n, c: _in_order(n, c),
+    PointTo: lambda n, c: replace(n, address=_moved(n.address, c[0]), body=c[1]),
+    Advancing: lambda n, c: _advancing(n, c),
+    Opaque: lambda _, c: Opaque(c),
 }
 
 
@@ -169,6 +176,11 @@ def _in_order(n: UnrolledInOrder, c: tuple[Any, ...]) -> UnrolledInOrder:
     first, last = len(n.iterations), len(n.iterations) + len(n.sums)
     advances = (Advance(_moved(a.pointer, offset), a.step) for a, offset in zip(n.advances, c[last:], strict=True))
     return UnrolledInOrder(c[:first], c[first:last], tuple(advances))
+
+
+def _advancing(n: Advancing, c: tuple[Any, ...]) -> Advancing:
+    starts = (LoopPointer(p.pointer, _moved(p.start, o), p.step) for p, o in zip(n.pointers, c[:-1], strict=True))
+    return Advancing(tuple(starts), c[-1])
 
 
 def with_children(node: Node, new: tuple[Node, ...]) -> Node:

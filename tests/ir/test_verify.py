@@ -34,6 +34,7 @@ from webnn_compile.ir.nodes import (
     Unary,
     Var,
 )
+from webnn_compile.ir.pointers import Advancing, LoopPointer, Opaque, PointTo
 from webnn_compile.ir.reduction import Reduce
 from webnn_compile.ir.verify import verify_kernel
 
@@ -250,6 +251,20 @@ def in_order(*sums: Load, body: Stmt | None = None) -> Stmt:
     return Alloc(BYTE, Alloc(LOCAL, UnrolledInOrder((body or Store(Y, (Const(0),), ONE),), sums, ())))
 
 
+def copy_from(pointer: Buffer) -> Stmt:
+    return Store(Y, (START,), Load(pointer, (START,)))
+
+
+def point(pointer: Buffer, to: Buffer, offset: Expr = START, inside: Stmt | None = None) -> Stmt:
+    """By default its element 0 is read."""
+    return PointTo(pointer, Pointer(to, offset), inside or copy_from(pointer))
+
+
+def advance(pointer: Buffer, to: Buffer, step: int) -> Stmt:
+    """Element 0 of a loop's pointer is read."""
+    return Advancing((LoopPointer(pointer, Pointer(to, START), step),), copy_from(pointer))
+
+
 LOWERED_FAULTS: dict[str, tuple[Stmt, str]] = {
     "buffer from outside": (call(Store(Q, (Const(0),), Load(X, (Const(0),)))), "loads from Buffer(x"),
     "variable from outside": (For(J, call(copy_in_function(J))), "variable j is used outside its loop"),
@@ -270,6 +285,20 @@ LOWERED_FAULTS: dict[str, tuple[Stmt, str]] = {
     ),
     "body of a loop with constants": (For(J, HoistedConstants((), Store(X, (J,), ONE))), "stores to Buffer(x"),
     "sum in memory": (in_order(Load(X, (Const(0),))), "no local float32"),
+    "pointer to a local buffer": (Alloc(LOCAL, point(P, LOCAL)), "a pointer to no place in memory"),
+    "pointer of a loop that is none": (point(P, X, J), "variable j is used outside its loop"),
+    "pointer to another dtype": (point(P, N), "is no new pointer to Buffer(n"),
+    "pointer that is made twice": (point(P, X, inside=point(P, X)), "is no new pointer to Buffer(x"),
+    "pointer outside its statement": (Seq((point(P, X), copy_from(P))), "loads from Buffer(p"),
+    "store through a pointer that is made to an input": (
+        point(Q, X, inside=Store(Q, (START,), ONE)),
+        "stores to Buffer(q",
+    ),
+    "index beyond what a pointer reaches": (point(P, X, Const(8)), "an index may leave Buffer(p"),
+    "index beyond what a loop's pointer reaches": (For(J, advance(P, X, 3)), "an index may leave Buffer(p"),
+    "index before what a loop's pointer reaches": (For(J, advance(P, X, -1)), "an index may leave Buffer(p"),
+    "pointers of a loop outside one": (advance(P, X, 1), "stands outside one"),
+    "memory that is opaque": (Opaque((Load(X, (START,)),)), "no local float32"),
 }
 
 
@@ -284,6 +313,13 @@ def test_functions_and_iterations_in_order_pass() -> None:
     guarded = Store(Q, (Const(0),), Load(P, (J,), J < 2))
     held = For(J, HoistedConstants((Splat(ONE, 4),), Store(Y, (J,), ONE)))
     for body in (held, For(J, call(copy_in_function(J), J)), For(J, call(guarded, J, to=J - 4)), in_order()):
+        verify_kernel(kernel(body), "simplify")
+
+
+def test_pointers_pass() -> None:
+    stored = point(P, X, Const(7), point(Q, Y, inside=Store(Q, (START,), Load(P, (START,)))))
+    guarded = point(P, X, Const(8), Store(Y, (START,), Load(P, (START,), Const(1) < 0)))
+    for body in (stored, guarded, For(J, advance(P, X, 2)), Alloc(BYTE, Alloc(LOCAL, Opaque((Load(LOCAL, ()),))))):
         verify_kernel(kernel(body), "simplify")
 
 

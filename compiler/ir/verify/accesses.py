@@ -4,14 +4,15 @@ flat."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...dtypes import I32
 from ..affine import Affine, affine
 from ..bounds import unproved_index
 from ..facts import range_of
 from ..lanes import Ramp, Splat, lanes_of
-from ..nodes import Expr, Load, Scalar, Scope, Store, Var
-from .place import Place, shown
+from ..nodes import Buffer, Expr, Load, Scalar, Scope, Store, Var
+from .place import Place, Reach, shown
 
 
 def check_access(x: Load | Store, at: Place) -> Iterator[str]:
@@ -31,23 +32,34 @@ def check_access(x: Load | Store, at: Place) -> Iterator[str]:
 def _may_leave_flat(x: Load | Store, at: Place) -> bool:
     if at.conditions or (isinstance(x, Load) and x.guard is not None):
         return False
-    return any(_outside(i, extent) for i, extent in zip(x.indices, x.buffer.shape, strict=True))
+    return any(_outside(i, reach(x.buffer, extent, at)) for i, extent in zip(x.indices, x.buffer.shape, strict=True))
 
 
-def _outside(index: Expr, extent: int) -> bool:
-    """Whether an index is known to be out of range in some iteration. An interval is exact for a sum of variables of
-    loops that are not dynamic; elsewhere only one that misses the buffer altogether tells."""
+def reach(buffer: Buffer, extent: int, at: Place) -> Reach | None:
+    """Where index 0 of a dimension of `extent` points."""
+    return at.pointers[buffer] if buffer in at.pointers else Reach(extent)
+
+
+def moved(start: Reach | None, offset: Expr) -> Reach | None:
+    """Where a pointer with `offset` added points. An interval is exact for a sum of variables of loops that are not
+    dynamic."""
+    found = range_of(offset)
+    if start is None or found is None:
+        return None
+    exact = start.exact and _is_exact(affine(offset))
+    return replace(start, low=start.low + found[0], high=start.high + found[1], exact=exact)
+
+
+def _outside(index: Expr, start: Reach | None) -> bool:
+    """Whether an index is known to be out of range in some iteration."""
     lanes = lanes_of(index)
     if isinstance(index, Splat | Ramp):
         index = index.a if isinstance(index, Splat) else index.base
         lanes = 1 if isinstance(index, Splat) else lanes
     elif lanes > 1:
         return False
-    found = range_of(index)
-    if found is None:
-        return False
-    low, high = found[0], found[1] + lanes - 1
-    return low < 0 or high >= extent if _is_exact(affine(index)) else high < 0 or low >= extent
+    there = moved(start, index)
+    return there is not None and there.leaves(lanes)
 
 
 def _is_exact(form: Affine) -> bool:

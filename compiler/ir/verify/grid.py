@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...dtypes import F32, I32
 from ..all_reduce import AllReduce, Among
 from ..calls import UnrolledInOrder
-from ..nodes import Barrier, Const, For, If, LoopKind, Node, Scope, Seq, Stmt, Store
+from ..nodes import Barrier, Const, For, If, Load, LoopKind, Node, Scope, Seq, Stmt, Store
 from ..reduction import COMBINE
 from .place import Place, shown, unique
 
@@ -67,7 +67,12 @@ def check_in_order(s: UnrolledInOrder) -> Iterator[str]:
     """Problems of iterations that are written out, and of what passes between them."""
     if any(isinstance(n, For) for x in s.iterations for n in unique(x)):
         yield f"iterations in order hold loops: {shown(s)}"
-    if any(x.buffer.scope is Scope.GLOBAL or x.dtype not in (F32, I32) for x in s.sums):
+    yield from check_opaque(s, s.sums)
+
+
+def check_opaque(s: Stmt, elements: Sequence[Load]) -> Iterator[str]:
+    """Problems of what passes through an instruction that does nothing."""
+    if any(x.buffer.scope is Scope.GLOBAL or x.dtype not in (F32, I32) for x in elements):
         yield f"what passes between iterations in order is no local float32 or int32: {shown(s)}"
 
 

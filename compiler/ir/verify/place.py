@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from ..nodes import Buffer, Expr, Node, Var
 from ..printer import print_node
@@ -14,10 +14,28 @@ LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """Where a pointer points: at elements `low` to `high` of memory of `size` elements, at both in some iteration where
+    that is `exact`."""
+
+    size: int
+    low: int = 0
+    high: int = 0
+    exact: bool = True
+
+    def leaves(self, lanes: int = 1) -> bool:
+        """Whether so many elements are known to be outside in some iteration. Limits that are not exact tell where they
+        miss the memory altogether."""
+        low, high = self.low, self.high + lanes - 1
+        return low < 0 or high >= self.size if self.exact else high < 0 or low >= self.size
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Facts that hold at a statement. `flat` after indices were flattened; `conditions` hold there; `reached` is False
     inside a loop without iterations; `top` where nothing but loops over the grid stands around it, `outermost` where
-    nothing but sequences and serial loops that are not parallel do; `tensorized` in an instruction of the target."""
+    nothing but sequences and serial loops that are not parallel do; `tensorized` in an instruction of the target.
+    `pointers` reach what is known, None where nothing is; other buffers are their own memory."""
 
     readable: frozenset[Buffer]
     writable: frozenset[Buffer]
@@ -28,6 +46,7 @@ class Place:
     top: bool = True
     outermost: bool = True
     tensorized: bool = False
+    pointers: Mapping[Buffer, Reach | None] = field(default_factory=dict)
 
 
 def unique(node: Node) -> Iterator[Node]:

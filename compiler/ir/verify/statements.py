@@ -7,14 +7,15 @@ from dataclasses import replace
 
 from ...dtypes import BOOL, I32
 from ..all_reduce import AllReduce
-from ..calls import Call, HoistedConstants, UnrolledInOrder
+from ..calls import Call, HoistedConstants, Pointer, UnrolledInOrder
 from ..intrinsic import Tensorized, bind
 from ..lanes import Splat, lanes_of
-from ..nodes import Alloc, Const, Expr, For, If, Load, Outline, Scope, Seq, Stmt, Store, Var
+from ..nodes import Alloc, Buffer, Const, Expr, For, If, Load, Outline, Scope, Seq, Stmt, Store, Var
+from ..pointers import Advancing, Opaque, PointTo
 from ..rewrite import children
-from .accesses import check_access
-from .grid import check_collective, check_condition, check_in_order, check_loop, inside_loop
-from .place import Place, shown
+from .accesses import check_access, moved, reach
+from .grid import check_collective, check_condition, check_in_order, check_loop, check_opaque, inside_loop
+from .place import Place, Reach, shown
 from .types import check_guard, check_types
 
 
@@ -28,12 +29,28 @@ def check_statement(s: Stmt, at: Place) -> Iterator[str]:
             if var in at.variables:
                 yield f"a loop over {var} stands inside a loop over {var}"
             yield from check_loop(s, at)
-            yield from check_statement(body, inside_loop(s, at))
+            inside = inside_loop(s, at)
+            if isinstance(body, Advancing):
+                for p in body.pointers:
+                    yield from _address(p.pointer, p.start, at)
+                    there = moved(_reach(p.start, at), var * p.step)
+                    inside = _pointing(inside, p.pointer, p.start.buffer, there)
+                body = body.body
+            yield from check_statement(body, inside)
         case Alloc(buffer, body):
             if buffer.scope is Scope.GLOBAL or buffer in at.readable:
                 yield f"{buffer!r} is allocated but global, or allocated twice"
             readable, writable = at.readable | {buffer}, at.writable | {buffer}
             yield from check_statement(body, replace(at, readable=readable, writable=writable, outermost=False))
+        case PointTo(pointer, address, body, _):
+            yield from _address(pointer, address, at)
+            yield from check_statement(body, _pointing(at, pointer, address.buffer, _reach(address, at)))
+        case Advancing():
+            yield f"what a loop advances stands outside one: {shown(s)}"
+        case Opaque(elements):
+            yield from check_opaque(s, elements)
+            for element in elements:
+                yield from _expression(element, at, set())
         case Outline(body):
             yield from check_statement(body, replace(at, outermost=False))
         case Tensorized(intrinsic, body):
@@ -77,6 +94,25 @@ def _store(s: Store, at: Place) -> Iterator[str]:
         yield from _expression(e, at, seen)
     if isinstance(s.value, AllReduce):
         yield from check_collective(s, s.value)
+
+
+def _address(pointer: Buffer, address: Pointer, at: Place) -> Iterator[str]:
+    """Problems of a pointer that is made here."""
+    if pointer in at.readable or pointer.scope is not Scope.GLOBAL or pointer.dtype != address.buffer.dtype:
+        yield f"{pointer!r} is no new pointer to {address.buffer!r}"
+    if address.buffer not in at.readable or address.buffer.scope is not Scope.GLOBAL or address.offset.dtype != I32:
+        yield f"a pointer to no place in memory is made: {shown(address.offset)} of {address.buffer!r}"
+    yield from _expression(address.offset, at, set())
+
+
+def _reach(address: Pointer, at: Place) -> Reach | None:
+    return moved(reach(address.buffer, address.buffer.size, at), address.offset)
+
+
+def _pointing(at: Place, pointer: Buffer, memory: Buffer, there: Reach | None) -> Place:
+    """Facts that hold where `pointer` points into `memory`."""
+    writable = at.writable | {pointer} if memory in at.writable else at.writable
+    return replace(at, readable=at.readable | {pointer}, writable=writable, pointers={**at.pointers, pointer: there})
 
 
 def _call(s: Call, at: Place) -> Iterator[str]:
