@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..dtypes import I32, DType
-from ..ir.addresses import Items
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scope, Select, Store, Unary, Var
 from ..ir.unlikely import Unlikely
 from ..passes.clamp_conversions import is_clamped
 from .llvm_module import LlvmModule
 from .llvm_types import literal, llvm_type, memory_type
-
-Pointers = dict[tuple[Buffer, Items], str]
-"""(buffer, items) -> the SSA name of what points to the buffer plus the items."""
 
 FLOAT_BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 INT_BINARY = {"+": "add", "-": "sub", "*": "mul", "shl": "shl", "and": "and", "or": "or", "xor": "xor"}
@@ -40,14 +36,10 @@ class ExpressionWriter:
         self.lines: list[str] = []
         self.block = "entry"
         self.values: dict[int, tuple[Expr, str]] = {}
-        self.locals: dict[Buffer, str] = {}
         self.variables: dict[Var, str] = {}
-        self.pointers: Pointers = {}
+        self.pointers: dict[Buffer, str] = {}
         self.constants: dict[str, str] = {}
         self._count = 0
-
-    def place(self, access: Load | Store) -> str:
-        raise AssertionError("abstract")
 
     def fresh(self, hint: str = "v") -> str:
         self._count += 1
@@ -223,10 +215,10 @@ class ExpressionWriter:
         self.lines.append(f"{inside}:")
         self.block = inside
         # Values computed in here do not dominate what follows the branch.
-        outer = self.values, self.pointers
-        self.values, self.pointers = dict(self.values), dict(self.pointers)
+        outer = self.values
+        self.values = dict(outer)
         found = compute()
-        self.values, self.pointers = outer
+        self.values = outer
         last = self.block
         self.emit(f"br label %{after}")
         self.lines.append(f"{after}:")
@@ -235,7 +227,7 @@ class ExpressionWriter:
 
     def _fetch(self, e: Load, lanes: int) -> str:
         kind = memory_type(e.dtype, lanes)
-        name = self.instruction(f"load {kind}, ptr {self._where(e)}, align {e.dtype.bytes}")
+        name = self.instruction(f"load {kind}, ptr {self.where(e)}, align {e.dtype.bytes}")
         if e.dtype.name == "bool":
             return self.instruction(f"icmp ne {kind} {name}, {self._zero(lanes)}")
         return name
@@ -246,18 +238,40 @@ class ExpressionWriter:
         kind = memory_type(s.buffer.dtype, lanes)
         if s.buffer.dtype.name == "bool":
             value = self.instruction(f"zext {llvm_type(s.buffer.dtype, lanes)} {value} to {kind}")
-        self.emit(f"store {kind} {value}, ptr {self._where(s)}, align {s.buffer.dtype.bytes}")
+        self.emit(f"store {kind} {value}, ptr {self.where(s)}, align {s.buffer.dtype.bytes}")
 
-    def _where(self, access: Load | Store) -> str:
-        if access.buffer.scope is Scope.GLOBAL:
-            return self.place(access)
-        slot = self.locals[access.buffer]
+    def where(self, access: Load | Store) -> str:
+        """The pointer of an access."""
         (index,) = access.indices
         base = index.base if isinstance(index, Ramp) else index
+        pointer = self.pointers[access.buffer]
+        if access.buffer.scope is Scope.GLOBAL:
+            return self.moved(pointer, base, access.buffer.dtype.bytes)
         if base == Const(0):
-            return slot
+            return pointer
         kind = memory_type(access.buffer.dtype)
-        return self.instruction(f"getelementptr inbounds {kind}, ptr {slot}, {llvm_type(I32)} {self.value(base)}")
+        return self.instruction(f"getelementptr inbounds {kind}, ptr {pointer}, {llvm_type(I32)} {self.value(base)}")
+
+    def moved(self, pointer: str, offset: Expr, size: int) -> str:
+        """pointer + offset elements of `size` bytes, each term of the sum in turn."""
+        match offset:
+            case Const(0):
+                return pointer
+            case Const(value):
+                nuw = "nuw " if value > 0 else ""
+                return self.instruction(f"getelementptr inbounds {nuw}i8, ptr {pointer}, i32 {int(value) * size}")
+            case Binary("+", a, b):
+                return self.moved(self.moved(pointer, a, size), b, size)
+            case Binary("*", a, Const(c)):
+                return self.advanced(pointer, self.value(a), int(c) * size)
+        raise AssertionError(f"not lowered: {offset!r}")
+
+    def advanced(self, pointer: str, count: str, size: int) -> str:
+        """pointer + count * size bytes."""
+        if count == "0":
+            return pointer
+        scaled = count if size == 1 else self.instruction(f"mul nsw i32 {count}, {size}")
+        return self.instruction(f"getelementptr inbounds i8, ptr {pointer}, i32 {scaled}")
 
 
 def _mangle(kind: str) -> str:

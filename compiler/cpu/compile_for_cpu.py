@@ -15,6 +15,7 @@ from ..ir.simplify import simplify
 from ..passes.clamp_conversions import clamp_conversions
 from ..passes.flatten_indices import flatten_indices
 from ..passes.hoist_constants import hoist_constants
+from ..passes.lower_addresses import lower_addresses
 from ..passes.lower_float16 import lower_float16
 from ..passes.lower_math import lower_math
 from ..passes.outline_cores import outline_cores
@@ -75,6 +76,7 @@ LOWERING_PASSES: tuple[KernelPass, ...] = (
     outline_cores,
     unroll_in_order,
     hoist_constants,
+    lower_addresses,
 )
 """From a scheduled kernel to one for the LLVM renderer. Unrolling multiplies the work of later passes, so passes that
 can treat all iterations at once come before it."""

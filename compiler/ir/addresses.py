@@ -15,6 +15,11 @@ from .rewrite import children, free_vars, loads, walk_inner
 Items = frozenset[tuple[Expr, int]]
 """Atoms of an element offset with their coefficients."""
 
+_AROUND = frozenset({For, Alloc, Seq, Outline, If, UnrolledInOrder, HoistedConstants})
+"""Statements with others in them."""
+
+_ACCESSES = (Load, Store)
+
 FURTHEST = 1 << 27
 """Elements that a pointer may be moved ahead of a buffer: of 8 bytes, in an address space of 32 bits."""
 
@@ -59,7 +64,7 @@ def address(access: Load | Store | Pointer) -> Address:
 
 
 class Addresses:
-    """The addresses of accesses, and those below statements, each found once while one function is written."""
+    """The addresses of accesses, and those below statements, each found once while one function is lowered."""
 
     def __init__(self) -> None:
         self._of: dict[int, tuple[Load | Store, Address]] = {}
@@ -79,7 +84,7 @@ class Addresses:
         return entry[1]
 
     def _find(self, node: Node) -> Iterator[Address]:
-        if isinstance(node, For | Alloc | Seq | Outline | If | UnrolledInOrder | HoistedConstants):
+        if type(node) in _AROUND:
             for part in node.iterations if isinstance(node, UnrolledInOrder) else children(node):
                 yield from self.below(part)
         elif isinstance(node, Call):
@@ -87,5 +92,5 @@ class Addresses:
             yield from map(address, node.pointers)
         else:
             for n in walk_inner(node):
-                if isinstance(n, Load | Store) and n.buffer.scope is Scope.GLOBAL:
+                if isinstance(n, _ACCESSES) and n.buffer.scope is Scope.GLOBAL:
                     yield self.of(n)

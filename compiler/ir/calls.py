@@ -55,7 +55,8 @@ class UnrolledInOrder(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class HoistedConstants(Stmt):
-    """`body`, the whole body of a loop, with `constants` that the loop finds in registers."""
+    """`body`, the whole body of a loop but for the pointers that this advances, with `constants` that the loop finds in
+    registers."""
 
     constants: tuple[Splat, ...]
     body: Stmt

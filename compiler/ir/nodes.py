@@ -5,7 +5,9 @@
     Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value)
            | Alloc(buffer, body) | Seq(stmts) | Outline(body) | If(cond, body) | Barrier()
            | Call(body, params, pointers, numbers) | UnrolledInOrder(iterations, sums, advances)
-           | HoistedConstants(constants, body)               (calls.py: these three after lowering, for LLVM)
+           | HoistedConstants(constants, body)               (calls.py: these three after lowering, for CPUs)
+           | PointTo(pointer, address, body, opaque) | Advancing(pointers, body) | Opaque(elements)
+                                                             (pointers.py: in the last stage for CPUs)
            | Tensorized(intrinsic, body)                     (intrinsic.py: one instruction of the target)
     Expr   = Const(value, dtype) | Var(name, extent, length) | Scalar(name, extent, length, low)
            | Unary(op, a) | Binary(op, a, b) | Select(cond, a, b)
@@ -52,6 +54,25 @@ Semantics worth knowing:
   in `a` stays. `relaxed_max` and `relaxed_min` are the same, by the instructions of relaxed SIMD. `max_nan` and
   `min_nan`, of floats, are NaN where either operand is (`maximum` and `minimum` of IEEE 754-2019).
 - `//` and `%` round down; `/` on integers truncates.
+
+The last stage of a kernel for CPUs, after `lower_addresses`, is loops over pointers. A printer of code decides nothing
+and needs nothing else:
+- Statements are Seq, Store, Alloc, For, Call, PointTo, Advancing, HoistedConstants and Opaque. A loop is SERIAL, or a
+  CORE loop: that is the body of a Call, or stands there in what PointTo makes, and is called for ranges of its
+  iterations. A loop with a length runs where that is positive.
+- A pointer is a flat global buffer: a parameter, of the kernel or of a Call's function, or what PointTo and Advancing
+  make. Advancing is the body of a loop, or around its HoistedConstants. An address, or the place of an access, is a
+  pointer plus a constant number of elements; or plus a sum, to be added from left to right, of constants and of
+  products `atom * constant`. An atom of an access loads something; others are in PointTo. A vector, at a Ramp, is
+  aligned as one of its elements is.
+- Local buffers are arrays of the function, with any index: a register for each element, or vector, where all are
+  constant.
+- Values are scalars and vectors: of the target's lanes where elements have 32 bits, others of as many. Operations are
+  those of `verify.LOWERED_UNARY` and `LOWERED_BINARY`, Select, Unlikely, Cast, Bitcast, Splat, Ramp and Load. A node
+  that a statement has several times is computed once for it, and anew for the next one.
+- A bool in memory is a byte, 0 or 1.
+- Opaque, `opaque` and HoistedConstants say what a compiler behind this one must not rearrange. Who prints final code
+  in the order of the statements may pass them over.
 """
 
 from __future__ import annotations

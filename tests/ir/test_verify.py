@@ -218,6 +218,7 @@ STAGES: dict[str, tuple[Stmt, str]] = {
     "outline_tiles": (Outline(of(XI)), "an outlined region is left"),
     "outline_cores": (For(I, Store(Y, (I,), XI), LoopKind.CORE), "a core loop in no function is left"),
     "unroll_in_order": (For(I, Store(Y, (I,), XI), LoopKind.IN_ORDER), "a loop in order is left"),
+    "lower_addresses": (of(ONE), r"an address without its pointer is left: y\[i\]"),
 }
 
 

@@ -5,9 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...dtypes import F16
-from ..calls import Call
-from ..nodes import COMPARISONS, Binary, Cast, For, Kernel, Load, LoopKind, Node, Outline, Seq, Store, Unary
-from ..rewrite import children
+from ..calls import Call, UnrolledInOrder
+from ..lanes import Ramp
+from ..nodes import (
+    COMPARISONS,
+    Binary,
+    Buffer,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Kernel,
+    Load,
+    LoopKind,
+    Node,
+    Outline,
+    Scope,
+    Seq,
+    Store,
+    Unary,
+)
+from ..pointers import PointTo
+from ..rewrite import children, loads
 from .place import shown, unique
 from .types import RELAXED
 
@@ -46,11 +65,35 @@ def _an_outlined_region(n: Node) -> bool:
 
 
 def _a_core_loop_in_no_function(n: Node) -> bool:
-    return not isinstance(n, Call) and any(isinstance(c, For) and c.kind is LoopKind.CORE for c in children(n))
+    return not isinstance(n, Call | PointTo) and any(
+        isinstance(c, For) and c.kind is LoopKind.CORE for c in children(n)
+    )
 
 
 def _a_loop_in_order(n: Node) -> bool:
     return isinstance(n, For) and n.kind is LoopKind.IN_ORDER
+
+
+def _an_address_without_its_pointer(n: Node) -> bool:
+    match n:
+        case UnrolledInOrder():
+            return True
+        case Load(Buffer(scope=Scope.GLOBAL), (index,), _) | Store(Buffer(scope=Scope.GLOBAL), (index,), _):
+            return not _is_added(index.base if isinstance(index, Ramp) else index)
+    return False
+
+
+def _is_added(offset: Expr) -> bool:
+    """Whether an offset is of those that accesses add to pointers: a constant, or a sum of constants and of multiples
+    of what is loaded."""
+    match offset:
+        case Const():
+            return True
+        case Binary("+", a, b):
+            return _is_added(a) and _is_added(b)
+        case Binary("*", a, Const()):
+            return any(True for _ in loads(a))
+    return False
 
 
 LOWERED: dict[str, Callable[[Node], bool]] = {
@@ -62,6 +105,7 @@ LOWERED: dict[str, Callable[[Node], bool]] = {
     "outline_tiles": _an_outlined_region,
     "outline_cores": _a_core_loop_in_no_function,
     "unroll_in_order": _a_loop_in_order,
+    "lower_addresses": _an_address_without_its_pointer,
 }
 """By lowering pass, in their order: what is gone from then on."""
 
@@ -77,8 +121,9 @@ def leftovers(kernel: Kernel, after: str) -> Iterator[str]:
     if after not in LOWERED:
         return
     banned = tuple(LOWERED.values())[: list(LOWERED).index(after) + 1]
-    for n in unique(Seq((kernel.body,))):
-        for rule in banned:
+    nodes = list(unique(Seq((kernel.body,))))
+    for rule in banned:
+        for n in nodes:
             if rule(n):
                 yield f"{rule.__name__.strip('_').replace('_', ' ')} is left: {shown(n)}"
 
