@@ -15,6 +15,7 @@ from webnn_compile.errors import CannotExpress, ScheduleError
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.gpu.lower_for_device import choice_for
+from webnn_compile.gpu.plan_for_device import plan_for_device
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.pipeline.lazy_kernels import describe
 from webnn_compile.pipeline.lower_model import lower_model
@@ -122,7 +123,8 @@ def _on_device(case: Case, target: str) -> dict[str, Probe]:
         except CannotExpress as reason:
             raise ScheduleError(str(reason)) from reason
 
-    compile_for_device(_lower(case, target, DEFAULT), Recorder(), Weights())
+    lowered = _lower(case, target, DEFAULT)
+    compile_for_device(lowered, plan_for_device(lowered, Recorder(), Weights()))
     return probes
 
 

@@ -9,7 +9,7 @@ ScheduleError.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol, TypeVar
@@ -72,20 +72,15 @@ class Record:
         return {name: d.chosen for name, d in self.decisions.items()}
 
 
-def _ignore(_: str) -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class Replay:
     """Decisions by name; those that `record` lacks are the default ones.
 
-    Raises ScheduleError where a recorded option is not legal here: the record is of another kernel or target. Whoever
-    then takes the default schedule calls `refused` with the reason. A `lenient` one takes the default of that decision.
+    Raises ScheduleError where a recorded option is not legal here: the record is of another kernel or target. A
+    `lenient` one takes the default of that decision.
     """
 
     record: Mapping[str, Any]
-    refused: Callable[[str], None] = field(default=_ignore, compare=False, repr=False)
     lenient: bool = False
 
     def choose(self, name: str, options: Sequence[T]) -> T:

@@ -29,6 +29,7 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.gpu.cached_backend import CachedBackend
 from webnn_compile.gpu.compile_for_device import compile_for_device
+from webnn_compile.gpu.plan_for_device import plan_for_device
 from webnn_compile.ir.construct import maximum
 from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Buffer, For, Kernel, Load, Store, Var
@@ -107,11 +108,12 @@ def test_compile_uses_it(target: str, folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("backend", [WebGpu(), WebGl()], ids=lambda b: b.name)
 def test_a_shader_comes_back_as_it_was(backend: DeviceBackend, folder: Path, tmp_path: Path) -> None:
     graph = import_model(two_convolutions(tmp_path))
-    expected = compile_for_device(lower_model(graph, policy=backend.layouts), backend, Weights())
+    lowered = lower_model(graph, policy=backend.layouts)
+    expected = compile_for_device(lowered, plan_for_device(lowered, backend, Weights()))
     for _ in range(2):
         weights = Weights()
         cached = CachedBackend(backend, Cache(folder))
-        assert compile_for_device(lower_model(graph, policy=backend.layouts), cached, weights) == expected
+        assert compile_for_device(lowered, plan_for_device(lowered, cached, weights)) == expected
     assert cached.cache.hits > 3
     assert cached.cache.misses == 0
 

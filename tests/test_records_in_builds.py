@@ -17,15 +17,15 @@ from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.choices import DEFAULT, Replay
 from webnn_compile.cli.command import main
 from webnn_compile.cli.report import _recorded
-from webnn_compile.cpu.compile_for_cpu import agree_on_layouts
+from webnn_compile.cpu.compile_for_cpu import plan_for_cpu
 from webnn_compile.driver.build import build_manifest
 from webnn_compile.driver.options import Options
 from webnn_compile.driver.targets import TARGETS
 from webnn_compile.errors import InputError
 from webnn_compile.records.record_file import RecordWriter
+from webnn_compile.records.record_use import RecordUse
 from webnn_compile.records.recorded_choices import Best, RecordedChoices
 from webnn_compile.records.tuning_record import TuningRecord
-from webnn_compile.system.cache import Cache
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 from webnn_compile.tune.probe import probe
 from webnn_compile.tune.problem import KernelTask, Problem
@@ -103,6 +103,22 @@ def test_a_record_changes_exactly_its_kernel(path: Path, tmp_path: Path, target:
     assert len(set(default) - set(tuned)) == len(set(tuned) - set(default)) == 1
 
 
+@pytest.mark.parametrize("target", ["webgpu", "webgl"])
+def test_a_refused_record_changes_nothing(tmp_path: Path, target: str) -> None:
+    """Equal kernels are one, as they are without the record."""
+    path, nodes, before = tmp_path / "net.onnx", [], "x"
+    for i in range(3):
+        nodes += [node("MatMul", [before, f"w{i}"], [f"m{i}"]), node("Softmax", [f"m{i}"], [f"s{i}"])]
+        before = f"s{i}"
+    onnx.save(model(nodes, {"x": [4, 64]}, [before], {f"w{i}": random((64, 64), i) for i in range(3)}), path)
+    problem = Problem(path, target, Options())
+    tasks = problem.kernel_tasks(problem.lower()[0])
+    (repeated,) = (t for t in tasks if len(t.groups) > 1 and "matmul" in t.name)
+    refused = record_of(repeated, target, {next(iter(other_candidate(repeated, target))): 999})
+    records = plant(tmp_path / "r.jsonl", refused)
+    assert kernels_of(path, target, [records]) == kernels_of(path, target, [])
+
+
 @pytest.mark.parametrize("target", ["native", "wasm", "wasm-relaxed", "webgpu", "webgl"])
 def test_results_by_records(path: Path, tmp_path: Path, target: str) -> None:
     need_driver(target)
@@ -163,7 +179,9 @@ def compile_with(path: Path, out: Path, *options: object) -> str:
 
 
 def test_the_report_says_what_became_of_records(path: Path, tmp_path: Path) -> None:
-    product, softmax = task_of(path, "wasm", "matmul"), task_of(path, "wasm", "softmax")
+    problem = Problem(path, "wasm", Options())
+    kernels = problem.kernel_tasks(problem.lower()[0])
+    product, softmax = (next(t for t in kernels if word in t.name) for word in ("matmul", "softmax"))
     decision = next(iter(other_candidate(softmax, "wasm")))
     records = plant(
         tmp_path / "r.jsonl",
@@ -185,7 +203,7 @@ def test_the_report_says_what_became_of_records(path: Path, tmp_path: Path) -> N
     names = "old 0, old 1, old 2, old 3, old 4, old 5 and 2 more"
     assert f"webgl: 8 records are of another version of the choices ({names}): tune again" in said
     data = json.loads(report.read_text())["records"]
-    assert data["wasm"]["kernels"][0] == 1
+    assert data["wasm"]["kernels"] == [1, len(kernels)]
     assert data["wasm"]["devices"] == ["Chrome 1"]
     assert len(data["wasm"]["notes"]) == 3
     assert [x["kernel"] for x in data["wasm"]["dropped"]] == ["the softmax", "an old kernel"]
@@ -196,8 +214,8 @@ def test_the_report_says_what_became_of_records(path: Path, tmp_path: Path) -> N
 
 def test_a_long_list_of_refused_records_is_cut() -> None:
     best = {f"kernel-{i}": Best({}, 0.5, 1.0, ("A",), f"conv {i}", {}) for i in range(9)}
-    recorded = RecordedChoices(best, refused=dict.fromkeys(best, "no room"))
-    assert list(_recorded(recorded, "net.onnx")) == [
+    use = RecordUse(RecordedChoices(best), dict.fromkeys(best, "no room"))
+    assert list(_recorded(use, "net.onnx")) == [
         *(f"not applied to conv {i}: no room" for i in range(6)),
         "and 3 more are not applied; --report lists them",
     ]
@@ -258,11 +276,9 @@ def test_options_that_cannot_work(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_record_that_no_variant_can_take_is_refused(path: Path) -> None:
-    task = task_of(path, "wasm", "matmul")
-    reasons: list[str] = []
-    variants = [WASM_RELAXED, WASM_PLAIN]
-    agreed = agree_on_layouts(variants, 2, Cache(None), lambda *_: Replay({"rows": 999}, reasons.append))
-    assert agreed(task.naive, ()) is DEFAULT
-    assert agreed(task.naive, ()) is DEFAULT
-    assert len(reasons) == 1
-    assert "rows=999 is none of" in reasons[0]
+    lowered, _ = Problem(path, "wasm", Options()).lower()
+    plan = plan_for_cpu(lowered, [WASM_RELAXED, WASM_PLAIN], lambda *_: Replay({"rows": 999}))
+    refused = [k for k in plan.values() if k.refusal is not None]
+    assert refused
+    assert all("rows=999 is none of" in str(k.refusal) for k in refused)
+    assert all(k.choices == DEFAULT for k in refused)

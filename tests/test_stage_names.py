@@ -12,6 +12,7 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.glsl.compose import compose
 from webnn_compile.gpu.compile_for_device import compile_for_device
+from webnn_compile.gpu.plan_for_device import plan_for_device
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.pipeline.dump import Dump
 from webnn_compile.pipeline.lower_model import lower_model
@@ -47,7 +48,8 @@ def test_every_stage_is_seen(target: str) -> None:
         assert [*dict.fromkeys(seen), "llvm"] == list(stages)
         return
     backend = WebGpu(observe=observe) if target == "webgpu" else WebGl(observe=observe)
-    made = compile_for_device(lower_model(graph, policy=backend.layouts), backend, Weights())
+    lowered = lower_model(graph, policy=backend.layouts)
+    made = compile_for_device(lowered, plan_for_device(lowered, backend, Weights()))
     assert set(seen) == set(stages)
     first = [s for s in dict.fromkeys(seen) if s != "reduce_by_subgroups"]
     assert first == [s for s in stages if s != "reduce_by_subgroups"]

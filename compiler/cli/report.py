@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..driver.build_device import DeviceBuild
     from ..driver.build_wasm import WasmBuild
     from ..driver.report_data import Report
-    from ..records.recorded_choices import RecordedChoices
+    from ..records.record_use import RecordUse
 
 PLAIN_WIDTH = 100
 """Columns where the output is no terminal."""
@@ -135,8 +135,8 @@ def _alone(p: Program) -> str:
 
 def _records(report: Report) -> Iterable[tuple[str, str]]:
     label = "records"
-    for target, recorded in report.recorded.items():
-        for text in _recorded(recorded, report.model):
+    for target, use in report.recorded.items():
+        for text in _recorded(use, report.model):
             yield label, f"{target}: {text}"
             label = ""
     if report.unused and not any(r.used for r in report.recorded.values()):
@@ -146,29 +146,29 @@ def _records(report: Report) -> Iterable[tuple[str, str]]:
         yield label, f"{report.damaged} lines are no records, and were passed over"
 
 
-def _recorded(recorded: RecordedChoices, model: str) -> Iterable[str]:
+def _recorded(use: RecordUse, model: str) -> Iterable[str]:
     """Lines about the use of a target's records."""
-    if recorded.used:
-        (kernels, of), (layers, _) = recorded.count("kernel"), recorded.count("layer")
-        devices = sorted({d for b in recorded.used.values() for d in b.devices})
-        whole = next((w for b in recorded.used.values() if (w := b.whole.get(model)) is not None), None)
+    if use.used:
+        (kernels, of), (layers, _) = use.count("kernel"), use.count("layer")
+        devices = sorted({d for b in use.used.values() for d in b.devices})
+        whole = next((w for b in use.used.values() if (w := b.whole.get(model)) is not None), None)
         if len(devices) > 1:  # it was measured on one of them
             whole = None
-        gain = recorded.estimate() if whole is None else whole
+        gain = use.estimate() if whole is None else whole
         how = "estimated" if whole is None else "measured"
         covered = f"{kernels} of {of} kernels" + (f" and {layers} layers" if layers else "")
         yield f"{covered} by measurements on {', '.join(devices)}; {how} {gain:.2f} of the time by default"
-    refused = [f"not applied to {recorded.best[key].kernel}: {reason}" for key, reason in recorded.refused.items()]
+    refused = [f"not applied to {use.recorded.best[key].kernel}: {reason}" for key, reason in use.refused.items()]
     yield from refused[:_SHOWN]
     if len(refused) > _SHOWN:
         yield f"and {len(refused) - _SHOWN} more are not applied; --report lists them"
-    missing = tuple(b.kernel for b in recorded.missing(model))
+    missing = tuple(b.kernel for b in use.missing(model))
     if missing:
         names = _kernels(missing)
         yield f"{len(missing)} records fit no kernel of this model any more, or by other options ({names}): tune again"
-    if recorded.outdated:
-        names = _kernels(recorded.outdated)
-        yield f"{len(recorded.outdated)} records are of another version of the choices ({names}): tune again"
+    if use.recorded.outdated:
+        names = _kernels(use.recorded.outdated)
+        yield f"{len(use.recorded.outdated)} records are of another version of the choices ({names}): tune again"
 
 
 def _kernels(names: tuple[str, ...]) -> str:
@@ -176,13 +176,13 @@ def _kernels(names: tuple[str, ...]) -> str:
     return _names(tuple(dict.fromkeys(names)))
 
 
-def _dropped(recorded: RecordedChoices, model: str) -> Iterable[dict[str, str]]:
+def _dropped(use: RecordUse, model: str) -> Iterable[dict[str, str]]:
     """Each record that does not apply any more, by the name of its kernel, and why."""
-    for key, reason in recorded.refused.items():
-        yield {"kernel": recorded.best[key].kernel, "reason": reason}
-    for best in recorded.missing(model):
+    for key, reason in use.refused.items():
+        yield {"kernel": use.recorded.best[key].kernel, "reason": reason}
+    for best in use.missing(model):
         yield {"kernel": best.kernel, "reason": "the model has no such kernel any more"}
-    for kernel in recorded.outdated:
+    for kernel in use.recorded.outdated:
         yield {"kernel": kernel, "reason": "it is of another version of the choices"}
 
 
@@ -242,14 +242,14 @@ def write_report(report: Report, path: Path) -> None:
         },
         "records": {
             target: {
-                "kernels": recorded.count("kernel"),
-                "layers": recorded.count("layer"),
-                "devices": sorted({d for b in recorded.used.values() for d in b.devices}),
-                "gain": recorded.estimate(),
-                "notes": list(_recorded(recorded, report.model)),
-                "dropped": list(_dropped(recorded, report.model)),
+                "kernels": use.count("kernel"),
+                "layers": use.count("layer"),
+                "devices": sorted({d for b in use.used.values() for d in b.devices}),
+                "gain": use.estimate(),
+                "notes": list(_recorded(use, report.model)),
+                "dropped": list(_dropped(use, report.model)),
             }
-            for target, recorded in report.recorded.items()
+            for target, use in report.recorded.items()
         },
         "seconds": report.seconds,
         "cache": {

@@ -34,6 +34,7 @@ from ..pipeline.lazy_kernels import (
     layouts_to_bytes,
 )
 from ..pipeline.lowered import Lowered, kernel_name
+from ..pipeline.plan_kernels import KernelChoices, KernelPlan, plan_kernels
 from ..pipeline.weights import Weights
 from ..program.plan_memory import aligned_size
 from ..program.program import Launch, Program, Region, Slot, Step, TensorSpec
@@ -55,14 +56,6 @@ KernelPass = Callable[[Kernel], Kernel]
 
 REPACKED = 2**14
 """Elements from which on a constant is in the file in one layout, and copied to others at load."""
-
-KernelChoices = Callable[[Kernel, Sequence[object]], Choices]
-"""The choices of each naive kernel, by its parameters' placements on a device that has any."""
-
-
-def default_choices(_: Kernel, __: Sequence[object] = ()) -> Choices:
-    return DEFAULT
-
 
 LOWERING_PASSES: tuple[KernelPass, ...] = (
     flatten_indices,
@@ -98,17 +91,17 @@ def compile_for_cpu(
     opt_level: int = 2,
     weights: Weights | None = None,
     cache: Cache | None = None,
-    choices: KernelChoices = default_choices,
+    plan: KernelPlan | None = None,
     passes: tuple[KernelPass, ...] | None = None,
 ) -> Program:
     """Schedules (from `opt_level` 1 on) and lowers each kernel once for `target`, packs the constants, lists launches.
 
-    `passes` lower kernels, by default those for LLVM. `choices` are those of each naive kernel's schedule; where
-    recorded ones are not legal, the kernel has its default schedule. Programs of one model for several targets may
-    share `weights`. Kernels that `cache` has from earlier builds are not compiled again.
+    `passes` lower kernels, by default those for LLVM. `plan` is that of `plan_for_cpu` for the same target and level;
+    kernels that are not in it have their default schedule. Programs of one model for several targets may share
+    `weights`. Kernels that `cache` has from earlier builds are not compiled again.
     """
     compiler = _Compiler(target, opt_level, cache or Cache(None), observe, passes)
-    launches = _Launches(model, compiler, weights or Weights(), choices)
+    launches = _Launches(model, compiler, weights or Weights(), plan or {})
     steps = launches.steps(model.steps)
     scalars, arena = _place_scalars(model)
 
@@ -152,13 +145,18 @@ def compile_kernel(
     passes: tuple[KernelPass, ...] | None = None,
 ) -> Kernel:
     """Schedules (from `opt_level` 1 on) and lowers a naive kernel, by default for LLVM."""
-    scheduled = naive
-    if opt_level:
-        scheduled = schedule_by(lambda c: schedule_cpu(naive, target, c), choices, naive.name)
+    scheduled = schedule_kernel(naive, target, opt_level, choices)
     observe("schedule_cpu", scheduled)
     if passes is None:
         passes = RELAXED_PASSES if target.relaxed_extremes else LOWERING_PASSES
     return lower_kernel(scheduled, passes, observe)
+
+
+def schedule_kernel(naive: Kernel, target: Target, opt_level: int, choices: Choices) -> Kernel:
+    """Raises ScheduleError where `choices` are not legal; below `opt_level` 1 none are made."""
+    if not opt_level:
+        return naive
+    return schedule_by(lambda c: schedule_cpu(naive, target, c), choices, naive.name)
 
 
 def lower_kernel(
@@ -168,43 +166,35 @@ def lower_kernel(
     return run_passes(kernel, passes, observe)
 
 
-def agree_on_layouts(targets: Sequence[Target], opt_level: int, cache: Cache, choices: KernelChoices) -> KernelChoices:
-    """`choices` for programs of several `targets` that share their weights.
-
-    Recorded ones were measured on one of the targets. On the others decisions that are not legal there are the default
-    ones. Where that makes them read constants in different layouts, all have the default schedule.
-    """
-    agreed: dict[str, Choices] = {}
-
-    def agree(naive: Kernel, _: Sequence[object]) -> Choices:
-        wanted = choices(naive, ())
-        if not isinstance(wanted, Replay):
-            return wanted
-        key = describe(naive) + key_of_choices(wanted)
-        if key not in agreed:
-            compilers = [_Compiler(t, opt_level, cache) for t in targets]
-            reason = _illegal_everywhere(compilers, naive, wanted)
-            lenient = replace(wanted, lenient=True)
-            if reason is None and len({c.legal(naive, lenient).layouts for c in compilers}) > 1:
-                reason = "the variants of the module would read their weights in different layouts"
-            agreed[key] = lenient if reason is None else DEFAULT
-            if reason is not None:
-                wanted.refused(reason)
-        return agreed[key]
-
-    return agree
+@deep_recursion()
+def plan_for_cpu(
+    model: Lowered, targets: Sequence[Target], choices: KernelChoices, opt_level: int = 2, cache: Cache | None = None
+) -> KernelPlan:
+    """The choices of the model's kernels in programs for `targets`, which share their weights."""
+    compilers = [_Compiler(t, opt_level, cache or Cache(None)) for t in targets]
+    kernels = {i: (naive, ()) for i, naive in enumerate(model.kernels)}
+    return plan_kernels(kernels, choices, lambda naive, _, wanted: _agree(compilers, naive, wanted))
 
 
-def _illegal_everywhere(compilers: Sequence[_Compiler], naive: Kernel, choices: Choices) -> str | None:
-    """The reason why no target can take the choices as they are; None where one can."""
-    reason = ""
-    for compiler in compilers:
+def _agree(compilers: Sequence[_Compiler], naive: Kernel, wanted: Replay) -> Choices:
+    """Recorded choices that all targets can take, which were measured on one of them: on the others decisions that are
+    not legal there are the default ones. Raises ScheduleError where they are legal on none, or where targets would read
+    constants in different layouts."""
+    layouts: set[Layouts] = set()
+    errors: list[ScheduleError] = []
+    for c in compilers:
         try:
-            compiler.legal(naive, choices)
-            return None
+            layouts.add(c.layouts(naive, wanted))
         except ScheduleError as error:
-            reason = reason or str(error)
-    return reason
+            errors.append(error)
+    if not layouts:
+        raise errors[0]
+    if errors:
+        wanted = replace(wanted, lenient=True)
+        layouts = {c.layouts(naive, wanted) for c in compilers}
+    if len(layouts) > 1:
+        raise ScheduleError("the variants of the module would read their weights in different layouts")
+    return wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,27 +217,29 @@ class _Compiler:
     passes: tuple[KernelPass, ...] | None = None
 
     def compile(self, naive: Kernel, choices: Choices) -> _Compiled:
-        """By `choices`, or else by the default schedule."""
-        try:
-            return self.legal(naive, choices)
-        except ScheduleError as error:
-            if not isinstance(choices, Replay):
-                raise
-            choices.refused(str(error))
-            return self.legal(naive, DEFAULT)
-
-    def legal(self, naive: Kernel, choices: Choices) -> _Compiled:
         """Raises ScheduleError where `choices` are not legal."""
-        key = kernel_key(describe(naive), self.target, self.opt_level, choices)
         make = functools.cache(
             lambda: compile_kernel(naive, self.target, self.opt_level, self.observe, choices, self.passes)
         )
+        key = self._key(naive, choices)
+        return _Compiled(key, make, self._layouts(key, make))
+
+    def layouts(self, naive: Kernel, choices: Choices) -> Layouts:
+        """The layouts of a kernel's parameters, which need no code. Raises ScheduleError."""
+        return self._layouts(
+            self._key(naive, choices), lambda: schedule_kernel(naive, self.target, self.opt_level, choices)
+        )
+
+    def _key(self, naive: Kernel, choices: Choices) -> str:
+        return kernel_key(describe(naive), self.target, self.opt_level, choices)
+
+    def _layouts(self, key: str, make: Callable[[], Kernel]) -> Layouts:
         cached = self.cache.get(LAYOUTS, key)
         if cached is not None:
-            return _Compiled(key, make, layouts_from_bytes(cached))
+            return layouts_from_bytes(cached)
         layouts: Layouts = tuple(b.layout for b in make().params)
         self.cache.put(LAYOUTS, key, layouts_to_bytes(layouts))
-        return _Compiled(key, make, layouts)
+        return layouts
 
 
 class _Launches:
@@ -258,9 +250,9 @@ class _Launches:
         model: Lowered,
         compiler: _Compiler,
         weights: Weights,
-        choices: KernelChoices,
+        plan: KernelPlan,
     ) -> None:
-        self._model, self._compiler, self._choices = model, compiler, choices
+        self._model, self._compiler, self._plan = model, compiler, plan
         self._shared: dict[str, int] = {}
         self._layouts: list[Layouts] = []
         self._placed: dict[tuple[Tensor, Layout], Slot] = {}
@@ -276,7 +268,8 @@ class _Launches:
 
     def _step(self, step: int | LoopStep[int] | BranchStep[int]) -> Step:
         if isinstance(step, int):
-            return self.launch(self._model.groups[step], self._model.kernels[step])
+            choices = self._plan[step].choices if step in self._plan else DEFAULT
+            return self.launch(self._model.groups[step], self._model.kernels[step], choices)
         tensor = condition_of(step)
         condition = None if tensor is None else self._in_arena(tensor)
         if isinstance(step, LoopStep):
@@ -287,19 +280,17 @@ class _Launches:
     def _in_arena(self, tensor: Tensor) -> Slot:
         return Slot(Region.ARENA, self._model.stored.offset[tensor])
 
-    def launch(self, group: Group, naive: Kernel, output: Slot | None = None) -> Launch:
+    def launch(self, group: Group, naive: Kernel, choices: Choices = DEFAULT, output: Slot | None = None) -> Launch:
         """The launch of a group's kernel, with `output` in the arena unless given."""
-        at = self._kernel(naive)
+        at = self._kernel(naive, choices)
         *others, result = self._layouts[at]
         arguments = [self._slot(t, layout) for t, layout in zip((*group.reads, *group.scratch), others, strict=True)]
         arguments.append(output or self._slot(group.output, result))
         return Launch(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops, naive.scalars)
 
-    def _kernel(self, naive: Kernel) -> int:
+    def _kernel(self, naive: Kernel, choices: Choices = DEFAULT) -> int:
         """The number of the kernel; if its code is cached, only its layouts are needed."""
-        text = describe(naive)
-        choices = self._choices(naive, ())
-        shared = text + key_of_choices(choices)
+        shared = describe(naive) + key_of_choices(choices)
         if shared in self._shared:
             return self._shared[shared]
         made = self._compiler.compile(naive, choices)
@@ -346,5 +337,5 @@ class _Launches:
             slot = self._placed[key] = self._new_slot(tensor, layout)
             naive = build_kernel(kernel_name(group), group, {tensor: layout})
             self._compiler.observe("build_kernel", naive)
-            self.prepare.append(self.launch(group, naive, slot))
+            self.prepare.append(self.launch(group, naive, output=slot))
         return self._placed[key]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +24,10 @@ from ..errors import InputError, InternalError
 from ..ir.memo import forgetting
 from ..pipeline.dump import Dump
 from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
 from ..program.program import TensorSpec
+from ..records.record_use import use_of_records
 from ..system.cache import Cache, open_cache
 from ..system.run_passes import ignore
 from ..tensor.program import Rewritten
@@ -41,7 +43,6 @@ from .work import Phase, Work
 from .write_alone import write_alone
 
 if TYPE_CHECKING:
-    from ..records.recorded_choices import TargetChoices
     from .compile_target import CompileTarget
     from .measure_layer import LayerError
 
@@ -91,50 +92,41 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
 
 
 @forgetting()
-def build_manifest(
-    model: Path, options: Options, phase: Phase, choices: Mapping[str, TargetChoices] | None = None
-) -> Manifest:
-    """The manifest for a device that loads the model over RPC. `choices` are the choices of targets that a search
-    makes."""
-    work, report = _begin_bundle(model, options, phase, choices)
+def build_manifest(model: Path, options: Options, phase: Phase) -> Manifest:
+    """The manifest for a device that loads the model over RPC."""
+    work, report = _begin_bundle(model, options, phase)
     manifest = make_manifest(_make_artifact(model, work, report))
     work.cache.trim()
     return manifest
 
 
-def _begin_bundle(
-    model: Path, options: Options, phase: Phase, choices: Mapping[str, TargetChoices] | None = None
-) -> tuple[Work, Report]:
+def _begin_bundle(model: Path, options: Options, phase: Phase) -> tuple[Work, Report]:
     options.check()
     if options.alone is not None:
         raise InputError(
             f"target {options.alone.name} has no part in a bundle; choose from {', '.join(bundled_targets())}"
         )
-    return _begin(model, options, phase, lambda _: None, choices or {})
+    return _begin(model, options, phase, lambda _: None)
 
 
-def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> Artifact:
-    """The artifact of `lowered`, by the policy of a target that bundles can have, for that target alone."""
+def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tuple[Artifact, KernelPlan]:
+    """The artifact of `lowered`, by the policy of a target that bundles can have, for that target alone; and the plan
+    of its kernels."""
     weights = Weights()
     part = target.bundle(lowered, weights, work)
     inputs, outputs = _ports(lowered)
     blob, tensors = weights.blob(), lowered.tensors
-    return Artifact(
+    artifact = Artifact(
         work.name, inputs, outputs, blob, (part.artifact,), weights.halves, tensors.dimensions, tensors.refusals
     )
+    return artifact, part.plan
 
 
-def _begin(
-    model: Path,
-    options: Options,
-    phase: Phase,
-    emit: Callable[[str], None],
-    choices: Mapping[str, TargetChoices] | None = None,
-) -> tuple[Work, Report]:
+def _begin(model: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> tuple[Work, Report]:
     # Cached kernels are not made, so could not be dumped.
     cache = open_cache(enabled=options.cache and options.dump is None)
     dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
-    work = Work(printable(model.stem), options, cache, phase, dump, explicit=choices or {})
+    work = Work(printable(model.stem), options, cache, phase, dump)
     return work, Report(printable(model.name), options.precision, cache, work.seconds)
 
 
@@ -158,9 +150,11 @@ def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
             with work.timed("optimise", target.name):
                 own = target.lower(optimised, work)
                 rewritten += own.rewritten
-        report.parts.append(target.bundle(own, weights, work))
+        part = target.bundle(own, weights, work)
+        report.parts.append(part)
+        if options.records:
+            report.recorded[target.name] = use_of_records(work.recorded(target.name), own.decisions, part.plan)
     if options.records:
-        report.recorded = {t: r for t, r in work.recorded.items() if t in options.targets}
         report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
         report.damaged = work.records.damaged
     report.inputs, report.outputs = _ports(lowered)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from ..bundle import DeviceArtifact, HostArtifact
 from ..errors import InputError
+from ..gpu.compile_for_device import compile_for_device
 from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
 from ..program.device_program import DeviceProgram, HostCall
 from ..program.program import Program
@@ -17,11 +19,13 @@ from .work import Work
 
 @dataclass(frozen=True, slots=True)
 class DeviceBuild:
-    """`on_host` are the segments of a run on the host. `halves`: results between kernels are float16."""
+    """`plan` has the choices of the kernels on the device; `on_host` are the segments of a run on the host. `halves`:
+    results between kernels are float16."""
 
     target: DeviceTarget
     artifact: DeviceArtifact
     program: DeviceProgram
+    plan: KernelPlan
     halves: bool
 
     @property
@@ -40,7 +44,8 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
     Raises InputError for segments on the host with `--host js`.
     """
     with work.timed("shaders", target.name):
-        program = target.compile_program(lowered, weights, work)
+        plan = target.plan(lowered, weights, work)
+        program = compile_for_device(lowered, plan)
     if work.options.host == "js" and program.calls:
         first, *more = program.calls
         others = f" and {len(more)} others" if more else ""
@@ -52,7 +57,7 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
     if program.host is not None:
         with work.timed("generate code", f"host of {target.name}"):
             host = _host(program.host, weights, work)
-    return DeviceBuild(target, DeviceArtifact(program, host), program, target.stores_halves(work.options))
+    return DeviceBuild(target, DeviceArtifact(program, host), program, plan.kernels, target.stores_halves(work.options))
 
 
 def _host(program: Program, weights: Weights, work: Work) -> HostArtifact:

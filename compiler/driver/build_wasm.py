@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..bundle import KernelInfo, WasmArtifact, place_memory
-from ..cpu.compile_for_cpu import agree_on_layouts, compile_for_cpu
+from ..cpu.compile_for_cpu import compile_for_cpu, plan_for_cpu
 from ..errors import InternalError
 from ..execution.wasm_model import WasmModel
 from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
 from ..program.program import Program, check_wasm32
 from ..system.run_passes import ignore
@@ -23,10 +24,12 @@ VARIANTS: tuple[tuple[str, Target], ...] = (("relaxed", WASM_RELAXED), ("plain",
 
 @dataclass(frozen=True, slots=True)
 class WasmBuild:
-    """`code_bytes` by variant; `models` run each variant, for `--verify`."""
+    """`plan` has the choices of the kernels of both variants. `code_bytes` by variant; `models` run each variant, for
+    `--verify`."""
 
     artifact: WasmArtifact
     program: Program
+    plan: KernelPlan
     code_bytes: dict[str, int]
     models: tuple[WasmModel, ...]
 
@@ -37,11 +40,11 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
     _check_size(work.name, lowered)
     targets = [target for _, target in VARIANTS]
     variants = [(name, target) for name, target in VARIANTS if name in options.variants]
-    choices = agree_on_layouts(targets, options.opt_level, work.cache, work.choices(name).kernels)
+    plan = plan_for_cpu(lowered, targets, work.choices(name).kernels, options.opt_level, work.cache)
     if options.dump is None and options.processes != 1:
         with work.timed("schedule", "in several processes"):
             compile_ahead(
-                lowered, [target for _, target in variants], work.cache, options.opt_level, options.processes, choices
+                lowered, [target for _, target in variants], work.cache, options.opt_level, options.processes, plan
             )
     programs: list[Program] = []
     modules: dict[str, bytes] = {}
@@ -53,7 +56,7 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
         with work.timed("schedule", detail):
             # Only the first variant is dumped.
             observe = ignore if programs else work.observer(name)
-            program = compile_for_cpu(lowered, target, observe, options.opt_level, weights, work.cache, choices)
+            program = compile_for_cpu(lowered, target, observe, options.opt_level, weights, work.cache, plan)
         if any(_constants(p) != _constants(program) for p in programs):
             raise InternalError("compile_for_cpu: two variants of the module read weights in different layouts")
         with work.timed("generate code", detail):
@@ -70,7 +73,7 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
             models.append(WasmModel(program, linked, relaxed=relaxed))
     kernels = tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.launches)
     artifact = WasmArtifact(modules, heap_base, program.arena, kernels, program.prepared, shared_at, program.scalars)
-    return WasmBuild(artifact, program, {v: len(m) for v, m in modules.items()}, tuple(models))
+    return WasmBuild(artifact, program, plan, {v: len(m) for v, m in modules.items()}, tuple(models))
 
 
 def memory_bytes(name: str, build: WasmBuild, weights: int) -> int:

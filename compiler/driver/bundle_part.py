@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ..bundle import DeviceArtifact, WasmArtifact
+    from ..pipeline.plan_kernels import KernelPlan
 
 
 class BundlePart(Protocol):
-    """A WasmBuild or a DeviceBuild."""
+    """A WasmBuild or a DeviceBuild; `plan` has the choices of its kernels."""
 
     @property
     def artifact(self) -> DeviceArtifact | WasmArtifact: ...
+
+    @property
+    def plan(self) -> KernelPlan: ...

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..choices import DEFAULT, Choices, Replay
+from ..choices import DEFAULT, Choices
 from ..codegen.llvm_function import render_kernel
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import CODE
-from ..cpu.compile_for_cpu import KernelChoices, compile_kernel, default_choices
+from ..cpu.compile_for_cpu import compile_kernel
 from ..ir.nodes import Kernel
 from ..pipeline.lazy_kernels import LAYOUTS, describe, kernel_key, layouts_to_bytes
 from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelPlan
 from ..system.cache import Cache
 from ..system.recursion import deep_recursion
 from ..system.workers import WorkerPool, count_cores
@@ -40,7 +41,7 @@ def compile_ahead(
     cache: Cache,
     opt_level: int,
     processes: int | None = None,
-    choices: KernelChoices = default_choices,
+    plan: KernelPlan | None = None,
 ) -> int:
     """Adds the model's kernels for `targets` that `cache` lacks, if they are many; returns the number of kernels.
 
@@ -52,12 +53,11 @@ def compile_ahead(
         return 0
     tasks = {}
     for target in targets:
-        for naive in model.kernels:
-            chosen = choices(naive, ())
+        for i, naive in enumerate(model.kernels):
+            chosen = plan[i].choices if plan else DEFAULT
             key = kernel_key(describe(naive), target, opt_level, chosen)
             if key not in tasks and _lacks(cache, key):
-                record = Replay(dict(chosen.record), lenient=chosen.lenient) if isinstance(chosen, Replay) else DEFAULT
-                tasks[key] = _Task(key, naive, target, opt_level, record)
+                tasks[key] = _Task(key, naive, target, opt_level, chosen)
     if len(tasks) < FEWEST:
         return 0
     return _run(list(tasks.values()), cache, min(processes, len(tasks) * 2 // FEWEST))

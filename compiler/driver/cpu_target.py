@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..costs import CPU_COSTS
-from ..cpu.compile_for_cpu import KernelChoices, compile_for_cpu, default_choices
+from ..cpu.compile_for_cpu import KernelPass, compile_for_cpu, plan_for_cpu
 from ..errors import InternalError
 from ..pipeline.lower_model import lower_tensors
 from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelChoices, default_choices
 from ..tensor.choose_tile import choose_tile
 from .compile_target import CompileTarget
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..execution.native_model import NativeModel
     from ..execution.wasm_model import WasmModel
     from ..pipeline.weights import Weights
+    from ..program.program import Program
     from ..target import Target
     from .build_wasm import WasmBuild
     from .compile_target import CompiledModel
@@ -59,8 +61,7 @@ def run_native(lowered: Lowered, work: Work, choices: KernelChoices = default_ch
     from ..execution.native_model import NativeModel
     from ..native.jit import host_target
 
-    level = work.options.opt_level
-    program = compile_for_cpu(lowered, host_target(), opt_level=level, cache=work.cache, choices=choices)
+    program = _program(lowered, work, choices, host_target())
     return NativeModel(program, work.options.threads, work.cache)
 
 
@@ -70,8 +71,7 @@ def run_c(lowered: Lowered, work: Work, choices: KernelChoices = default_choices
     from ..execution.c_model import CModel
     from ..native.jit import host_target
 
-    target, level = replace(host_target(), name="host"), work.options.opt_level
-    program = compile_for_cpu(lowered, target, opt_level=level, cache=work.cache, choices=choices, passes=PASSES)
+    program = _program(lowered, work, choices, replace(host_target(), name="host"), PASSES)
     return CModel(program, work.options.threads, work.cache)
 
 
@@ -80,7 +80,18 @@ def run_wasm(lowered: Lowered, work: Work, choices: KernelChoices, target: Targe
     from ..execution.wasm_model import WasmModel
     from ..wasm.build_module import build_module
 
-    level = work.options.opt_level
-    program = compile_for_cpu(lowered, target, opt_level=level, cache=work.cache, choices=choices)
+    program = _program(lowered, work, choices, target)
     linked = build_module(program, relaxed=relaxed, linker=work.options.linker, cache=work.cache)
     return WasmModel(program, linked, relaxed=relaxed)
+
+
+def _program(
+    lowered: Lowered,
+    work: Work,
+    choices: KernelChoices,
+    target: Target,
+    passes: tuple[KernelPass, ...] | None = None,
+) -> Program:
+    level, cache = work.options.opt_level, work.cache
+    plan = plan_for_cpu(lowered, [target], choices, level, cache)
+    return compile_for_cpu(lowered, target, opt_level=level, cache=cache, plan=plan, passes=passes)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..codegen.device_backend import DeviceBackend
     from ..execution.device_model import Device, DeviceModel
     from ..execution.native_model import NativeModel
+    from ..gpu.plan_for_device import DevicePlan
     from ..program.device_program import DeviceKernel, DeviceProgram
     from ..program.program import Program
     from .build_device import DeviceBuild
@@ -52,8 +53,11 @@ class DeviceTarget(CompileTarget):
         )
 
     def compile(self, lowered: Lowered, work: Work) -> DeviceModel:
+        from ..gpu.compile_for_device import compile_for_device
+
         weights = Weights()
-        program = self.compile_program(lowered, weights, work, _host_target() if has_llvm() else WASM_PLAIN)
+        plan = self.plan(lowered, weights, work)
+        program = compile_for_device(lowered, plan, cpu=_host_target() if has_llvm() else WASM_PLAIN)
         return self.run(program, weights.blob())
 
     def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
@@ -65,16 +69,14 @@ class DeviceTarget(CompileTarget):
         """Whether results between kernels are stored as float16."""
         return self.halves and options.precision == "f16"
 
-    def compile_program(
-        self, lowered: Lowered, weights: Weights, work: Work, cpu: Target = WASM_PLAIN
-    ) -> DeviceProgram:
-        """The device program, its host part compiled for `cpu`."""
+    def plan(self, lowered: Lowered, weights: Weights, work: Work) -> DevicePlan:
+        """What runs on the device, and by which kernels; for `compile_for_device`."""
         from ..gpu.cached_backend import CachedBackend
-        from ..gpu.compile_for_device import compile_for_device
+        from ..gpu.plan_for_device import plan_for_device
 
         backend = CachedBackend(self.backend(work.options, work.observer(self.name)), work.cache)
         halves, choices = self.stores_halves(work.options), work.choices(self.name).kernels
-        return compile_for_device(lowered, backend, weights, cpu=cpu, halves=halves, choices=choices)
+        return plan_for_device(lowered, backend, weights, halves=halves, choices=choices)
 
     def run(self, program: DeviceProgram, weights: bytes) -> DeviceModel:
         """The program on this machine's GPU, or an emulation. Raises InputError where there is none, or one that lacks

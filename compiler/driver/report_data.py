@@ -10,7 +10,7 @@ from ..bundle import WrittenFile
 from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
 from ..program.refusals import Refusal
-from ..records.recorded_choices import RecordedChoices
+from ..records.record_use import RecordUse
 from ..system.cache import Cache
 from .build_device import DeviceBuild
 from .build_wasm import WasmBuild
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class Report:
     """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the
-    bundle's constants, `memory` those of the wasm module; `recorded` has by target the choices that records made,
+    bundle's constants, `memory` those of the wasm module; `recorded` has by target the use of its records,
     `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has by backend the
     reason why halves were not compared with the reference; `alone` is the target and the program that was
     written in place of a bundle, `cpu` the processor that it is for, `manual` the file that says how it is used."""
@@ -42,7 +42,7 @@ class Report:
     weights: int = 0
     memory: int = 0
     parts: list[BundlePart] = field(default_factory=list)
-    recorded: dict[str, RecordedChoices] = field(default_factory=dict)
+    recorded: dict[str, RecordUse] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
     damaged: int = 0
     comparisons: list[Comparison] = field(default_factory=list)

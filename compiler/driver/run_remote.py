@@ -77,7 +77,8 @@ def compile_remote(target: str, model: Optimised, work: Work) -> RemoteModel:
     except ImportError:
         raise InputError(f"target {target!r} needs websockets: pip install 'webnn-compile[tune]'") from None
     row = TARGETS[backend]
-    manifest = make_manifest(make_artifact_of(row, row.lower(model, work), work))
+    artifact, _ = make_artifact_of(row, row.lower(model, work), work)
+    manifest = make_manifest(artifact)
     with _explained(), contextlib.ExitStack() as opening:
         session = opening.enter_context(connect(os.environ.get(BROKER_VARIABLE, BROKER)))
         device = opening.enter_context(session.lease(name, backend, timeout=WAIT))

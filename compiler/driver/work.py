@@ -20,8 +20,8 @@ Phase = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase,
-    `recorded` the choices from records by target. `choices` are the choices of targets that a search makes."""
+    """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase.
+    `explicit` are the choices of targets that a search makes."""
 
     name: str
     options: Options
@@ -29,7 +29,6 @@ class Work:
     phase: Phase
     dump: Observer = ignore
     seconds: dict[str, float] = field(default_factory=dict)
-    recorded: dict[str, RecordedChoices] = field(default_factory=dict)
     explicit: Mapping[str, TargetChoices] = field(default_factory=dict)
     _files: list[RecordFile] = field(default_factory=list)
 
@@ -42,12 +41,11 @@ class Work:
 
     def choices(self, target: str) -> TargetChoices:
         """The explicit ones, or those of the options' records. Raises InputError."""
-        if target in self.explicit:
-            return self.explicit[target]
-        if target not in self.recorded:
-            chosen = choose_from_records(self.records.records, target, self.options.for_device)
-            self.recorded[target] = chosen
-        return self.recorded[target]
+        return self.explicit[target] if target in self.explicit else self.recorded(target)
+
+    def recorded(self, target: str) -> RecordedChoices:
+        """Those of the options' records. Raises InputError."""
+        return choose_from_records(self.records.records, target, self.options.for_device)
 
     @property
     def records(self) -> RecordFile:

@@ -11,9 +11,10 @@ from ..bundle import BundleFile, FolderKind, write_folder
 from ..c.lower import PASSES
 from ..c.render import COMPILED, identifier, render, render_weights
 from ..codegen.c_ports import Ports
-from ..cpu.compile_for_cpu import KernelPass, compile_for_cpu
+from ..cpu.compile_for_cpu import KernelPass, compile_for_cpu, plan_for_cpu
 from ..library.render import Library, render_library
 from ..program.program import Program
+from ..records.record_use import use_of_records
 from ..target import PROCESSORS, Target
 from .cpu_target import CpuTarget
 from .optimise_model import import_graph, optimise_model
@@ -57,19 +58,21 @@ def write_alone(row: CpuTarget, writer: Writer, model: Path, out: Path, work: Wo
         report.graph_nodes = len(optimised.graph.nodes)
         lowered = row.lower(optimised, work)
     with work.timed("schedule"):
+        target, level = processor(cpu), options.opt_level
+        plan = plan_for_cpu(lowered, [target], work.choices(tuned_as).kernels, level, work.cache)
         program = compile_for_cpu(
             lowered,
-            processor(cpu),
+            target,
             work.observer(row.name),
-            options.opt_level,
+            level,
             cache=work.cache,
-            choices=work.choices(tuned_as).kernels,
+            plan=plan,
             passes=writer.passes,
         )
     with work.timed("generate code"):
         files = writer.files(replace(program, name=work.name), cpu, work)
     if options.records:
-        report.recorded = {t: r for t, r in work.recorded.items() if t == tuned_as}
+        report.recorded = {tuned_as: use_of_records(work.recorded(tuned_as), lowered.decisions, plan)}
         report.unused = sorted({r.target for r in work.records.records} - {tuned_as})
         report.damaged = work.records.damaged
     report.inputs, report.outputs, report.dimensions = program.inputs, program.outputs, program.dimensions

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from ..codegen.device_backend import CompiledKernel, DeviceBackend
-from ..cpu.compile_for_cpu import KernelChoices, default_choices
+from ..codegen.device_backend import CompiledKernel
 from ..ir.nodes import Scalar
 from ..pipeline.lowered import Lowered
-from ..pipeline.weights import Weights
 from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Step
 from ..program.live_ranges import owner_of
 from ..program.program import TensorSpec
@@ -19,42 +16,31 @@ from ..system.run_passes import Observer, ignore
 from ..target import WASM_PLAIN, Target
 from ..tensor import Tensor
 from ..tensor.steps import BranchStep, LoopStep, StepsOf, condition_of, map_runs
-from .choose_halves import choose_halves
-from .compile_kernels import CompiledGroups, DistinctKernels, compile_kernels
+from .compile_kernels import DistinctKernels
 from .host_program import host_offsets, host_program
-from .narrow_model import NarrowModel, narrow_model
-from .partition_host import HostPartition, Segment, partition_host
+from .partition_host import HostPartition, Segment
 from .place_constants import PlacedConstants, constant_use, place_constants
 from .place_measures import place_measures
-from .place_textures import DeviceTensors, place_textures
 from .place_values import place_values
-from .storage_types import StorageTypes
+from .plan_for_device import DevicePlan
 
 
 @deep_recursion()
 def compile_for_device(
-    model: Lowered,
-    backend: DeviceBackend,
-    weights: Weights,
-    observe: Observer = ignore,
-    cpu: Target = WASM_PLAIN,
-    *,
-    halves: bool = False,
-    choices: KernelChoices = default_choices,
+    model: Lowered, plan: DevicePlan, observe: Observer = ignore, cpu: Target = WASM_PLAIN
 ) -> DeviceProgram:
-    """The program of `model`, which was lowered by the backend's layout policy. Constants are added to `weights`
-    unless they are there; one that is there in another layout is repacked on the device, once, at load.
+    """The program of `model` by its `plan`. Constants are added to the plan's weights unless they are there; one that
+    is there in another layout is repacked on the device, once, at load. Kernels for that, and those that prepare
+    constants, have their default schedules.
 
     Operations that the backend cannot express run on the host, whose program is compiled for `cpu`, with weights of its
-    own. With `halves` values and constants are float16 where that is accurate enough. `choices` are those of each
-    kernel's schedule on the device.
+    own.
     """
-    narrow = narrow_model(model)
-    split = _split(model, narrow, narrow.cannot, weights, DistinctKernels(backend, {}, choices), halves=halves)
-    partition, tensors, groups, kernels = split.partition, split.tensors, split.groups, split.kernels
-    memory = place_values(model, partition, tensors, split.types)
-    launches = {i: kernels.kernels[at] for i, at in groups.numbers.items()}
-    constants = place_constants(model, launches, backend, split.types, kernels, memory)
+    partition, tensors, groups, backend = plan.partition, plan.tensors, plan.groups, plan.compiler.backend
+    kernels = DistinctKernels(plan.compiler, groups.kernels)
+    memory = place_values(model, partition, tensors, plan.types)
+    launches = {i: groups.kernels[at] for i, at in groups.numbers.items()}
+    constants = place_constants(model, launches, backend, plan.types, kernels, memory)
     host = host_program(model, partition, cpu, observe)
     offsets = host_offsets(model, partition)
     places = _Places(model, partition, tensors.numbers, offsets)
@@ -87,37 +73,6 @@ def compile_for_device(
         dimensions=model.tensors.dimensions,
         refusals=model.tensors.refusals,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """The partition of a model, and the kernels and tensors of its device's part."""
-
-    partition: HostPartition
-    types: StorageTypes
-    tensors: DeviceTensors
-    groups: CompiledGroups
-    kernels: DistinctKernels
-
-
-def _split(
-    model: Lowered,
-    narrow: NarrowModel,
-    cannot: Mapping[int, str],
-    weights: Weights,
-    kernels: DistinctKernels,
-    *,
-    halves: bool,
-) -> _Split:
-    """Kernels that the backend refuses join those of `cannot`; that changes the partition, and with it textures and
-    types of the others."""
-    partition = partition_host(model, cannot)
-    types = StorageTypes(weights, choose_halves(model, partition) if halves else None)
-    tensors = place_textures(model, narrow.kernels, partition, kernels.backend)
-    groups = compile_kernels(model, narrow.kernels, partition, tensors, types, kernels)
-    if groups.refused:
-        return _split(model, narrow, {**cannot, **groups.refused}, weights, kernels.renumbered(), halves=halves)
-    return _Split(partition, types, tensors, groups, kernels)
 
 
 class _Places:

@@ -14,7 +14,7 @@ from ..target import CPU_LAYOUTS, LayoutPolicy
 from ..tensor import Tensor
 from ..tensor.build_kernel import Place, build_kernel
 from ..tensor.collect_regions import measured
-from ..tensor.layer_choices import LayerChoices, default_layers
+from ..tensor.layer_choices import DecisionList, LayerChoices, default_layers
 from ..tensor.place_tensors import NOTHING_STORED, place_tensors
 from ..tensor.program import Inner, TensorProgram
 from ..tensor.structure import Loop
@@ -56,7 +56,8 @@ def lower_tensors(
 ) -> Lowered:
     """Tensors become groups, groups naive kernels with memory for each result. `choices` are those of layers:
     `winograd`, `band`, `split_k`, `stages`."""
-    lowering = _Lowering(TensorOptions(opt_level, policy, choose, costs, choices), observe)
+    listed = DecisionList(choices)
+    lowering = _Lowering(TensorOptions(opt_level, policy, choose, costs, listed), observe)
     made = lowering.region(tensors, {}, frozenset())
     outputs = tuple(t for _, t in made.tensors.outputs)
     ports = (
@@ -64,7 +65,7 @@ def lower_tensors(
         (*outputs, *tensors.sizes.sources_of(made.reported)),
     )
     stored = place_tensors(ports, made.groups, made.steps, made.layouts, made.aliases, made.sources)
-    return replace(made, name=name, stored=stored)
+    return replace(made, name=name, stored=stored, decisions=tuple(listed.decisions))
 
 
 class _Lowering:

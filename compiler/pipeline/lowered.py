@@ -10,6 +10,7 @@ from ..ir.nodes import Expr, Kernel, Scalar
 from ..ir.sizes import scalars_of
 from ..tensor import Tensor
 from ..tensor.fuse import Group
+from ..tensor.layer_choices import LayerDecision
 from ..tensor.place_tensors import Stored
 from ..tensor.program import Rewritten, TensorProgram
 from ..tensor.steps import Steps, conditions_of, trip_counts
@@ -21,7 +22,7 @@ class Lowered:
 
     `prepared` are the groups of tensors computed at load: their kernels are built for the layouts that a target reads.
     `rewritten` are the convolutions that Winograd's algorithm computes. `steps` are all groups in the order in which
-    they run, with the loops and branches around them.
+    they run, with the loops and branches around them. `decisions` about layers led to them, in order.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Lowered:
     prepared: Mapping[Tensor, Group]
     rewritten: tuple[Rewritten, ...] = ()
     steps: Steps = ()
+    decisions: tuple[LayerDecision, ...] = ()
 
     @property
     def sources(self) -> Mapping[Tensor, tuple[Tensor, ...]]:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from math import exp, fsum, log
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from ..choices import DEFAULT, VERSION, Choices, First, Replay
-from ..errors import ScheduleError
+from ..choices import DEFAULT, VERSION, Choices, Replay
 from ..ir.nodes import Kernel
 from ..tensor import Tensor
 from .keys import key_of_kernel, key_of_layer
 from .tuning_record import TuningRecord
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,70 +35,21 @@ class TargetChoices(Protocol):
     def layers(self, t: Tensor) -> Choices: ...
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RecordedChoices:
-    """The choices of a target's kernels and layers, and what became of its records: those of `used` apply, those of
-    `refused` do not, for a reason, and `outdated` has the kernels of those that are of another version of the choices.
-    `met` are the keys of this build."""
+    """The choices of a target's kernels and layers, by their keys. `outdated` has the kernels of records that are of
+    another version of the choices."""
 
     best: Mapping[str, Best]
     outdated: tuple[str, ...] = ()
-    used: dict[str, Best] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-    met: dict[str, None] = field(default_factory=dict)
 
     def kernels(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
-        if not self.best:
-            return DEFAULT
-        key = key_of_kernel(naive, placements)
-        self.met[key] = None
-        found = self.best.get(key)
-        if found is None or key in self.refused:
-            return DEFAULT
-        self.used[key] = found
-        return Replay(found.choices, partial(self._refuse, key))
+        best = self.best.get(key_of_kernel(naive, placements)) if self.best else None
+        return DEFAULT if best is None else Replay(best.choices)
 
     def layers(self, t: Tensor) -> Choices:
-        if not self.best:
-            return DEFAULT
-        key = key_of_layer(t)
-        self.met[key] = None
-        found = self.best.get(key)
-        if found is None:
-            return DEFAULT
-        self.used[key] = found
-        return _Noted(Replay(found.choices, partial(self._refuse, key)))
-
-    def _refuse(self, key: str, reason: str) -> None:
-        self.used.pop(key, None)
-        self.refused.setdefault(key, reason)
-
-    def count(self, kind: str) -> tuple[int, int]:
-        """The number of this build's kernels or layers that records cover, and of all."""
-        return tuple(sum(key.startswith(kind) for key in keys) for keys in (self.used, self.met))  # type: ignore[return-value]
-
-    def estimate(self) -> float:
-        """The time of the covered kernels, in units of that by default."""
-        base = fsum(b.base for b in self.used.values())
-        return fsum(b.base * b.ratio for b in self.used.values()) / base if base else 1.0
-
-    def missing(self, model: str) -> list[Best]:
-        """Records of this model whose kernel or layer it does not have any more, or has by other options."""
-        return [b for key, b in self.best.items() if key not in self.met and model in b.whole]
-
-
-@dataclass(frozen=True, slots=True)
-class _Noted:
-    """Decisions one by one: the default where a recorded one is not legal, and `refused` is called with the reason."""
-
-    replay: Replay
-
-    def choose(self, name: str, options: Sequence[T]) -> T:
-        try:
-            return self.replay.choose(name, options)
-        except ScheduleError as error:
-            self.replay.refused(str(error))
-            return First().choose(name, options)
+        best = self.best.get(key_of_layer(t)) if self.best else None
+        return DEFAULT if best is None else Replay(best.choices, lenient=True)
 
 
 def choose_from_records(records: Iterable[TuningRecord], target: str, device: str | None = None) -> RecordedChoices:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from ..choices import DEFAULT, Choices, Replay
@@ -17,6 +16,7 @@ from ..errors import InputError
 from ..gpu.wrapped_backend import WrappedBackend
 from ..ir.nodes import Kernel
 from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelPlan
 from ..program.device_program import Placement
 from ..records.keys import key_of_kernel
 from ..records.tuning_record import Failure
@@ -32,29 +32,17 @@ from .trial_model import piece_of
 
 @dataclass(frozen=True, slots=True)
 class TrialChoices:
-    """The choices of each piece's kernels by the piece's path. `refused` collects reasons by piece, `keys` the keys of
-    the kernels as they are compiled, by kernel."""
+    """The choices of each piece's kernels by the piece's path."""
 
     paths: tuple[Mapping[str, Any], ...]
-    refused: dict[int, str] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
 
     def kernels(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
         piece = piece_of(naive.name)
-        if piece is None:
-            return DEFAULT
-        self.keys[naive.name] = key_of_kernel(naive, placements)
-        path = self.paths[piece]
-        return Replay(path, partial(self._refuse, piece)) if path else DEFAULT
-
-    def _refuse(self, piece: int, reason: str) -> None:
-        self.refused.setdefault(piece, reason)
+        path = {} if piece is None else self.paths[piece]
+        return Replay(path) if path else DEFAULT
 
     def layers(self, t: Tensor) -> Choices:
         return DEFAULT
-
-    def __call__(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
-        return self.kernels(naive, placements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,34 +68,33 @@ class BuiltTrial:
 
 def build_trial(job: TrialJob) -> BuiltTrial:
     """Never raises what a candidate causes: an error is the failure of all pieces, also where it is the compiler's."""
-    choices = TrialChoices(job.paths)
     try:
         with time_limit(BUILD):
-            artifact = _build(job, choices)
+            artifact, plan = _build(job)
     except Exception as error:
         kind: Failure = "limits" if isinstance(error, InputError) else "build"
         return BuiltTrial(None, {i: (kind, explain(error)) for i in range(len(job.paths))})
-    failures: dict[int, tuple[Failure, str]] = {i: ("illegal", why) for i, why in choices.refused.items()}
-    if job.key is not None:
-        for kernel, key in choices.keys.items():
-            piece = piece_of(kernel)
-            if key != job.key and piece is not None:
-                failures[piece] = ("build", "by itself it is another kernel than in the model")
+    failures: dict[int, tuple[Failure, str]] = {}
+    for k in plan.values():
+        piece = piece_of(k.naive.name)
+        if piece is None:
+            continue
+        if k.refusal is not None:
+            failures.setdefault(piece, ("illegal", k.refusal))
+        if job.key not in (None, key_of_kernel(k.naive, k.placements)):
+            failures[piece] = ("build", "by itself it is another kernel than in the model")
     return BuiltTrial(artifact, failures)
 
 
-def _build(job: TrialJob, choices: TrialChoices) -> Artifact:
-    row = TARGETS[job.target]
-    work = Work(
-        "trial", job.options, open_cache(enabled=job.options.cache), lambda _: None, explicit={job.target: choices}
-    )
+def _build(job: TrialJob) -> tuple[Artifact, KernelPlan]:
+    row, choices = TARGETS[job.target], {job.target: TrialChoices(job.paths)}
+    work = Work("trial", job.options, open_cache(enabled=job.options.cache), lambda _: None, explicit=choices)
     if isinstance(row, DeviceTarget) and any(job.placements):
         row = place_as(row, job.placements)
-    made = make_program(row, job.model, work, choices)
-    if isinstance(made, NativeProgram):
-        made.compile(work.cache)  # into the cache, from which the device compiles it again
-        return replace(made, choices=TrialChoices(job.paths))
-    return made
+    artifact, plan = make_program(row, job.model, work)
+    if isinstance(artifact, NativeProgram):
+        artifact.compile(work.cache)  # into the cache, from which the device compiles it again
+    return artifact, plan
 
 
 def place_as(row: DeviceTarget, placements: tuple[Placement | None, ...]) -> DeviceTarget:

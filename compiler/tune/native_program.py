@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cpu.compile_for_cpu import KernelChoices, compile_for_cpu, default_choices
+from ..cpu.compile_for_cpu import compile_for_cpu
 from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelPlan
 from ..program.program import Launch, segment_entry
 from ..system.cache import Cache
 
@@ -25,17 +26,17 @@ BATCH = 0.02
 
 @dataclass(frozen=True, slots=True)
 class NativeProgram:
-    """A lowered model and the choices of its kernels."""
+    """A lowered model, and the plan of its kernels if they have others than their default schedules."""
 
     lowered: Lowered
-    choices: KernelChoices = default_choices
+    plan: KernelPlan | None = None
     threads: int = 1
 
     def compile(self, cache: Cache | None) -> TimedModel:
         from ..execution.native_model import NativeModel
         from ..native.jit import host_target
 
-        made = compile_for_cpu(self.lowered, host_target(), cache=cache, choices=self.choices)
+        made = compile_for_cpu(self.lowered, host_target(), cache=cache, plan=self.plan)
         each = tuple((i, i + 1) for i in range(len(made.steps)))
         return TimedModel(NativeModel(replace(made, segments=each), self.threads, cache))
 

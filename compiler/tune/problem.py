@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..bundle import make_manifest
-from ..choices import DEFAULT, Choices, Decision
-from ..cpu.compile_for_cpu import KernelChoices
+from ..choices import DEFAULT, Choices, Decision, Replay
+from ..cpu.compile_for_cpu import plan_for_cpu
 from ..driver.build import make_artifact_of
 from ..driver.compile_target import CompileTarget
 from ..driver.cpu_target import CpuTarget
@@ -19,21 +19,23 @@ from ..driver.options import Options
 from ..driver.targets import TARGETS
 from ..driver.work import Work
 from ..errors import InputError
+from ..gpu.compile_for_device import compile_for_device
 from ..ir.nodes import Kernel
 from ..ir.sizes import text_of
 from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelPlan, Placements
 from ..pipeline.weights import Weights
 from ..records.keys import key_of_kernel, key_of_layer
 from ..records.recorded_choices import Best, RecordedChoices
 from ..system.cache import Cache, open_cache
 from ..tensor import Tensor
+from ..tensor.layer_choices import LayerDecision
 from ..text.printable import printable
 from .device import Artifact
 from .gpu_program import GpuProgram
 from .native_program import NativeProgram
 from .trial_model import Piece, kernel_of, piece_of, trial_model
 from .walk import Path as Candidate
-from .walk import Walk, first
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,37 +62,16 @@ class LayerTask:
     nodes: tuple[frozenset[str], ...]
 
 
-@dataclass(slots=True)
-class _LayerWalks:
-    """Choices of layers by key, with what was decided."""
+@dataclass(frozen=True, slots=True)
+class _LayerCandidates:
+    """The choices of layers by their keys, where they are legal; the default schedules of kernels."""
 
-    given: Mapping[str, Candidate]
-    walks: dict[str, Walk] = field(default_factory=dict)
-    tensors: dict[str, list[Tensor]] = field(default_factory=dict)
+    candidates: Mapping[str, Candidate]
 
     def layers(self, t: Tensor) -> Choices:
-        key = key_of_layer(t)
-        walk = self.walks.setdefault(key, Walk(self.given.get(key, {}), first))
-        of = self.tensors.setdefault(key, [])
-        if all(t.name != other.name for other in of):
-            of.append(t)
-        return walk
+        return Replay(self.candidates.get(key_of_layer(t), {}), lenient=True)
 
     def kernels(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
-        return DEFAULT
-
-
-@dataclass(slots=True)
-class _Listing:
-    """Default choices, with the kernels that they are of by name."""
-
-    seen: dict[str, tuple[Kernel, tuple[Any, ...]]] = field(default_factory=dict)
-
-    def kernels(self, naive: Kernel, placements: Sequence[object] = ()) -> Choices:
-        self.seen[naive.name] = naive, tuple(placements)
-        return DEFAULT
-
-    def layers(self, t: Tensor) -> Choices:
         return DEFAULT
 
 
@@ -126,18 +107,24 @@ class Problem:
         return True
 
     def lower(self, layers: Mapping[str, Candidate] | None = None) -> tuple[Lowered, list[LayerTask]]:
-        """The model's kernels by candidates for its layers, by their keys; and its layers as they were then walked."""
-        walks = _LayerWalks(layers or {})
-        lowered = self.row.lower(self._optimised, self._with(walks))
+        """The model's kernels by candidates for its layers, by their keys; and its layers with their decisions."""
+        lowered = self.row.lower(self._optimised, self._with(_LayerCandidates(layers or {})))
         origins = self._optimised.tensors.origins
         by_buffer = {t.buffer: set(o.nodes) for t, o in origins.items()} | {
             t.buffer: set(o.nodes) for t, o in lowered.tensors.origins.items()
         }
+        by_key: dict[str, list[LayerDecision]] = {}
+        for d in lowered.decisions:
+            by_key.setdefault(key_of_layer(d.tensor), []).append(d)
         tasks = []
-        for key, walk in walks.walks.items():
-            nodes = tuple(frozenset(by_buffer.get(t.buffer, ())) for t in walks.tensors[key])
-            if walk.decisions and all(nodes):
-                tasks.append(LayerTask(key, walks.tensors[key][0].name, dict(walk.decisions), nodes))
+        for key, listed in by_key.items():
+            decisions = {d.name: d.decision for d in listed if len(d.decision.options) > 1}
+            tensors: dict[str, Tensor] = {}
+            for d in listed:
+                tensors.setdefault(d.tensor.name, d.tensor)
+            nodes = tuple(frozenset(by_buffer.get(t.buffer, ())) for t in tensors.values())
+            if decisions and all(nodes):
+                tasks.append(LayerTask(key, listed[0].tensor.name, decisions, nodes))
         return lowered, tasks
 
     def kernel_tasks(self, lowered: Lowered) -> list[KernelTask]:
@@ -175,15 +162,15 @@ class Problem:
         renamed = _named_by_group(lowered)
         best = {key: Best(path, 1.0, 0.0, (), "", {}) for key, path in chosen.items()}
         recorded = RecordedChoices(best)
-        return make_program(self.row, renamed, self._with(recorded), recorded.kernels)
+        artifact, _ = make_program(self.row, renamed, self._with(recorded))
+        return artifact
 
-    def _kernels(self, lowered: Lowered) -> dict[int, tuple[Kernel, tuple[Any, ...]]]:
+    def _kernels(self, lowered: Lowered) -> dict[int, tuple[Kernel, Placements]]:
         """By group, the kernel that is scheduled, and its placements."""
         if not isinstance(self.row, DeviceTarget):
             return {i: (k, ()) for i, k in enumerate(lowered.kernels)}
-        listing = _Listing()
-        self.row.compile_program(_named_by_group(lowered), Weights(), self._with(listing))
-        return {group: found for name, found in listing.seen.items() if (group := group_of(name)) is not None}
+        plan = self.row.plan(lowered, Weights(), self._with(_LayerCandidates({})))
+        return {i: (k.naive, k.placements) for i, k in plan.kernels.items()}
 
     def _with(self, choices: Any) -> Work:
         return replace(self._work, explicit={self.target: choices})
@@ -193,15 +180,20 @@ group_of = piece_of
 """The number of the group of a kernel of `Problem.whole`."""
 
 
-def make_program(row: CompileTarget, lowered: Lowered, work: Work, choices: KernelChoices) -> Artifact:
-    """The artifact that a device of the target runs. `choices` are those of `work`, which leaves kernels for this
-    processor to the device."""
+def make_program(row: CompileTarget, lowered: Lowered, work: Work) -> tuple[Artifact, KernelPlan]:
+    """The artifact that a device of the target runs, which leaves kernels for this processor to the device; and the
+    plan of its kernels."""
     if row.preference is not None:
-        return make_manifest(make_artifact_of(row, lowered, work))
+        artifact, plan = make_artifact_of(row, lowered, work)
+        return make_manifest(artifact), plan
     if isinstance(row, DeviceTarget):
         weights = Weights()
-        return GpuProgram(row.name, row.compile_program(lowered, weights, work), weights.blob())
-    return NativeProgram(lowered, choices, work.options.threads)
+        planned = row.plan(lowered, weights, work)
+        return GpuProgram(row.name, compile_for_device(lowered, planned), weights.blob()), planned.kernels
+    from ..native.jit import host_target
+
+    plan = plan_for_cpu(lowered, [host_target()], work.choices(row.name).kernels, cache=work.cache)
+    return NativeProgram(lowered, plan, work.options.threads), plan
 
 
 def _named_by_group(lowered: Lowered) -> Lowered:

@@ -19,6 +19,7 @@ from webnn_compile.bundle.write_bundle import render_bundle
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.gpu.compile_for_device import compile_for_device
+from webnn_compile.gpu.plan_for_device import plan_for_device
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.weights import Weights
@@ -63,7 +64,8 @@ branch (float[N, 4] x, bool c) => (float[4] y)
 def compiled(text: str, **dims: tuple[int, int]) -> DeviceProgram:
     graph = run_graph_passes(import_model(onnx.parser.parse_model(text).SerializeToString(), model_inputs(dims=dims)))
     backend = InterpretedBackend()
-    return compile_for_device(lower_model(graph, policy=backend.layouts), backend, Weights())
+    lowered = lower_model(graph, policy=backend.layouts)
+    return compile_for_device(lowered, plan_for_device(lowered, backend, Weights()))
 
 
 def document(program: DeviceProgram) -> Any:

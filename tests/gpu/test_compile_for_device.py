@@ -15,6 +15,7 @@ from webnn_compile.execution.device_model import DeviceModel
 from webnn_compile.frontends.model_inputs import Dim, ModelInputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.gpu.compile_for_device import compile_for_device
+from webnn_compile.gpu.plan_for_device import plan_for_device
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_tensors
@@ -29,7 +30,7 @@ def compiled(proto: onnx.ModelProto, *, beside_wasm: bool = False) -> tuple[Devi
     if beside_wasm:
         compile_for_cpu(lower_tensors(graph.name, tensors), WASM_RELAXED, weights=weights)
     lowered = lower_tensors(graph.name, tensors, policy=backend.layouts)
-    program = compile_for_device(lowered, backend, weights)
+    program = compile_for_device(lowered, plan_for_device(lowered, backend, weights))
     return DeviceModel(program, weights.blob(), InterpretedDevice(backend, program.kernels)), program
 
 
@@ -136,7 +137,7 @@ def test_memory_of_the_host_is_the_same_in_each_build() -> None:
 
     def steps() -> str:
         lowered = lower_tensors(graph.name, lower_graph(graph), policy=backend.layouts)
-        return str(compile_for_device(lowered, backend, Weights()).steps)
+        return str(compile_for_device(lowered, plan_for_device(lowered, backend, Weights())).steps)
 
     backend = InterpretedBackend()
     made = [steps() for _ in range(12)]

@@ -23,6 +23,7 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.gpu.lower_for_device import choice_for
+from webnn_compile.gpu.plan_for_device import plan_for_device
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
@@ -48,7 +49,8 @@ def lower(proto: onnx.ModelProto, backend: str, choose: Choice | None) -> Lowere
 
 def compiled(proto: onnx.ModelProto, backend: str, choose: Choice | None) -> tuple[DeviceProgram, bytes]:
     weights = Weights()
-    program = compile_for_device(lower(proto, backend, choose), BACKENDS[backend], weights)
+    lowered = lower(proto, backend, choose)
+    program = compile_for_device(lowered, plan_for_device(lowered, BACKENDS[backend], weights))
     return program, weights.blob()
 
 

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from onnx_models import model, node, random
-from webnn_compile.choices import DEFAULT, VERSION, Replay
+from webnn_compile.choices import DEFAULT, VERSION, Decision, Replay
+from webnn_compile.cpu.compile_for_cpu import plan_for_cpu
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import Kernel
 from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.pipeline.lowered import Lowered
+from webnn_compile.pipeline.plan_kernels import PlannedKernel
 from webnn_compile.records.keys import key_of_kernel, key_of_layer
+from webnn_compile.records.record_use import use_of_records
 from webnn_compile.records.recorded_choices import choose_from_records
 from webnn_compile.records.tuning_record import TuningRecord
+from webnn_compile.target import WASM_PLAIN
+from webnn_compile.tensor.layer_choices import LayerDecision
+
+
+def lowered(columns: int = 24, name: str = "y") -> Lowered:
+    proto = model([node("MatMul", ["x", "w"], [name])], {"x": [16, 32]}, [name], {"w": random((32, columns))})
+    return lower_model(run_graph_passes(import_model(proto)))
 
 
 def product(columns: int = 24, name: str = "y") -> list[Kernel]:
-    proto = model([node("MatMul", ["x", "w"], [name])], {"x": [16, 32]}, [name], {"w": random((32, columns))})
-    return list(lower_model(run_graph_passes(import_model(proto))).kernels)
+    return list(lowered(columns, name).kernels)
 
 
 KEY = key_of_kernel(product()[0])
@@ -41,9 +53,7 @@ def test_keys_are_of_the_computation_alone() -> None:
     assert key_of_kernel(product()[0], ("a texture",)) != KEY
 
     def layer(columns: int, name: str) -> str:
-        shapes = {"x": [16, 32]}
-        proto = model([node("MatMul", ["x", "w"], [name])], shapes, [name], {"w": random((32, columns))})
-        (_, t), *_ = lower_model(run_graph_passes(import_model(proto))).tensors.outputs
+        (_, t), *_ = lowered(columns, name).tensors.outputs
         return key_of_layer(t)
 
     assert layer(24, "y") == layer(24, "z") != layer(25, "y")
@@ -90,24 +100,72 @@ def test_what_failed_on_one_device_is_chosen_for_none(failure: str) -> None:
     assert chosen(*won, failed, device="A") == {"rows": 2}
 
 
-def test_a_refused_record_is_not_taken_again() -> None:
+def two_products() -> Lowered:
+    """The product of which KEY is, twice, and another."""
+    nodes = [node("MatMul", ["x", "w"], ["y"]), node("MatMul", ["x", "v"], ["z"]), node("MatMul", ["x", "u"], ["a"])]
+    weights = {"w": random((32, 24)), "v": random((32, 24), 1), "u": random((32, 8), 2)}
+    proto = model(nodes, {"x": [16, 32]}, ["y", "z", "a"], weights)
+    return lower_model(run_graph_passes(import_model(proto)))
+
+
+@pytest.mark.parametrize("rows", [2, 999])
+def test_queries_change_nothing(rows: int) -> None:
+    """Neither the answers to later ones, in whatever order, nor the plan of a build."""
+    built = two_products()
+    keys = [key_of_kernel(k) for k in built.kernels]
+    assert keys.count(KEY) == 2 < len(keys)
+    recorded = choose_from_records([record({"rows": rows}, 0.5)], "wasm")
+    kept = deepcopy(recorded)
+
+    def plan(kernels: tuple[Kernel, ...]) -> list[PlannedKernel]:
+        return list(plan_for_cpu(replace(built, kernels=kernels), [WASM_PLAIN], recorded.kernels).values())
+
+    planned = plan(built.kernels)
+    answers = [recorded.kernels(k) for k in built.kernels]
+    assert [recorded.kernels(k) for k in reversed(built.kernels)] == answers[::-1]
+    assert [isinstance(a, Replay) for a in answers] == [key == KEY for key in keys]
+    layers = [recorded.layers(t) for _, t in built.tensors.outputs]
+    assert [recorded.layers(t) for _, t in reversed(built.tensors.outputs)] == layers[::-1]
+    assert plan(built.kernels) == planned
+    assert plan(built.kernels[::-1]) == planned[::-1]
+    assert {(k.choices == DEFAULT, k.refusal is None) for k in planned if key_of_kernel(k.naive) == KEY} == {
+        (rows == 999, rows == 2)
+    }
+    assert recorded == kept
+
+
+def test_a_refused_record() -> None:
+    built = two_products()
     recorded = choose_from_records([record({"rows": 999}, 0.5)], "wasm")
-    choices = recorded.kernels(product()[0])
-    assert isinstance(choices, Replay)
-    assert recorded.count("kernel") == (1, 1)
-    choices.refused("it is too large")
-    assert recorded.kernels(product()[0]) is DEFAULT
-    assert recorded.refused == {KEY: "it is too large"}
-    assert recorded.count("kernel") == (0, 1)
-    assert recorded.estimate() == 1
+    plan = plan_for_cpu(built, [WASM_PLAIN], recorded.kernels)
+    assert [k.choices for k in plan.values()] == [DEFAULT] * len(plan)
+    use = use_of_records(recorded, (), plan)
+    assert list(use.refused) == [KEY]
+    assert "rows=999 is none of" in use.refused[KEY]
+    assert use.count("kernel") == (0, 2)
+    assert use.estimate() == 1
+
+
+def test_a_layer_is_used_where_all_of_its_recorded_decisions_are_legal() -> None:
+    (_, t), *_ = lowered().tensors.outputs
+    decisions = [LayerDecision(t, name, Decision((1, 2), 2)) for name in ("split_k", "stages")]
+    for wanted, used in (({"split_k": 2}, 1), ({"split_k": 2, "stages": 2}, 1), ({"split_k": 2, "stages": 3}, 0)):
+        recorded = choose_from_records([record(wanted, 0.5, key=key_of_layer(t))], "wasm")
+        for order in (decisions, decisions[::-1]):
+            use = use_of_records(recorded, order, {})
+            assert use.count("layer") == (used, 1)
+            assert list(use.refused.values()) == ["choices: stages=3 is none of [1, 2]"] * (1 - used)
+        assert recorded.layers(t).choose("split_k", (1, 2)) == 2
+        assert recorded.layers(t).choose("stages", (1, 2)) == (2 if wanted.get("stages") == 2 else 1)
 
 
 def test_what_is_missing_and_outdated() -> None:
     gone = record({"rows": 2}, 0.5, key="kernel-gone", model="m.onnx", kernel="conv")
     old = record({"rows": 2}, 0.5, space=VERSION - 1)
     recorded = choose_from_records([record({"rows": 2}, 0.5, model="m.onnx"), gone, old], "wasm")
-    recorded.kernels(product()[0])
-    assert [b.kernel for b in recorded.missing("m.onnx")] == ["conv"]
-    assert recorded.missing("other.onnx") == []
+    use = use_of_records(recorded, (), plan_for_cpu(lowered(), [WASM_PLAIN], recorded.kernels))
+    assert [b.kernel for b in use.missing("m.onnx")] == ["conv"]
+    assert use.missing("other.onnx") == []
     assert recorded.outdated == ("matmul",)
-    assert recorded.estimate() == 0.5
+    assert use.count("kernel") == (1, 1)
+    assert use.estimate() == 0.5

@@ -19,7 +19,7 @@ from onnx_models import onnxruntime_results, random
 from random_kernels import KINDS
 from webnn_compile.choices import DEFAULT, Choices, Record, Replay
 from webnn_compile.costs import CPU_COSTS
-from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
+from webnn_compile.cpu.compile_for_cpu import compile_for_cpu, plan_for_cpu
 from webnn_compile.driver.device_target import DeviceTarget
 from webnn_compile.driver.targets import TARGETS as TABLE
 from webnn_compile.errors import InternalError, ScheduleError
@@ -30,6 +30,7 @@ from webnn_compile.glsl.backend import WebGl, fragment_kernel
 from webnn_compile.glsl.textures import place_flat, place_image
 from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.gpu.lower_for_device import choice_for
+from webnn_compile.gpu.plan_for_device import plan_for_device
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import Kernel, Seq, Stmt, Var
 from webnn_compile.ir.printer import print_kernel
@@ -139,14 +140,15 @@ def check_run(proto: onnx.ModelProto, target: str, r: Random) -> None:
 
     if target in BACKENDS:
         weights = Weights()
-        device = compile_for_device(lowered, ByChance(BACKENDS[target](), r), weights, cpu=host_target())
+        plan = plan_for_device(lowered, ByChance(BACKENDS[target](), r), weights)
+        device = compile_for_device(lowered, plan, cpu=host_target())
         row = TABLE[target]
         assert isinstance(row, DeviceTarget)
         model = row.run(device, weights.blob())
         got = model.run(feeds)
         model.close()
     else:
-        program = compile_for_cpu(lowered, cpu, choices=choose)
+        program = compile_for_cpu(lowered, cpu, plan=plan_for_cpu(lowered, [cpu], choose))
         native = target == "native"
         compiled = (
             NativeModel(program) if native else WasmModel(program, build_module(program, relaxed=True), relaxed=True)
@@ -241,11 +243,12 @@ def test_a_record_of_another_kernel_is_passed_over() -> None:
     """A compiler that reads records of an older one still compiles, by its own default."""
     program = lower_model(run_graph_passes(import_model(KINDS["contraction"](Random(3)))))
     target = host_target()
-    reasons: list[str] = []
-    stale = compile_for_cpu(program, target, choices=lambda *_: Replay({"rows": 999}, reasons.append))
+    plan = plan_for_cpu(program, [target], lambda *_: Replay({"rows": 999}))
+    stale = compile_for_cpu(program, target, plan=plan)
     default = compile_for_cpu(program, target)
     assert [print_kernel(k) for k in stale.kernels] == [print_kernel(k) for k in default.kernels]
     assert stale.keys == default.keys
+    reasons = [k.refusal for k in plan.values() if k.refusal is not None]
     assert reasons
     assert all("choices: rows=999 is none of [" in r for r in reasons)
     with pytest.raises(ScheduleError, match=r"choices: rows=999 is none of \["):

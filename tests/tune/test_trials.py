@@ -13,12 +13,15 @@ from cli.command import EXAMPLE
 from drivers import need_driver
 from onnx_models import model, node, random
 from webnn_compile.choices import DEFAULT, Replay
+from webnn_compile.cpu.compile_for_cpu import plan_for_cpu
 from webnn_compile.driver.device_target import DeviceTarget
 from webnn_compile.driver.options import Options
 from webnn_compile.driver.targets import TARGETS
 from webnn_compile.dtypes import I32
 from webnn_compile.errors import ScheduleError
+from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.ir.nodes import Buffer
+from webnn_compile.native.jit import host_target
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.records.keys import key_of_kernel
 from webnn_compile.tune import build_trial as build_module
@@ -76,11 +79,13 @@ def run(problem: Problem, job: TrialJob, inputs: Any) -> dict[str, Any]:
     row = problem.row
     choices = TrialChoices(job.paths)
     if problem.is_local:
-        return NativeProgram(job.model, choices).compile(None).run(inputs)
+        plan = plan_for_cpu(job.model, [host_target()], choices.kernels)
+        return NativeProgram(job.model, plan).compile(None).run(inputs)
     assert isinstance(row, DeviceTarget)
     weights = Weights()
     row = place_as(row, job.placements)
-    made = row.run(row.compile_program(job.model, weights, problem._with(choices)), weights.blob())
+    plan = row.plan(job.model, weights, problem._with(choices))
+    made = row.run(compile_for_device(job.model, plan), weights.blob())
     assert made.backend == problem.target
     results = made.run(inputs)
     made.close()

@@ -13,13 +13,13 @@ from typing import Any
 import onnx
 import pytest
 from onnx_models import model, node, random
+from webnn_compile.choices import Replay
 from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.records.record_file import RecordWriter, read_records
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.tune import tuner
-from webnn_compile.tune.build_trial import TrialChoices
 from webnn_compile.tune.device_error import DeviceError, DeviceGone
 from webnn_compile.tune.executors import open_executor
 from webnn_compile.tune.local_device import local_device
@@ -168,6 +168,11 @@ def test_an_interrupted_search_goes_on(path: Path, tmp_path: Path) -> None:
     assert search(path, records, 12).trials == len(trials_of(records)) == 12
 
 
+def _candidates(made: NativeProgram) -> list[Any]:
+    chosen = [k.choices for k in (made.plan or {}).values()]
+    return [c.record for c in chosen if isinstance(c, Replay)]
+
+
 class Faulty:
     """A device on which candidates with these choices fail, however they are loaded."""
 
@@ -179,7 +184,7 @@ class Faulty:
 
     def load(self, made: Any, *, deadline: float = 0) -> Any:
         assert isinstance(made, NativeProgram)
-        if isinstance(made.choices, TrialChoices) and any(map(self._fails, made.choices.paths)):
+        if made.lowered.name == "trial" and any(map(self._fails, _candidates(made))):
             self.failed += 1
             raise DeviceError(self._kind, "planted")
         return self._inner.load(made)
@@ -294,7 +299,7 @@ class Losing(Faulty):
         self.lost = 0
 
     def load(self, made: Any, *, deadline: float = 0) -> Any:
-        if not isinstance(made.choices, TrialChoices) and self.lost < self._times:
+        if made.lowered.name != "trial" and self.lost < self._times:
             self.lost += 1
             raise self._error
         return super().load(made, deadline=deadline)

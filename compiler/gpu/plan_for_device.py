@@ -1,0 +1,79 @@
+"""The plan of a program for a GPU: what runs on the device, how it is stored there, and by which kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..choices import Choices
+from ..codegen.device_backend import DeviceBackend
+from ..ir.nodes import Kernel
+from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelChoices, KernelPlan, Placements, default_choices, plan_kernels
+from ..pipeline.weights import Weights
+from ..system.recursion import deep_recursion
+from .choose_halves import choose_halves
+from .compile_kernels import CompiledGroups, KernelCompiler, compile_kernels
+from .narrow_model import NarrowModel, narrow_model
+from .partition_host import HostPartition, partition_host
+from .place_textures import DeviceTensors, place_textures
+from .storage_types import StorageTypes
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePlan:
+    """The partition of a model, and the kernels and tensors of its device's part: `kernels` as they are scheduled,
+    `groups` as they were compiled, by `compiler`."""
+
+    partition: HostPartition
+    types: StorageTypes
+    tensors: DeviceTensors
+    kernels: KernelPlan
+    groups: CompiledGroups
+    compiler: KernelCompiler
+
+
+@deep_recursion()
+def plan_for_device(
+    model: Lowered,
+    backend: DeviceBackend,
+    weights: Weights,
+    *,
+    halves: bool = False,
+    choices: KernelChoices = default_choices,
+) -> DevicePlan:
+    """The plan of `model`, which was lowered by the backend's layout policy. With `halves` values and constants are
+    float16 where that is accurate enough. `choices` are those of each kernel's schedule on the device."""
+    narrow = narrow_model(model)
+    return _plan(model, narrow, narrow.cannot, weights, KernelCompiler(backend), choices, halves=halves)
+
+
+def _plan(
+    model: Lowered,
+    narrow: NarrowModel,
+    cannot: Mapping[int, str],
+    weights: Weights,
+    compiler: KernelCompiler,
+    choices: KernelChoices,
+    *,
+    halves: bool,
+) -> DevicePlan:
+    """Kernels that the backend refuses join those of `cannot`; that changes the partition, and with it textures and
+    types of the others."""
+    partition = partition_host(model, cannot)
+    types = StorageTypes(weights, choose_halves(model, partition) if halves else None)
+    tensors = place_textures(model, narrow.kernels, partition, compiler.backend)
+    naive: dict[int, tuple[Kernel, Placements]] = {}
+    for i in partition.groups:
+        params = (*model.groups[i].reads, model.groups[i].output)
+        naive[i] = types.apply(narrow.kernels[i], params), tuple(map(tensors.placement, params))
+
+    def legal(kernel: Kernel, placements: Placements, wanted: Choices) -> Choices:
+        compiler.compile(kernel, placements, wanted)
+        return wanted
+
+    kernels = plan_kernels(naive, choices, legal)
+    groups = compile_kernels(kernels, compiler)
+    if groups.refused:
+        return _plan(model, narrow, {**cannot, **groups.refused}, weights, compiler, choices, halves=halves)
+    return DevicePlan(partition, types, tensors, kernels, groups, compiler)
