@@ -30,7 +30,7 @@ def read_loaded(header: Header, backend: object) -> tuple[int, Mapping[str, Any]
                 raise ProtocolError("an adapter whose name is no text")
             if backend in (None, "auto", loaded):
                 return number, info
-            raise ProtocolError(f"a model on {loaded}, where {backend} was asked for")
+            raise ProtocolError(f"a model on {loaded}, where {backend} was requested")
     raise ProtocolError("no model with a number and the backend that runs it")
 
 

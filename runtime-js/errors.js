@@ -1,4 +1,4 @@
-// Every way in which loading or running can fail. `code` tells the cases of a class apart.
+// Every way in which loading or running can fail. `code` distinguishes the cases of a class.
 // A wrong argument is no case of these: it rejects with a plain TypeError or RangeError.
 
 /** @typedef {{ name: string, message: string, code?: string }} PlainError What crosses from the worker. */

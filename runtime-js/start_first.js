@@ -31,7 +31,7 @@ import * as optional from './optional.js';
 /** @typedef {(import('./model.js').TypedArray | GPUBuffer) & { shape?: readonly number[] }} Output */
 /**
  * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's, `scalars` those of its dimensions.
- * @property {Record<string, unknown>} facts what `info` tells of it
+ * @property {Record<string, unknown>} facts what `info` lists of it
  * @property {(inputs: Input[], scalars: readonly number[], options?: SessionOptions) => Output[] | Promise<Output[]>} run
  *   outputs say their `shape` where that is not the same in every run
  * @property {(inputs: ArrayBufferView[], scalars: readonly number[], roomOf: (output: number, bytes: number) =>

@@ -54,7 +54,7 @@ class Facts(MachineFacts):
         self._atom = lru_cache(MOST)(self._find_atom)
         self._long_sum = lru_cache(MOST)(self._find_sum)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drops what was kept of sums and their atoms."""
         self._atom.cache_clear()
         self._long_sum.cache_clear()
@@ -228,7 +228,7 @@ class Facts(MachineFacts):
 EVERYWHERE = Facts(None)
 """Facts that need no condition, of index arithmetic alone: canonical forms rest on these."""
 
-at_end(EVERYWHERE.forget)
+at_end(EVERYWHERE.clear)
 
 range_of_sum = EVERYWHERE.sum
 decide = EVERYWHERE.decide

@@ -14,7 +14,7 @@ const LIMIT_MS = 50;
 const MOST = 32;
 
 /**
- * Whether an adapter is a CPU, as far as its name tells.
+ * Whether an adapter is a CPU, by its name.
  * @param {string} adapter
  */
 export const isSoftware = (adapter) => software.test(adapter);
@@ -48,7 +48,7 @@ export async function requireHardware(adapter, prepare, now = () => performance.
 async function findSlow(prepare, now, hidden) {
   const trial = await prepare();
   try {
-    await trial.launch(1); // the first one takes in the compiling of the shader
+    await trial.launch(1); // the first one includes the compiling of the shader
     // Twice as much each time, so that a slow adapter is found out soon; one launch alone may have waited for others.
     for (let units = 1, slow = 0; units <= MOST; units *= slow ? 1 : 2) {
       const began = now();

@@ -12,7 +12,7 @@ import { seconds, watchSilence } from './watch_silence.js';
 
 /**
  * @param {{ signal?: AbortSignal | undefined, timeout?: number, onActivity?: () => void }} [plan] `timeout`: ms of silence;
- * `onActivity` is called when a file is asked for, whenever something arrives and when nothing more is awaited of it
+ * `onActivity` is called when a file is requested, whenever something arrives and when nothing more is awaited of it
  * @param {import('./watch_silence.js').Clock} [clock]
  * @returns {Downloads}
  */

@@ -1,4 +1,4 @@
-// What a caller gives by name: a plain object, and no name that the callee does not know.
+// Checks arguments by name: a plain object, with expected names alone.
 
 import { tagOf } from './dtypes.js';
 
@@ -10,7 +10,7 @@ export const kindOf = (value) => {
 };
 
 /**
- * @param {string} what takes them
+ * @param {string} what the callee, for messages
  * @param {unknown} object
  * @param {readonly string[]} names
  * @param {string} [one]

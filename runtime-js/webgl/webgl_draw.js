@@ -8,7 +8,7 @@ import { createReader } from './webgl_transfer.js';
 /** @typedef {import('./webgl_state.js').Prepared} Prepared */
 
 /**
- * A function that draws; it remembers its bindings, so all draws must be its own as long as it is in use.
+ * A function that draws; it keeps its bindings, so all draws must be its own as long as it is in use.
  * @param {Pick<State, 'gl' | 'program'>} state
  */
 export function drawer({ gl, program: { kernels } }) {

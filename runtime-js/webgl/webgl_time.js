@@ -1,4 +1,4 @@
-// The time of each launch on WebGL: by the device's clock where it has one, which few browsers give away.
+// The time of each launch on WebGL: by the device's clock where it has one, which few browsers expose.
 
 /** @typedef {{ prepared: import('./webgl_state.js').Prepared[], scalars: readonly number[] }} Timed a launch */
 
@@ -22,7 +22,7 @@ export async function timeLaunches(gl, launches, draw) {
  * @param {(one: Timed) => void} draw
  */
 async function byDevice(gl, timer, launches, draw) {
-  gl.getParameter(timer.GPU_DISJOINT_EXT); // forgets what was before
+  gl.getParameter(timer.GPU_DISJOINT_EXT); // clears what was before
   const queries = launches.map((one) => {
     const query = gl.createQuery();
     gl.beginQuery(timer.TIME_ELAPSED_EXT, query);

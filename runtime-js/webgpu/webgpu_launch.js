@@ -39,7 +39,7 @@ export function launchAll(state, prepared, launches, after = undefined) {
     let offset = scalars.length ? state.uniforms?.place(scalars) : undefined;
     if (scalars.length && offset === undefined) {
       end();
-      state.uniforms?.forget();
+      state.uniforms?.clear();
       offset = state.uniforms?.place(scalars);
     }
     encoder ??= state.device.createCommandEncoder();

@@ -23,7 +23,7 @@ export async function timeLaunches(state, launches, repeat, map) {
   for (let start = 0; start < launches.length; ) {
     const part = [];
     // As many as have their scalars in the buffer at a time.
-    state.uniforms?.forget();
+    state.uniforms?.clear();
     while (part.length < MOST && start < launches.length) {
       const next = launchOf(state, at(launches, start), repeat);
       if (!next) break;

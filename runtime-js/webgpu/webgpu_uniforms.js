@@ -7,8 +7,8 @@ import { createBuffer } from './webgpu_state.js';
  * @property {GPUBindGroupLayout} layout
  * @property {GPUBindGroup} group
  * @property {(scalars: readonly number[]) => number | undefined} place where these scalars are, in bytes; undefined where
- *   there is no room: carry out what takes those that are there, then `forget`
- * @property {() => void} forget
+ *   there is no room: carry out what reads those that are there, then `clear`
+ * @property {() => void} clear
  */
 
 const SLOT = 256; // bytes, which every device takes as an offset: up to 64 scalars
@@ -39,6 +39,6 @@ export function createUniforms(state) {
       device.queue.writeBuffer(buffer, offset, Int32Array.from(scalars));
       return offset;
     },
-    forget: () => slots.clear(),
+    clear: () => slots.clear(),
   };
 }

@@ -69,7 +69,7 @@ function firstBytes(buffer, bytes) {
  * @param {number} run
  * @param {ArrayBufferView[]} values
  * @param {readonly number[]} scalars
- * @returns {Promise<unknown> | undefined} resolves when it is done, or never where it failed, of which a message tells
+ * @returns {Promise<unknown> | undefined} resolves when it is done, or never where it failed, which a message reports
  */
 export function sendRun({ control, sizes, inputs }, run, values, scalars) {
   if (Atomics.load(control, STATE) !== LISTENING) return undefined;

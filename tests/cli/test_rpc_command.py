@@ -255,7 +255,7 @@ def test_inputs_that_are_missing(address: Address, tmp_path: Path) -> None:
 LIES: list[tuple[dict[str, object], dict[str, object], str]] = [
     ({"model": 1, "info": {}}, {}, "no model with a number and the backend that runs it"),
     ({"model": 1, "info": "wasm"}, {}, "no model with a number and the backend that runs it"),
-    ({"model": 1, "info": {"backend": "webgl"}}, {}, "a model on webgl, where wasm was asked for"),
+    ({"model": 1, "info": {"backend": "webgl"}}, {}, "a model on webgl, where wasm was requested"),
     ({}, {"name": "z"}, "outputs ['z'], where the model has ['y']"),
     ({}, {"shape": [3, 2]}, "output 'y' as float32[3, 2], where the model has float32[2, 3]"),
     ({}, {"shape": [6]}, "output 'y' as float32[6], where the model has float32[2, 3]"),

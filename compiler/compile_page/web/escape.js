@@ -11,7 +11,7 @@ export const literal = (text) =>
   `'${text.replace(/[\\']/g, '\\$&').replace(UNSEEN, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`)}'`;
 
 /**
- * @param {string} word as a POSIX shell takes it for one word; with what is unseen as bash, ksh and zsh write it
+ * @param {string} word as a POSIX shell reads it as one word; with what is unseen as bash, ksh and zsh write it
  */
 export function shellWord(word) {
   if (/^[\w./:=,@%+-]+$/.test(word)) return word;

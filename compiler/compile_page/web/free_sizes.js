@@ -13,7 +13,7 @@ import { element, make } from './elements.js';
  * @property {number | undefined} usual
  */
 
-/** Names that --dim and --shape take. */
+/** Names that --dim and --shape accept. */
 const NAME = /[A-Za-z_]\w*/g;
 const EXPRESSION = /^[\w\s()*+/-]+$/;
 
@@ -68,7 +68,7 @@ export function shapeElement({ shape }) {
   return make('span', {}, ['[', ...extents.flatMap((extent, i) => (i ? [', ', extent] : [extent])), ']']);
 }
 
-/** As --dim takes a size. */
+/** A size as --dim reads it. */
 const SIZE = '([0-9]+)([.][.]([0-9]+))?(,multiple=([0-9]+))?';
 /** Pattern of a field for the shape of an input whose number of dimensions is unknown, too. */
 const SHAPE = '[0-9]+(x[0-9]+)*';

@@ -53,7 +53,7 @@ export async function fetchKept(file, onBytes) {
 }
 
 /**
- * Keeps the list for visits without a network, once all of its files are there, and forgets those of earlier builds.
+ * Keeps the list for visits without a network, once all of its files are there, and deletes those of earlier builds.
  * @param {Listed[]} files
  */
 export async function keepList(files) {

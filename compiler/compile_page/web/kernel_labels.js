@@ -1,4 +1,4 @@
-// What tells the kernels of a profile apart.
+// Labels by which the kernels of a profile differ.
 
 const MOST = 2; // nodes that are named
 

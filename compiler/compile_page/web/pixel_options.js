@@ -31,7 +31,7 @@ export function createPixelOptions(changed) {
     );
 
   scale.addEventListener('change', () => {
-    // Means for 0 to 1 make no sense with 0 to 255: numbers that nobody typed change along.
+    // Means for 0 to 1 make no sense with 0 to 255: numbers that were not typed change along.
     if (scale.value === '255' && has(usual)) fill(PLAIN);
     else if (scale.value === '1' && has(PLAIN)) fill(usual);
   });

@@ -26,7 +26,7 @@ export function createModelView(choose) {
   return {
     /**
      * @param {readonly Target[]} targets
-     * @param {boolean} another it is another model, for which nobody chose a backend
+     * @param {boolean} another it is another model, without a chosen backend
      * @returns {'auto' | Target}
      */
     prepare(targets, another) {

@@ -13,7 +13,7 @@ import { createTensorPanel } from './tensor_panel.js';
 /** @typedef {{ values: Inputs, what: string }} Given `what` says what the values are */
 
 /**
- * @param {(quietly: boolean) => Promise<void>} run with what `inputs` then gives; `quietly` for frames of the camera
+ * @param {(quietly: boolean) => Promise<void>} run with what `inputs` then returns; `quietly` for frames of the camera
  * @param {(error: unknown) => void} fail with '' where there is no problem any more
  */
 export function createTryIt(run, fail) {

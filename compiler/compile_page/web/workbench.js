@@ -116,7 +116,7 @@ export function createWorkbench() {
     results.show(outputs, { ms, what });
   }
 
-  /** @param {boolean} [quietly] the caller takes errors, and nothing is said */
+  /** @param {boolean} [quietly] the caller handles errors, and nothing is said */
   async function run(quietly = false) {
     next ??= withModel('run', runOnce).finally(() => {
       next = undefined;

@@ -28,7 +28,7 @@ self.onmessage = async ({ data }) => {
     const { result, files } = data.op === 'start' ? await start(id) : await carryOut(data);
     self.postMessage({ id, result, files }, { transfer: files.map(([, bytes]) => bytes.buffer) });
   } catch (error) {
-    // Errors of Python's are answers. What comes here has left the interpreter in a state that nobody knows.
+    // Errors of Python's are answers. What comes here has left the interpreter in an unknown state.
     self.postMessage({ id, died: String(/** @type {any} */ (error)?.message ?? error) });
     self.close();
   }

@@ -98,11 +98,11 @@ def _gru(layer: Layer, chosen: Sequence[int], functions: tuple[Map, Map], inputs
         shape = state.shape
         products = layer.recurrent(chosen, state, 0, 3 if late else 2, "products")
 
-        def given(gate: int, d: Expr, n: Expr, i: Expr) -> Expr:
+        def from_input(gate: int, d: Expr, n: Expr, i: Expr) -> Expr:
             return inputs[layer.step(chosen, t, d), d, n, i + gate * hidden]
 
         def gate(number: int, d: Expr, n: Expr, i: Expr) -> Expr:
-            return f(given(number, d, n, i) + products[d, n, i + number * hidden])
+            return f(from_input(number, d, n, i) + products[d, n, i + number * hidden])
 
         if late:
 
@@ -110,7 +110,7 @@ def _gru(layer: Layer, chosen: Sequence[int], functions: tuple[Map, Map], inputs
                 product = products[d, n, i + 2 * hidden]
                 if bias is not None:
                     product = product + bias[layer.direction(chosen, d), i + 5 * hidden]
-                return g(given(2, d, n, i) + gate(1, d, n, i) * product)
+                return g(from_input(2, d, n, i) + gate(1, d, n, i) * product)
 
             reads: tuple[Tensor | None, ...] = (products, inputs, bias)
         else:
@@ -120,7 +120,7 @@ def _gru(layer: Layer, chosen: Sequence[int], functions: tuple[Map, Map], inputs
             own = layer.recurrent(chosen, reset, 2, 1, "hidden")
 
             def fresh(d: Expr, n: Expr, i: Expr) -> Expr:
-                return g(own[d, n, i] + given(2, d, n, i))
+                return g(own[d, n, i] + from_input(2, d, n, i))
 
             reads = (own, inputs)
         candidate = compute(f"{name}.candidate", shape, reads, fresh)
