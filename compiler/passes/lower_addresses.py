@@ -19,7 +19,7 @@ NOTHING: Items = frozenset()
 Place = tuple[Buffer, Items]
 """A buffer, and the items of an offset in it that are known: where a pointer points, moved up by their bias."""
 
-Made = tuple[Buffer, Pointer]
+Computed = tuple[Buffer, Pointer]
 """A pointer, and its address."""
 
 
@@ -41,8 +41,8 @@ def lower_addresses(kernel: Kernel) -> Kernel:
 
 def _lower_function(body: Stmt, params: Sequence[Buffer], numbers: Iterable[Var]) -> Stmt:
     f = _Function(params, numbers)
-    _, made = f.enter(body)
-    return _point_to(made, f.statement(body))
+    _, computed = f.enter(body)
+    return _point_to(computed, f.statement(body))
 
 
 class _Function:
@@ -65,20 +65,20 @@ class _Function:
             case For():
                 return self._loop(s)
             case Call(body, params, pointers, numbers):
-                given = tuple(map(self._argument, pointers))
+                arguments = tuple(map(self._argument, pointers))
                 inner = _lower_function(body, params, numbers)
-                return s if inner is body and given == pointers else Call(inner, params, given, numbers)
+                return s if inner is body and arguments == pointers else Call(inner, params, arguments, numbers)
             case UnrolledInOrder():
                 return self._in_order(s)
         return cast(Stmt, map_children(s, lambda c: c if isinstance(c, Expr) else self.statement(c)))
 
-    def enter(self, body: Stmt, var: Var | None = None) -> tuple[list[LoopPointer], list[Made]]:
+    def enter(self, body: Stmt, var: Var | None = None) -> tuple[list[LoopPointer], list[Computed]]:
         """Makes the pointers that `body` needs and that became known just before it, by the variable of a loop or by
         all of the function's numbers: those that the loop advances, and those that are then computed."""
         bound = frozenset(self._variables)
         self._pointers, self._known = dict(self._pointers), dict(self._known)
         advanced: list[LoopPointer] = []
-        computed: list[Made] = []
+        computed: list[Computed] = []
         for a in self._addresses.below(body):
             outside = self._known.get(a, NOTHING)
             new = frozenset(i for i in a.items - outside if is_known(i[0], bound))
@@ -119,7 +119,7 @@ class _Function:
         """The iterations, and between two of them what makes the sums and the pointers opaque."""
         around = self._ahead
         sums = (Opaque(s.sums),) if s.sums else ()
-        parts: list[tuple[list[Made], Stmt]] = []
+        parts: list[tuple[list[Computed], Stmt]] = []
         for i, iteration in enumerate(s.iterations):
             moved = [self._advance(a) for a in s.advances] if i else []
             parts.append((moved, self.statement(iteration)))
@@ -130,7 +130,7 @@ class _Function:
             moved = before
         return result
 
-    def _advance(self, advance: Advance) -> Made:
+    def _advance(self, advance: Advance) -> Computed:
         a = address(advance.pointer)
         key = a.buffer, a.items
         pointer, done = self._ahead.get(key, (self._pointers[key], 0))
@@ -156,14 +156,14 @@ class _Function:
 
     def _lower(self, n: Node) -> Node:
         """Lowers an expression of the statement; what is shared in it stays so."""
-        found = self._lowered.get(id(n))
-        if found is None:
+        lowered = self._lowered.get(id(n))
+        if lowered is None:
             if isinstance(n, Load) and n.buffer.scope is Scope.GLOBAL:
-                found = self._load(n)
+                lowered = self._load(n)
             else:
-                found = map_inner(n, self._lower)
-            self._lowered[id(n)] = found
-        return found
+                lowered = map_inner(n, self._lower)
+            self._lowered[id(n)] = lowered
+        return lowered
 
     def _load(self, e: Load) -> Load:
         guard = None if e.guard is None else self._expression(e.guard)
@@ -175,11 +175,11 @@ class _Function:
         """The pointer of an access, and what it adds."""
         a = self._addresses.of(access)
         (at,) = access.indices
-        known = self._known.get(a, NOTHING)
-        pointer, done = self._pointers[a.buffer, known], 0
+        items = self._known.get(a, NOTHING)
+        pointer, done = self._pointers[a.buffer, items], 0
         if not isinstance(at, Ramp):
-            pointer, done = self._ahead.get((a.buffer, known), (pointer, 0))
-        added, constant = a.items - known, a.constant - offset_bias(a.items) - done
+            pointer, done = self._ahead.get((a.buffer, items), (pointer, 0))
+        added, constant = a.items - items, a.constant - offset_bias(a.items) - done
         offset = self._sum(added, constant) if added else Const(constant)
         return pointer, (Ramp(offset, at.lanes) if isinstance(at, Ramp) else offset,)
 
@@ -202,8 +202,8 @@ def _pointer(like: Buffer) -> Buffer:
     return Buffer(like.name, like.shape, like.dtype)
 
 
-def _point_to(made: Sequence[Made], body: Stmt, *, opaque: bool = False) -> Stmt:
+def _point_to(computed: Sequence[Computed], body: Stmt, *, opaque: bool = False) -> Stmt:
     """`body` with pointers, in order."""
-    for pointer, at in reversed(made):
+    for pointer, at in reversed(computed):
         body = PointTo(pointer, at, body, opaque)
     return body
