@@ -31,7 +31,7 @@ class State:
 
     memory: dict[Buffer, Array]
     env: dict[Var, int] = field(default_factory=dict)
-    known: dict[int, Any] = field(default_factory=dict)
+    shared: dict[int, Any] = field(default_factory=dict)
     origins: dict[Buffer, int] = field(default_factory=dict)
 
 
@@ -100,7 +100,7 @@ class Evaluators:
                     self._count(child)
 
     def _value(self, e: Expr) -> Evaluator:
-        """Computed once a statement, however often the node is shared: `State.known` is then cleared."""
+        """Computed once a statement, however often the node is shared: `State.shared` is then cleared."""
         key = id(e)
         evaluator = self._evaluators.get(key)
         if evaluator is None:
@@ -110,9 +110,9 @@ class Evaluators:
             else:
 
                 def evaluator(state: State) -> Any:
-                    value = state.known.get(key)
+                    value = state.shared.get(key)
                     if value is None:
-                        value = state.known[key] = compute(state)
+                        value = state.shared[key] = compute(state)
                     return value
 
             self._evaluators[key] = evaluator

@@ -111,11 +111,11 @@ class _Run:
             case Opaque():
                 pass
             case If(cond, body):
-                self.state.known.clear()
+                self.state.shared.clear()
                 if self.value(cond):
                     self.statement(body)
             case Store(buffer, _, value):
-                self.state.known.clear()
+                self.state.shared.clear()
                 at = self.place(s)
                 self.state.memory[buffer][at] = self.value(value)
             case _:
@@ -125,7 +125,7 @@ class _Run:
         """The iterations of a loop. InternalError where they are more than its capacity."""
         if var.length is None:
             return var.extent
-        self.state.known.clear()
+        self.state.shared.clear()
         trips = int(self.value(var.length))
         if trips > var.extent:
             raise InternalError(f"kernel {self.shared.kernel}: {trips} iterations of {var}, at most {var.extent}")
@@ -133,19 +133,19 @@ class _Run:
 
     def instruction(self, s: Tensorized) -> None:
         """Hands the operands to simulated hardware, as views of their memory."""
-        self.state.known.clear()
-        given = []
+        self.state.shared.clear()
+        views = []
         if id(s) not in self.shared.bound:
             self.shared.bound[id(s)] = operands(s)
         for param, operand in self.shared.bound[id(s)]:
             flat = self.state.memory[operand.buffer].reshape(-1)[self.value(operand.base) :]
             steps = operand.stride * flat.itemsize, flat.itemsize
-            given.append(np.lib.stride_tricks.as_strided(flat, param.shape, steps))
-        self.shared.instructions[s.intrinsic.name](*given)
+            views.append(np.lib.stride_tricks.as_strided(flat, param.shape, steps))
+        self.shared.instructions[s.intrinsic.name](*views)
 
     def call(self, s: Call) -> None:
         """Runs the body with what the function is given, and nothing else."""
-        self.state.known.clear()
+        self.state.shared.clear()
         env = {v: self.state.env[v] for v in s.numbers}
         inner = _Run(self.shared, {}, env)
         for param, p in zip(s.params, s.pointers, strict=True):
@@ -155,7 +155,7 @@ class _Run:
 
     def point(self, pointer: Buffer, address: Pointer, further: int = 0) -> None:
         """Makes `pointer` point `further` elements beyond `address`."""
-        self.state.known.clear()
+        self.state.shared.clear()
         self.state.memory[pointer] = self.state.memory[address.buffer]
         self.state.origins[pointer] = self.origin(address) + further
 
@@ -196,7 +196,7 @@ class _Run:
             case Barrier():
                 yield _Arrival(s)
             case Store(buffer, _, AllReduce(_, a, _) as e):
-                self.state.known.clear()
+                self.state.shared.clear()
                 at = self.place(s)
                 arrival = _Arrival(e, np.asarray(self.value(a), a.dtype.numpy))
                 yield arrival
@@ -212,7 +212,7 @@ class _Run:
                 self.allocate(buffer)
                 yield from self.steps(body)
             case _:
-                self.state.known.clear()
+                self.state.shared.clear()
                 self.statement(s)
 
     def allocate(self, buffer: Buffer) -> None:

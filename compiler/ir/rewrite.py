@@ -319,20 +319,20 @@ def replace_buffers(node: N, env: Mapping[Buffer, Buffer]) -> N:
 
 def free_vars(node: Node) -> frozenset[Var]:
     """The variables that occur, in lengths of loops too, and are bound by no loop or Reduce inside."""
-    found: set[Var] = set()
+    variables: set[Var] = set()
     stack, seen = [node], set()
     while stack:
         n = stack.pop()
         if isinstance(n, Var):
-            found.add(n)
+            variables.add(n)
         elif id(n) not in seen:
             seen.add(id(n))
             if isinstance(n, For):
-                found |= free_vars(n.body) - {n.var}
+                variables |= free_vars(n.body) - {n.var}
                 stack += () if n.var.length is None else (n.var.length,)
             elif isinstance(n, Reduce):
-                found |= free_vars(n.value) - set(n.axes)
+                variables |= free_vars(n.value) - set(n.axes)
                 stack += (a.length for a in n.axes if a.length is not None)
             else:
                 stack += _CHILDREN[type(n)](n)
-    return frozenset(found)
+    return frozenset(variables)
