@@ -61,9 +61,9 @@ def choose_from_records(records: Iterable[TuningRecord], target: str, device: st
     for r in own:
         if r.space == VERSION:
             by_key.setdefault(r.key, []).append(r)
-    found = {key: best for key, of in by_key.items() if (best := _best(of)) is not None}
+    best_by_key = {key: best for key, of in by_key.items() if (best := _best(of)) is not None}
     outdated = {r.key: r.kernel for r in own if r.space != VERSION and r.kind == "chosen"}
-    return RecordedChoices(found, tuple(outdated.values()))
+    return RecordedChoices(best_by_key, tuple(outdated.values()))
 
 
 def is_of(record: TuningRecord, device: str | None) -> bool:
