@@ -63,9 +63,9 @@ class ExpressionWriter:
             return literal(e.value, e.type)
         if isinstance(e, Var):
             return self.variables[e]
-        known = self.values.get(id(e))
-        if known is not None:
-            return known[1]
+        entry = self.values.get(id(e))
+        if entry is not None:
+            return entry[1]
         name = self._compute(e)
         self.values[id(e)] = (e, name)
         return name
@@ -217,13 +217,13 @@ class ExpressionWriter:
         # Values computed in here do not dominate what follows the branch.
         outer = self.values
         self.values = dict(outer)
-        found = compute()
+        value = compute()
         self.values = outer
         last = self.block
         self.emit(f"br label %{after}")
         self.lines.append(f"{after}:")
         self.block = after
-        return self.instruction(f"phi {kind} [ {found}, %{last} ], [ {other}, %{before} ]")
+        return self.instruction(f"phi {kind} [ {value}, %{last} ], [ {other}, %{before} ]")
 
     def _fetch(self, e: Load, lanes: int) -> str:
         kind = memory_type(e.dtype, lanes)
