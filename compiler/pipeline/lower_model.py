@@ -58,14 +58,14 @@ def lower_tensors(
     `winograd`, `band`, `split_k`, `stages`."""
     listed = DecisionList(choices)
     lowering = _Lowering(TensorOptions(opt_level, policy, choose, costs, listed), observe)
-    made = lowering.region(tensors, {}, frozenset())
-    outputs = tuple(t for _, t in made.tensors.outputs)
+    lowered = lowering.region(tensors, {}, frozenset())
+    outputs = tuple(t for _, t in lowered.tensors.outputs)
     ports = (
-        tuple(t for _, t in made.tensors.inputs),
-        (*outputs, *tensors.sizes.sources_of(made.reported)),
+        tuple(t for _, t in lowered.tensors.inputs),
+        (*outputs, *tensors.sizes.sources_of(lowered.reported)),
     )
-    stored = place_tensors(ports, made.groups, made.steps, made.layouts, made.aliases, made.sources)
-    return replace(made, name=name, stored=stored, decisions=tuple(listed.decisions))
+    stored = place_tensors(ports, lowered.groups, lowered.steps, lowered.layouts, lowered.aliases, lowered.sources)
+    return replace(lowered, name=name, stored=stored, decisions=tuple(listed.decisions))
 
 
 class _Lowering:
@@ -74,22 +74,22 @@ class _Lowering:
     def __init__(self, options: TensorOptions, observe: Observer) -> None:
         self._options, self._observe = options, observe
 
-    def region(self, given: TensorProgram, places: Mapping[Tensor, Place], own: Set[Tensor]) -> Lowered:
+    def region(self, program: TensorProgram, places: Mapping[Tensor, Place], own: Set[Tensor]) -> Lowered:
         """The groups and kernels of a region, and of those in it. Results are stored at their `places`; those in `own`
         have memory of their own."""
         options, observe = self._options, self._observe
-        exported, imported = _ports(given)
+        exported, imported = _ports(program)
         whole = replace(
-            given,
-            inputs=(*given.inputs, *((t.name, t) for t in imported)),
-            outputs=(*given.outputs, *((t.name, t) for t in exported)),
+            program,
+            inputs=(*program.inputs, *((t.name, t) for t in imported)),
+            outputs=(*program.outputs, *((t.name, t) for t in exported)),
             structures=(),
-            stored=given.stored.union(*map(_prepared_reads, given.structures)),
+            stored=program.stored.union(*map(_prepared_reads, program.structures)),
         )
         tensors = run_tensor_passes(whole, options, observe)
         now = {t: became for (_, t), (_, became) in zip(whole.outputs, tensors.outputs, strict=True)}
         places = {now[t]: place for t, place in places.items()}
-        starts = {c.start for n in given.structures if isinstance(n.structure, Loop) for c in n.structure.carried}
+        starts = {c.start for n in program.structures if isinstance(n.structure, Loop) for c in n.structure.carried}
         grouped = group_tensors(tensors, places, frozenset(now[t] for t in own | starts), options, observe)
         groups, layouts = grouped.groups, grouped.layouts
         fill_halo = options.policy.fill_halos
@@ -102,13 +102,13 @@ class _Lowering:
         for k in kernels:
             observe("build_kernel", k)
         aliases = {**grouped.aliases, **{t: p.memory for t, p in places.items()}}
-        ports = replace(given, outputs=tuple((name, now[t]) for name, t in given.outputs))
+        ports = replace(program, outputs=tuple((name, now[t]) for name, t in program.outputs))
         steps = tuple(range(len(groups)))
         prepared, rewritten = grouped.prepared, tensors.rewritten
-        made = Lowered("", ports, groups, kernels, layouts, aliases, NOTHING_STORED, prepared, rewritten, steps)
-        if not given.structures:
-            return made
-        return add_structures(made, given.structures, now, self.region, in_place=options.policy.in_place)
+        lowered = Lowered("", ports, groups, kernels, layouts, aliases, NOTHING_STORED, prepared, rewritten, steps)
+        if not program.structures:
+            return lowered
+        return add_structures(lowered, program.structures, now, self.region, in_place=options.policy.in_place)
 
 
 def _prepared_reads(inner: Inner) -> Iterator[Tensor]:
@@ -119,11 +119,11 @@ def _prepared_reads(inner: Inner) -> Iterator[Tensor]:
             yield from _prepared_reads(n)
 
 
-def _ports(given: TensorProgram) -> tuple[list[Tensor], list[Tensor]]:
+def _ports(program: TensorProgram) -> tuple[list[Tensor], list[Tensor]]:
     """The tensors of a region that other regions, or the host, read from memory, and those that loops and branches in
     it make."""
-    here, outputs = set(given.tensors), {t for _, t in given.outputs}
-    read = [t for inner in given.structures for t in inner.reads]
-    read += [t for made in given.tensors for t in measured(made, given.sizes)]
+    here, outputs = set(program.tensors), {t for _, t in program.outputs}
+    read = [t for inner in program.structures for t in inner.reads]
+    read += [t for tensor in program.tensors for t in measured(tensor, program.sizes)]
     exported = dict.fromkeys(t for t in read if t in here and t not in outputs)
-    return list(exported), [t for inner in given.structures for t in inner.results.values()]
+    return list(exported), [t for inner in program.structures for t in inner.results.values()]

@@ -50,9 +50,9 @@ class Lowered:
     def measured(self) -> Mapping[Scalar, Tensor]:
         """The scalars that a run computes, with the tensors of one element that they are taken from."""
         used = (s for k in self.kernels for s in k.scalars)
-        found = dict.fromkeys((*used, *self.reported, *scalars_of(*trip_counts(self.steps))))
-        given = {d.scalar for d in self.tensors.dimensions}
-        sources = ((s, self.tensors.sizes.source(s)) for s in found if s not in given)
+        scalars = dict.fromkeys((*used, *self.reported, *scalars_of(*trip_counts(self.steps))))
+        dimensions = {d.scalar for d in self.tensors.dimensions}
+        sources = ((s, self.tensors.sizes.source(s)) for s in scalars if s not in dimensions)
         return {s: t for s, t in sources if t is not None}
 
     @property
