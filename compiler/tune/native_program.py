@@ -36,9 +36,9 @@ class NativeProgram:
         from ..execution.native_model import NativeModel
         from ..native.jit import host_target
 
-        made = compile_for_cpu(self.lowered, host_target(), cache=cache, plan=self.plan)
-        each = tuple((i, i + 1) for i in range(len(made.steps)))
-        return TimedModel(NativeModel(replace(made, segments=each), self.threads, cache))
+        program = compile_for_cpu(self.lowered, host_target(), cache=cache, plan=self.plan)
+        each = tuple((i, i + 1) for i in range(len(program.steps)))
+        return TimedModel(NativeModel(replace(program, segments=each), self.threads, cache))
 
 
 class TimedModel:

@@ -129,17 +129,17 @@ class Problem:
 
     def kernel_tasks(self, lowered: Lowered) -> list[KernelTask]:
         """The distinct kernels that the target runs itself."""
-        found: dict[str, KernelTask] = {}
+        tasks: dict[str, KernelTask] = {}
         for group, (naive, placements) in self._kernels(lowered).items():
             key = key_of_kernel(naive, placements)
-            known = found.get(key)
-            if known is None:
+            earlier = tasks.get(key)
+            if earlier is None:
                 piece = self.piece(lowered, (group,))
                 name = f"{lowered.kernels[group].name} {'x'.join(map(text_of, lowered.groups[group].output.shape))}"
-                found[key] = KernelTask(key, name, naive, placements, (group,), piece)
+                tasks[key] = KernelTask(key, name, naive, placements, (group,), piece)
             else:
-                found[key] = replace(known, groups=(*known.groups, group))
-        return list(found.values())
+                tasks[key] = replace(earlier, groups=(*earlier.groups, group))
+        return list(tasks.values())
 
     def piece(self, lowered: Lowered, groups: tuple[int, ...]) -> Piece:
         """Kernels of the model, without the rest of it."""
