@@ -67,12 +67,13 @@ and needs nothing else:
   aligned as one of its elements is.
 - Local buffers are arrays of the function, with any index: a register for each element, or vector, where all are
   constant.
-- Values are scalars and vectors: of the target's lanes where elements have 32 bits, others of as many. Operations are
-  those of `verify.LOWERED_UNARY` and `LOWERED_BINARY`, Select, Unlikely, Cast, Bitcast, Splat, Ramp and Load. A node
-  that a statement has several times is computed once for it, and anew for the next one.
+- Values are scalars and vectors of at most the target's lanes. Elements of vectors are bools or have 8 or 32 bits
+  (`schedule/access.py`), so that no vector is wider than a register: of 128 bits in wasm.
+- Operations are those of `verify.LOWERED_UNARY` and `LOWERED_BINARY`, Select, Unlikely, Cast, Bitcast, Splat, Ramp and
+  Load. A node that a statement has several times is computed once for it, and anew for the next one.
 - A bool in memory is a byte, 0 or 1.
-- Opaque, `opaque` and HoistedConstants say what a compiler behind this one must not rearrange. Who prints final code
-  in the order of the statements may pass them over.
+- Opaque, `opaque` and HoistedConstants say what a compiler behind this one must not rearrange. They mean nothing to a
+  printer of final code, which keeps the order of statements.
 """
 
 from __future__ import annotations
