@@ -70,7 +70,7 @@ class DeviceTarget(CompileTarget):
         return self.halves and options.precision == "f16"
 
     def plan(self, lowered: Lowered, weights: Weights, work: Work) -> DevicePlan:
-        """What runs on the device, and by which kernels; for `compile_for_device`."""
+        """The partition between device and host, and the kernels of the device; for `compile_for_device`."""
         from ..gpu.cached_backend import CachedBackend
         from ..gpu.plan_for_device import plan_for_device
 

@@ -44,7 +44,7 @@ class Work:
         return self.explicit[target] if target in self.explicit else self.recorded(target)
 
     def recorded(self, target: str) -> RecordedChoices:
-        """Those of the options' records. Raises InputError."""
+        """The choices of the options' records. Raises InputError."""
         return choose_from_records(self.records.records, target, self.options.for_device)
 
     @property

@@ -12,7 +12,7 @@ from ..program.device_program import Placement
 from .lazy_kernels import describe
 
 Placements = tuple[Placement | None, ...]
-"""Of a kernel's parameters; empty where the target has no textures."""
+"""The textures of a kernel's parameters; empty where the target has none."""
 
 KernelChoices = Callable[[Kernel, Sequence[object]], Choices]
 """The choices of a naive kernel, by its parameters' placements on a device that has any: a function of these alone."""

@@ -1,4 +1,4 @@
-"""What became of a target's records in a build."""
+"""The use of a target's records in a build: which were met, taken or refused."""
 
 from __future__ import annotations
 
