@@ -17,8 +17,8 @@ from ..program.device_program import (
     DeviceProgram,
     HostCall,
     Launch,
-    Measure,
-    Place,
+    ReadScalar,
+    ScalarLocation,
     Step,
     Steps,
     Storage,
@@ -80,7 +80,7 @@ def _scalars_of(steps: Steps) -> Iterator[Scalar]:
                 yield from _scalars_of(body)
             case Branch(then=then, otherwise=otherwise):
                 yield from _scalars_of((*then, *otherwise))
-            case Measure(scalar=scalar):
+            case ReadScalar(scalar=scalar):
                 yield scalar
 
 
@@ -106,7 +106,7 @@ class _Steps:
         match step:
             case HostCall():
                 return {"call": self._calls[id(step)]}
-            case Measure(scalar, place):
+            case ReadScalar(scalar, place):
                 return {"scalar": self._numbers[scalar], **_place(place)}
             case Loop(counter, trips, condition, body):
                 until = {} if condition is None else {"until": _place(condition)}
@@ -116,7 +116,7 @@ class _Steps:
                 return {"if": _place(condition), "then": self.render(then), "else": self.render(otherwise)}
 
 
-def _place(place: Place) -> dict[str, int]:
+def _place(place: ScalarLocation) -> dict[str, int]:
     fields = {"value": place.value, "offset": place.offset, "input": place.input}
     return {name: n for name, n in fields.items() if n >= 0}
 

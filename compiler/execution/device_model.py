@@ -16,7 +16,7 @@ from ..dtypes import BOOL, F16, I32, I64, DType
 from ..errors import InputError, InternalError
 from ..ir.nodes import Scalar
 from ..ir.sizes import value_of
-from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Storage
+from ..program.device_program import DeviceProgram, HostCall, Launch, Port, ReadScalar, ScalarLocation, Storage
 from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
 from ..program.refusals import check_refusals
 from ..program.steps import Branch, Loop, Step, Steps
@@ -101,7 +101,7 @@ class _Joined:
     run: Callable[[], None]
 
 
-_Leaf = Launch | HostCall | Measure | _Joined
+_Leaf = Launch | HostCall | ReadScalar | _Joined
 
 
 class Host(Protocol):
@@ -270,7 +270,7 @@ class DeviceModel:
             device.copy_in(storage, borrowed)
         return True
 
-    def _play(self, steps: Steps[_Leaf, Place], carry_out: Callable[[_Leaf], None]) -> None:
+    def _play(self, steps: Steps[_Leaf, ScalarLocation], carry_out: Callable[[_Leaf], None]) -> None:
         """The steps as a run has them, with loops and branches carried out here."""
         for step in steps:
             if isinstance(step, Loop):
@@ -291,14 +291,14 @@ class DeviceModel:
                 run()
             case HostCall():
                 self._call(step)
-            case Measure(scalar, place):
+            case ReadScalar(scalar, place):
                 self._scalars[scalar] = int(self._element(place, I32))
             case Launch():
                 scalars = [self._scalars[s] for s in step.scalars]
                 if self._has_work(step, scalars):
                     self._device.launch(*self._bound(step), scalars)
 
-    def _element(self, place: Place, dtype: DType) -> Any:
+    def _element(self, place: ScalarLocation, dtype: DType) -> Any:
         if place.input >= 0:
             array = self._given[place.input]
             if array is None:
@@ -334,9 +334,9 @@ class DeviceModel:
         v = self.program.values[value]
         return TensorSpec(v.name, v.dtype, v.shape, offset)
 
-    def _joined(self, steps: Steps[_Leaf, Place]) -> Sequence[Step[_Leaf, Place]]:
+    def _joined(self, steps: Steps[_Leaf, ScalarLocation]) -> Sequence[Step[_Leaf, ScalarLocation]]:
         """The steps of a run, with launches that are always the same joined where they follow one another."""
-        joined: list[Step[_Leaf, Place]] = []
+        joined: list[Step[_Leaf, ScalarLocation]] = []
         for same, run in groupby(steps, lambda s: isinstance(s, Launch) and not s.scalars):
             if same:
                 launches = [s for s in run if isinstance(s, Launch) and self._has_work(s, ())]

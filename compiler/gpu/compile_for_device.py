@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..codegen.device_backend import CompiledKernel
 from ..ir.nodes import Scalar
 from ..pipeline.lowered import Lowered
-from ..program.device_program import DeviceProgram, HostCall, Launch, Measure, Place, Port, Step
+from ..program.device_program import DeviceProgram, HostCall, Launch, Port, ReadScalar, ScalarLocation, Step
 from ..program.live_ranges import owner_of
 from ..program.program import TensorSpec
 from ..program.steps import Branch, Loop
@@ -45,7 +45,7 @@ def compile_for_device(
     offsets = host_offsets(model, partition)
     places = _Places(model, partition, tensors.numbers, offsets)
 
-    def carry_out(run: Sequence[int | Segment], _: bool) -> Iterator[HostCall | Launch | Measure]:
+    def carry_out(run: Sequence[int | Segment], _: bool) -> Iterator[HostCall | Launch | ReadScalar]:
         for s in run:
             if isinstance(s, Segment):
                 yield _host_call(model, s, tensors.numbers, offsets)
@@ -88,26 +88,28 @@ class _Places:
         for scalar, t in model.measured.items():
             self._scalars.setdefault(owner_of(t, model.aliases), []).append(scalar)
 
-    def measures(self, groups: Sequence[int]) -> Iterator[Measure]:
+    def measures(self, groups: Sequence[int]) -> Iterator[ReadScalar]:
         """Measurements of scalars in the results of groups."""
         for i in groups:
             owner = owner_of(self._model.groups[i].output, self._model.aliases)
-            yield from (Measure(s, self.of(owner)) for s in self._scalars.get(owner, ()))
+            yield from (ReadScalar(s, self.of(owner)) for s in self._scalars.get(owner, ()))
 
-    def of(self, t: Tensor) -> Place:
+    def of(self, t: Tensor) -> ScalarLocation:
         owner = owner_of(t, self._model.aliases)
         inputs = [t for _, t in self._model.tensors.inputs]
         if owner in inputs:
-            return Place(input=inputs.index(owner))
+            return ScalarLocation(input=inputs.index(owner))
         if owner in self._partition.results:
-            return Place(offset=self._offsets[owner])
-        return Place(value=self._numbers[owner])
+            return ScalarLocation(offset=self._offsets[owner])
+        return ScalarLocation(value=self._numbers[owner])
 
-    def around(self, steps: StepsOf[HostCall | Launch | Measure]) -> tuple[Step, ...]:
+    def around(self, steps: StepsOf[HostCall | Launch | ReadScalar]) -> tuple[Step, ...]:
         """Steps with places of conditions in place of tensors."""
         return tuple(self._structure(s) if isinstance(s, LoopStep | BranchStep) else s for s in steps)
 
-    def _structure(self, step: LoopStep[HostCall | Launch | Measure] | BranchStep[HostCall | Launch | Measure]) -> Step:
+    def _structure(
+        self, step: LoopStep[HostCall | Launch | ReadScalar] | BranchStep[HostCall | Launch | ReadScalar]
+    ) -> Step:
         tensor = condition_of(step)
         condition = None if tensor is None else self.of(tensor)
         if isinstance(step, LoopStep):

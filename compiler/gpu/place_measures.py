@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import Size, scalars_of
-from ..program.device_program import HostCall, Launch, Measure, Place, Step
+from ..program.device_program import HostCall, Launch, ReadScalar, ScalarLocation, Step
 from ..program.steps import Branch, Loop
 
 
@@ -40,7 +40,7 @@ class _Placing:
 
     def _step(self, step: Step, live: frozenset[Scalar]) -> tuple[Sequence[Step], frozenset[Scalar]]:
         match step:
-            case Measure(scalar):
+            case ReadScalar(scalar):
                 return ([step], live - {scalar}) if scalar in live else ([], live)
             case Loop():
                 return self._loop(step, live)
@@ -51,13 +51,13 @@ class _Placing:
         return [step], live | self._taken([step])
 
     def _loop(
-        self, step: Loop[Launch | HostCall | Measure, Place], live: frozenset[Scalar]
+        self, step: Loop[Launch | HostCall | ReadScalar, ScalarLocation], live: frozenset[Scalar]
     ) -> tuple[list[Step], frozenset[Scalar]]:
         taken = self._taken(step.body)
         free = self._carried.get(step.counter, frozenset()) - taken
-        behind = {s.scalar: s for s in step.body if isinstance(s, Measure) and s.scalar in free}
+        behind = {s.scalar: s for s in step.body if isinstance(s, ReadScalar) and s.scalar in free}
         needed = [s for scalar, s in behind.items() if scalar in live]
-        rest = [s for s in step.body if not (isinstance(s, Measure) and s.scalar in behind)]
+        rest = [s for s in step.body if not (isinstance(s, ReadScalar) and s.scalar in behind)]
         after = live - behind.keys()
         # What an iteration measures the next one may take.
         body, before = self.sequence(rest, after | taken)

@@ -70,11 +70,11 @@ def _each(to: Buffer, value: Expr) -> Stmt:
     return For(i, For(j, Store(to, (i, j), value)))
 
 
-Place = Buffer | tuple[Buffer, Expr, Expr]
+TileOperand = Buffer | tuple[Buffer, Expr, Expr]
 """A whole buffer, or from a row and a column of one on."""
 
 
-def instance(intrinsic: Intrinsic, places: Sequence[Place]) -> Tensorized:
+def instance(intrinsic: Intrinsic, places: Sequence[TileOperand]) -> Tensorized:
     """The intrinsic on the given places, in the order of its parameters."""
     at = dict(zip(intrinsic.params, places, strict=True))
     fresh = {v: Var(v.name, v.extent) for v in walk(intrinsic.body) if isinstance(v, Var)}
@@ -94,7 +94,7 @@ def instance(intrinsic: Intrinsic, places: Sequence[Place]) -> Tensorized:
     return Tensorized(intrinsic, rewrite(intrinsic.body, rule, INNER | VARIABLES))
 
 
-def _moved(place: Place, indices: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
+def _moved(place: TileOperand, indices: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
     if isinstance(place, Buffer):
         return place, indices
     buffer, *start = place

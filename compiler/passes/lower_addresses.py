@@ -16,7 +16,7 @@ from ..ir.rewrite import free_vars, map_children, map_inner
 
 NOTHING: Items = frozenset()
 
-Place = tuple[Buffer, Items]
+KnownOffset = tuple[Buffer, Items]
 """A buffer, and the items of an offset in it that are known: where a pointer points, moved up by their bias."""
 
 Computed = tuple[Buffer, Pointer]
@@ -53,9 +53,9 @@ class _Function:
     def __init__(self, params: Sequence[Buffer], numbers: Iterable[Var]) -> None:
         self._addresses = Addresses()
         self._variables = {v: i for i, v in enumerate(numbers)}
-        self._pointers: dict[Place, Buffer] = {(p, NOTHING): p for p in params}
+        self._pointers: dict[KnownOffset, Buffer] = {(p, NOTHING): p for p in params}
         self._known: dict[Address, Items] = {}
-        self._ahead: dict[Place, tuple[Buffer, int]] = {}
+        self._ahead: dict[KnownOffset, tuple[Buffer, int]] = {}
         self._lowered: dict[int, Node] = {}
 
     def statement(self, s: Stmt) -> Stmt:

@@ -3,7 +3,7 @@
 load:  create storages (zeroed), upload constants, launch `prepare`, release the storages that only it used
 run:   upload inputs, run `steps`, read back outputs
 
-    Step = Launch | HostCall | Measure | Loop | Branch                                                       (steps.py)
+    Step = Launch | HostCall | ReadScalar | Loop | Branch                                                    (steps.py)
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class HostCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScalarLocation:
     """Where a single element is: that of a value on the device, `offset` bytes into the host's arena, or that of an
     input of the model, by its number. The others are -1."""
 
@@ -170,11 +170,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class ReadScalar:
     """The int32 at a place becomes the value of a scalar, from now on."""
 
     scalar: Scalar
-    place: Place
+    place: ScalarLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class Port:
     value: int
 
 
-Step = AnyStep[Launch | HostCall | Measure, Place]
+Step = AnyStep[Launch | HostCall | ReadScalar, ScalarLocation]
 Steps = Sequence[Step]
 
 
@@ -243,10 +243,10 @@ class DeviceProgram:
     @property
     def work(self) -> tuple[Launch | HostCall, ...]:
         """Launches and calls of the host as they stand."""
-        return tuple(s for s in self.leaves if not isinstance(s, Measure))
+        return tuple(s for s in self.leaves if not isinstance(s, ReadScalar))
 
     @property
-    def leaves(self) -> tuple[Launch | HostCall | Measure, ...]:
+    def leaves(self) -> tuple[Launch | HostCall | ReadScalar, ...]:
         """Launches, calls and measurements, without the loops and branches around them, in their order in the steps."""
         return tuple(leaves(self.steps))
 
@@ -278,6 +278,6 @@ def _waits(step: Step) -> int:
             return (condition.value >= 0) + sum(map(_waits, (*then, *otherwise)))
         case HostCall(reads=reads):
             return bool(reads)
-        case Measure(place=place):
+        case ReadScalar(place=place):
             return place.value >= 0
     return 0

@@ -1,7 +1,7 @@
 """The steps of a program: launches, or whatever else a target carries out, with loops and branches around them.
 
-    Step = Leaf | Loop(counter: Scalar, trips: Size, condition: Place?, body: Step*)
-         | Branch(condition: Place, then: Step*, otherwise: Step*)
+    Step = Leaf | Loop(counter: Scalar, trips: Size, condition: Location?, body: Step*)
+         | Branch(condition: Location, then: Step*, otherwise: Step*)
 
 Steps run in order. A `Loop` repeats its body for counter = 0, 1, ... while that is less than `trips`, and the bool at
 the place of the condition, if it has one, is true; `trips` is computed once, before the loop, the condition is read
@@ -18,30 +18,30 @@ from ..ir.nodes import Scalar
 from ..ir.sizes import Size
 
 Leaf = TypeVar("Leaf", covariant=True)
-Place = TypeVar("Place", covariant=True)
+Location = TypeVar("Location", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Loop(Generic[Leaf, Place]):
+class Loop(Generic[Leaf, Location]):
     """Repeats `body`: see above."""
 
     counter: Scalar
     trips: Size
-    condition: Place | None
-    body: Sequence[Leaf | Loop[Leaf, Place] | Branch[Leaf, Place]]
+    condition: Location | None
+    body: Sequence[Leaf | Loop[Leaf, Location] | Branch[Leaf, Location]]
 
 
 @dataclass(frozen=True, slots=True)
-class Branch(Generic[Leaf, Place]):
+class Branch(Generic[Leaf, Location]):
     """Runs `then` where the bool at the place of `condition` is true, else `otherwise`."""
 
-    condition: Place
-    then: Sequence[Leaf | Loop[Leaf, Place] | Branch[Leaf, Place]]
-    otherwise: Sequence[Leaf | Loop[Leaf, Place] | Branch[Leaf, Place]]
+    condition: Location
+    then: Sequence[Leaf | Loop[Leaf, Location] | Branch[Leaf, Location]]
+    otherwise: Sequence[Leaf | Loop[Leaf, Location] | Branch[Leaf, Location]]
 
 
-Step = Union[Leaf, Loop[Leaf, Place], Branch[Leaf, Place]]  # noqa: UP007  mypy takes no other alias of a variable
-Steps = Sequence[Leaf | Loop[Leaf, Place] | Branch[Leaf, Place]]
+Step = Union[Leaf, Loop[Leaf, Location], Branch[Leaf, Location]]  # noqa: UP007  mypy takes no other alias of a variable
+Steps = Sequence[Leaf | Loop[Leaf, Location] | Branch[Leaf, Location]]
 
 
 def leaves(steps: Steps[Leaf, Any]) -> Iterator[Leaf]:

@@ -44,11 +44,11 @@ import { arrange } from './arrange.js';
 /** @typedef {{ kernel: number, name: string, arguments: number[], nodes: string[], ops: string[], scalars?: number[] }} Launch */
 /** @typedef {import('../values/sizes.js').Expression} Expression */
 /**
- * @typedef {{ value?: number, offset?: number, input?: number }} ElementPlace a single element: of a value, in the host's
+ * @typedef {{ value?: number, offset?: number, input?: number }} ScalarLocation a single element: of a value, in the host's
  *   arena, or of an input
- * @typedef {({ scalar: number } & ElementPlace)
- *   | { counter: number, trips: Expression, until?: ElementPlace, body: Step[] }
- *   | { if: ElementPlace, then: Step[], else: Step[] }} Structure a scalar that is read, a loop, a branch
+ * @typedef {({ scalar: number } & ScalarLocation)
+ *   | { counter: number, trips: Expression, until?: ScalarLocation, body: Step[] }
+ *   | { if: ScalarLocation, then: Step[], else: Step[] }} Structure a scalar that is read, a loop, a branch
  * @typedef {[first: number, end: number] | { call: number } | Structure} Step launches by their numbers, a call of the host by
  *   its number, or what decides how the run goes on
  * @typedef {{ number: number, scalars: readonly number[] }} Started a launch, with its scalars

@@ -4,7 +4,7 @@ import { evaluate } from '../values/sizes.js';
 import { at } from './device_program.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
-/** @typedef {import('./device_program.js').ElementPlace} ElementPlace */
+/** @typedef {import('./device_program.js').ScalarLocation} ScalarLocation */
 /** @typedef {import('./device_program.js').Structure} Structure */
 /** @typedef {import('./play_steps.js').Run} Run */
 /** @typedef {import('./play_steps.js').Wait} Wait */
@@ -31,7 +31,7 @@ export function* playStructure(run, step, playSteps) {
 
 /**
  * @param {Run} run
- * @param {ElementPlace} place
+ * @param {ScalarLocation} place
  * @param {string} dtype
  * @returns {Generator<Wait, number, Words[]>}
  */

@@ -9,7 +9,7 @@ from ...ir.sizes import Size, equal, is_one, shown
 from ...tensor import Tensor, compute
 from ..broadcast import broadcast_element, broadcast_shape, spread_input
 from ..call import Call
-from ..quantisation.zero_points import Place, less_zero_point, zero_point
+from ..quantisation.zero_points import ZeroPointAt, less_zero_point, zero_point
 from ..reductions.reduce_axes import reduce_over
 
 
@@ -72,7 +72,7 @@ def integer_mat_mul_of(call: Call, operands: tuple[int, int], zeros: tuple[int, 
     a, b = (call.input(i) for i in operands)
     a_zero, b_zero = (_zero_point(call, i, t) for i, t in zip(zeros, (a, b), strict=True))
 
-    def along(axis: int) -> Place:
+    def along(axis: int) -> ZeroPointAt:
         # A 1-D zero point has one value per row (or column); one of full rank has extent 1 along the depth.
         return lambda index, zero: broadcast_element(zero, (index[axis],) if zero.rank == 1 else tuple(index))
 

@@ -12,7 +12,7 @@ from ...tensor import Tensor, compute
 from ..call import Call
 
 Element = Callable[[Sequence[Expr], Expr | None], Expr]
-Place = Callable[[Sequence[Expr], Tensor], Expr]
+ZeroPointAt = Callable[[Sequence[Expr], Tensor], Expr]
 """The element of a zero point for the operand's element at an index."""
 
 
@@ -39,7 +39,7 @@ def unless_zero(t: Tensor | None) -> Tensor | None:
     return None if t is None or (t.data is not None and not t.data.any()) else t
 
 
-def less_zero_point(name: str, t: Tensor, zero: Tensor | None, place: Place) -> Factor:
+def less_zero_point(name: str, t: Tensor, zero: Tensor | None, place: ZeroPointAt) -> Factor:
     """int32(t) - zero. Constants stay bytes, which products widen as they read them. Others become a tensor `name`,
     which is stored where elements are read repeatedly: the products then convert nothing, and padding is zeros."""
 

@@ -17,7 +17,7 @@ from ...ir.reduction import Reduce
 from ...ir.rewrite import loads
 from ..tensor import Tensor
 from .dataflow import Dataflow, count
-from .measure import Measure
+from .measure import ExprSize
 
 EPILOGUE_LIMIT = 16
 """Most maps between a value and the map that post-dominates its readers; beyond, the search ends."""
@@ -31,7 +31,7 @@ class Epilogue:
     anchor: Tensor
     output: Tensor
     inlined: tuple[Tensor, ...]
-    measures: Mapping[Buffer, Measure]
+    measures: Mapping[Buffer, ExprSize]
 
     @property
     def members(self) -> frozenset[Tensor]:

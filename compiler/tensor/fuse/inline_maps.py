@@ -13,7 +13,7 @@ from ...ir.simplify import simplify_expr
 from ..tensor import Tensor
 from .dataflow import Dataflow, count
 from .find_epilogues import Epilogue
-from .measure import Measure, measure_tree
+from .measure import ExprSize, measure_tree
 
 DIVISION_LIMIT = 8
 """Divisions and remainders in one index beyond which it is not substituted further: a chain of reshapes and transposes
@@ -43,7 +43,7 @@ def inline_maps(flow: Dataflow, epilogues: Mapping[Tensor, Epilogue]) -> Maps:
     Bodies are simplified at every step: the indices of a chain of reshapes and transposes grow exponentially before
     they cancel.
     """
-    measures: dict[Buffer, Measure] = {}
+    measures: dict[Buffer, ExprSize] = {}
     for epilogue in epilogues.values():
         measures |= epilogue.measures
     inlined: dict[Buffer, Expanded] = {}
@@ -105,10 +105,10 @@ def _guarded(guard: Expr, value: Expr) -> Expr:
 def _may_inline(
     t: Tensor,
     body: Expr,
-    measure: Measure,
+    measure: ExprSize,
     flow: Dataflow,
     epilogues: Mapping[Tensor, Epilogue],
-    inlined: Mapping[Buffer, Measure],
+    inlined: Mapping[Buffer, ExprSize],
 ) -> bool:
     """Whether all readers of the map `t`, whose expanded body has `measure`, may compute it inline, and have room for
     it beside the maps that are `inlined` already."""
@@ -120,7 +120,7 @@ def _may_inline(
             return False
         tree, now = flow.trees[user], flow.trees[user].with_inlined(inlined)
         size, depth = now.size + measure.size * tree.reads[t.buffer], tree.measure.depth + measure.depth
-        if Measure(size, max(now.depth, depth)).is_too_large:
+        if ExprSize(size, max(now.depth, depth)).is_too_large:
             return False
         epilogue = epilogues.get(user)
         if flow.has_too_many_reads({t, user} if epilogue is None else {t, *epilogue.members}, inlined):

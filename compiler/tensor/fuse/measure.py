@@ -17,7 +17,7 @@ DEPTH_LIMIT = 64
 mathematical function adds some thirty levels. A kernel of so many maps in a row gains little by one more."""
 
 
-class Measure(NamedTuple):
+class ExprSize(NamedTuple):
     """Nodes and levels of an expression as a tree."""
 
     size: int
@@ -32,14 +32,14 @@ class Measure(NamedTuple):
 class Tree(NamedTuple):
     """An expression as a tree: its measure, and how often it reads each buffer; shared parts count each time."""
 
-    measure: Measure
+    measure: ExprSize
     reads: Counter[Buffer]
 
-    def with_inlined(self, inlined: Mapping[Buffer, Measure]) -> Measure:
+    def with_inlined(self, inlined: Mapping[Buffer, ExprSize]) -> ExprSize:
         """The measure with the expressions of `inlined` in place of the loads of those buffers."""
         inner = [(inlined[buffer], n) for buffer, n in self.reads.items() if buffer in inlined]
         size = self.measure.size + sum(n * m.size for m, n in inner)
-        return Measure(size, self.measure.depth + max((m.depth for m, _ in inner), default=0))
+        return ExprSize(size, self.measure.depth + max((m.depth for m, _ in inner), default=0))
 
 
 def measure_tree(e: Expr) -> Tree:
@@ -56,7 +56,7 @@ def measure_tree(e: Expr) -> Tree:
                 reads.update(inner_reads)
             if isinstance(n, Load):
                 reads[n.buffer] += 1
-            done[id(n)] = Tree(Measure(size, depth + 1), reads)
+            done[id(n)] = Tree(ExprSize(size, depth + 1), reads)
         return done[id(n)]
 
     return go(e)
