@@ -7,6 +7,10 @@ from .nodes import Binary, Const, Expr, Unary, Var
 from .products import factors, has_scalars, product
 
 
+COEFFICIENT, LIMIT = 1 << 10, 1 << 31
+"""Coefficients up to the first are taken to leave int32 (the second) in no sum."""
+
+
 @frozen
 class Affine:
     """The sum of coefficient * atom plus a constant. An atom is a Var or an expression that is not affine.
@@ -135,10 +139,9 @@ def _affine_of_binary(e: Expr, op: str, a: Expr, b: Expr) -> Affine:
             return _affine(a) + _affine(b).scale(-1)
         case "*":
             x, y = _affine(a), _affine(b)
-            if not y.terms:
-                return x.scale(y.constant)
-            if not x.terms:
-                return y.scale(x.constant)
+            if not (x.terms and y.terms):
+                form = x.scale(y.constant) if not y.terms else y.scale(x.constant)
+                return form if _adds_up(form) else Affine(((e, 1),), 0)
             if (product := multiply(x, y)) is not None:
                 return product
             return Affine(((Binary("*", x.to_expr(), y.to_expr()), 1),), 0)
@@ -149,6 +152,20 @@ def _affine_of_binary(e: Expr, op: str, a: Expr, b: Expr) -> Affine:
         case "max" | "min":
             return identities.extreme(op, affine(a), affine(b))
     return Affine(((e, 1),), 0)
+
+
+def _adds_up(form: Affine) -> bool:
+    """Whether no sum of some of the terms leaves int32, as the whole does not: those of (i - i // 3 * 3) * 50176 may,
+    where they cancel."""
+    if len(form.terms) < 2 or all(abs(c) < COEFFICIENT for _, c in form.terms):
+        return True
+    low = high = 0
+    for atom, c in form.terms:
+        if (ends := facts.range_of(atom)) is None:
+            return True
+        low += min(c * ends[0], c * ends[1], 0)
+        high += max(c * ends[0], c * ends[1], 0)
+    return low == 0 or high == 0 or (-LIMIT <= low and high < LIMIT)
 
 
 def multiply(x: Affine, y: Affine) -> Affine | None:
@@ -204,4 +221,4 @@ def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:
 
 # Last, as these use canonical forms: forms, their identities and the facts that decide these are one recursion,
 # which ends as `facts` says.
-from . import identities  # noqa: E402
+from . import facts, identities  # noqa: E402

@@ -12,7 +12,7 @@ from webnn_compile.dtypes import BOOL, I32
 from webnn_compile.ir.affine import Affine, affine, flat_offset
 from webnn_compile.ir.facts import decide, range_of
 from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Scalar, Select, Unary, Var
-from webnn_compile.ir.rewrite import free_vars
+from webnn_compile.ir.rewrite import free_vars, walk
 from webnn_compile.ir.simplify import simplify_expr
 
 Assignment = dict[Var, int]
@@ -66,7 +66,7 @@ def value(e: Expr, at: Assignment) -> int:
             x, y = value(a, at), value(b, at)
             table = {"+": x + y, "-": x - y, "*": x * y, "min": min(x, y), "max": max(x, y)}
             table |= {"<": x < y, "<=": x <= y, "==": x == y, "!=": x != y}
-            return int(table[op]) if op in table else x // y if op == "//" else x % y
+            return int(table[op]) if op in table else x // y if op in ("//", "/") else x % y
     raise AssertionError(e)
 
 
@@ -184,3 +184,18 @@ def test_a_size_is_rounded_up_to_a_multiple_in_one_way() -> None:
     assert affine(n + (Const(4) - n % 4) % 4) == wanted
     assert affine((n - 1) // 4 * 4 + 4) == wanted
     assert affine(Const(-4) * ((Const(0) - n) // 4)) == wanted
+
+
+def test_terms_that_cancel_stay_within_int32() -> None:
+    """(i % 3) * 50176, of which the remainder is written as a difference: multiplied out it would add numbers beyond
+    int32, which shaders have no literals for, and whose overflow C leaves undefined."""
+    block, i = Var("block", 75264), Var("i", 64)
+    at = block * 64 + i
+    e = (at - Binary("/", at, Const(3)) * 3) * 50176 + Binary("/", at, Const(7))
+    written = affine(e).to_expr()
+    assert max(abs(int(n.value)) for n in walk(written) if isinstance(n, Const)) < 2**31
+    assert affine(written) == affine(e)
+    for values in ({block: 75263, i: 63}, {block: 40000, i: 1}, {block: 0, i: 0}):
+        assert value(written, values) == value(e, values)
+    few = (i - Binary("/", i, Const(3)) * 3) * 50176
+    assert affine(few).coefficient(i) == 50176
