@@ -6,7 +6,6 @@ from .frozen import frozen
 from .nodes import Binary, Const, Expr, Unary, Var
 from .products import factors, has_scalars, product
 
-
 COEFFICIENT, LIMIT = 1 << 10, 1 << 31
 """Coefficients up to the first are taken to leave int32 (the second) in no sum."""
 
@@ -165,7 +164,7 @@ def _adds_up(form: Affine) -> bool:
             return True
         low += min(c * ends[0], c * ends[1], 0)
         high += max(c * ends[0], c * ends[1], 0)
-    return low == 0 or high == 0 or (-LIMIT <= low and high < LIMIT)
+    return low == 0 or high == 0 or (low >= -LIMIT and high < LIMIT)
 
 
 def multiply(x: Affine, y: Affine) -> Affine | None:
