@@ -56,7 +56,7 @@ Semantics worth knowing:
 - `//` and `%` round down; `/` on integers truncates.
 
 The last stage of a kernel for CPUs, after `lower_addresses`, is loops over pointers. A printer of code decides nothing
-and needs nothing else:
+and needs nothing else (`verify/stages.py` holds kernels to it):
 - Statements are Seq, Store, Alloc, For, Call, PointTo, Advancing, HoistedConstants and Opaque. A loop is SERIAL, or a
   CORE loop: that is the body of a Call, or stands there in what PointTo makes, and is called for ranges of its
   iterations. A loop with a length runs where that is positive.

@@ -10,7 +10,7 @@ from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.calls import Call, HoistedConstants, Pointer, UnrolledInOrder
-from webnn_compile.ir.lanes import Ramp, Splat
+from webnn_compile.ir.lanes import Extract, Ramp, Splat
 from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import (
     Alloc,
@@ -218,7 +218,7 @@ STAGES: dict[str, tuple[Stmt, str]] = {
     "outline_tiles": (Outline(of(XI)), "an outlined region is left"),
     "outline_cores": (For(I, Store(Y, (I,), XI), LoopKind.CORE), "a core loop in no function is left"),
     "unroll_in_order": (For(I, Store(Y, (I,), XI), LoopKind.IN_ORDER), "a loop in order is left"),
-    "lower_addresses": (of(ONE), r"an address without its pointer is left: y\[i\]"),
+    "lower_addresses": (of(ONE), r"what the last stage lacks is left: y\[i\]"),
 }
 
 
@@ -233,6 +233,21 @@ def test_what_a_pass_does_away_with_is_gone_from_then_on(stage: str) -> None:
             verify_kernel(kernel(body), later)
     for earlier in list(STAGES)[: list(STAGES).index(stage)]:
         verify_kernel(kernel(body), earlier)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        If(Const(1) < 2, Store(Y, (Const(0),), ONE)),
+        UnrolledInOrder((Store(Y, (Const(0),), ONE),), (), ()),
+        Store(Y, (Ramp(Const(0), 4),), Cast(F32, Cast(F64, Load(X, (Ramp(Const(0), 4),))))),
+        Store(Y, (Const(0),), Extract(Load(X, (Ramp(Const(0), 4),)), 1)),
+    ],
+)
+def test_the_last_stage_has_no_other_nodes_and_no_wide_vectors(body: Stmt) -> None:
+    verify_kernel(kernel(body), "simplify")
+    with pytest.raises(InternalError, match="what the last stage lacks is left"):
+        verify_kernel(kernel(body), "lower_addresses")
 
 
 START = Const(0)

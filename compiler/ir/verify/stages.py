@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...dtypes import F16
-from ..calls import Call, UnrolledInOrder
-from ..lanes import Ramp
+from ..calls import Call, HoistedConstants
+from ..lanes import Ramp, Splat, lanes_of
 from ..nodes import (
     COMPARISONS,
+    Alloc,
     Binary,
+    Bitcast,
     Buffer,
     Cast,
     Const,
@@ -20,19 +22,32 @@ from ..nodes import (
     LoopKind,
     Node,
     Outline,
+    Scalar,
     Scope,
+    Select,
     Seq,
     Store,
     Unary,
+    Var,
 )
-from ..pointers import PointTo
+from ..pointers import Advancing, Opaque, PointTo
 from ..rewrite import children, loads
+from ..unlikely import Unlikely
 from .place import shown, unique
 from .types import RELAXED
 
 LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})
 LOWERED_BINARY = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"}) | COMPARISONS | RELAXED
 """The operations that a renderer supports; lower_math composes everything else from them."""
+
+
+LAST_STAGE = frozenset({Seq, Store, Alloc, For, Call, PointTo, Advancing, HoistedConstants, Opaque}) | frozenset(
+    {Const, Var, Scalar, Unary, Binary, Select, Unlikely, Cast, Bitcast, Splat, Ramp, Load}
+)
+"""The nodes of a CPU's kernel when it is printed."""
+
+WIDEST = 32
+"""Bits of a vector's elements then."""
 
 
 def _an_access_by_several_indices(n: Node) -> bool:
@@ -74,10 +89,13 @@ def _a_loop_in_order(n: Node) -> bool:
     return isinstance(n, For) and n.kind is LoopKind.IN_ORDER
 
 
-def _an_address_without_its_pointer(n: Node) -> bool:
+def _what_the_last_stage_lacks(n: Node) -> bool:
+    """Whether a node is of another kind, or too wide, or an index adds to a pointer what that could have."""
+    if type(n) not in LAST_STAGE:
+        return True
+    if isinstance(n, Load | Splat | Cast) and n.dtype.bits > WIDEST and lanes_of(n) > 1:
+        return True
     match n:
-        case UnrolledInOrder():
-            return True
         case Load(Buffer(scope=Scope.GLOBAL), (index,), _) | Store(Buffer(scope=Scope.GLOBAL), (index,), _):
             return not _is_added(index.base if isinstance(index, Ramp) else index)
     return False
@@ -105,7 +123,7 @@ LOWERED: dict[str, Callable[[Node], bool]] = {
     "outline_tiles": _an_outlined_region,
     "outline_cores": _a_core_loop_in_no_function,
     "unroll_in_order": _a_loop_in_order,
-    "lower_addresses": _an_address_without_its_pointer,
+    "lower_addresses": _what_the_last_stage_lacks,
 }
 """By lowering pass, in their order: what is gone from then on."""
 
