@@ -13,7 +13,15 @@ from .reduce_axes import attains, reduce_axes, without
 
 def softmax(call: Call) -> Tensor:
     """ONNX Softmax; NaN where all elements are minus infinity."""
-    return softmax_of(call.name, call.input(0), _axes(call))
+    x, axes = call.input(0), _axes(call)
+    if _is_alone(x, axes):
+        return compute(call.name, x.shape, (x,), lambda *i: x[i] - x[i] + 1)
+    return softmax_of(call.name, x, axes)
+
+
+def _is_alone(x: Tensor, axes: tuple[int, ...]) -> bool:
+    """Whether it is of one element each: then the difference from the highest is 0, or NaN of what is not finite."""
+    return product(x.shape[d] for d in axes) == 1
 
 
 def softmax_of(name: str, x: Tensor, axes: tuple[int, ...], *, zero_of_nothing: bool = False) -> Tensor:
@@ -38,6 +46,8 @@ def softmax_of(name: str, x: Tensor, axes: tuple[int, ...], *, zero_of_nothing: 
 def log_softmax(call: Call) -> Tensor:
     """x - max - log(sum(exp(x - max)))."""
     x, axes = call.input(0), _axes(call)
+    if _is_alone(x, axes):
+        return compute(call.name, x.shape, (x,), lambda *i: x[i] - x[i])
     highest = _highest(call.name, x, axes)
 
     def power(*i: Expr) -> Expr:
