@@ -21,7 +21,7 @@ class Intrinsic:
 
 @dataclass(frozen=True, slots=True)
 class Tensorized(Stmt):
-    """`body`, of which `bind` tells that it is what the intrinsic does. It means body."""
+    """`body` as one instruction: `bind` matches it with the intrinsic. It means `body`."""
 
     intrinsic: Intrinsic
     body: Stmt

@@ -189,7 +189,7 @@ def with_children(node: Node, new: tuple[Node, ...]) -> Node:
 
 
 def rewrite(node: N, rule: Callable[[Node], Node | None], kinds: Container[type] = INNER) -> N:
-    """Bottom-up, once: `rule` sees each node of `kinds` after its children were rewritten; None keeps it.
+    """Bottom-up, once: `rule` gets each node of `kinds` after its children were rewritten; None keeps it.
 
     A node that is shared is rewritten once and stays shared.
     """

@@ -86,8 +86,8 @@ def conditions_of(steps: StepsOf[Leaf]) -> Iterator[Tensor]:
 
 
 def map_runs(steps: StepsOf[Leaf], change: Callable[[tuple[Leaf, ...], bool], Iterable[Made]]) -> StepsOf[Made]:
-    """The steps with each run of leaves, between loops and branches, changed as a whole: `change` is told whether it
-    stands in one of them."""
+    """The steps with each run of leaves, between loops and branches, changed as a whole, by `change` of the run and of
+    whether it stands in one of them."""
 
     def inside(steps: StepsOf[Leaf], nested: bool) -> StepsOf[Made]:
         changed: list[Made | LoopStep[Made] | BranchStep[Made]] = []

@@ -1,4 +1,4 @@
-"""A model on a target as the search sees it: its kernels and layers, and what is built of them."""
+"""A model on a target, as a search problem: its kernels and layers, and what is built of them."""
 
 from __future__ import annotations
 

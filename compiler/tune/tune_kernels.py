@@ -111,7 +111,7 @@ class KernelSearch:
         return {key: records for key, records in records_by_task.items() if records}
 
     def _result(self, job: SearchJob, future: Future[SearchResult]) -> SearchResult:
-        """Where a process died, only the candidates: building them one by one then tells which one is at fault."""
+        """Where a process died, only the candidates: building them one by one then identifies the one at fault."""
         with contextlib.suppress(BrokenExecutor):
             return future.result()
         with contextlib.suppress(BrokenExecutor):

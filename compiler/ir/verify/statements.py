@@ -116,7 +116,7 @@ def _pointing(at: Place, pointer: Buffer, memory: Buffer, there: Reach | None) -
 
 
 def _call(s: Call, at: Place) -> Iterator[str]:
-    """Problems of a function, which sees its parameters alone, and of what it is called with."""
+    """Problems of a function, which accesses its parameters alone, and of what it is called with."""
     if [b.dtype for b in s.params] != [p.buffer.dtype for p in s.pointers]:
         yield f"parameters and arguments differ: {shown(s)}"
     for p in s.pointers:

@@ -166,7 +166,7 @@ def _unique_slices(call: Call, t: Tensor, axis: int) -> tuple[Tensor, ...]:
         at = unravel_within(j, others)
         return sort_key(t.read((*at[:axis], i, *at[axis:])))
 
-    # Slices are compared by the first element in which they differ; then each knows how many come before it.
+    # Slices are compared by the first element in which they differ; then each has the number of those before it.
     differ = compute(
         f"{call.name}.differ",
         (n, n),
