@@ -130,10 +130,10 @@ def compile_for_cpu(
 def _place_scalars(model: Lowered) -> tuple[dict[Scalar, int], int]:
     """Where the arena has the scalars of launches, counters of loops excepted, in bytes; and its size: those that the
     caller gives follow all tensors."""
-    found = {d.scalar: model.stored.peak + 4 * i for i, d in enumerate(model.tensors.dimensions)}
-    found |= {s: model.stored.offset[t] for s, t in model.measured.items() if s not in found}
+    places = {d.scalar: model.stored.peak + 4 * i for i, d in enumerate(model.tensors.dimensions)}
+    places |= {s: model.stored.offset[t] for s, t in model.measured.items() if s not in places}
     room = aligned_size(4 * len(model.tensors.dimensions)) if model.tensors.dimensions else 0
-    return found, model.stored.peak + room
+    return places, model.stored.peak + room
 
 
 def compile_kernel(
@@ -293,10 +293,10 @@ class _Launches:
         shared = describe(naive) + key_of_choices(choices)
         if shared in self._shared:
             return self._shared[shared]
-        made = self._compiler.compile(naive, choices)
-        self._layouts.append(made.layouts)
-        self.makers.append(made.make)
-        self.keys.append(made.key)
+        compiled = self._compiler.compile(naive, choices)
+        self._layouts.append(compiled.layouts)
+        self.makers.append(compiled.make)
+        self.keys.append(compiled.key)
         self._shared[shared] = len(self._shared)
         return self._shared[shared]
 
