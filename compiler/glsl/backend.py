@@ -108,7 +108,7 @@ class WebGl:
         out = kernel.params[-1]
         scheduled = fragment_kernel(kernel, places, choices, self.observe)
         lowered = lower_fragment(scheduled, self.observe)
-        made = DeviceKernel(
+        kernel_ = DeviceKernel(
             naive.name,
             render(lowered, partly=kernel.row),
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
@@ -118,9 +118,9 @@ class WebGl:
             declarations=declare(lowered),
             scalars=lowered.scalars,
         )
-        version, rest = compose(made).split("\n", 1)  # which stands before all else
+        version, rest = compose(kernel_).split("\n", 1)  # which stands before all else
         self.observe("glsl", f"{version}\n// {naive.name}\n{rest}")
-        return CompiledKernel(made, kernel.params, tuple(places[b] for b in kernel.params))
+        return CompiledKernel(kernel_, kernel.params, tuple(places[b] for b in kernel.params))
 
 
 def fragment_kernel(
@@ -132,9 +132,9 @@ def fragment_kernel(
     tiles = {b: (padded[b], p.tile) for b, p in places.items()}
     scheduled = schedule_by(lambda c: schedule_fragment(naive, tiles, bands, c), choices, naive.name)
     observe("schedule_fragment", scheduled)
-    made = use_textures(scheduled, {padded[b]: p for b, p in places.items()})
-    observe("use_textures", made)
-    return made
+    textured = use_textures(scheduled, {padded[b]: p for b, p in places.items()})
+    observe("use_textures", textured)
+    return textured
 
 
 def _step(kernel: Kernel, b: Buffer) -> int:
