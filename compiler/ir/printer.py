@@ -153,8 +153,8 @@ class _Printer:
             case HoistedConstants(constants, body):
                 return f"{pad}with {', '.join(map(self.expr, constants))}:\n{self.stmt(body, depth + 1)}"
             case Call(body, params, pointers, numbers):
-                given = [f"{self.buffer(b)} = {self.pointer(p)}" for b, p in zip(params, pointers, strict=True)]
-                return f"{pad}call({', '.join([*given, *map(self.expr, numbers)])}):\n{self.stmt(body, depth + 1)}"
+                arguments = [f"{self.buffer(b)} = {self.pointer(p)}" for b, p in zip(params, pointers, strict=True)]
+                return f"{pad}call({', '.join([*arguments, *map(self.expr, numbers)])}):\n{self.stmt(body, depth + 1)}"
             case UnrolledInOrder(iterations, sums, advances):
                 past = [*map(self.expr, sums), *(f"{self.pointer(a.pointer)} += {a.step}" for a in advances)]
                 texts = [self.stmt(x, depth + 1) for x in iterations]
