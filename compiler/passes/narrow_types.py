@@ -81,12 +81,12 @@ def output_range(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Range | None
     return _written(kernel, with_accumulators(kernel, ranges))
 
 
-def _written(kernel: Kernel, known: Facts) -> Range | None:
+def _written(kernel: Kernel, facts: Facts) -> Range | None:
     output = kernel.params[-1]
     if output.dtype.is_float:
         return None
-    found = [known.of(s.value) for s in walk(kernel.body) if isinstance(s, Store) and s.buffer is output]
-    return (min(r[0] for r in found), max(r[1] for r in found)) if found else (0, 0)
+    intervals = [facts.of(s.value) for s in walk(kernel.body) if isinstance(s, Store) and s.buffer is output]
+    return (min(r[0] for r in intervals), max(r[1] for r in intervals)) if intervals else (0, 0)
 
 
 class _Narrower:
@@ -131,107 +131,107 @@ class _Narrower:
     def _fits(self, e: Expr) -> bool:
         return within(self._ranges.of(e), INT32)
 
-    def _value(self, e: Expr, known: Facts) -> Expr:
+    def _value(self, e: Expr, facts: Facts) -> Expr:
         """`e` itself, not its low bits only."""
-        if e.dtype == I64 and not within(known.of(e), INT32):
-            low, high = known.of(e)
+        if e.dtype == I64 and not within(facts.of(e), INT32):
+            low, high = facts.of(e)
             span = "" if (low, high) == limits(I64) else f": they may be {low} to {high}"
             raise CannotExpress(f"its int64 values are not known to fit int32{span}")
-        return self._expr(e, known)
+        return self._expr(e, facts)
 
-    def _expr(self, e: Expr, known: Facts) -> Expr:
-        key = id(e), id(known)
+    def _expr(self, e: Expr, facts: Facts) -> Expr:
+        key = id(e), id(facts)
         if key not in self._made:
             device_dtype(e.dtype)
-            self._made[key] = self._narrowed(e, known)
+            self._made[key] = self._narrowed(e, facts)
         return self._made[key]
 
-    def _narrowed(self, e: Expr, known: Facts) -> Expr:
+    def _narrowed(self, e: Expr, facts: Facts) -> Expr:
         match e:
             case Const(value, dtype):
                 return _constant(value, dtype)
             case Load(b, indices, guard):
-                at = tuple(self._expr(i, known) for i in indices)
-                load = Load(self.buffer(b), at, None if guard is None else self._expr(guard, known))
+                at = tuple(self._expr(i, facts) for i in indices)
+                load = Load(self.buffer(b), at, None if guard is None else self._expr(guard, facts))
                 return load.ne(0) if b.dtype == BOOL else load
             case Select(c, a, b):
                 return Select(
-                    self._expr(c, known), self._expr(a, known.where(c, True)), self._expr(b, known.where(c, False))
+                    self._expr(c, facts), self._expr(a, facts.where(c, True)), self._expr(b, facts.where(c, False))
                 )
             case Cast(dtype, a):
-                return self._cast(dtype, a, e, known)
+                return self._cast(dtype, a, e, facts)
             case Bitcast(dtype, a):
-                return self._bitcast(dtype, a, e, known)
+                return self._bitcast(dtype, a, e, facts)
             case Unary(op, a):
-                return self._unary(op, a, e, known)
+                return self._unary(op, a, e, facts)
             case Binary(op, a, b) if a.dtype == BOOL:
-                return _of_bools(op, self._expr(a, known), self._expr(b, known))
+                return _of_bools(op, self._expr(a, facts), self._expr(b, facts))
             case Binary(op, a, b):
-                return self._binary(op, a, b, e, known)
-        new = map_children(e, lambda c: self._expr(c, known) if isinstance(c, Expr) else c)
+                return self._binary(op, a, b, e, facts)
+        new = map_children(e, lambda c: self._expr(c, facts) if isinstance(c, Expr) else c)
         assert isinstance(new, Expr)
         return new
 
-    def _unary(self, op: str, a: Expr, e: Expr, known: Facts) -> Expr:
+    def _unary(self, op: str, a: Expr, e: Expr, facts: Facts) -> Expr:
         if a.dtype == F16 and op not in PREDICATES:
-            return round_to_half(Unary(op, self._expr(a, known)))
+            return round_to_half(Unary(op, self._expr(a, facts)))
         if not a.dtype.is_int:
-            return Unary(op, self._expr(a, known))
+            return Unary(op, self._expr(a, facts))
         if op in ROUNDING:
-            return self._expr(a, known)
+            return self._expr(a, facts)
         if op == "not" and a.dtype.kind == "uint" and a.dtype != U32:
-            return self._expr(a, known) ^ limits(a.dtype)[1]
-        operand = self._expr(a, known) if op in ("neg", "not") else self._value(a, known)
-        return _wrapped(Unary(op, operand), e, known)
+            return self._expr(a, facts) ^ limits(a.dtype)[1]
+        operand = self._expr(a, facts) if op in ("neg", "not") else self._value(a, facts)
+        return _wrapped(Unary(op, operand), e, facts)
 
-    def _binary(self, op: str, a: Expr, b: Expr, e: Expr, known: Facts) -> Expr:
+    def _binary(self, op: str, a: Expr, b: Expr, e: Expr, facts: Facts) -> Expr:
         match e:
             case Binary("min", Binary("max", x, Const(low)), Const(high)) if e.dtype == I64 and (low, high) == INT32:
                 # An index on its way to int32. What is stored or given fits; a sum of such may wrap, still an int32.
-                return self._expr(x, known)
+                return self._expr(x, facts)
         if a.dtype == F16:
-            result = Binary(op, self._expr(a, known), self._expr(b, known))
+            result = Binary(op, self._expr(a, facts), self._expr(b, facts))
             return result if op in COMPARISONS else round_to_half(result)
         low_bits = op in RING or op in ("shl", "pow")
-        x = self._expr(a, known) if low_bits else self._value(a, known)
-        y = self._expr(b, known) if op in RING else self._value(b, known)
+        x = self._expr(a, facts) if low_bits else self._value(a, facts)
+        y = self._expr(b, facts) if op in RING else self._value(b, facts)
         if op in COMPARISONS or a.dtype.is_float:
             return Binary(op, x, y)
         if op in ("shl", "shr") and a.dtype.bits != 32:
-            return _wrapped(_shift(op, x, y, known.of(b)), e, known)
-        return _wrapped(Binary(op, x, y), e, known)
+            return _wrapped(_shift(op, x, y, facts.of(b)), e, facts)
+        return _wrapped(Binary(op, x, y), e, facts)
 
-    def _cast(self, to: DType, a: Expr, e: Expr, known: Facts) -> Expr:
+    def _cast(self, to: DType, a: Expr, e: Expr, facts: Facts) -> Expr:
         source = a.dtype
         if to == BOOL:
-            x = self._value(a, known)
+            x = self._value(a, facts)
             return x if source == BOOL else (size_bits(x) if source.is_float else x).ne(0)
         if to == F16:
-            return self._expr(a, known) if source == F16 else round_to_half(self._value(a, known).cast(F32))
+            return self._expr(a, facts) if source == F16 else round_to_half(self._value(a, facts).cast(F32))
         if to.is_float or source == BOOL:
-            return self._value(a, known).cast(device_dtype(to))
+            return self._value(a, facts).cast(device_dtype(to))
         if source.is_float:
-            return self._truncated(to, self._expr(a, known), e, known)
+            return self._truncated(to, self._expr(a, facts), e, facts)
         # Between integers the low bits are kept; a wider type needs all of them.
-        x = self._value(a, known) if to.bits > min(source.bits, 32) and source.bits < 64 else self._expr(a, known)
-        return _wrapped(x.cast(device_dtype(to)), e, known)
+        x = self._value(a, facts) if to.bits > min(source.bits, 32) and source.bits < 64 else self._expr(a, facts)
+        return _wrapped(x.cast(device_dtype(to)), e, facts)
 
-    def _truncated(self, to: DType, x: Expr, e: Expr, known: Facts) -> Expr:
+    def _truncated(self, to: DType, x: Expr, e: Expr, facts: Facts) -> Expr:
         """A float as an integer, saturated."""
         if to in (I32, U32):
             return Cast(to, x)
-        low, high = known.of(e)
+        low, high = facts.of(e)
         if to == I64 and not within((low, high), INT32):
             raise CannotExpress("it converts floats to int64 that are not known to fit int32")
         return minimum(maximum(Cast(I32, x), limits(to)[0]), limits(to)[1]) if to != I64 else Cast(I32, x)
 
-    def _bitcast(self, to: DType, a: Expr, e: Expr, known: Facts) -> Expr:
+    def _bitcast(self, to: DType, a: Expr, e: Expr, facts: Facts) -> Expr:
         if to.bits == 64 or F16 in (to, a.dtype):
             raise CannotExpress(f"it reads the bits of {a.dtype} as {to}")
-        x = self._expr(a, known)
+        x = self._expr(a, facts)
         if to.bits == 32:
             return x if to == a.dtype else Bitcast(to, x)
-        return _wrapped(x, e, known)
+        return _wrapped(x, e, facts)
 
 
 def _constant(value: int | float | bool, dtype: DType) -> Const:
@@ -242,10 +242,10 @@ def _constant(value: int | float | bool, dtype: DType) -> Const:
     return Const((int(value) - INT32[0]) % (1 << 32) + INT32[0])
 
 
-def _wrapped(x: Expr, e: Expr, known: Facts) -> Expr:
+def _wrapped(x: Expr, e: Expr, facts: Facts) -> Expr:
     """`x` computed in 32 bits, as the small integer type of `e` holds it."""
     dtype = e.dtype
-    if dtype.bits >= 32 or within(known.unwrapped(e), limits(dtype)):
+    if dtype.bits >= 32 or within(facts.unwrapped(e), limits(dtype)):
         return x
     if dtype.kind == "uint":
         return x & limits(dtype)[1]
