@@ -85,8 +85,8 @@ def _contraction(
         prepared = prepare_staged(stmt, plan) if in_workgroups else None
         if prepared is not None:
             return block_products(simt_staged(prepared)), prepared.packed
-    made, packed = simt_contraction(stmt, target, choices)
-    return block_products(made), packed
+    scheduled, packed = simt_contraction(stmt, target, choices)
+    return block_products(scheduled), packed
 
 
 def _suits(plan: StagedPlan, facts: MatrixFacts, halves: Set[Buffer]) -> bool:

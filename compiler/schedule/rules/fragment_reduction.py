@@ -102,7 +102,7 @@ def _is_function(n: Node) -> bool:
 def _along_texels(nest: Reduction) -> list[Var | None]:
     """Loops that may be unrolled by a texel, the preferred one first: the one along the last axis of most operands;
     else one along the pixels of a tile; else none."""
-    found: dict[Var | None, None] = {}
+    variables: dict[Var | None, None] = {}
     for axis in (-1, -2):
         score = dict.fromkeys(nest.over, 0)
         for x in loads(nest.value):
@@ -112,8 +112,8 @@ def _along_texels(nest: Reduction) -> list[Var | None]:
                     score[v] += form.coefficient(v) == 1
         best = max(nest.over, key=lambda v: (score[v], v.extent))
         if score[best] and (axis == -1 or best.extent >= 2 * TEXEL):
-            found[best] = None
-    return [*found, None]
+            variables[best] = None
+    return [*variables, None]
 
 
 def fetches(sites: Sequence[Load], together: Mapping[Var, int]) -> int:
@@ -123,9 +123,9 @@ def fetches(sites: Sequence[Load], together: Mapping[Var, int]) -> int:
     env: dict[Var, Array] = dict(zip(together, axes, strict=True))
     total = 0
     for x in sites:
-        found = [_values(i, env) for i in x.indices]
-        static = [np.broadcast_to(f, axes.shape[1:]) for f in found if f is not None]
-        if len(static) < len(found):
+        values = [_values(i, env) for i in x.indices]
+        static = [np.broadcast_to(f, axes.shape[1:]) for f in values if f is not None]
+        if len(static) < len(values):
             total += prod(n for v, n in together.items() if v in free_vars(x))
         elif static:
             static[-1] = static[-1] // TEXEL

@@ -61,7 +61,7 @@ class _Fragment:
     def _by_tile(self) -> list[_Tile]:
         """The pixels grouped by the elements that they read."""
         t = self._transform
-        found: dict[object, _Tile] = {}
+        tiles: dict[object, _Tile] = {}
         for p in range(self._pixel.extent):
             at = {self._pixel: Const(p)}
             elements = tuple(
@@ -74,8 +74,8 @@ class _Fragment:
             phase = affine(simplify_expr(substitute(self._column, at) % len(t.columns.matrix)))
             column = None if phase.terms else phase.constant
             key = elements if column is not None else p
-            found.setdefault(key, _Tile(elements, {})).columns[p] = column
-        return list(found.values())
+            tiles.setdefault(key, _Tile(elements, {})).columns[p] = column
+        return list(tiles.values())
 
     def _write(self, tile: _Tile) -> None:
         t, lines = self._transform, self._lines

@@ -88,10 +88,10 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: SimtPlan) -> tuple[St
     if roles.b.buffer.constant:
         width = LANES * plan.groups * plan.width
         layout = panels_of(roles.b, roles.column, list(plan.over), width)
-        stmt, made = pack(stmt, roles.b.buffer, layout)
+        stmt, panels = pack(stmt, roles.b.buffer, layout)
         stmt = simplify_stmt(stmt)
-        packed[roles.b.buffer] = made
-        padded += [made] if layout.blocks and begins_panel(roles.b, roles.column, width) else []
+        packed[roles.b.buffer] = panels
+        padded += [panels] if layout.blocks and begins_panel(roles.b, roles.column, width) else []
     stmt = _order(stmt, nest, roles, list(plan.over))
     stmt, column = _tile_columns(stmt, roles.column, plan.groups, padded)
     if roles.row is not None and plan.rows > 1:

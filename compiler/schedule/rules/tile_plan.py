@@ -90,28 +90,28 @@ def plan_tile(
     roles: Roles,
     target: Target,
     choices: Choices,
-    known: Layout | None,
+    packed_layout: Layout | None,
     blocks: Blocks | None = None,
     matrices: int = 1,
 ) -> TilePlan:
     """The plan of a nest, or of the sum over one of `blocks` of one of so many `matrices`.
 
-    `known` is the layout of B if another nest has decided it: then the tile is as wide as its panels.
+    `packed_layout` is the layout of B if another nest has decided it: then the tile is as wide as its panels.
     """
     line = _line_loop(nest, roles)
     lines = _choose_lines(line, roles, target, choices)
     rows = lines * (roles.row.extent if roles.row is not None else 1)
     if blocks is not None:
         width = blocks.width
-    elif known is not None and known.blocks:
-        width = known.blocks[-1].size
+    elif packed_layout is not None and packed_layout.blocks:
+        width = packed_layout.blocks[-1].size
     else:
         width = _choose_vectors(_row_limit(line, roles), roles, target, choices) * target.lanes
     over = _choose_order(nest, roles, choices)
     tile_rows = _choose_rows(rows, target.tile_rows(width // target.lanes), choices)
     inside = 1 if blocks is not None else _choose_inside(nest, roles, width, tile_rows, target, choices)
     short = inside > 1 and prod(v.extent for v in over) <= target.costs.short_reduction
-    layout = known
+    layout = packed_layout
     if roles.b.buffer.constant and layout is None:
         layout = _layout(roles, over, width, blocks, matrices, target)
     return TilePlan(

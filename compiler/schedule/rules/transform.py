@@ -54,12 +54,12 @@ class Axis:
     @property
     def parts(self) -> list[Part]:
         """The full tiles of the loop, and the rest."""
-        made: list[Part] = []
+        parts: list[Part] = []
         start = 0
         for count, size in segments(self.out.extent, len(self.matrix)):
-            made.append(Part(Var(f"{self.out.name}o", count), size, start))
+            parts.append(Part(Var(f"{self.out.name}o", count), size, start))
             start += count * size
-        return made
+        return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +124,11 @@ def _period(e: Expr, v: Var) -> int | None:
 def schedule_transform(nest: Reduction, t: Transform, target: Target) -> Stmt:
     """The nest of transform `t`, unrolled over each tile; channels innermost, in vectors."""
     loops = [v for v in nest.loops if v not in (t.rows.out, t.columns.out)]
-    made: list[Stmt] = []
+    stmts: list[Stmt] = []
     for parts in product(t.rows.parts, t.columns.parts):
         for split, env in _panels(nest, loops):
-            made.append(_channels(nest, t, parts, split, env, target))
-    return simplify_stmt(Seq(tuple(made)))
+            stmts.append(_channels(nest, t, parts, split, env, target))
+    return simplify_stmt(Seq(tuple(stmts)))
 
 
 def _panels(nest: Reduction, loops: list[Var]) -> Iterator[tuple[list[Var], dict[Var, Expr]]]:
@@ -139,7 +139,7 @@ def _panels(nest: Reduction, loops: list[Var]) -> Iterator[tuple[list[Var], dict
         width = next((m for i in nest.store.indices if (m := _period(i, v)) is not None), None)
         kinds.append([([v], {})] if width is None else list(_parts_of(v, width)))
     for kind in product(*kinds):
-        yield [v for made, _ in kind for v in made], {v: e for _, env in kind for v, e in env.items()}
+        yield [v for variables, _ in kind for v in variables], {v: e for _, env in kind for v, e in env.items()}
 
 
 def _parts_of(v: Var, width: int) -> Iterator[tuple[list[Var], dict[Var, Expr]]]:
