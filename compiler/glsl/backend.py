@@ -108,7 +108,7 @@ class WebGl:
         out = kernel.params[-1]
         scheduled = fragment_kernel(kernel, places, choices, self.observe)
         lowered = lower_fragment(scheduled, self.observe)
-        kernel_ = DeviceKernel(
+        rendered = DeviceKernel(
             naive.name,
             render(lowered, partly=kernel.row),
             tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
@@ -118,9 +118,9 @@ class WebGl:
             declarations=declare(lowered),
             scalars=lowered.scalars,
         )
-        version, rest = compose(kernel_).split("\n", 1)  # which stands before all else
+        version, rest = compose(rendered).split("\n", 1)  # which stands before all else
         self.observe("glsl", f"{version}\n// {naive.name}\n{rest}")
-        return CompiledKernel(kernel_, kernel.params, tuple(places[b] for b in kernel.params))
+        return CompiledKernel(rendered, kernel.params, tuple(places[b] for b in kernel.params))
 
 
 def fragment_kernel(
