@@ -197,15 +197,16 @@ def check_stages(
     lowered = lower_model(graph, opt_level=opt_level)
     fed = {t: feeds[name] for name, t in lowered.tensors.inputs}
     scalars: dict[Scalar, int] = {}
+    sizes = lowered.tensors.sizes
     for loop in _loops(lowered.steps):
         scalars[loop.counter] = 0
-        fed.update({c.inside: evaluate(c.start, fed, scalars) for c in loop.carried})
-    scalars.update({s: int(evaluate(t, fed, scalars).item()) for s, t in lowered.measured.items()})
+        fed.update({c.inside: evaluate(c.start, fed, scalars, sizes) for c in loop.carried})
+    scalars.update({s: int(evaluate(t, fed, scalars, sizes).item()) for s, t in lowered.measured.items()})
     for target in targets:
         for group, stages in stages_of(lowered, target, opt_level):
             small = operations(stages[0][1].body) <= work
-            inputs = [evaluate(t, fed, scalars) for t in group.reads] if small else []
-            want = evaluate(group.output, fed, scalars) if small else np.zeros(())
+            inputs = [evaluate(t, fed, scalars, sizes) for t in group.reads] if small else []
+            want = evaluate(group.output, fed, scalars, sizes) if small else np.zeros(())
             verify = Verifier()
             for stage, kernel in stages:
                 verify(stage, kernel)

@@ -24,6 +24,7 @@ from webnn_compile.graph.builder import Builder
 from webnn_compile.graph.define import define
 from webnn_compile.graph.ir import Graph, Value
 from webnn_compile.tensor import constant, placeholder
+from webnn_compile.tensor.computed_sizes import definition
 from webnn_compile.tensor.evaluate import evaluate
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -153,10 +154,11 @@ def evaluate_graph(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
     known = {v: constant(v.name, a) for v, a in graph.constants.items()}
     known |= {v: placeholder(v.name, v.shape, v.dtype) for v in graph.inputs}
     fed = {known[v]: inputs[v.name] for v in graph.inputs}
-    for made_node in graph.nodes:
-        tensors = define(made_node, known)
-        known.update({v: t for v, t in zip(made_node.outputs, tensors, strict=False) if v is not None})
-    return [evaluate(known[v], fed) for v in graph.outputs]
+    with definition(graph.name) as defined:
+        for made_node in graph.nodes:
+            tensors = define(made_node, known)
+            known.update({v: t for v, t in zip(made_node.outputs, tensors, strict=False) if v is not None})
+    return [evaluate(known[v], fed, sizes=defined.sizes) for v in graph.outputs]
 
 
 def evaluate_case(case: Case) -> list[Array]:
