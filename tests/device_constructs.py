@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from convolutions import Case, always
+from kernel_checks import scheduled
 from nests import biased_product, matrix_product, padded_sum, pointwise, sum_of_rows
 from webnn_compile.dtypes import F32, I32, U32
 from webnn_compile.frontends.onnx import import_model
@@ -109,7 +109,7 @@ def local_array() -> Kernel:
     """Running sums in an array, whose elements loops reach."""
     nest = padded_sum(4, 2, 0)
     body = sink(nest.body, nest["i"])
-    return simplify(replace(nest.kernel, body=tag(body, nest["c"], LoopKind.THREAD)))
+    return simplify(scheduled(nest.kernel, tag(body, nest["c"], LoopKind.THREAD)))
 
 
 def halves() -> Kernel:

@@ -144,8 +144,8 @@ def kernel_of(body: Stmt, *params: Buffer, outputs: int = 1) -> Kernel:
 
 
 def scheduled(kernel: Kernel, body: Stmt, swapped: dict[Buffer, Buffer] | None = None) -> Kernel:
-    """The kernel with another body and other constants."""
-    return replace(kernel, body=body, params=tuple((swapped or {}).get(p, p) for p in kernel.params))
+    """The kernel with the body that a schedule makes, and other constants."""
+    return replace(kernel, body=body, params=tuple((swapped or {}).get(p, p) for p in kernel.params), forms=())
 
 
 class Verifier:

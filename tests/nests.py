@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from webnn_compile.dtypes import F32, DType
+from webnn_compile.ir.forms import form_of_nest
 from webnn_compile.ir.layout import Layout
+from webnn_compile.ir.nest import match_nest
 from webnn_compile.ir.nodes import Alloc, Binary, Buffer, Const, For, Kernel, Load, Scope, Seq, Stmt, Store, Unary, Var
 from webnn_compile.ir.reduction import COMBINE
 from webnn_compile.ir.rewrite import rewrite
@@ -28,6 +30,13 @@ class Nest:
         return self.loops[name]
 
 
+def naive(name: str, params: tuple[Buffer, ...], body: Stmt) -> Kernel:
+    """The kernel of one result, with the form of its loops."""
+    found = match_nest(body)
+    assert found is not None
+    return Kernel(name, params, body, forms=(form_of_nest(found),))
+
+
 def pointwise(*extents: int) -> Nest:
     """for i: for j: ...: y[i, j, ...] = x[i, j, ...] * 2 + 1"""
     loops = tuple(Var(name, extent) for name, extent in zip("ijkl", extents, strict=False))
@@ -35,7 +44,7 @@ def pointwise(*extents: int) -> Nest:
     body: Stmt = Store(y, loops, Load(x, loops) * 2.0 + 1.0)
     for v in reversed(loops):
         body = For(v, body)
-    return Nest(Kernel("pointwise", (x, y), body), {v.name: v for v in loops})
+    return Nest(naive("pointwise", (x, y), body), {v.name: v for v in loops})
 
 
 def matrix_product(rows: int, columns: int, depth: int) -> Nest:
@@ -48,7 +57,7 @@ def matrix_product(rows: int, columns: int, depth: int) -> Nest:
     update = Store(acc, (), Load(acc, ()) + Load(a, (i, k)) * Load(b, (k, j)))
     inner = Seq((Store(acc, (), ZERO), For(k, update, parallel=False), Store(c, (i, j), Load(acc, ()))))
     body = For(i, For(j, Alloc(acc, inner)))
-    return Nest(Kernel("matrix_product", (a, b, c), body), {"i": i, "j": j, "k": k})
+    return Nest(naive("matrix_product", (a, b, c), body), {"i": i, "j": j, "k": k})
 
 
 def sum_of_rows(rows: int, length: int, op: str = "sum") -> Nest:
@@ -59,7 +68,7 @@ def sum_of_rows(rows: int, length: int, op: str = "sum") -> Nest:
     update = Store(acc, (), Binary(COMBINE[op], Load(acc, ()), Load(x, (i, k))))
     start = Store(acc, (), Const(1.0, F32))
     body = For(i, Alloc(acc, Seq((start, For(k, update, parallel=False), Store(y, (i,), Load(acc, ()) * 2.0)))))
-    return Nest(Kernel("sum_of_rows", (x, y), body), {"i": i, "k": k})
+    return Nest(naive("sum_of_rows", (x, y), body), {"i": i, "k": k})
 
 
 def sum_of_columns(rows: int, columns: int, op: str = "sum", dtype: DType = F32) -> Nest:
@@ -70,7 +79,7 @@ def sum_of_columns(rows: int, columns: int, op: str = "sum", dtype: DType = F32)
     update = Store(acc, (), Binary(COMBINE[op], Load(acc, ()), Load(x, (k, c))))
     start = Store(acc, (), Const(1.0 if dtype.is_float else 1, dtype))
     body = For(c, Alloc(acc, Seq((start, For(k, update, parallel=False), Store(y, (c,), Load(acc, ()) * 2)))))
-    return Nest(Kernel("sum_of_columns", (x, y), body), {"c": c, "k": k})
+    return Nest(naive("sum_of_columns", (x, y), body), {"c": c, "k": k})
 
 
 def biased_product(rows: int, columns: int, depth: int, *, both: bool = False, activated: bool = True) -> Nest:
@@ -87,7 +96,7 @@ def biased_product(rows: int, columns: int, depth: int, *, both: bool = False, a
         return None
 
     a, b, c = nest.kernel.params
-    return Nest(Kernel("biased_product", (a, b, bias, c), rewrite(nest.body, end)), nest.loops)
+    return Nest(naive("biased_product", (a, b, bias, c), rewrite(nest.body, end)), nest.loops)
 
 
 def activated_product(rows: int, columns: int, depth: int, *, op: str = "tanh") -> Nest:
@@ -113,4 +122,4 @@ def padded_sum(extent: int, window: int, pad: int) -> Nest:
     inside = (Const(0) <= at) & (at < extent)
     update = Store(acc, (), Load(acc, ()) + Load(x, (at, c), inside))
     inner = Seq((Store(acc, (), ZERO), For(r, update, parallel=False), Store(y, (i, c), Load(acc, ()))))
-    return Nest(Kernel("padded_sum", (x, y), For(i, For(c, Alloc(acc, inner)))), {"i": i, "c": c, "r": r})
+    return Nest(naive("padded_sum", (x, y), For(i, For(c, Alloc(acc, inner)))), {"i": i, "c": c, "r": r})

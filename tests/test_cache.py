@@ -17,7 +17,7 @@ import onnx
 import pytest
 import webnn_compile
 from click.testing import CliRunner
-from nests import sum_of_rows
+from nests import naive, sum_of_rows
 from onnx_models import model, node, random
 from webnn_compile.cli.command import main
 from webnn_compile.codegen.device_backend import DeviceBackend
@@ -32,7 +32,7 @@ from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.gpu.plan_for_device import plan_for_device
 from webnn_compile.ir.construct import maximum
 from webnn_compile.ir.layout import Block, Layout
-from webnn_compile.ir.nodes import Buffer, For, Kernel, Load, Store, Var
+from webnn_compile.ir.nodes import Buffer, For, Load, Store, Var
 from webnn_compile.passes.store_halves import store_halves
 from webnn_compile.pipeline.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
 from webnn_compile.pipeline.lower_model import lower_model
@@ -130,7 +130,7 @@ def test_a_text_with_subgroups_comes_back(folder: Path) -> None:
 def test_what_a_shader_needs_of_a_device_comes_back(folder: Path) -> None:
     x, y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
     i = Var("i", 8)
-    kernel = Kernel("double", (x, y), For(i, Store(y, (i,), Load(x, (i,)) * 2.0)))
+    kernel = naive("double", (x, y), For(i, Store(y, (i,), Load(x, (i,)) * 2.0)))
     for stored, features in ((kernel, ()), (store_halves(kernel, {y}), ("shader-f16",))):
         made = [CachedBackend(WebGpu(), Cache(folder)).compile_kernel(stored, (None, None)).kernel for _ in range(2)]
         assert [k.features for k in made] == [features, features]
@@ -140,7 +140,7 @@ def test_what_a_shader_needs_of_a_device_comes_back(folder: Path) -> None:
 def test_a_shader_is_known_by_its_target_and_textures(folder: Path) -> None:
     x, y = Buffer("x", (8, 8), F32), Buffer("y", (8, 8), F32)
     i, j = Var("i", 8), Var("j", 8)
-    kernel = Kernel("relu", (x, y), For(i, For(j, Store(y, (i, j), maximum(Load(x, (i, j)), 0.0)))))
+    kernel = naive("relu", (x, y), For(i, For(j, Store(y, (i, j), maximum(Load(x, (i, j)), 0.0)))))
     known = Cache(folder)
     for target in (WEBGPU, replace(WEBGPU, minimum_occupancy=1)):
         CachedBackend(WebGpu(target=target), known).compile_kernel(kernel, (None, None))

@@ -155,7 +155,7 @@ def compile_kernel(
 def schedule_kernel(naive: Kernel, target: Target, opt_level: int, choices: Choices) -> Kernel:
     """Raises ScheduleError where `choices` are not legal; below `opt_level` 1 none are made."""
     if not opt_level:
-        return naive
+        return replace(naive, forms=())
     return schedule_by(lambda c: schedule_cpu(naive, target, c), choices, naive.name)
 
 

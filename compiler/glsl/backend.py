@@ -11,13 +11,12 @@ from ..codegen.device_backend import CompiledKernel, Placements
 from ..costs import WEBGL_COSTS, GpuCosts
 from ..dtypes import F32, I32, U32, DType
 from ..errors import CannotExpress
+from ..ir.forms import Transform, forms_of
 from ..ir.nodes import Buffer, Kernel
 from ..passes.count_work import count_work
 from ..program.device_program import DeviceKernel, Param, Placement, Subdimension
 from ..schedule.by_choices import schedule_by
-from ..schedule.nest import Reduction, match_nest
 from ..schedule.rules.fragment_constants import order_constants
-from ..schedule.rules.transform import find_transform
 from ..schedule.schedule_fragment import schedule_fragment
 from ..system.run_passes import Observer, ignore, names_of
 from ..target import TEXEL, LayoutPolicy, Stages
@@ -139,9 +138,8 @@ def fragment_kernel(
 
 def _step(kernel: Kernel, b: Buffer) -> int:
     """Pixels of the result `b` that are computed together: a row of a tile."""
-    nest = match_nest(kernel.body)
-    found = find_transform(nest) if isinstance(nest, Reduction) and b is kernel.params[-1] else None
-    return len(found.columns.matrix) if found is not None else 1
+    form = forms_of(kernel).get(b)
+    return len(form.columns) if isinstance(form, Transform) else 1
 
 
 def _check(kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .nodes import Binary, Expr, Var
+from ..dtypes import I8, I32, U8
+from .nodes import Binary, Cast, Expr, Load, Var
 from .rewrite import free_vars, loads
 
 
@@ -47,6 +48,19 @@ def find_contraction(axes: Sequence[Var], over: Sequence[Var], value: Expr) -> C
         batch=tuple(v for v in axes if v in of_a and v in of_b),
         over=tuple(v for v in over if v in of_a and v in of_b),
     )
+
+
+def loaded_operand(operand: Expr, over: Sequence[Var]) -> Load | None:
+    """The load that an operand is: all of it, or of integers what is widened, less a zero point that the loops `over`
+    leave the same. None for computed operands."""
+    match operand:
+        case Load():
+            return operand
+        case Cast(to, Load(dtype=source) as load) if to == I32 and source in (I8, U8):
+            return load
+        case Binary("-", a, zero) if operand.dtype == I32 and not free_vars(zero) & {*over}:
+            return loaded_operand(a, over)
+    return None
 
 
 def _moving(operand: Expr) -> frozenset[Var]:

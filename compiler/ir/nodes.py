@@ -1,6 +1,7 @@
 """The tensor and loop IR. Its whole grammar:
 
-    Kernel = (name, params: Buffer*, body: Stmt, origin: Origin, scalars: Scalar*)
+    Kernel = (name, params: Buffer*, body: Stmt, origin: Origin, scalars: Scalar*, forms: Form*)
+    Form   = Map | Reduction | Contraction | Transform         (forms.py: until a schedule, of each result)
     Buffer = (name, shape, dtype, scope)              scope = GLOBAL | SHARED | LOCAL | TILE     (identity equality)
     Stmt   = For(var, body, kind, parallel) | Store(buffer, indices, value)
            | Alloc(buffer, body) | Seq(stmts) | Outline(body) | If(cond, body) | Barrier()
@@ -86,6 +87,7 @@ from ..dtypes import BOOL, F32, I32, DType
 from .frozen import frozen
 
 if TYPE_CHECKING:
+    from .forms import Form
     from .layout import Layout
 
 
@@ -423,7 +425,8 @@ class Origin:
 class Kernel:
     """`params` are the global buffers, inputs first; `outputs` says how many of them, at the end, are written.
     `scalars` are the integers that a launch passes, all that occur in the body. With `row` a launch writes one row of
-    its result, a stack, by the number of an iteration, and leaves the others as they are."""
+    its result, a stack, by the number of an iteration, and leaves the others as they are. `forms` say what each of its
+    outputs is; a kernel that a schedule has made has none."""
 
     name: str
     params: tuple[Buffer, ...]
@@ -432,6 +435,7 @@ class Kernel:
     outputs: int = 1
     scalars: tuple[Scalar, ...] = ()
     row: bool = False
+    forms: tuple[Form, ...] = ()
 
 
 def expr(value: ExprLike, like: DType = I32) -> Expr:

@@ -51,7 +51,8 @@ def print_kernel(kernel: Kernel, *, named: bool = True) -> str:
     heads += [p.scalar(s, named) for s in kernel.scalars]
     title = kernel.name if named else "kernel"
     origin = f"  # {', '.join(kernel.origin.nodes)}\n" if named and kernel.origin.nodes else ""
-    return f"{origin}{title}({', '.join(heads)}) -> {kernel.outputs}\n{p.stmt(kernel.body, 1)}"
+    forms = f" by {', '.join(map(str, kernel.forms))}" if kernel.forms else ""
+    return f"{origin}{title}({', '.join(heads)}) -> {kernel.outputs}{forms}\n{p.stmt(kernel.body, 1)}"
 
 
 def print_node(node: Node) -> str:

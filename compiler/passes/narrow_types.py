@@ -9,6 +9,7 @@ from ..dtypes import BOOL, F16, F32, F64, I32, I64, U32, U64, DType
 from ..errors import CannotExpress
 from ..ir.construct import maximum, minimum
 from ..ir.facts import Facts
+from ..ir.forms import retyped
 from ..ir.intervals import INT32, ROUNDING, Range, limits, within
 from ..ir.nodes import (
     COMPARISONS,
@@ -73,7 +74,8 @@ def narrow_types(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Narrowed:
     narrower = _Narrower(known)
     params = tuple(narrower.buffer(b) for b in kernel.params)
     body = merge_equal(narrower.statement(kernel.body))
-    return Narrowed(replace(kernel, params=params, body=body), _written(kernel, known))
+    forms = tuple(retyped(form, device_dtype) for form in kernel.forms)
+    return Narrowed(replace(kernel, params=params, body=body, forms=forms), _written(kernel, known))
 
 
 def output_range(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Range | None:

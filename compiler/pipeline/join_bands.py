@@ -107,5 +107,6 @@ def _join(chain: Chain, kernels: Sequence[Kernel], m: int, rows: int, costs: Cpu
     if rest:
         body.append(compute_at(nests, line, Const(whole * rows * m), rest, memory))
     buffers = (*params.values(), *own.values(), output)
-    kernel = Kernel(kernels[-1].name, buffers, Seq(tuple(body)), result.origin, outputs=1 + len(own))
+    forms = tuple(form for k in kernels for form in k.forms)
+    kernel = Kernel(kernels[-1].name, buffers, Seq(tuple(body)), result.origin, outputs=1 + len(own), forms=forms)
     return replace(result, reads=tuple(params), scratch=tuple(scratch.values())), simplify(kernel), layouts

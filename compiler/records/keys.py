@@ -20,9 +20,9 @@ _DIGITS = 24
 
 
 def key_of_kernel(naive: Kernel, placements: Sequence[object] = ()) -> str:
-    """The key of a kernel's schedule: a hash of the naive kernel, in which matrices are selections as they were in the
-    first records, and of its parameters' textures."""
-    written = replace(naive, body=expand_entries(naive.body))
+    """The key of a kernel's schedule: a hash of the naive kernel as the first records had it, where matrices were
+    selections and there were no forms, and of its parameters' textures."""
+    written = replace(naive, body=expand_entries(naive.body), forms=())
     return _hash("kernel", describe(written), tuple(placements))
 
 
@@ -40,7 +40,7 @@ def key_of_layer(t: Tensor) -> str:
         origin=Origin(),
     )
     layouts = {x: Layout.row_major(x.extents) for x in (t, *t.reads)}
-    return _hash("layer", describe(build_kernel("layer", group, layouts)))
+    return _hash("layer", describe(replace(build_kernel("layer", group, layouts), forms=())))
 
 
 def _hash(*parts: object) -> str:

@@ -6,42 +6,49 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..choices import DEFAULT, Choices, part_of
+from ..dtypes import F32, I32
 from ..errors import ScheduleError
+from ..ir.forms import Contraction, Form, Transform, forms_of
+from ..ir.nest import Pointwise, match_nest, match_reduction
 from ..ir.nodes import Buffer, For, Kernel, Seq, Stmt
 from ..ir.rewrite import replace_buffers
 from ..ir.simplify import simplify_stmt
 from ..target import Target
 from .expand_entries import expand_entries
-from .nest import Pointwise, Reduction, match_nest, match_reduction
 from .rules.contraction import schedule_contraction
 from .rules.cores import schedule_cores
 from .rules.long_sums import block_products, block_sums
 from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
-from .rules.roles import NUMBERS, find_roles
-from .rules.transform import find_transform, schedule_transform
+from .rules.roles import find_roles
+from .rules.transform import schedule_transform, transform_loops
 from .split_groups import split_groups
 from .steps import preload
+
+SUMS = (F32, I32)
+"""Types of sums that register tiles hold."""
 
 
 def schedule_cpu(kernel: Kernel, target: Target, choices: Choices = DEFAULT) -> Kernel:
     """A kernel of naive nests becomes one of tiles and vectors; its constants may get other layouts, and its large
     loops run on several cores. Raises ScheduleError for inconsistent choices."""
     packed: dict[Buffer, Buffer] = {}
-    body = simplify_stmt(_nests(kernel.body, target, packed, choices))
+    body = simplify_stmt(_nests(kernel.body, forms_of(kernel), target, packed, choices))
     params = tuple(packed.get(p, p) for p in kernel.params)
-    return replace(kernel, params=params, body=schedule_cores(body, target.costs, choices))
+    return replace(kernel, params=params, body=schedule_cores(body, target.costs, choices), forms=())
 
 
-def _nests(stmt: Stmt, target: Target, packed: dict[Buffer, Buffer], choices: Choices) -> Stmt:
+def _nests(
+    stmt: Stmt, forms: Mapping[Buffer, Form], target: Target, packed: dict[Buffer, Buffer], choices: Choices
+) -> Stmt:
     """Every nest scheduled; `packed` collects the constants that get another layout."""
     match stmt:
         case Seq(stmts):
-            made_of = (_nests(s, target, packed, part_of(choices, i, stmts)) for i, s in enumerate(stmts))
+            made_of = (_nests(s, forms, target, packed, part_of(choices, i, stmts)) for i, s in enumerate(stmts))
             return Seq(tuple(made_of))
         case For(_, Seq() as body, _, False):
-            return replace(stmt, body=_nests(body, target, packed, choices))
-    made, swapped = _schedule(stmt, target, packed, choices)
+            return replace(stmt, body=_nests(body, forms, target, packed, choices))
+    made, swapped = _schedule(stmt, forms, target, packed, choices)
     for old, new in swapped.items():
         first = packed.setdefault(old, new)
         if first.layout != new.layout:
@@ -51,7 +58,11 @@ def _nests(stmt: Stmt, target: Target, packed: dict[Buffer, Buffer], choices: Ch
 
 
 def _schedule(
-    stmt: Stmt, target: Target, packed: Mapping[Buffer, Buffer], choices: Choices
+    stmt: Stmt,
+    forms: Mapping[Buffer, Form],
+    target: Target,
+    packed: Mapping[Buffer, Buffer],
+    choices: Choices,
 ) -> tuple[Stmt, dict[Buffer, Buffer]]:
     nest = match_nest(stmt)
     match nest:
@@ -59,14 +70,13 @@ def _schedule(
             return stmt, {}
         case Pointwise():
             return schedule_pointwise(stmt, nest, target, choices), {}
-        case Reduction():
-            transform = find_transform(nest)
-            if transform is not None:
-                return schedule_transform(nest, transform, target), {}
+    form = forms[nest.store.buffer]
+    if isinstance(form, Transform) and (loops := transform_loops(nest)) is not None:
+        return schedule_transform(nest, loops, target), {}
     stmt = expand_entries(stmt)
     stmt = preload(split_groups(stmt, match_reduction(stmt)))
     nest = match_reduction(stmt)
-    if find_roles(nest, NUMBERS) is not None:
-        made, swapped = schedule_contraction(stmt, target, packed, choices)
+    if isinstance(form, Contraction) and form.sum in SUMS and find_roles(nest) is not None:
+        made, swapped = schedule_contraction(stmt, form, target, packed, choices)
         return block_products(made), swapped
     return block_sums(schedule_reduction(stmt, nest, target, choices)), {}

@@ -14,22 +14,24 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..choices import DEFAULT, Choices
+from ..dtypes import F32
 from ..errors import InternalError
 from ..ir.affine import affine, flat_offset
 from ..ir.construct import all_of
 from ..ir.facts import Facts, range_of_sum
+from ..ir.forms import Contraction, Transform
 from ..ir.layout import Layout
+from ..ir.nest import Reduction, match_nest, match_reduction
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite, rewrite_statements, substitute, walk
 from ..ir.simplify import simplify_expr, simplify_stmt
 from ..target import TEXEL, TEXTURE_SIZE
 from .expand_entries import expand_entries
-from .nest import Reduction, match_nest
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
 from .rules.long_sums import block_products, block_sums
 from .rules.roles import find_roles
-from .rules.transform import find_transform
+from .rules.transform import transform_loops
 from .steps import hoist_guards, sink
 
 Replacements = Mapping[Buffer, tuple[Buffer, int]]
@@ -73,16 +75,15 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     for v in grid:
         inner = For(v, inner, LoopKind.BLOCK)
     params = tuple(replaced.get(p, p) for p in kernel.params)
-    return replace(kernel, params=params, body=simplify_stmt(inner))
+    return replace(kernel, params=params, body=simplify_stmt(inner), forms=())
 
 
 def _transform(kernel: Kernel, inner: Stmt, at: dict[Var, Expr], tiles: tuple[Var, ...]) -> Stmt | None:
     """`inner`, if it is the body of a linear transform whose texels a fragment can share."""
-    nest, body = match_nest(kernel.body), match_nest(inner)
-    found = find_transform(nest) if isinstance(nest, Reduction) else None
-    if found is None or not isinstance(body, Reduction):
+    if not isinstance(kernel.forms[-1], Transform):
         return None
-    return schedule_fragment_transform(body, found, at, tiles)
+    loops = transform_loops(match_reduction(kernel.body))
+    return None if loops is None else schedule_fragment_transform(match_reduction(inner), loops, at, tiles)
 
 
 def _tiled(inner: Stmt, tiles: tuple[Var, ...], choices: Choices) -> Stmt:
@@ -97,8 +98,10 @@ def _tiled(inner: Stmt, tiles: tuple[Var, ...], choices: Choices) -> Stmt:
 
 
 def _is_contraction(kernel: Kernel) -> bool:
-    nest = match_nest(kernel.body)
-    return isinstance(nest, Reduction) and find_roles(nest) is not None
+    form, nest = kernel.forms[-1], match_nest(kernel.body)
+    if not isinstance(form, Contraction) or form.sum != F32 or not isinstance(nest, Reduction):
+        return False
+    return find_roles(nest) is not None
 
 
 def _empty_result(kernel: Kernel, replaced: Mapping[Buffer, Buffer]) -> Kernel:
@@ -107,7 +110,7 @@ def _empty_result(kernel: Kernel, replaced: Mapping[Buffer, Buffer]) -> Kernel:
     zero = Const(0.0 if out.dtype.is_float else 0, out.dtype)
     lane = Var("lane", TEXEL)
     body = For(lane, Store(out, (lane,), zero), LoopKind.VECTOR)
-    return replace(kernel, params=tuple(replaced.get(p, p) for p in kernel.params), body=body)
+    return replace(kernel, params=tuple(replaced.get(p, p) for p in kernel.params), body=body, forms=())
 
 
 def _peel(stmt: Stmt) -> tuple[list[Var], Stmt]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from math import prod
 
 from ..choices import DEFAULT, Choices
+from ..dtypes import F32
+from ..ir.forms import Contraction, Form, Transform, forms_of
+from ..ir.nest import Pointwise, Reduction, match_nest, match_reduction
 from ..ir.nodes import Buffer, Kernel, Stmt
 from ..ir.rewrite import loads
 from ..ir.simplify import simplify_stmt
 from ..target import GpuTarget, MatrixFacts
 from .expand_entries import expand_entries
-from .nest import Pointwise, Reduction, match_nest, match_reduction
 from .rules.long_sums import MOST_PRODUCTS, block_products, block_sums
-from .rules.roles import find_roles
+from .rules.roles import Roles, find_roles
 from .rules.simt_contraction import simt_contraction
 from .rules.simt_matrix import simt_matrix
 from .rules.simt_pointwise import simt_pointwise
@@ -22,8 +24,8 @@ from .rules.simt_reduction import simt_reduction
 from .rules.simt_staged import INVOCATIONS, simt_staged
 from .rules.simt_transform import simt_transform
 from .rules.simt_workgroup import simt_workgroup
-from .rules.staging import StagedPlan, find_staged, prepare_staged
-from .rules.transform import find_transform
+from .rules.staging import StagedPlan, plan_staged, prepare_staged
+from .rules.transform import transform_loops
 from .split_groups import split_groups
 from .steps import preload
 
@@ -39,13 +41,13 @@ def schedule_simt(
     `halves` are the parameters whose elements are float16 in memory. A kernel that is no nest runs in a single
     invocation. Raises ScheduleError for inconsistent choices.
     """
-    body, packed = _schedule(simplify_stmt(kernel.body), target, choices, halves)
+    body, packed = _schedule(simplify_stmt(kernel.body), forms_of(kernel), target, choices, halves)
     params = tuple(packed.get(p, p) for p in kernel.params)
-    return replace(kernel, params=params, body=simplify_stmt(body))
+    return replace(kernel, params=params, body=simplify_stmt(body), forms=())
 
 
 def _schedule(
-    stmt: Stmt, target: GpuTarget, choices: Choices, halves: Set[Buffer]
+    stmt: Stmt, forms: Mapping[Buffer, Form], target: GpuTarget, choices: Choices, halves: Set[Buffer]
 ) -> tuple[Stmt, dict[Buffer, Buffer]]:
     nest = match_nest(stmt)
     match nest:
@@ -53,15 +55,14 @@ def _schedule(
             return stmt, {}
         case Pointwise():
             return simt_pointwise(stmt, nest, target, choices), {}
-        case Reduction():
-            transform = find_transform(nest)
-            if transform is not None:
-                return simt_transform(nest, transform, target, choices), {}
+    form = forms[nest.store.buffer]
+    if isinstance(form, Transform) and (loops := transform_loops(nest)) is not None:
+        return simt_transform(nest, loops, target, choices), {}
     stmt = expand_entries(stmt)
     stmt = preload(split_groups(stmt, match_reduction(stmt)))
     nest = match_reduction(stmt)
-    if find_roles(nest) is not None:
-        return _contraction(stmt, nest, target, choices, halves)
+    if isinstance(form, Contraction) and form.sum == F32 and (roles := find_roles(nest)) is not None:
+        return _contraction(stmt, nest, roles, target, choices, halves)
     preferred = _is_shared(nest, target)
     shared: bool = choices.choose("shared", [preferred, not preferred] if nest.over else [False])
     schedule = simt_workgroup if shared else simt_reduction
@@ -69,9 +70,9 @@ def _schedule(
 
 
 def _contraction(
-    stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices, halves: Set[Buffer]
+    stmt: Stmt, nest: Reduction, roles: Roles, target: GpuTarget, choices: Choices, halves: Set[Buffer]
 ) -> tuple[Stmt, dict[Buffer, Buffer]]:
-    plan = find_staged(nest)
+    plan = plan_staged(nest, roles)
     if plan is not None:
         if target.matrix is not None and _suits(plan, target.matrix, halves):
             # Matrix units multiply so much faster that they gain long before all other units are busy.

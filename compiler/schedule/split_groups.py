@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..ir.affine import affine
+from ..ir.nest import Reduction
 from ..ir.nodes import Binary, Const, Stmt, Var
 from ..ir.rewrite import walk
 from ..ir.simplify import simplify_stmt
 from ..ir.sizes import divides
-from .nest import Reduction
 from .steps import rounded, split
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from ..ir.affine import affine
 from ..ir.bounds import unproved_index
 from ..ir.facts import range_of
+from ..ir.forms import Form, Map, form_of
 from ..ir.layout import Layout
 from ..ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
-from ..ir.reduction import COMBINE
+from ..ir.reduction import COMBINE, Reduce
 from ..ir.rewrite import free_vars, loads, rewrite, rewrite_top_down, substitute
-from ..ir.simplify import simplify_stmt
+from ..ir.simplify import simplify_expr, simplify_stmt
 from ..ir.sizes import scalars_of
 from .choose_layout import CHANNEL_ALIGN, guard_is_bounds
 from .fuse import Group
@@ -58,7 +59,19 @@ def build_kernel(
         store = For(loops[axis], store)
     fills = _fill_halo(out, layout) if fill_halo else ()
     nest = simplify_stmt(Seq((*fills, store)))
-    return Kernel(name, (*reads, out), nest, group.origin, scalars=scalars_of(nest), row=row is not None)
+    form = _form(loops, group.reduce, reduction)
+    return Kernel(name, (*reads, out), nest, group.origin, scalars=scalars_of(nest), row=row is not None, forms=(form,))
+
+
+def _form(loops: Mapping[int, Var], reduce: Reduce | None, value: Expr | None) -> Form:
+    """The form of a result; `value` is what it reduces, over buffers and the loop variables."""
+    if reduce is None or value is None:
+        return Map()
+    variables = (*loops.values(), *reduce.axes)
+    gone: dict[Var, Expr] = {v: Const(0) for v in variables if v.extent == 1 and v.length is None}
+    left = [v for v in loops.values() if v not in gone]
+    over = [v for v in reduce.axes if v not in gone]
+    return form_of(COMBINE[reduce.op], left, over, simplify_expr(substitute(value, gone)), reduce.init)
 
 
 def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:

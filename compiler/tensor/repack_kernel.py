@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir.construct import all_of
+from ..ir.forms import Map
 from ..ir.layout import Layout
 from ..ir.nodes import Expr, For, Kernel, Load, Stmt, Store, Var
 from ..ir.simplify import simplify
@@ -24,4 +25,4 @@ def repack_kernel(t: Tensor, there: Layout, wanted: Layout) -> Kernel:
     body: Stmt = Store(target, loops, value)
     for v in reversed(loops):
         body = For(v, body)
-    return simplify(Kernel("repack", (source, target), body))
+    return simplify(Kernel("repack", (source, target), body, forms=(Map(),)))

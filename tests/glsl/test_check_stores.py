@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from nests import naive
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import CannotExpress, InternalError
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.glsl.check_stores import check_stores
 from webnn_compile.glsl.compose import compose
 from webnn_compile.glsl.textures import place_flat
+from webnn_compile.ir.forms import Map
 from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.nodes import (
     Alloc,
@@ -92,7 +94,7 @@ def row_of(stack: tuple[int, ...]) -> Kernel:
     body: Stmt = Store(y, (counter, *loops), value)
     for v in reversed(loops):
         body = For(v, body)
-    return Kernel("row", (x, y), body, scalars=(counter,), row=True)
+    return Kernel("row", (x, y), body, scalars=(counter,), row=True, forms=(Map(),))
 
 
 def shader(kernel: Kernel) -> str:
@@ -107,7 +109,7 @@ def test_a_row_discards_and_a_whole_result_is_padded_with_zeros() -> None:
     assert "o0 = vec4(0)" not in row
     x, y = Buffer("x", (300, 40), F32), Buffer("y", (300, 40), F32)
     i, j = Var("i", 300), Var("j", 40)
-    whole = shader(Kernel("whole", (x, y), For(i, For(j, Store(y, (i, j), Load(x, (i, j)))))))
+    whole = shader(naive("whole", (x, y), For(i, For(j, Store(y, (i, j), Load(x, (i, j)))))))
     assert "discard" not in whole
     assert "o0 = vec4(0)" in whole
 

@@ -16,7 +16,8 @@ def copy_kernel(constant: Buffer, name: str = "copy") -> Kernel:
 
 def test_text() -> None:
     assert print_kernel(matrix_product(2, 3, 4).kernel) == (
-        "matrix_product(a: float32[2, 4], b: float32[4, 3] const, c: float32[2, 3]) -> 1\n"
+        "matrix_product(a: float32[2, 4], b: float32[4, 3] const, c: float32[2, 3]) -> 1 "
+        "by contraction of float32 and float32 in float32\n"
         "  for i < 2:\n"
         "    for j < 3:\n"
         "      local acc: float32[]\n"

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_checks import assert_same
+from kernel_checks import assert_same, scheduled
 from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import F32
 from webnn_compile.ir.calls import Advance, Call, HoistedConstants, Pointer, UnrolledInOrder
@@ -185,7 +185,7 @@ def test_products_of_tiles(rows: int, columns: int, depth: int, outlined: bool, 
     """Steps of the reduction in order, inside functions, inside loops that cores share."""
     nest = matrix_product(rows, columns, 2 * depth)
     body, ((_, steps),) = split(nest.body, nest["k"], [(depth, 2)])
-    kernel = replace(nest.kernel, body=tag(body, steps, LoopKind.IN_ORDER))
+    kernel = scheduled(nest.kernel, tag(body, steps, LoopKind.IN_ORDER))
     if outlined:
         kernel = around(kernel, nest["j"], Outline)
     if shared:
@@ -203,7 +203,7 @@ def test_sums_in_vectors(rows: int, columns: int, depth: int) -> None:
     body, ((_, steps),) = split(nest.body, nest["k"], [(depth, 2)])
     body = tag(sink(tag(body, steps, LoopKind.IN_ORDER), nest["i"]), nest["i"], LoopKind.UNROLL)
     body = vectorise(sink(body, nest["j"]), nest["j"], 8)
-    made = check(replace(nest.kernel, body=Outline(body)))
+    made = check(scheduled(nest.kernel, Outline(body)))
     found = [n for n in walk(made.body) if isinstance(n, UnrolledInOrder)]
     assert all(len(n.sums) == rows and len(n.advances) == 1 for n in found)
 
@@ -213,8 +213,8 @@ def test_sums_in_vectors(rows: int, columns: int, depth: int) -> None:
 def test_guarded_windows(length: int, window: int, pad: int) -> None:
     """Pointers may begin before their buffers."""
     nest = padded_sum(length, window, min(pad, window - 1))
-    check(replace(nest.kernel, body=outline(nest.body)))
-    check(replace(nest.kernel, body=Outline(nest.body)))
+    check(scheduled(nest.kernel, outline(nest.body)))
+    check(scheduled(nest.kernel, Outline(nest.body)))
 
 
 @pytest.mark.parametrize("run", OUTLINING)

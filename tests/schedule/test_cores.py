@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from kernel_checks import assert_same
+from kernel_checks import assert_same, scheduled
 from nests import Nest, matrix_product, pointwise
 from webnn_compile.choices import DEFAULT
 from webnn_compile.costs import CPU_COSTS
@@ -52,7 +50,7 @@ def test_each_nest_for_itself() -> None:
 
 @pytest.mark.parametrize("nest", [pointwise(CPU_COSTS.parallel_iterations // 4, 3, 1100), matrix_product(5, 9, 600)])
 def test_results_stay_the_same(nest: Nest) -> None:
-    after = replace(nest.kernel, body=share(nest.body))
+    after = scheduled(nest.kernel, share(nest.body))
     assert core_loops(after.body)
     assert_same(nest.kernel, after, "schedule_cpu")
 
@@ -62,6 +60,6 @@ def test_a_core_loop_inside_another_statement_is_refused() -> None:
     for name in "jk":
         body = tag(nest.body, nest[name], LoopKind.CORE)
         with pytest.raises(InternalError, match="a loop for several cores is a reduction or stands inside another"):
-            verify_kernel(replace(nest.kernel, body=body), "schedule_cpu")
+            verify_kernel(scheduled(nest.kernel, body), "schedule_cpu")
     inner = next(n for n in walk(nest.body) if isinstance(n, Alloc))
     assert not core_loops(share(inner))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -181,6 +183,6 @@ def test_lanes_run_along_all_contiguous_axes(target: Target) -> None:
 def test_invocations_read_vectors_along_all_contiguous_axes() -> None:
     nest = sum_of_rows(3, 24)
     body, _ = split(nest.body, nest["k"], [(8, 3)])
-    kernel = schedule_simt(scheduled(nest.kernel, body), WEBGPU)
+    kernel = schedule_simt(replace(nest.kernel, body=body), WEBGPU)
     assert_same(nest.kernel, kernel, "schedule_simt", REASSOCIATED)
     assert any(n.kind is LoopKind.VECTOR for n in walk(kernel.body) if isinstance(n, For))

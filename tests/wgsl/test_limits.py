@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_checks import assert_same
+from kernel_checks import assert_same, scheduled
 from nests import pointwise
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import CannotExpress
@@ -25,7 +25,7 @@ from webnn_compile.wgsl import WebGpu
 def test_long_grids_are_folded(blocks: int, most: int) -> None:
     nest = pointwise(blocks, 2)
     body = For(nest["i"], For(nest["j"], nest.body.body.body, LoopKind.THREAD), LoopKind.BLOCK)
-    kernel = replace(nest.kernel, body=body)
+    kernel = scheduled(nest.kernel, body)
     folded = fit_grid(kernel, most)
     assert max(find_grid(folded).workgroups) <= most
     assert_same(kernel, folded, "fit_grid")

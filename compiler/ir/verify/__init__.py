@@ -1,8 +1,8 @@
 """Checks what every kernel must hold, and what each lowering pass promises: the pass that broke it is named, not the
 one that stumbles later.
 
-`statements` walks a kernel and binds names; `types`, `accesses` and `grid` check what stands at each node, `stages`
-what is gone after a pass.
+`statements` walks a kernel and binds names; `types`, `accesses` and `grid` check what stands at each node, `forms` what
+the loops of a naive kernel are, `stages` what is gone after a pass.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from ...errors import InternalError
 from ..nodes import Kernel, Scope
+from .forms import check_forms
 from .place import Place
 from .stages import LOWERED, LOWERED_BINARY, LOWERED_UNARY, has_flat_indices, leftovers
 from .statements import check_statement
@@ -37,6 +38,8 @@ def _problems(kernel: Kernel, after: str) -> Iterator[str]:
     top = Place(frozenset(kernel.params), written, has_flat_indices(kernel, after), frozenset(kernel.scalars))
     yield from check_statement(kernel.body, top)
     yield from leftovers(kernel, after)
+    if kernel.forms:
+        yield from check_forms(kernel)
 
 
 def _parameters(kernel: Kernel) -> Iterator[str]:

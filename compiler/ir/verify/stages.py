@@ -130,12 +130,16 @@ LOWERED: dict[str, Callable[[Node], bool]] = {
 TEXTURES = "use_textures"
 """The pass after which indices are those of texels, beyond which a fetch is defined (WebGL 2, section 4.2)."""
 
+SCHEDULES = frozenset({"schedule_cpu", "schedule_simt", "schedule_fragment"})
+
 BEFORE_LOWERING = frozenset({"build_kernel", "schedule_cpu", "schedule_simt"})
 """Stages whose kernels have an index for each dimension."""
 
 
 def leftovers(kernel: Kernel, after: str) -> Iterator[str]:
     """Constructs that the pass `after` and those before it should have removed."""
+    if kernel.forms and (after in SCHEDULES or after in LOWERED):
+        yield f"forms of a naive kernel are left: {', '.join(map(str, kernel.forms))}"
     if after not in LOWERED:
         return
     banned = tuple(LOWERED.values())[: list(LOWERED).index(after) + 1]

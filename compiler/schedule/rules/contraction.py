@@ -13,10 +13,11 @@ from math import prod
 
 from ...choices import Choices
 from ...errors import ScheduleError
+from ...ir.forms import Contraction
+from ...ir.nest import Reduction, match_reduction
 from ...ir.nodes import Buffer, For, LoopKind, Stmt, Var
 from ...ir.simplify import simplify_stmt
 from ...target import Target
-from ..nest import Reduction, match_reduction
 from ..steps import (
     accumulate,
     fuse,
@@ -42,16 +43,18 @@ Scheduled = tuple[Stmt, dict[Buffer, Buffer]]
 """The tiled nest, and the constant that was packed with its packed version."""
 
 
-def schedule_contraction(stmt: Stmt, target: Target, packed: Mapping[Buffer, Buffer], choices: Choices) -> Scheduled:
+def schedule_contraction(
+    stmt: Stmt, form: Contraction, target: Target, packed: Mapping[Buffer, Buffer], choices: Choices
+) -> Scheduled:
     """B has its layout in `packed` if an earlier nest of the kernel reads it."""
     stmt, nest, roles = merge_rows(stmt)
-    if not nest.acc.dtype.is_float:
+    if not form.sum.is_float:
         target = replace(target, fused=False)  # there is no such instruction for integers
     known = packed[roles.b.buffer].layout if roles.b.buffer in packed else None
     blocks = choose_blocks(nest, roles, target, choices) if known is None else blocks_of(known, nest)
     if blocks is None:
         return _tile(stmt, nest, roles, plan_tile(nest, roles, target, choices, known), target)
-    around, sums = _block(stmt, nest, roles, blocks, target)
+    around, sums = _block(stmt, form, nest, roles, blocks, target)
     products = prod(v.extent for v in roles.batch)
     stmt = simplify_stmt(sums.body)
     nest = match_reduction(stmt)
@@ -64,7 +67,9 @@ def schedule_contraction(stmt: Stmt, target: Target, packed: Mapping[Buffer, Buf
     return made, swapped
 
 
-def _block(stmt: Stmt, nest: Reduction, roles: Roles, blocks: Blocks, target: Target) -> tuple[list[Var], For]:
+def _block(
+    stmt: Stmt, form: Contraction, nest: Reduction, roles: Roles, blocks: Blocks, target: Target
+) -> tuple[list[Var], For]:
     """for chunks of columns: for blocks of K: a nest, which accumulates onto the stored partial sums
 
     Returns the variables of the loops around the loop over blocks, and that loop.
@@ -81,7 +86,7 @@ def _block(stmt: Stmt, nest: Reduction, roles: Roles, blocks: Blocks, target: Ta
             raise ScheduleError(f"contraction: fewer than {len(around)} loops are around the blocks of K")
         stmt = stmt.body
     over = nest.over[0]
-    return around, accumulate(stmt, over, blocks.depth, apart=nest.acc.dtype.is_float and over.extent > MOST_PRODUCTS)
+    return around, accumulate(stmt, over, blocks.depth, apart=form.sum.is_float and over.extent > MOST_PRODUCTS)
 
 
 def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Target) -> Scheduled:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...choices import Choices, part_of
+from ...ir.nest import Nest, match_nest
 from ...ir.nodes import For, Seq, Stmt
-from ..nest import Nest, match_nest
 
 
 def each_nest(stmt: Stmt, rule: Callable[[Stmt, Nest, Choices], Stmt], choices: Choices) -> Stmt:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from ...ir.affine import affine
 from ...ir.layout import Layout
+from ...ir.nest import Reduction, match_nest
 from ...ir.nodes import Kernel, Load
 from ...ir.rewrite import loads
-from ..nest import Reduction, match_nest
 from ..steps import pack
 
 

@@ -17,13 +17,13 @@ import numpy as np
 from ...choices import Choices, ordered
 from ...dtypes import I32
 from ...ir.affine import affine
+from ...ir.nest import Reduction
 from ...ir.nodes import Binary, Cast, Const, Expr, Load, LoopKind, Node, Scope, Select, Stmt, Unary, Var
 from ...ir.rewrite import free_vars, loads, walk
 from ...ir.scalar_ops import apply_binary
 from ...ir.simplify import simplify_stmt
 from ...ir.verify import LOWERED_UNARY
 from ...target import TEXEL
-from ..nest import Reduction
 from ..steps import reorder, split, tag, tiles_of
 
 FETCHES = 48

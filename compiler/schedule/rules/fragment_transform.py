@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...ir.affine import affine
+from ...ir.forms import entries
+from ...ir.nest import Reduction
 from ...ir.nodes import Const, Expr, Load, Stmt, Store, Var
-from ...ir.rewrite import free_vars, loads, rewrite_top_down, substitute
+from ...ir.rewrite import free_vars, rewrite_top_down, substitute
 from ...ir.simplify import simplify_expr
 from ..expand_entries import expand_entries
 from ..linear_map import Lines
-from ..nest import Reduction
-from .transform import Axis, Transform, factors_of
+from .transform import Axis, TransformLoops
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class _Tile:
 
 
 def schedule_fragment_transform(
-    nest: Reduction, transform: Transform, at: dict[Var, Expr], tiles: Sequence[Var]
+    nest: Reduction, transform: TransformLoops, at: dict[Var, Expr], tiles: Sequence[Var]
 ) -> Stmt | None:
     """The statement of a fragment, its `tiles` unrolled (pixels, if any) and vectorised (the elements of a texel).
 
@@ -47,11 +48,13 @@ def schedule_fragment_transform(
 class _Fragment:
     """The parts of the statement; `column` is the index of the column of results."""
 
-    def __init__(self, nest: Reduction, transform: Transform, column: Expr, lane: Var, pixel: Var) -> None:
+    def __init__(self, nest: Reduction, transform: TransformLoops, column: Expr, lane: Var, pixel: Var) -> None:
         self._nest, self._transform, self._column = nest, transform, column
         self._lane, self._pixel = lane, pixel
         self._lines = Lines(lane)
-        self._element, self._tables = _split(nest, transform)
+        found = entries(nest.value)
+        assert found is not None
+        self._element, self._entries = found
 
     def statement(self) -> Stmt:
         for tile in self._by_tile():
@@ -93,7 +96,7 @@ class _Fragment:
 
     def _factor(self, axis: Axis, p: int, k: int) -> Expr:
         """Entry k of the row of an axis's matrix for pixel `p`."""
-        entry = substitute(self._tables[axis.over], {self._pixel: Const(p), axis.over: Const(k)})
+        entry = substitute(self._entries[axis.over], {self._pixel: Const(p), axis.over: Const(k)})
         return simplify_expr(expand_entries(entry))
 
     def _store(self, p: int, value: Expr) -> None:
@@ -105,14 +108,6 @@ class _Fragment:
 
         stored = rewrite_top_down(substitute(store.value, at), rule)
         self._lines.store(Store(store.buffer, tuple(substitute(i, at) for i in store.indices), stored))
-
-
-def _split(nest: Reduction, transform: Transform) -> tuple[Expr, dict[Var, Expr]]:
-    """The element that a nest sums, and the entries of its matrices, by the loop that they depend on."""
-    factors = factors_of(nest.value)
-    (element,) = (f for f in factors if any(True for _ in loads(f)))
-    overs = (transform.rows.over, transform.columns.over)
-    return element, {v: next(f for f in factors if f is not element and v in free_vars(f)) for v in overs}
 
 
 def _sum(factors: list[Expr], values: list[Expr]) -> Expr:

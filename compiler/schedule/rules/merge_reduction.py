@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...ir.nest import Reduction, match_reduction
 from ...ir.nodes import Stmt
 from ...ir.simplify import simplify_stmt
 from ..access import contiguous
-from ..nest import Reduction, match_reduction
 from ..steps import fuse
 
 

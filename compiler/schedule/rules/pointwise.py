@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...choices import Choices
+from ...ir.nest import Nest, Pointwise, match_nest
 from ...ir.nodes import For, Load, LoopKind, Stmt, Store, Var
 from ...ir.rewrite import walk
 from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import accesses, contiguous, vectorisable
-from ..nest import Nest, Pointwise, match_nest
 from ..steps import NARROWEST_VECTOR, fuse, partition, sink, split, tag, tiles_of, vectorise, vectors_of
 from .each_nest import each_nest
 

@@ -15,13 +15,13 @@ from math import prod
 
 from ...choices import Choices, ordered
 from ...dtypes import F32, I32
+from ...ir.nest import Nest, Reduction
 from ...ir.nodes import LoopKind, Stmt, Var
 from ...ir.reduction import neutral
 from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import accesses, vectorisable
-from ..nest import Nest, Reduction
 from ..steps import (
     NARROWEST_VECTOR,
     outline,

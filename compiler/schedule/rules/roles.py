@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ...dtypes import F32, I8, I32, U8, DType
 from ...errors import ScheduleError
 from ...ir.affine import flat_offset
-from ...ir.contraction import find_contraction
-from ...ir.nodes import Binary, Cast, Expr, Load, Stmt, Store, Var
+from ...ir.contraction import find_contraction, loaded_operand
+from ...ir.nest import Reduction, match_reduction
+from ...ir.nodes import Expr, Load, Stmt, Store, Var
 from ...ir.rewrite import free_vars
 from ...ir.simplify import simplify_stmt
 from ..access import Access, accesses, contiguous
-from ..nest import Reduction, match_reduction
 from ..steps import fuse
 
 
@@ -30,19 +29,15 @@ class Roles:
     batch: tuple[Var, ...]
 
 
-FLOATS, NUMBERS = (F32,), (F32, I32)
-"""Element types of sums."""
-
-
-def find_roles(nest: Reduction, dtypes: tuple[DType, ...] = FLOATS) -> Roles | None:
-    """The roles of a sum of products in one of `dtypes`, None where the nest has no column loop that can be a vector,
-    or no loop to sum over, as where there is one term."""
+def find_roles(nest: Reduction) -> Roles | None:
+    """The roles of the loops of a contraction, as steps have made them: None where there is no column loop that can be
+    a vector, or no loop to sum over, as where there is one term."""
     found = find_contraction(nest.loops, nest.over, nest.value)
-    if found is None or not nest.over or nest.op != "+" or nest.acc.dtype not in dtypes:
+    if found is None or not nest.over:
         return None
     best: tuple[tuple[bool, ...], Roles] | None = None
     for c in found.orientations:
-        b = _operand(c.b, nest.over)
+        b = loaded_operand(c.b, nest.over)
         if b is None or b.guard is not None:
             continue
         for column in c.columns:
@@ -56,21 +51,9 @@ def find_roles(nest: Reduction, dtypes: tuple[DType, ...] = FLOATS) -> Roles | N
     return best[1] if best else None
 
 
-def _operand(e: Expr, over: tuple[Var, ...]) -> Load | None:
-    """The load of an operand: all of `e`, or of integers what is widened, less what the loops `over` leave the same."""
-    match e:
-        case Load():
-            return e
-        case Cast(to, Load(dtype=source) as load) if to == I32 and source in (I8, U8):
-            return load
-        case Binary("-", a, zero) if e.dtype == I32 and not free_vars(zero) & {*over}:
-            return _operand(a, over)
-    return None
-
-
 def roles_of(nest: Reduction) -> Roles:
     """Like `find_roles`. Raises ScheduleError for a nest without roles."""
-    roles = find_roles(nest, NUMBERS)
+    roles = find_roles(nest)
     if roles is None:
         raise ScheduleError("contraction: the nest is no sum of products with a column loop")
     return roles

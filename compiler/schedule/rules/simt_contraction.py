@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ...choices import Choices, ordered
+from ...ir.nest import Reduction
 from ...ir.nodes import Buffer, LoopKind, Stmt, Var
 from ...ir.simplify import simplify_stmt
 from ...target import LANES, GpuTarget
 from ..access import accesses
-from ..nest import Reduction
 from ..steps import extend, overlap, pack, reorder, rounded, sink, split, spread, tag, tiles_of, vectorise
 from .panel_layout import begins_panel, panels_of
 from .roles import Roles, merge_rows, order_reduction

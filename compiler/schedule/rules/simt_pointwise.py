@@ -7,11 +7,11 @@ leave lanes idle. Neighbouring invocations take neighbouring vectors, so a wave'
 from __future__ import annotations
 
 from ...choices import Choices, ordered
+from ...ir.nest import Nest
 from ...ir.nodes import For, Stmt, Var
 from ...ir.simplify import simplify_stmt
 from ...target import LANES, GpuTarget
 from ..access import vectorisable
-from ..nest import Nest
 from ..steps import fuse, rounded, split, spread, vectorise
 from .pointwise import merge_loops
 

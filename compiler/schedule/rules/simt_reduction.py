@@ -10,12 +10,12 @@ from __future__ import annotations
 from math import prod
 
 from ...choices import Choices, ordered
+from ...ir.nest import Reduction
 from ...ir.nodes import LoopKind, Stmt
 from ...ir.reduction import neutral
 from ...ir.simplify import simplify_stmt
 from ...target import LANES, GpuTarget
 from ..access import accesses, vectorisable
-from ..nest import Reduction
 from ..steps import rfactor, rounded, sink, split, tag, vectorise
 from .merge_reduction import merge_reduction
 from .simt_pointwise import choose_workgroup, spread_flat

@@ -12,18 +12,18 @@ from collections.abc import Iterator
 
 from ...choices import Choices
 from ...ir.construct import all_of
+from ...ir.nest import Reduction
 from ...ir.nodes import Const, Expr, For, Stmt, Var
 from ...target import LANES, GpuTarget
 from ..linear_map import Lines
-from ..nest import Reduction
 from .simt_pointwise import choose_workgroup, spread_flat
-from .transform import Axis, Part, Tile, Transform
+from .transform import Axis, Part, Tile, TransformLoops
 
 HELD = 16
 """Vectors of four that a tile may take: half of the 128 registers at which half of the waves of a GPU fit."""
 
 
-def simt_transform(nest: Reduction, t: Transform, target: GpuTarget, choices: Choices) -> Stmt:
+def simt_transform(nest: Reduction, t: TransformLoops, target: GpuTarget, choices: Choices) -> Stmt:
     """for i < 6: for j < 6: for t: for c: sum over a, b   ->   for t, c in a grid: all i, j of one tile and channel"""
     rows, columns = (
         Part(Var(f"{a.out.name}o", -(-a.out.extent // len(a.matrix))), len(a.matrix), 0) for a in (t.rows, t.columns)

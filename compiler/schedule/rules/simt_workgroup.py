@@ -24,6 +24,7 @@ from math import prod
 from ...choices import Choices, ordered
 from ...dtypes import I32
 from ...ir.all_reduce import AllReduce, Among
+from ...ir.nest import Reduction, match_reduction
 from ...ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, If, Load, LoopKind, Scope, Seq, Stmt, Store, Var
 from ...ir.reduction import WITHOUT_NAN, neutral
 from ...ir.rewrite import rewrite, substitute
@@ -31,7 +32,6 @@ from ...ir.simplify import simplify_expr, simplify_stmt
 from ...ir.sort_key import from_sort_key, sort_key
 from ...target import LANES, GpuTarget
 from ..access import accesses, vectorisable
-from ..nest import Reduction, match_reduction
 from ..steps import fuse, rounded, split
 
 SMALLEST, LARGEST = 16, 256

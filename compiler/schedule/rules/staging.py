@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from math import prod
 
 from ...ir.construct import all_of
+from ...ir.nest import Reduction, match_reduction
 from ...ir.nodes import Binary, Buffer, Expr, For, If, Load, LoopKind, Scope, Seq, Stmt, Store, Var
 from ...ir.rewrite import free_vars, rewrite, substitute
 from ...target import LANES
-from ..nest import Reduction, match_reduction
 from ..steps import fuse, pack, reorder, split
 from .panel_layout import panels_of
-from .roles import Roles, find_roles, order_reduction
+from .roles import Roles, order_reduction
 
 ROWS, COLUMNS = 64, 64
 
@@ -34,12 +34,11 @@ class StagedPlan:
     workgroups: int
 
 
-def find_staged(nest: Reduction) -> StagedPlan | None:
+def plan_staged(nest: Reduction, roles: Roles) -> StagedPlan | None:
     """None where tiles would be mostly empty, B is no constant, vectors of A are not contiguous, or sizes vary."""
     if any(v.length is not None for v in (*nest.loops, *nest.over)):
         return None
-    roles = find_roles(nest)
-    if roles is None or roles.row is None or not roles.b.buffer.constant or not nest.over:
+    if roles.row is None or not roles.b.buffer.constant:
         return None
     over = order_reduction(nest, roles.a)
     rows = tuple(v for v in nest.loops if v is not roles.column)

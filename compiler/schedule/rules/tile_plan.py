@@ -12,10 +12,10 @@ from math import prod
 
 from ...choices import Choices, ordered
 from ...ir.layout import Layout
+from ...ir.nest import Reduction
 from ...ir.nodes import Load, Var
 from ...ir.rewrite import free_vars, loads
 from ...target import Target
-from ..nest import Reduction
 from ..steps import stores_sum
 from .pad_panels import pad_panels
 from .panel_layout import panels_of

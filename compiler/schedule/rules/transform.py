@@ -17,6 +17,8 @@ import numpy as np
 from ...dtypes import F32
 from ...ir.affine import affine, flat_offset
 from ...ir.entry import Entry
+from ...ir.forms import entries
+from ...ir.nest import Reduction
 from ...ir.nodes import (
     Alloc,
     Binary,
@@ -37,7 +39,6 @@ from ...ir.simplify import simplify_expr, simplify_stmt
 from ...target import Target
 from ..access import Access, vectorisable
 from ..linear_map import Lines
-from ..nest import Reduction
 from ..steps import NARROWEST_VECTOR, segments, vector_segments
 
 Array = np.ndarray
@@ -75,42 +76,27 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Transform:
+class TransformLoops:
     """out[i, j] = sum over a, b of rows[i, a] * columns[j, b] * element(a, b)."""
 
     rows: Axis
     columns: Axis
-    element: Load
+    element: Expr
 
 
-def find_transform(nest: Reduction) -> Transform | None:
-    """The nest as a transform; None for other nests."""
-    if any(v.length is not None for v in (*nest.loops, *nest.over)):
-        return None
-    factors = factors_of(nest.value)
-    elements = [f for f in factors if isinstance(f, Load)]
-    tables = [f for f in factors if isinstance(f, Entry)]
-    if (len(nest.over), len(elements), len(tables), len(factors)) != (2, 1, 2, 3) or nest.op != "+":
-        return None
-    if nest.acc.dtype != F32 or nest.start.value != Const(0.0, F32):
-        return None
-    axes = [_axis(nest, over, tables) for over in nest.over]
-    rows, columns = axes
-    if rows is None or columns is None or rows.out is columns.out:
-        return None
-    return Transform(rows, columns, elements[0])
+def transform_loops(nest: Reduction) -> TransformLoops | None:
+    """The loops of a transform; None where one over results is gone, since a band has a single row."""
+    found = entries(nest.value)
+    assert found is not None
+    element, by_column = found
+    rows, columns = (_axis(v, by_column[v]) for v in nest.over)
+    return None if rows is None or columns is None else TransformLoops(rows, columns, element)
 
 
-def _axis(nest: Reduction, over: Var, tables: list[Entry]) -> Axis | None:
-    """The axis that sums `over`, a column of one of the matrices, for a loop, or its place in a tile."""
-    table = next((t for t in tables if t.column == over), None)
-    if table is None:
-        return None
-    out = next((v for v in nest.loops if free_vars(table.row) == {v}), None)
-    matrix = np.asarray(table.matrix)
-    if out is None or table.row not in (out, simplify_expr(out % len(matrix))):
-        return None
-    return Axis(out, over, matrix[: out.extent] if table.row == out else matrix)
+def _axis(over: Var, entry: Entry) -> Axis | None:
+    """The axis of a matrix of which the row is a loop, or its place in a tile, and the column is summed."""
+    out = next(iter(free_vars(entry.row)), None)
+    return None if out is None else Axis(out, over, np.asarray(entry.matrix)[: out.extent])
 
 
 def _period(e: Expr, v: Var) -> int | None:
@@ -121,7 +107,7 @@ def _period(e: Expr, v: Var) -> int | None:
     return None
 
 
-def schedule_transform(nest: Reduction, t: Transform, target: Target) -> Stmt:
+def schedule_transform(nest: Reduction, t: TransformLoops, target: Target) -> Stmt:
     """The nest of transform `t`, unrolled over each tile; channels innermost, in vectors."""
     loops = [v for v in nest.loops if v not in (t.rows.out, t.columns.out)]
     stmts: list[Stmt] = []
@@ -151,7 +137,7 @@ def _parts_of(v: Var, width: int) -> Iterator[tuple[list[Var], dict[Var, Expr]]]
 
 
 def _channels(
-    nest: Reduction, t: Transform, parts: tuple[Part, Part], loops: list[Var], env: dict[Var, Expr], target: Target
+    nest: Reduction, t: TransformLoops, parts: tuple[Part, Part], loops: list[Var], env: dict[Var, Expr], target: Target
 ) -> Stmt:
     """Loops over tiles, and around each the loop over channels: in vectors, single elements for the rest."""
     tile = Tile(nest, t, parts, env)
@@ -177,7 +163,7 @@ class Tile:
     """One kind of tile of a nest; `env` is the substitution for its loops."""
 
     nest: Reduction
-    transform: Transform
+    transform: TransformLoops
     parts: tuple[Part, Part]
     env: dict[Var, Expr]
 
@@ -226,11 +212,6 @@ class Tile:
         for k, value in enumerate(across.transform(columns, elements)):
             across.store(self.store(i, Const(k), across.let(value), env))
         return Alloc(half, Seq((For(b, down.statement(lane)), For(i, across.statement(lane)))))
-
-
-def factors_of(e: Expr) -> list[Expr]:
-    """The factors of a product of float32."""
-    return factors_of(e.a) + factors_of(e.b) if isinstance(e, Binary) and e.op == "*" and e.dtype == F32 else [e]
 
 
 def _stride(store: Store, var: Var) -> int | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...ir.nest import Reduction, match_nest
 from ...ir.nodes import Alloc, Const, Expr, For, Load, Select, Seq, Stmt, Store, Var
 from ...ir.rewrite import substitute
-from ..nest import Reduction, match_nest
 from .loops import find_loop, illegal
 
 

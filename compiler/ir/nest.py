@@ -1,12 +1,17 @@
-"""The shapes of loop nest that rules match: parallel loops around a store, or around a reduction."""
+"""The shapes of loop nest that naive kernels are made of: parallel loops around a store, or around a reduction.
+
+A nest is read from statements wherever it is used, since every step of a schedule makes other loops; what it is for is
+not: a kernel's forms say that (`forms.py`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import ScheduleError
-from ..ir.nodes import Alloc, Binary, Buffer, Expr, For, Seq, Stmt, Store, Var
-from ..ir.printer import print_node
+from .nodes import Alloc, Binary, Buffer, Expr, For, Seq, Stmt, Store, Var
+from .printer import print_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +72,16 @@ def match_reduction(stmt: Stmt) -> Reduction:
     if not isinstance(nest, Reduction):
         raise ScheduleError(f"a reduction is expected, not\n{print_node(stmt)}")
     return nest
+
+
+def nests(stmt: Stmt) -> Iterator[Nest]:
+    """The nests of a naive kernel, in order: bands, and the sequences in them, are loops around several."""
+    nest = match_nest(stmt)
+    match stmt:
+        case _ if nest is not None:
+            yield nest
+        case Seq(stmts):
+            for s in stmts:
+                yield from nests(s)
+        case For(_, body, _, _):
+            yield from nests(body)
