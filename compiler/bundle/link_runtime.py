@@ -14,8 +14,11 @@ _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
 _FOLDERS = re.compile(r"""(?<=['"])(?:\.\.?/)+(?:[a-z_]+/)*(?=[a-z_]+\.(?:js|css|svg)['"])""")
 _PART = re.compile(r"^export \{ (?:\w+ as )?(\w+) \} from .*\n", re.MULTILINE)
 _COMMENT = r"/\*\*(?:(?!\*/).)*\*/"
-_CAST = re.compile(rf"{_COMMENT} ?\(([\w$.]+)\)", re.DOTALL)
-"""A name, or a property of one, as another type: without the comment it needs no parentheses."""
+_NAME = r"[\w$.]+(?:\[[^\[\]()]*\])*"
+_CALL = rf"{_NAME}(?:\([^()]*\)|\.{_NAME}|\[[^\[\]()]*\])*"
+_CAST = re.compile(rf"(?:(?<!new ){_COMMENT} ?\((?P<call>{_CALL})\)|{_COMMENT} ?\((?P<name>{_NAME})\))", re.DOTALL)
+"""A name, or what its properties, elements and calls give, as another type: without the comment it needs no
+parentheses, but calls behind `new`."""
 _TYPES = re.compile(rf"^[ \t]*{_COMMENT}[ \t]*\n|{_COMMENT} ?", re.MULTILINE | re.DOTALL)
 
 
@@ -78,7 +81,7 @@ def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dic
 
 
 def _strip_types(source: str) -> str:
-    return re.sub(r"\n{3,}", "\n\n", _TYPES.sub("", _CAST.sub(r"\1", source)))
+    return re.sub(r"\n{3,}", "\n\n", _TYPES.sub("", _CAST.sub(lambda cast: cast["call"] or cast["name"], source)))
 
 
 def relink(text: str, find: Callable[[str], BundleFile]) -> str:

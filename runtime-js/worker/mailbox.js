@@ -108,7 +108,7 @@ export function serveRun({ sizes, inputs, outputs }, { inputs: specs, dimensions
  * @param {Ports} ports
  * @param {import('../values/into.js').Into} into
  */
-export function receiveOutputs({ sizes, outputs }, { outputs: specs, dimensions }, into) {
+export function receive({ sizes, outputs }, { outputs: specs, dimensions }, into) {
   let at = dimensions.length;
   return specs.map((spec, i) => {
     const start = at;

@@ -6,7 +6,7 @@ import { BUNDLERS } from '../fetch/fetch_file.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
 import { createWorker } from './create_worker.js';
-import { interruptWait, receiveOutputs, sendRun } from './mailbox.js';
+import { interruptWait, receive, sendRun } from './mailbox.js';
 import { startThreads } from './start_threads.js';
 
 /** @typedef {Omit<import('../start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'onActivity' | 'hardware'>} PlainPlan */
@@ -126,7 +126,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
         waiting.set(runs++, { resolve, reject });
         // The caller's arrays are the caller's again once the run has rejected.
         const deliver = () =>
-          waiting.has(run) && take(run).resolve(signal?.aborted ? [] : receiveOutputs(box, plan, into));
+          waiting.has(run) && take(run).resolve(signal?.aborted ? [] : receive(box, plan, into));
         done.then(deliver).catch(reject);
       })
     );

@@ -36,9 +36,11 @@ def test_type_comments_are_left_out() -> None:
  */
 export const twice = (x) => 2 * /** @type {N} */ (x); // kept
 export const half = (x) => /** @type {N} */ (x.y + 1) / (2);
+export const first = (x, i) => [/** @type {N} */ (x.of(i)[2 * i]), new /** @type {N} */ (x.kind(i))(i)];
 """
     text = link_runtime({"a.js": source})["a.js"].data.decode()
     plain = "export const twice = (x) => 2 * x; // kept\nexport const half = (x) => (x.y + 1) / (2);\n"
+    plain += "export const first = (x, i) => [x.of(i)[2 * i], new (x.kind(i))(i)];\n"
     assert text == "// Kept.\n\n" + plain
 
 
