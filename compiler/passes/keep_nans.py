@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..dtypes import F32
-from ..ir.lanes import lanes_of
-from ..ir.nodes import Binary, Expr, Kernel, Load, Node, Select, Stmt, Store
+from ..dtypes import F32, U32
+from ..ir.lanes import Splat, lanes_of
+from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
 from ..ir.rewrite import rewrite, rewrite_statements
 from .legalise_floats import is_nan
 from .math_functions import Num
+
+
+def clear_negatives(kernel: Kernel) -> Kernel:
+    """max(x, 0)   ->   select(bits of x + 0x7fffffff < 0x7f800000, 0, x)
+
+    The bits of numbers below zero are 0x80000001 to 0xff800000, and from 0 on after this addition modulo 2**32: one
+    comparison in place of two. A NaN stays.
+    """
+
+    def rule(n: object) -> Expr | None:
+        match n:
+            case Binary("max", a, Const(0) | Splat(Const(0), _) as zero) if a.dtype == F32:
+                bits = Num(a, lanes_of(a)).bits(U32)
+                return Select(((bits + 0x7FFFFFFF) < 0x7F800000).e, zero, a)
+        return None
+
+    body = rewrite(kernel.body, rule, {Binary})
+    return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 def keep_nans(kernel: Kernel) -> Kernel:

@@ -11,7 +11,7 @@ from ..passes.divide_indices import divide_indices
 from ..passes.expand_extremes import expand_extremes
 from ..passes.flatten_indices import flatten_indices
 from ..passes.group_lanes import group_lanes
-from ..passes.keep_nans import keep_nans
+from ..passes.keep_nans import clear_negatives, keep_nans
 from ..passes.legalise_floats import legalise_floats
 from ..passes.reduce_by_subgroups import reduce_by_subgroups
 from ..passes.reduce_by_tree import reduce_by_tree
@@ -60,8 +60,11 @@ SUBGROUP_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_subgroups, *_OTHE
 
 def for_shaders(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
     """`passes` for a language whose compilers assume that there is no NaN, and divide by reciprocals."""
-    before = {legalise_floats: scale_quotients, expand_extremes: keep_nans}
-    return tuple(q for p in passes for q in ((before[p], p) if p in before else (p,)))
+    before: dict[Pass, tuple[Pass, ...]] = {
+        legalise_floats: (scale_quotients,),
+        expand_extremes: (clear_negatives, keep_nans),
+    }
+    return tuple(q for p in passes for q in (*before.get(p, ()), p))
 
 
 def lower(kernel: Kernel, passes: tuple[Pass, ...] = TREE_PASSES, observe: Observer = ignore) -> Kernel:

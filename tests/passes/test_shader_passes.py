@@ -37,7 +37,7 @@ from webnn_compile.passes.count_work import count_work
 from webnn_compile.passes.divide_indices import divide_indices
 from webnn_compile.passes.expand_extremes import expand_extremes
 from webnn_compile.passes.group_lanes import group_lanes
-from webnn_compile.passes.keep_nans import keep_nans
+from webnn_compile.passes.keep_nans import clear_negatives, keep_nans
 from webnn_compile.passes.saturate_casts import saturate_casts
 from webnn_compile.passes.scale_quotients import scale_quotients
 from webnn_compile.passes.select_guarded import select_guarded
@@ -189,6 +189,16 @@ def test_a_nan_is_kept_where_compilers_assume_that_there_is_none() -> None:
 
     assert np.isnan(run_kernel(replace(after, body=rewrite(after.body, number)), [FLOATS])[0][6])
     assert not np.isnan(run_kernel(replace(kernel, body=rewrite(kernel.body, number)), [FLOATS])[0]).any()
+
+
+def test_negatives_are_cleared_by_their_bits() -> None:
+    kernel = kernel_of(For(I, Store(Y, (I,), maximum(Load(X, (I,)), 0.0))), X, Y)
+    after = clear_negatives(kernel)
+    assert not any(isinstance(n, Binary) and n.op == "max" for n in walk(after.body))
+    values = np.array([-np.inf, -3e38, -1e-45, -0.0, 0.0, 1e-45, np.inf, -1.0], np.float32)
+    same(kernel, after, values)
+    same(kernel, after, FLOATS)
+    assert np.isnan(run_kernel(after, [np.full(8, -np.nan, np.float32)])[0]).all()
 
 
 def test_divisors_have_reciprocals() -> None:
