@@ -125,8 +125,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
       new Promise((resolve, reject) => {
         waiting.set(runs++, { resolve, reject });
         // The caller's arrays are the caller's again once the run has rejected.
-        const deliver = () =>
-          waiting.has(run) && take(run).resolve(signal?.aborted ? [] : receive(box, plan, into));
+        const deliver = () => waiting.has(run) && take(run).resolve(signal?.aborted ? [] : receive(box, plan, into));
         done.then(deliver).catch(reject);
       })
     );
