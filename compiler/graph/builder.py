@@ -25,7 +25,7 @@ from ..tensor.computed_sizes import NONE, definition
 from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
 from ..tensor.fold_tensor import grows, may_prepare
 from .contents import contents, hashable
-from .define import define_within, tensor_of
+from .define import define, tensor_of
 from .ir import Array, Attribute, Graph, Node, Value
 
 
@@ -120,7 +120,8 @@ class Builder:
         return results
 
     def _tensors(self, draft: Node) -> tuple[Tensor, ...]:
-        return define_within(draft, {v: tensor_of(v, self.constant_of(v)) for v in draft.reads}, types_only=True)
+        operands = {v: tensor_of(v, self.constant_of(v)) for v in draft.reads}
+        return define(draft, operands, types_only=True, begun=True)
 
     def _key(self, node: Node) -> Hashable:
         """Equal for nodes that compute the same from the same values."""

@@ -58,25 +58,17 @@ def define(
     *,
     refuse: Refuse = ignore,
     types_only: bool = False,
+    begun: bool = False,
 ) -> tuple[Tensor, ...]:
     """The tensors of a node's outputs over those of what it reads. With `types_only` those of an If have the right
     shapes and dtypes alone: they are of the types of its regions' outputs, and the nodes inside are not defined again.
+    `begun`: the caller opened the node's `definition`, for the sizes that it makes.
 
     Raises UnsupportedError where the operator is unknown, InputError where a result has too many elements.
     """
-    with definition(node.name, node.sizes):
-        return define_within(node, tensors, record, refuse=refuse, types_only=types_only)
-
-
-def define_within(
-    node: Node,
-    tensors: Mapping[Value, Tensor],
-    record: Record = ignore,
-    *,
-    refuse: Refuse = ignore,
-    types_only: bool = False,
-) -> tuple[Tensor, ...]:
-    """`define` within a `definition` that the caller began."""
+    if not begun:
+        with definition(node.name, node.sizes):
+            return define(node, tensors, record, refuse=refuse, types_only=types_only, begun=True)
     if node.op == "If":
         results = _define_if(node, tensors, record, types_only=types_only)
     elif node.op == "Loop":

@@ -13,7 +13,7 @@ from ..program.program import TensorSpec
 from ..tensor.computed_sizes import definition
 from ..tensor.evaluate import evaluate
 from ..values.bind_sizes import bind_sizes
-from .define import define_within, tensor_of
+from .define import define, tensor_of
 from .ir import Array, Graph, Value
 
 
@@ -31,7 +31,7 @@ def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]
         tensors = {v: tensor_of(v, graph.constants.get(v)) for v in node.reads}
         inputs = {t: values[v] for v, t in tensors.items() if t.data is None}
         with definition(node.name, node.sizes) as defined:
-            results = define_within(node, tensors)
+            results = define(node, tensors, begun=True)
         for v, t in zip(node.outputs, results, strict=False):
             if v is not None:
                 values[v] = evaluate(t, inputs, scalars, defined.sizes)

@@ -161,7 +161,7 @@ def _adds_up(form: Affine) -> bool:
     low = high = 0
     for atom, c in form.terms:
         if (ends := facts.range_of(atom)) is None:
-            return True
+            return all(abs(factor) < LIMIT for _, factor in form.terms)
         low += min(c * ends[0], c * ends[1], 0)
         high += max(c * ends[0], c * ends[1], 0)
     return low == 0 or high == 0 or (low >= -LIMIT and high < LIMIT)

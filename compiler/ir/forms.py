@@ -100,10 +100,10 @@ def _element_type(operand: Expr, over: Sequence[Var]) -> DType:
 def _transform(loops: Sequence[Var], over: Sequence[Var], value: Expr, start: Expr) -> Transform | None:
     if any(v.length is not None for v in (*loops, *over)) or start != Const(0.0, F32):
         return None
-    found = entries(value)
-    if found is None or not isinstance(found[0], Load) or len(over) != 2 or set(found[1]) != set(over):
+    product = entries(value)
+    if product is None or not isinstance(product[0], Load) or len(over) != 2 or set(product[1]) != set(over):
         return None
-    rows, columns = (found[1][v] for v in over)
+    rows, columns = (product[1][v] for v in over)
     places = [free_vars(e.row) for e in (rows, columns)]
     if any(len(p) != 1 for p in places) or places[0] == places[1]:
         return None
@@ -115,8 +115,8 @@ def entries(value: Expr) -> tuple[Expr, dict[Expr, Entry]] | None:
     """The element of a product with two matrices' entries, and these by their columns; None for other values."""
     factors = _factors(value)
     elements = [f for f in factors if not isinstance(f, Entry)]
-    found = {f.column: f for f in factors if isinstance(f, Entry)}
-    return (elements[0], found) if (len(elements), len(found), len(factors)) == (1, 2, 3) else None
+    by_column: dict[Expr, Entry] = {f.column: f for f in factors if isinstance(f, Entry)}
+    return (elements[0], by_column) if (len(elements), len(by_column), len(factors)) == (1, 2, 3) else None
 
 
 def _factors(e: Expr) -> list[Expr]:

@@ -96,7 +96,7 @@ def lower_functions(node: N, where: str) -> N:
 def _by_reciprocal(e: Expr) -> Expr:
     """x / 8   ->   x * 0.125: a division takes as long as five products."""
     match e:
-        case Binary("/", a, b) if (c := _constant_value(b)) is not None and 1e-30 < abs(c) < 1e30:
+        case Binary("/", a, b) if (c := constant_value(b)) is not None and 1e-30 < abs(c) < 1e30:
             return Binary("*", a, _like(1.0 / c, a))
     return e
 
@@ -131,7 +131,7 @@ def _like(value: float, e: Expr) -> Expr:
     return Splat(constant, lanes) if lanes > 1 else constant
 
 
-def _constant_value(e: Expr) -> int | float | None:
+def constant_value(e: Expr) -> int | float | None:
     if isinstance(e, Splat):
         e = e.a
     return e.value if isinstance(e, Const) else None
@@ -140,7 +140,7 @@ def _constant_value(e: Expr) -> int | float | None:
 def _integer_division(op: str, a: Expr, b: Expr) -> Expr | None:
     """Division that never traps: by zero it is division by one (nowhere defined), and the quotient of the
     least integer by -1 wraps. `/` truncates, `//` and `%` round down, `fmod` has the sign of the dividend."""
-    constant = _constant_value(b)
+    constant = constant_value(b)
     unsigned = a.dtype.kind != "int"
     if constant is not None and constant not in (0, -1):
         divisor, quotient = b, Binary("/", a, b)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dtypes import F32
-from ..ir.lanes import Splat, lanes_of
-from ..ir.nodes import Binary, Const, Expr, Kernel, Unary
+from ..ir.lanes import lanes_of
+from ..ir.nodes import Binary, Expr, Kernel, Unary
 from ..ir.rewrite import rewrite
 from .legalise_floats import size_of
-from .lower_math import OPERATIONS
+from .lower_math import OPERATIONS, constant_value
 from .math_functions import Num
 
 LARGE = 0x7E000000
@@ -26,7 +26,7 @@ def scale_quotients(kernel: Kernel) -> Kernel:
 
     def rule(n: object) -> Expr | None:
         match n:
-            case Binary("/", a, b) if a.dtype == F32 and not (_is_small(a) or _is_constant(b) or _is_root(b)):
+            case Binary("/", a, b) if a.dtype == F32 and not _has_reciprocal(a, b):
                 lanes = lanes_of(b)
                 divisor = Num(b, lanes)
                 scale = (size_of(divisor).of(LARGE) < size_of(divisor)).where(0.125, 1.0, divisor)
@@ -40,14 +40,7 @@ def scale_quotients(kernel: Kernel) -> Kernel:
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
-def _is_constant(e: Expr) -> bool:
-    return isinstance(e.a if isinstance(e, Splat) else e, Const)
-
-
-def _is_small(e: Expr) -> bool:
-    constant = e.a if isinstance(e, Splat) else e
-    return isinstance(constant, Const) and abs(constant.value) <= 1
-
-
-def _is_root(e: Expr) -> bool:
-    return isinstance(e, Unary) and e.op == "sqrt"
+def _has_reciprocal(dividend: Expr, divisor: Expr) -> bool:
+    value = constant_value(dividend)
+    is_root = isinstance(divisor, Unary) and divisor.op == "sqrt"
+    return is_root or constant_value(divisor) is not None or (value is not None and abs(value) <= 1)

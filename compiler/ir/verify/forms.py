@@ -28,8 +28,8 @@ def _fits(form: Form, nest: Nest) -> bool:
     if not isinstance(form, Transform) or isinstance(nest, Pointwise):
         return form == form_of_nest(nest)
     # A band of an image may have fewer rows than a tile, or a single one.
-    found = entries(nest.value)
-    if found is None or nest.op != "+" or set(found[1]) != set(nest.over):
+    product = entries(nest.value)
+    if product is None or nest.op != "+" or set(product[1]) != set(nest.over):
         return False
-    wanted = (form.rows, form.columns)
-    return all(found[1][v].matrix[: len(m)] == m for v, m in zip(nest.over, wanted, strict=True))
+    matrices = (form.rows, form.columns)
+    return all(product[1][v].matrix[: len(m)] == m for v, m in zip(nest.over, matrices, strict=True))
