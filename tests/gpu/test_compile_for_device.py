@@ -21,6 +21,7 @@ from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.pipeline.lower_model import lower_tensors
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.program.device_program import DeviceProgram, Launch
+from webnn_compile.program.find_prepared import find_prepared
 from webnn_compile.target import WASM_RELAXED
 
 
@@ -73,6 +74,7 @@ def test_constants_beside_wasm_are_shipped_once_and_arranged_at_load() -> None:
     _, beside = compiled(network(), beside_wasm=True)
     assert not alone.prepare
     assert {k.name for k in (beside.kernels[p.kernel] for p in beside.prepare)} == {"repack"}
+    assert find_prepared(beside) == ()
     shipped = [c for c in beside.constants if beside.storages[beside.values[c.value].storage].prepare_only]
     arranged = [c for c in beside.constants if c.dimensions is not None]
     assert len(shipped) == len(beside.prepare) == 1  # in panels of 8 that 6 channels, rounded up to 9, straddle
