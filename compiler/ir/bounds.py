@@ -18,7 +18,7 @@ def unproved_index(x: Load | Store, conditions: Iterable[Expr] = ()) -> int | No
     guard = x.guard if isinstance(x, Load) else None
     guards = tuple(conditions) if guard is None else (*conditions, guard)
     counted = Facts({})
-    facts = counted.given(guards)
+    facts = counted.assuming(guards)
     wraps = any(counted.wraps(c, loaded=False) for c in guards)
     for d, index, extent in unclear:
         low, high = facts.index(index)

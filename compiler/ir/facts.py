@@ -38,8 +38,8 @@ class Facts(MachineFacts):
     """The values of expressions, where `buffers` have elements in these ranges (of others `Buffer.values`, or all of
     their type). With None for `buffers` nothing is known of what is loaded, and arithmetic on it is no index's.
 
-    There are two kinds of questions. `of` is about integers of any type as machines compute them, wrapped around.
-    `index` is about int32 indices as whole numbers: terms cancel, and conditions (`given`) that compare sums count.
+    There are two kinds of queries. `of` is about integers of any type as machines compute them, wrapped around.
+    `index` is about int32 indices as whole numbers: terms cancel, and conditions (`assuming`) that compare sums count.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Facts(MachineFacts):
     def _with(self, elements: tuple[Element, ...]) -> Facts:
         return Facts(self._buffers, elements, self._forms)
 
-    def given(self, conditions: Iterable[Expr]) -> Facts:
+    def assuming(self, conditions: Iterable[Expr]) -> Facts:
         """Facts where all `conditions` hold: about sums, too. A condition says that a form f is >= 0; so a form F is at
         least the least value of F - f and at most the greatest of F + f, where terms cancel."""
         facts, forms = self, list(self._forms)

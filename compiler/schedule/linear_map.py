@@ -86,13 +86,13 @@ class Lines:
 def _row_pairs(matrix: Array) -> dict[int, int]:
     """Rows that differ in the signs of some entries only, each pair once."""
     pairs: dict[int, int] = {}
-    taken: set[int] = set()
+    used: set[int] = set()
     for i in range(len(matrix)):
         for k in range(i + 1, len(matrix)):
             even, odd = matrix[i] + matrix[k], matrix[i] - matrix[k]
-            if i not in taken and k not in taken and even.any() and odd.any() and not np.any((even != 0) & (odd != 0)):
+            if i not in used and k not in used and even.any() and odd.any() and not np.any((even != 0) & (odd != 0)):
                 pairs[i] = k
-                taken |= {i, k}
+                used |= {i, k}
     return pairs
 
 

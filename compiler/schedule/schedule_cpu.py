@@ -44,17 +44,17 @@ def _nests(
     """Every nest scheduled; `packed` collects the constants that get another layout."""
     match stmt:
         case Seq(stmts):
-            made_of = (_nests(s, forms, target, packed, part_of(choices, i, stmts)) for i, s in enumerate(stmts))
-            return Seq(tuple(made_of))
+            parts = (_nests(s, forms, target, packed, part_of(choices, i, stmts)) for i, s in enumerate(stmts))
+            return Seq(tuple(parts))
         case For(_, Seq() as body, _, False):
             return replace(stmt, body=_nests(body, forms, target, packed, choices))
-    made, swapped = _schedule(stmt, forms, target, packed, choices)
+    scheduled, swapped = _schedule(stmt, forms, target, packed, choices)
     for old, new in swapped.items():
         first = packed.setdefault(old, new)
         if first.layout != new.layout:
             raise ScheduleError(f"pack: two nests read {old.name} in different layouts")
-        made = replace_buffers(made, {new: first})
-    return made
+        scheduled = replace_buffers(scheduled, {new: first})
+    return scheduled
 
 
 def _schedule(
@@ -77,6 +77,6 @@ def _schedule(
     stmt = preload(split_groups(stmt, match_reduction(stmt)))
     nest = match_reduction(stmt)
     if isinstance(form, Contraction) and form.sum in SUMS and find_roles(nest) is not None:
-        made, swapped = schedule_contraction(stmt, form, target, packed, choices)
-        return block_products(made), swapped
+        scheduled, swapped = schedule_contraction(stmt, form, target, packed, choices)
+        return block_products(scheduled), swapped
     return block_sums(schedule_reduction(stmt, nest, target, choices)), {}

@@ -166,15 +166,15 @@ def _in_rows(stmt: Stmt, texel: Var, live: Sequence[Binary]) -> tuple[Stmt, tupl
 
 def _unfold(line: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
     """Indices of the `line`-th element of `shape`; the outermost that moves leaves its extent where `line` does."""
-    found: list[Expr] = []
+    indices: list[Expr] = []
     stride = prod(shape)
     outermost = True
     for extent in shape:
         stride //= extent
         index = affine(line // stride) if extent > 1 else affine(Const(0))
-        found.append((index if outermost else affine(index.to_expr() % extent)).to_expr())
+        indices.append((index if outermost else affine(index.to_expr() % extent)).to_expr())
         outermost = outermost and extent == 1
-    return tuple(found)
+    return tuple(indices)
 
 
 def _invert(store: Store, loops: Sequence[Var], element: Element, kernel: Kernel) -> dict[Var, Expr]:
@@ -197,7 +197,7 @@ def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: E
     """Conditions that hold for every fragment of which an element is part of the result: in dimensions that are longer
     in memory, and where the result is one row of it."""
     first: dict[Var, Expr] = {v: Const(0) for v in element.tiles}
-    found = [Binary("==", substitute(element.indices[0], first), store.indices[0])] if row else []
+    conditions = [Binary("==", substitute(element.indices[0], first), store.indices[0])] if row else []
     stride = store.buffer.size
     whole = True
     for extent, index in zip(store.buffer.shape, store.indices, strict=True):
@@ -205,12 +205,12 @@ def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: E
         # A texel of a flat texture may be of several rows: then its first element is not the least in this dimension.
         exact = len(element.tiles) > 1 or whole or (extent * stride) % TEXEL == 0
         whole = whole and extent == 1
-        found += [
+        conditions += [
             Binary("<", simplify_expr(substitute(at[v], first)), v.length)
             for v in loops
             if v in free_vars(index) and v.length is not None and exact
         ]
-    return found
+    return conditions
 
 
 def _only_live(stmt: Stmt, live: Sequence[Binary]) -> Stmt:
@@ -235,11 +235,11 @@ def _read(x: Load, replacements: Replacements) -> Expr | None:
     if x.buffer not in replacements:
         return None
     new, tile = replacements[x.buffer]
-    facts = Facts({}).given(() if x.guard is None else (x.guard,))
+    facts = Facts({}).assuming(() if x.guard is None else (x.guard,))
     if not tile:
         offset = flat_offset(x.buffer.shape, x.indices)
-        found = range_of_sum(offset)
-        if found is not None and found[0] >= 0 and found[1] < new.size:
+        interval = range_of_sum(offset)
+        if interval is not None and interval[0] >= 0 and interval[1] < new.size:
             return Load(new, (offset.to_expr(),), x.guard)
     indices = list(x.indices)
     for d, (index, extent) in enumerate(zip(x.indices, x.buffer.shape, strict=True)):

@@ -1,4 +1,4 @@
-"""Facts: their questions end, conditions narrow sums, and what is unknown stays so."""
+"""Facts: their queries end, conditions narrow sums, and what is unknown stays so."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def depth(v: Var) -> int:
 
 
 def measure(form: Affine) -> Measure:
-    """The pair by which a question is about less than the one that led to it: see the docstring of `facts`."""
+    """The pair by which a query is about less than the one that led to it: see the docstring of `facts`."""
     inside = [n for atom, _ in form.terms for n in nodes(atom)]
     loops = Counter(depth(n) for n in inside if isinstance(n, Var))
     return tuple(loops[d] for d in range(9, 0, -1)), sum(not isinstance(n, Var | Const) for n in inside)
@@ -63,19 +63,19 @@ def test_each_question_is_about_less_than_the_one_that_led_to_it(monkeypatch: py
 
 
 def test_a_condition_narrows_sums() -> None:
-    known = Facts({}).given(((I + J < 3) & (Const(2) <= K),))
-    assert known.index(I + J) == (0, 2)
-    assert known.index((I + J) * 4 + 1) == (1, 9)
-    assert known.index(K - 2) == (0, 4)
-    assert known.of(I + J) == (0, 6)
-    assert known.given((J.eq(J) & (Const(1) <= I + J),)).index(I + J) == (1, 2)
+    facts = Facts({}).assuming(((I + J < 3) & (Const(2) <= K),))
+    assert facts.index(I + J) == (0, 2)
+    assert facts.index((I + J) * 4 + 1) == (1, 9)
+    assert facts.index(K - 2) == (0, 4)
+    assert facts.of(I + J) == (0, 6)
+    assert facts.assuming((J.eq(J) & (Const(1) <= I + J),)).index(I + J) == (1, 2)
     assert Facts({}).index(I + J) == range_of(I + J) == (0, 6)
 
 
 def test_conditions_that_contradict_each_other_leave_nothing() -> None:
-    known = Facts({}).given(((I < 2) & (Const(3) <= I),))
+    facts = Facts({}).assuming(((I < 2) & (Const(3) <= I),))
     for e in (I, I // 2, I // 2 + K * 5, (I // 2) % 2 - J):
-        low, high = known.index(e)
+        low, high = facts.index(e)
         assert low > high, e
 
 
@@ -84,18 +84,18 @@ def test_what_is_loaded() -> None:
     x = Load(TABLE, (I,))
     assert Facts({}).index(x + 2) == (0, 6)
     assert Facts({TABLE: (0, 3)}).index(x * 2 + J) == (0, 8)
-    assert Facts({}).given((x < 1,)).index(x) == (-2, 0)
+    assert Facts({}).assuming((x < 1,)).index(x) == (-2, 0)
     assert range_of(x) is range_of(x + 1) is EVERYWHERE.decide("<", x, Const(9)) is None
     assert range_of(x % 3) == (0, 2)
 
 
 def test_facts_hold_in_arms_of_a_selection_alone() -> None:
     x = Load(TABLE, (I,))
-    known = Facts({})
-    assert known.where(x < 0, True).of(x) == (-2, -1)
-    assert known.where(x < 0, False).of(x) == (0, 4)
-    assert known.where(I < 2, True) is known
-    assert known.of(x) == (-2, 4)
+    facts = Facts({})
+    assert facts.where(x < 0, True).of(x) == (-2, -1)
+    assert facts.where(x < 0, False).of(x) == (0, 4)
+    assert facts.where(I < 2, True) is facts
+    assert facts.of(x) == (-2, 4)
 
 
 def test_results_are_dropped_with_the_model() -> None:

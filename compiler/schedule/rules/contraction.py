@@ -50,21 +50,21 @@ def schedule_contraction(
     stmt, nest, roles = merge_rows(stmt)
     if not form.sum.is_float:
         target = replace(target, fused=False)  # there is no such instruction for integers
-    known = packed[roles.b.buffer].layout if roles.b.buffer in packed else None
-    blocks = choose_blocks(nest, roles, target, choices) if known is None else blocks_of(known, nest)
+    packed_layout = packed[roles.b.buffer].layout if roles.b.buffer in packed else None
+    blocks = choose_blocks(nest, roles, target, choices) if packed_layout is None else blocks_of(packed_layout, nest)
     if blocks is None:
-        return _tile(stmt, nest, roles, plan_tile(nest, roles, target, choices, known), target)
+        return _tile(stmt, nest, roles, plan_tile(nest, roles, target, choices, packed_layout), target)
     around, sums = _block(stmt, form, nest, roles, blocks, target)
     products = prod(v.extent for v in roles.batch)
     stmt = simplify_stmt(sums.body)
     nest = match_reduction(stmt)
     roles = roles_of(nest)
-    plan = plan_tile(nest, roles, target, choices, known, blocks, products)
+    plan = plan_tile(nest, roles, target, choices, packed_layout, blocks, products)
     tiles, swapped = _tile(stmt, nest, roles, plan, target)
-    made: Stmt = replace(sums, body=tiles)
+    tiled: Stmt = replace(sums, body=tiles)
     for v in reversed(around):
-        made = For(v, made)
-    return made, swapped
+        tiled = For(v, tiled)
+    return tiled, swapped
 
 
 def _block(

@@ -24,9 +24,9 @@ def order_constants(kernel: Kernel) -> Kernel:
     for x in list(loads(nest.value)):
         if not x.buffer.constant or x.buffer.layout is None or x.guard is not None:
             continue
-        wanted = _order(x, nest, x.buffer.layout)
-        if wanted != x.buffer.layout:
-            body, new = pack(kernel.body, x.buffer, wanted)
+        layout = _order(x, nest, x.buffer.layout)
+        if layout != x.buffer.layout:
+            body, new = pack(kernel.body, x.buffer, layout)
             params = tuple(new if p is x.buffer else p for p in kernel.params)
             kernel = replace(kernel, body=body, params=params)
             return order_constants(kernel)

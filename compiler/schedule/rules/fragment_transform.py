@@ -52,9 +52,9 @@ class _Fragment:
         self._nest, self._transform, self._column = nest, transform, column
         self._lane, self._pixel = lane, pixel
         self._lines = Lines(lane)
-        found = entries(nest.value)
-        assert found is not None
-        self._element, self._entries = found
+        product = entries(nest.value)
+        assert product is not None
+        self._element, self._entries = product
 
     def statement(self) -> Stmt:
         for tile in self._by_tile():

@@ -32,11 +32,11 @@ class Roles:
 def find_roles(nest: Reduction) -> Roles | None:
     """The roles of the loops of a contraction, as steps have made them: None where there is no column loop that can be
     a vector, or no loop to sum over, as where there is one term."""
-    found = find_contraction(nest.loops, nest.over, nest.value)
-    if found is None or not nest.over:
+    contraction = find_contraction(nest.loops, nest.over, nest.value)
+    if contraction is None or not nest.over:
         return None
     best: tuple[tuple[bool, ...], Roles] | None = None
-    for c in found.orientations:
+    for c in contraction.orientations:
         b = loaded_operand(c.b, nest.over)
         if b is None or b.guard is not None:
             continue
@@ -72,9 +72,9 @@ def merge_rows(stmt: Stmt) -> tuple[Stmt, Reduction, Roles]:
     """Fuses row loops that traverse contiguous memory (1x1 convolutions, batches of matrix rows)."""
     nest = match_reduction(stmt)
     roles = roles_of(nest)
-    taken = free_vars(roles.b) | {roles.column}
+    not_rows = free_vars(roles.b) | {roles.column}
     for outer, inner in zip(nest.loops, nest.loops[1:], strict=False):
-        if not {outer, inner} & taken and contiguous(stmt, outer, inner):
+        if not {outer, inner} & not_rows and contiguous(stmt, outer, inner):
             stmt, _ = fuse(stmt, outer, inner)
             return merge_rows(simplify_stmt(stmt))
     return stmt, nest, roles

@@ -86,9 +86,9 @@ class TransformLoops:
 
 def transform_loops(nest: Reduction) -> TransformLoops | None:
     """The loops of a transform; None where one over results is gone, since a band has a single row."""
-    found = entries(nest.value)
-    assert found is not None
-    element, by_column = found
+    product = entries(nest.value)
+    assert product is not None
+    element, by_column = product
     rows, columns = (_axis(v, by_column[v]) for v in nest.over)
     return None if rows is None or columns is None else TransformLoops(rows, columns, element)
 

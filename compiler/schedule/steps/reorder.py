@@ -13,16 +13,16 @@ def reorder(stmt: Stmt, order: list[Var]) -> Stmt:
     The loops must be perfectly nested; loops that are not all parallel may be interchanged only
     if all of them are reduction loops (sums are assumed reassociable).
     """
-    wanted = set(order)
-    top = _outermost(stmt, wanted)
+    variables = set(order)
+    top = _outermost(stmt, variables)
 
     def change(loop: For) -> Stmt:
         loops: dict[Var, For] = {}
         body: Stmt = loop
-        while isinstance(body, For) and body.var in wanted:
+        while isinstance(body, For) and body.var in variables:
             loops[body.var] = body
             body = body.body
-        if set(loops) != wanted:
+        if set(loops) != variables:
             missing = [v.name for v in order if v not in loops]
             raise illegal("reorder", loop, f"loops {missing} are not directly nested in it")
         if len({x.parallel for x in loops.values()}) > 1:
@@ -34,9 +34,9 @@ def reorder(stmt: Stmt, order: list[Var]) -> Stmt:
     return on_loops(stmt, top, change)
 
 
-def _outermost(stmt: Stmt, wanted: set[Var]) -> Var:
-    candidates = [find_loop(stmt, v) for v in wanted]
-    inside = {v for x in candidates for v in wanted if v is not x.var and _contains(x.body, v)}
+def _outermost(stmt: Stmt, variables: set[Var]) -> Var:
+    candidates = [find_loop(stmt, v) for v in variables]
+    inside = {v for x in candidates for v in variables if v is not x.var and _contains(x.body, v)}
     return next(x.var for x in candidates if x.var not in inside)
 
 
