@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..choices import DEFAULT, Choices, part_of
-from ..dtypes import F32, I32
 from ..errors import ScheduleError
 from ..ir.forms import Contraction, Form, Transform, forms_of
 from ..ir.nest import Pointwise, match_nest, match_reduction
@@ -20,13 +19,10 @@ from .rules.cores import schedule_cores
 from .rules.long_sums import block_products, block_sums
 from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
-from .rules.roles import find_roles
+from .rules.roles import SUMS, find_roles
 from .rules.transform import schedule_transform, transform_loops
 from .split_groups import split_groups
 from .steps import preload
-
-SUMS = (F32, I32)
-"""Types of sums that register tiles hold."""
 
 
 def schedule_cpu(kernel: Kernel, target: Target, choices: Choices = DEFAULT) -> Kernel:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..choices import DEFAULT, Choices
-from ..dtypes import F32
 from ..errors import InternalError
 from ..ir.affine import affine, flat_offset
 from ..ir.construct import all_of
@@ -30,7 +29,7 @@ from .expand_entries import expand_entries
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
 from .rules.long_sums import block_products, block_sums
-from .rules.roles import find_roles
+from .rules.roles import SUMS, find_roles
 from .rules.transform import transform_loops
 from .steps import hoist_guards, sink
 
@@ -99,7 +98,7 @@ def _tiled(inner: Stmt, tiles: tuple[Var, ...], choices: Choices) -> Stmt:
 
 def _is_contraction(kernel: Kernel) -> bool:
     form, nest = kernel.forms[-1], match_nest(kernel.body)
-    if not isinstance(form, Contraction) or form.sum != F32 or not isinstance(nest, Reduction):
+    if not isinstance(form, Contraction) or form.sum not in SUMS or not isinstance(nest, Reduction):
         return False
     return find_roles(nest) is not None
 

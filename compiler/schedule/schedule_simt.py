@@ -16,7 +16,7 @@ from ..ir.simplify import simplify_stmt
 from ..target import GpuTarget, MatrixFacts
 from .expand_entries import expand_entries
 from .rules.long_sums import MOST_PRODUCTS, block_products, block_sums
-from .rules.roles import Roles, find_roles
+from .rules.roles import SUMS, Roles, find_roles
 from .rules.simt_contraction import simt_contraction
 from .rules.simt_matrix import simt_matrix
 from .rules.simt_pointwise import simt_pointwise
@@ -61,8 +61,8 @@ def _schedule(
     stmt = expand_entries(stmt)
     stmt = preload(split_groups(stmt, match_reduction(stmt)))
     nest = match_reduction(stmt)
-    if isinstance(form, Contraction) and form.sum == F32 and (roles := find_roles(nest)) is not None:
-        return _contraction(stmt, nest, roles, target, choices, halves)
+    if isinstance(form, Contraction) and form.sum in SUMS and (roles := find_roles(nest)) is not None:
+        return _contraction(stmt, form, nest, roles, target, choices, halves)
     preferred = _is_shared(nest, target)
     shared: bool = choices.choose("shared", [preferred, not preferred] if nest.over else [False])
     schedule = simt_workgroup if shared else simt_reduction
@@ -70,11 +70,17 @@ def _schedule(
 
 
 def _contraction(
-    stmt: Stmt, nest: Reduction, roles: Roles, target: GpuTarget, choices: Choices, halves: Set[Buffer]
+    stmt: Stmt,
+    form: Contraction,
+    nest: Reduction,
+    roles: Roles,
+    target: GpuTarget,
+    choices: Choices,
+    halves: Set[Buffer],
 ) -> tuple[Stmt, dict[Buffer, Buffer]]:
     plan = plan_staged(nest, roles)
     if plan is not None:
-        if target.matrix is not None and _suits(plan, target.matrix, halves):
+        if target.matrix is not None and form.sum == F32 and _suits(plan, target.matrix, halves):
             # Matrix units multiply so much faster that they gain long before all other units are busy.
             preferred = plan.workgroups * MATRIX_GAIN * INVOCATIONS >= target.minimum_occupancy
             if choices.choose("matrix", [preferred, not preferred]):

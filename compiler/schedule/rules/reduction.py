@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import prod
 
 from ...choices import Choices, ordered
-from ...dtypes import F32, I32
 from ...ir.nest import Nest, Reduction
 from ...ir.nodes import LoopKind, Stmt, Var
 from ...ir.reduction import neutral
@@ -38,7 +37,7 @@ from ..steps import (
 )
 from .each_nest import each_nest
 from .merge_reduction import merge_reduction
-from .roles import order_reduction
+from .roles import SUMS, order_reduction
 
 WINDOW_UNROLL = 16
 """Windows of up to this many elements are unrolled where neighbours share no loads."""
@@ -148,6 +147,6 @@ def _count(loops: tuple[Var, ...]) -> int:
 
 def _is_contiguous(nest: Reduction, var: Var, target: Target) -> bool:
     """Whether lanes can be neighbouring elements of one reduction: its operands are contiguous along `var`."""
-    if var.extent < 2 * target.lanes or nest.acc.dtype not in (F32, I32):
+    if var.extent < 2 * target.lanes or nest.acc.dtype not in SUMS:
         return False
     return vectorisable(nest.value, var) and any(a.stride(var) == 1 for a in accesses(nest.value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ...dtypes import F32, I32
 from ...errors import ScheduleError
 from ...ir.affine import flat_offset
 from ...ir.contraction import find_contraction, loaded_operand
@@ -14,6 +15,9 @@ from ...ir.rewrite import free_vars
 from ...ir.simplify import simplify_stmt
 from ..access import Access, accesses, contiguous
 from ..steps import fuse
+
+SUMS = (F32, I32)
+"""Types of sums that tiles hold in registers."""
 
 
 @dataclass(frozen=True, slots=True)
