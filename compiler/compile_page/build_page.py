@@ -79,7 +79,7 @@ def build_page(
         (work / "tuner.txt").write_text("\n".join(TUNER))
         phase("bytecode")
         _pack(runtime, work)
-        page = list(_made(work, runtime))
+        page = list(_page_files(work, runtime))
     phase("write")
     listed = json.dumps({"files": [_entry(f) for f in page]}, indent=1) + "\n"
     return write_folder([*page, BundleFile(MADE, listed.encode(), "page")], out, PAGE, force=force)
@@ -127,7 +127,7 @@ def _pack(runtime: Path, work: Path) -> None:
         raise InternalError(f"packing the page's modules failed: {ended.stderr.strip() or ended.stdout.strip()}")
 
 
-def _made(work: Path, runtime: Path) -> Iterator[BundleFile]:
+def _page_files(work: Path, runtime: Path) -> Iterator[BundleFile]:
     for stem in ("compiler", "tuner"):
         yield hashed_file(stem, "zip", (work / f"{stem}.zip").read_bytes(), "program")
     for name in PYODIDE_FILES:

@@ -82,7 +82,11 @@ class WebGl:
                 if value >= 0 and value not in places:
                     flat = value in fixed or (b is kernel.params[-1] and kernel.row)
                     partly = bool(kernel.scalars)
-                    image = None if flat else place_image(b.shape, drawn=True, partly=partly, step=_step(kernel, b))
+                    image = (
+                        None
+                        if flat
+                        else place_image(b.shape, drawn=True, partly=partly, multiple=_tile_multiple(kernel, b))
+                    )
                     places[value] = image or place_flat(b.size)
         return places
 
@@ -136,7 +140,7 @@ def fragment_kernel(
     return textured
 
 
-def _step(kernel: Kernel, b: Buffer) -> int:
+def _tile_multiple(kernel: Kernel, b: Buffer) -> int:
     """Pixels of the result `b` that are computed together: a row of a tile."""
     form = forms_of(kernel).get(b)
     return len(form.columns) if isinstance(form, Transform) else 1

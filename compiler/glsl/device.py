@@ -44,8 +44,8 @@ class GlesDevice:
 
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
         self._gl.delete_discarded()
-        self._made = Objects()
-        self._discard = weakref.finalize(self, self._gl.discard, self._made)
+        self._objects = Objects()
+        self._discard = weakref.finalize(self, self._gl.discard, self._objects)
         self._kernels = kernels
         self._programs: dict[int, int] = {}
         self._uniforms: dict[int, list[int]] = {}
@@ -61,23 +61,23 @@ class GlesDevice:
         for s in storages:
             place = _placement(s)
             texture = self._gl.generate("Textures")
-            self._made.textures.append(texture)
+            self._objects.textures.append(texture)
             self._gl.glActiveTexture(TEXTURE0)
             self._gl.glBindTexture(TEXTURE_2D_ARRAY, texture)
             for name, value in ((0x2801, 0x2600), (0x2800, 0x2600), (0x2802, 0x812F), (0x2803, 0x812F)):
                 self._gl.glTexParameteri(TEXTURE_2D_ARRAY, name, value)  # nearest, clamped to the edge
             size = place.width, place.height, place.layers
             self._gl.glTexStorage3D(TEXTURE_2D_ARRAY, 1, FORMATS[s.dtype][0], *size)
-            self.write(len(self._made.textures) - 1, np.zeros(s.bytes // 4, s.dtype.numpy))
+            self.write(len(self._objects.textures) - 1, np.zeros(s.bytes // 4, s.dtype.numpy))
 
     def release(self, storage: int) -> None:
         """Framebuffers first: they would keep their textures alive."""
         for key in [k for k in self._targets if k[0] == storage]:
             framebuffer = self._targets.pop(key)
-            self._made.framebuffers.remove(framebuffer)
+            self._objects.framebuffers.remove(framebuffer)
             self._gl.glDeleteFramebuffers(1, byref(c_uint(framebuffer)))
-        self._gl.glDeleteTextures(1, byref(c_uint(self._made.textures[storage])))
-        self._made.textures[storage] = 0
+        self._gl.glDeleteTextures(1, byref(c_uint(self._objects.textures[storage])))
+        self._objects.textures[storage] = 0
 
     def close(self) -> None:
         self._discard()
@@ -90,7 +90,7 @@ class GlesDevice:
         whole[: data.size] = data
         _, layout, kind = FORMATS[s.dtype]
         self._gl.glActiveTexture(TEXTURE0)
-        self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._made.textures[storage])
+        self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._objects.textures[storage])
         size = place.width, place.height, place.layers
         self._gl.glTexSubImage3D(TEXTURE_2D_ARRAY, 0, 0, 0, 0, *size, layout, kind, whole.ctypes.data)
 
@@ -117,7 +117,7 @@ class GlesDevice:
             self._gl.glUniform1i(location, n)
         for unit, storage in enumerate(reads):
             self._gl.glActiveTexture(TEXTURE0 + unit)
-            self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._made.textures[storage])
+            self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._objects.textures[storage])
         self._gl.glBindFramebuffer(FRAMEBUFFER, self._target(out, layers, 0))
         self._gl.glViewport(0, 0, width, height)
         self._gl.glDrawArrays(TRIANGLES, 0, 3)
@@ -131,7 +131,7 @@ class GlesDevice:
         if kernel not in self._programs:
             k = self._kernels[kernel]
             program = self._programs[kernel] = self._gl.link(VERTEX, compose(k))
-            self._made.programs.append(program)
+            self._objects.programs.append(program)
             self._gl.glUseProgram(program)
             for unit in range(len(k.params) - 1):
                 location = self._gl.glGetUniformLocation(program, f"p{unit}".encode())
@@ -145,11 +145,13 @@ class GlesDevice:
         key = storage, layers, first
         if key not in self._targets:
             framebuffer = self._targets[key] = self._gl.generate("Framebuffers")
-            self._made.framebuffers.append(framebuffer)
+            self._objects.framebuffers.append(framebuffer)
             self._gl.glBindFramebuffer(FRAMEBUFFER, framebuffer)
             attachments = [COLOR_ATTACHMENT0 + i for i in range(layers)]
             for i, attachment in enumerate(attachments):
-                self._gl.glFramebufferTextureLayer(FRAMEBUFFER, attachment, self._made.textures[storage], 0, first + i)
+                self._gl.glFramebufferTextureLayer(
+                    FRAMEBUFFER, attachment, self._objects.textures[storage], 0, first + i
+                )
             self._gl.glDrawBuffers(layers, (c_uint * layers)(*attachments))
             status = self._gl.glCheckFramebufferStatus(FRAMEBUFFER)
             if status != FRAMEBUFFER_COMPLETE:

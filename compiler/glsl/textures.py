@@ -28,16 +28,16 @@ def place_flat(elements: int) -> Placement:
 
 
 def place_image(
-    shape: tuple[int, ...], *, drawn: bool = False, partly: bool = False, step: int = 1
+    shape: tuple[int, ...], *, drawn: bool = False, partly: bool = False, multiple: int = 1
 ) -> Placement | None:
     """An image of the two last axes of a physical shape, channels side by side or one below the other; None where it
     does not fit, or has so few channels that texels would be mostly empty. A `drawn` one may be in bands, but not one
     that is drawn `partly`: with its channels below each other, the columns that are live stand together. Tiles are
-    multiples of `step`."""
+    multiples of `multiple`."""
     if not shape or shape[-1] < TEXEL - 1 or not prod(shape):
         return None
     *outer, width, channels = (1, *shape) if len(shape) == 1 else shape
-    tile = best_tile(width, step)
+    tile = best_tile(width, multiple)
     columns, groups, rows = -(-width // tile), -(-channels // TEXEL), prod(outer)
     tall = Placement(columns, rows * groups, tile, tile, tall=True)
     if partly:
@@ -77,9 +77,9 @@ def best_height(columns: int, groups: int) -> int:
     return next((n for n in fitting if columns * groups >= n * 128), fitting[-1] if fitting else 0)
 
 
-def best_tile(width: int, step: int = 1) -> int:
+def best_tile(width: int, multiple: int = 1) -> int:
     """The tile with the fewest fetches of a row: large, but with little of the last tile wasted."""
-    sizes = [t for t in range(min(TILE, max(width, step)), 0, -1) if t % step == 0]
+    sizes = [t for t in range(min(TILE, max(width, multiple)), 0, -1) if t % multiple == 0]
     return min(sizes, key=lambda t: -(-width // t) * (t + SHARED_FETCHES))
 
 

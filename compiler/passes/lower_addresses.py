@@ -47,14 +47,14 @@ def _lower_function(body: Stmt, params: Sequence[Buffer], numbers: Iterable[Var]
 
 class _Function:
     """A function while its statements are lowered: the variables that are known, in the order in which they became so,
-    the pointers that are made, and the known items of each address that has any. `ahead` are the pointers that single
-    elements are read through in place of others, with how far they are from those."""
+    the pointers that are made, and the items of each address that a pointer includes. `ahead` are the pointers that
+    single elements are read through in place of others, with how far they are from those."""
 
     def __init__(self, params: Sequence[Buffer], numbers: Iterable[Var]) -> None:
         self._addresses = Addresses()
         self._variables = {v: i for i, v in enumerate(numbers)}
         self._pointers: dict[KnownOffset, Buffer] = {(p, NOTHING): p for p in params}
-        self._known: dict[Address, Items] = {}
+        self._items: dict[Address, Items] = {}
         self._ahead: dict[KnownOffset, tuple[Buffer, int]] = {}
         self._lowered: dict[int, Node] = {}
 
@@ -76,15 +76,15 @@ class _Function:
         """Makes the pointers that `body` needs and that became known just before it, by the variable of a loop or by
         all of the function's numbers: those that the loop advances, and those that are then computed."""
         bound = frozenset(self._variables)
-        self._pointers, self._known = dict(self._pointers), dict(self._known)
+        self._pointers, self._items = dict(self._pointers), dict(self._items)
         advanced: list[LoopPointer] = []
         computed: list[Computed] = []
         for a in self._addresses.below(body):
-            outside = self._known.get(a, NOTHING)
+            outside = self._items.get(a, NOTHING)
             new = frozenset(i for i in a.items - outside if is_known(i[0], bound))
             if not new:
                 continue
-            self._known[a] = now = outside | new
+            self._items[a] = now = outside | new
             pointer = self._pointers[a.buffer, outside]
             advance = next((i for i in new if i[0] is var), None)
             if advance is not None:
@@ -101,7 +101,7 @@ class _Function:
         return advanced, computed
 
     def _loop(self, loop: For) -> For:
-        around = self._pointers, self._known
+        around = self._pointers, self._items
         self._variables[loop.var] = len(self._variables)
         body = loop.body
         advanced, computed = self.enter(body, loop.var)
@@ -112,7 +112,7 @@ class _Function:
         if advanced:
             body = Advancing(tuple(advanced), body)
         del self._variables[loop.var]
-        self._pointers, self._known = around
+        self._pointers, self._items = around
         return loop if body is loop.body else replace(loop, body=body)
 
     def _in_order(self, s: UnrolledInOrder) -> Stmt:
@@ -175,7 +175,7 @@ class _Function:
         """The pointer of an access, and what it adds."""
         a = self._addresses.of(access)
         (at,) = access.indices
-        items = self._known.get(a, NOTHING)
+        items = self._items.get(a, NOTHING)
         pointer, done = self._pointers[a.buffer, items], 0
         if not isinstance(at, Ramp):
             pointer, done = self._ahead.get((a.buffer, items), (pointer, 0))

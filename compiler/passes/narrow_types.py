@@ -70,12 +70,12 @@ def narrow_types(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Narrowed:
     buffers, all there is to know). Halves are float32, rounded where a float16 is made.
     Raises CannotExpress with the reason where there is no such proof, and for float64 and uint64.
     """
-    known = with_accumulators(kernel, ranges)
-    narrower = _Narrower(known)
+    facts = with_accumulators(kernel, ranges)
+    narrower = _Narrower(facts)
     params = tuple(narrower.buffer(b) for b in kernel.params)
     body = merge_equal(narrower.statement(kernel.body))
     forms = tuple(retyped(form, device_dtype) for form in kernel.forms)
-    return Narrowed(replace(kernel, params=params, body=body, forms=forms), _written(kernel, known))
+    return Narrowed(replace(kernel, params=params, body=body, forms=forms), _written(kernel, facts))
 
 
 def output_range(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Range | None:
@@ -98,7 +98,7 @@ class _Narrower:
     def __init__(self, ranges: Facts) -> None:
         self._ranges = ranges
         self._buffers: dict[Buffer, Buffer] = {}
-        self._made: dict[tuple[int, int], Expr] = {}
+        self._memo: dict[tuple[int, int], Expr] = {}
 
     def buffer(self, b: Buffer) -> Buffer:
         if b not in self._buffers:
@@ -143,10 +143,10 @@ class _Narrower:
 
     def _expr(self, e: Expr, facts: Facts) -> Expr:
         key = id(e), id(facts)
-        if key not in self._made:
+        if key not in self._memo:
             device_dtype(e.dtype)
-            self._made[key] = self._narrowed(e, facts)
-        return self._made[key]
+            self._memo[key] = self._narrowed(e, facts)
+        return self._memo[key]
 
     def _narrowed(self, e: Expr, facts: Facts) -> Expr:
         match e:

@@ -21,7 +21,7 @@ class LazyKernels(Sequence[Kernel]):
 
     def __init__(self, makers: Iterable[Callable[[], Kernel]]) -> None:
         self._makers = tuple(makers)
-        self._made: dict[int, Kernel] = {}
+        self._kernels: dict[int, Kernel] = {}
 
     def __len__(self) -> int:
         return len(self._makers)
@@ -36,10 +36,10 @@ class LazyKernels(Sequence[Kernel]):
         if isinstance(at, slice):
             return [self[i] for i in range(len(self))[at]]
         number = range(len(self))[at]
-        if number not in self._made:
+        if number not in self._kernels:
             with deep_recursion():
-                self._made[number] = self._makers[number]()
-        return self._made[number]
+                self._kernels[number] = self._makers[number]()
+        return self._kernels[number]
 
 
 def describe(naive: Kernel) -> str:

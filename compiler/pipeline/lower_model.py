@@ -12,7 +12,7 @@ from ..system.recursion import deep_recursion
 from ..system.run_passes import Observer, ignore
 from ..target import CPU_LAYOUTS, LayoutPolicy
 from ..tensor import Tensor
-from ..tensor.build_kernel import Place, build_kernel
+from ..tensor.build_kernel import Destination, build_kernel
 from ..tensor.collect_regions import measured
 from ..tensor.layer_choices import DecisionList, LayerChoices, default_layers
 from ..tensor.place_tensors import NOTHING_STORED, place_tensors
@@ -74,9 +74,9 @@ class _Lowering:
     def __init__(self, options: TensorOptions, observe: Observer) -> None:
         self._options, self._observe = options, observe
 
-    def region(self, program: TensorProgram, places: Mapping[Tensor, Place], own: Set[Tensor]) -> Lowered:
-        """The groups and kernels of a region, and of those in it. Results are stored at their `places`; those in `own`
-        have memory of their own."""
+    def region(self, program: TensorProgram, destinations: Mapping[Tensor, Destination], own: Set[Tensor]) -> Lowered:
+        """The groups and kernels of a region, and of those in it. Results are stored at their `destinations`; those in
+        `own` have memory of their own."""
         options, observe = self._options, self._observe
         exported, imported = _ports(program)
         whole = replace(
@@ -88,20 +88,21 @@ class _Lowering:
         )
         tensors = run_tensor_passes(whole, options, observe)
         now = {t: became for (_, t), (_, became) in zip(whole.outputs, tensors.outputs, strict=True)}
-        places = {now[t]: place for t, place in places.items()}
+        destinations = {now[t]: d for t, d in destinations.items()}
         starts = {c.start for n in program.structures if isinstance(n.structure, Loop) for c in n.structure.carried}
-        grouped = group_tensors(tensors, places, frozenset(now[t] for t in own | starts), options, observe)
+        grouped = group_tensors(tensors, destinations, frozenset(now[t] for t in own | starts), options, observe)
         groups, layouts = grouped.groups, grouped.layouts
         fill_halo = options.policy.fill_halos
         kernels = tuple(
-            build_kernel(kernel_name(g), g, layouts, fill_halo=fill_halo, place=places.get(g.output)) for g in groups
+            build_kernel(kernel_name(g), g, layouts, fill_halo=fill_halo, destination=destinations.get(g.output))
+            for g in groups
         )
         if options.policy.windows is None:
             layers = tensors.rewritten
             groups, kernels, layouts = join_bands(layers, groups, kernels, layouts, options.costs, options.choices)
         for k in kernels:
             observe("build_kernel", k)
-        aliases = {**grouped.aliases, **{t: p.memory for t, p in places.items()}}
+        aliases = {**grouped.aliases, **{t: p.memory for t, p in destinations.items()}}
         ports = replace(program, outputs=tuple((name, now[t]) for name, t in program.outputs))
         steps = tuple(range(len(groups)))
         prepared, rewritten = grouped.prepared, tensors.rewritten

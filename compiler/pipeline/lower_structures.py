@@ -9,7 +9,7 @@ from ..ir.nodes import Origin
 from ..ir.sizes import number
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
-from ..tensor.build_kernel import Place, build_kernel
+from ..tensor.build_kernel import Destination, build_kernel
 from ..tensor.fuse import copy_of
 from ..tensor.place_tensors import access_of, overwritable, timeline
 from ..tensor.program import Inner, TensorProgram
@@ -17,8 +17,8 @@ from ..tensor.steps import BranchStep, Dependent, LoopStep, Steps, order_steps, 
 from ..tensor.structure import Branch, Carried, Loop
 from .lowered import Lowered, kernel_name
 
-LowerRegion = Callable[[TensorProgram, Mapping[Tensor, Place], Set[Tensor]], Lowered]
-"""Lowers a region, of which some results are stored at their places, and some have memory of their own."""
+LowerRegion = Callable[[TensorProgram, Mapping[Tensor, Destination], Set[Tensor]], Lowered]
+"""Lowers a region, of which some results are stored at their destinations, and some have memory of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def _loop(inner: Inner, loop: Loop, lower_region: LowerRegion, *, in_place: bool
     before any more, else it is copied there at the end of an iteration."""
     count = len(loop.carried)
     stacks = {t: inner.results[count + i] for i, t in enumerate(loop.rows) if count + i in inner.results}
-    places = {row: Place(whole, loop.counter) for row, whole in stacks.items()}
-    body = lower_region(inner.regions[0], places, {c.next for c in loop.carried})
+    destinations = {row: Destination(whole, loop.counter) for row, whole in stacks.items()}
+    body = lower_region(inner.regions[0], destinations, {c.next for c in loop.carried})
     nexts = [t for _, t in body.tensors.outputs[:count]]
     aliases: dict[Tensor, Tensor] = {}
     for i, (c, following) in enumerate(zip(loop.carried, nexts, strict=True)):
@@ -147,6 +147,6 @@ def _branch(inner: Inner, branch: Branch, lower_region: LowerRegion) -> _Lowered
     results = tuple(inner.results.values())
     regions = []
     for region, arm in zip(inner.regions, (branch.then, branch.otherwise), strict=True):
-        places = {arm[i]: Place(memory) for i, memory in inner.results.items()}
-        regions.append(lower_region(region, places, frozenset()))
+        destinations = {arm[i]: Destination(memory) for i, memory in inner.results.items()}
+        regions.append(lower_region(region, destinations, frozenset()))
     return _LoweredStructure(tuple(regions), lambda bodies: BranchStep(branch, bodies[0], bodies[1], results), {})

@@ -14,7 +14,7 @@ from ..target import CPU_LAYOUTS, TEXEL, LayoutPolicy
 from ..tensor import Tensor
 from ..tensor.add_relayouts import add_relayouts
 from ..tensor.aliases import find_aliases
-from ..tensor.build_kernel import Place
+from ..tensor.build_kernel import Destination
 from ..tensor.choose_layout import choose_layout, row_major
 from ..tensor.fuse import Group, fuse
 from ..tensor.layer_choices import LayerChoices, default_layers
@@ -45,14 +45,14 @@ class Grouped:
     """A region of tensors in `groups`, one for each kernel; `prepared` are those of tensors computed at load, by their
     outputs. `layouts` are of every stored tensor; the tensors in `aliases` share the memory of others.
 
-    Results are stored at their `places`; tensors in `own` have memory of their own. What is `passed` between regions is
-    row-major.
+    Results are stored at their `destinations`; tensors in `own` have memory of their own. What is `passed` between
+    regions is row-major.
     """
 
     tensors: TensorProgram
     groups: tuple[Group, ...]
     prepared: Mapping[Tensor, Group]
-    places: Mapping[Tensor, Place]
+    destinations: Mapping[Tensor, Destination]
     own: frozenset[Tensor]
     passed: tuple[Tensor, ...]
     layouts: Mapping[Tensor, Layout] = field(default_factory=dict)
@@ -128,7 +128,7 @@ def _order_columns(grouped: Grouped, options: TensorOptions) -> Grouped:
 
 def _find_aliases(grouped: Grouped, options: TensorOptions) -> Grouped:
     layouts, fixed = grouped.layouts, {t for _, t in grouped.tensors.inputs}
-    aliases = find_aliases(grouped.groups, layouts, fixed, {*grouped.places, *grouped.own})
+    aliases = find_aliases(grouped.groups, layouts, fixed, {*grouped.destinations, *grouped.own})
     if not options.policy.linear:
         aliases = {t: o for t, o in aliases.items() if layouts[t].physical_shape == layouts[o].physical_shape}
     return replace(grouped, aliases=aliases, groups=tuple(g for g in grouped.groups if g.output not in aliases))
@@ -161,7 +161,7 @@ def _ports(program: TensorProgram) -> list[tuple[str, ...]]:
 
 def group_tensors(
     tensors: TensorProgram,
-    places: Mapping[Tensor, Place],
+    destinations: Mapping[Tensor, Destination],
     own: frozenset[Tensor],
     options: TensorOptions,
     observe: Observer,
@@ -172,9 +172,9 @@ def group_tensors(
         tensors,
         groups=tuple(g for g in fused if not g.output.prepared),
         prepared={g.output: g for g in fused if g.output.prepared},
-        places=places,
+        destinations=destinations,
         own=own,
-        passed=(*(t for _, t in tensors.inputs if t.source is not None), *(p.memory for p in places.values())),
+        passed=(*(t for _, t in tensors.inputs if t.source is not None), *(p.memory for p in destinations.values())),
     )
     observe("fuse", grouped)
     for stage, run in GROUP_PASSES.items():

@@ -21,7 +21,7 @@ from .tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """Where a result is stored: in another tensor's memory, in row `index` of it if one is given."""
 
     memory: Tensor
@@ -34,11 +34,11 @@ def build_kernel(
     layouts: Mapping[Tensor, Layout],
     *,
     fill_halo: bool = True,
-    place: Place | None = None,
+    destination: Destination | None = None,
 ) -> Kernel:
     """Parameters: the group's operands, in order, then its output. Loops follow the output's layout, outermost first,
     reduction loops inside them around an accumulator. The halo of the output, if any, is filled with zeros if
-    `fill_halo`. The output may have a `place`, in a layout without halo."""
+    `fill_halo`. The output may have a `destination`, in a layout without halo."""
     layout = layouts[group.output]
     loops = _axes(group, layout, rounded=True)
     reads, values = _place_reads(group, layouts, loops)
@@ -48,9 +48,9 @@ def build_kernel(
     body, reduction = values
     out = layout.buffer(group.output.name, group.output.dtype)
     target = layout.index([loops[a] for a in range(len(loops))])
-    row = None if place is None else place.index
-    if place is not None and row is not None:
-        out = layouts[place.memory].buffer(group.output.name, group.output.dtype)
+    row = None if destination is None else destination.index
+    if destination is not None and row is not None:
+        out = layouts[destination.memory].buffer(group.output.name, group.output.dtype)
         target = (row, *target)
     store: Stmt = Store(out, target, body)
     if reduction is not None:
@@ -77,13 +77,13 @@ def _form(loops: Mapping[int, Var], reduce: Reduce | None, value: Expr | None) -
 def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:
     """A loop variable per logical axis; with `rounded`, over the rounded-up extent (the padding is never used), if
     that saves a partial vector; whole vectors may be padded, too."""
-    made = {}
+    variables = {}
     for d, v in enumerate(group.axes):
         extent = v.extent
         if rounded and v.length is None and layout.align[d] > 1 and extent % CHANNEL_ALIGN:
             extent = layout.extent(d) - sum(layout.pad[d])
-        made[d] = Var(v.name, extent, v.length)
-    return made
+        variables[d] = Var(v.name, extent, v.length)
+    return variables
 
 
 def _place_reads(

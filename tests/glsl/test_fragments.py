@@ -130,7 +130,7 @@ def test_tiles_waste_little() -> None:
 
 
 def test_tiles_are_whole_rows_of_what_is_made_together() -> None:
-    tiles = [place.tile for step in (2, 4, 6) if (place := place_image((4, 7, 8), step=step))]
+    tiles = [place.tile for n in (2, 4, 6) if (place := place_image((4, 7, 8), multiple=n))]
     assert tiles == [4, 4, 6]
 
 

@@ -55,7 +55,7 @@ def test_a_model_runs_on_while_others_are_given_up() -> None:
     from webnn_compile.glsl.device import GlesDevice
 
     expected = other.run(FEEDS)["y"]
-    programs = list(other._device._made.programs)  # type: ignore[attr-defined]
+    programs = list(other._device._objects.programs)  # type: ignore[attr-defined]
     del other
     gc.collect()
     assert programs
@@ -71,7 +71,7 @@ def test_nothing_is_left_in_the_context_of_opengl(closed: bool) -> None:
     from webnn_compile.glsl.gles import context
 
     made.run(FEEDS)
-    objects = made._device._made  # type: ignore[attr-defined]
+    objects = made._device._objects  # type: ignore[attr-defined]
     held = {
         "Texture": [t for t in objects.textures if t],
         "Framebuffer": list(objects.framebuffers),

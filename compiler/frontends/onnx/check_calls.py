@@ -42,7 +42,7 @@ class _Counts:
     def __init__(self, model: onnx.ModelProto, source: Source) -> None:
         self._functions: dict[_Key, onnx.FunctionProto] = {(f.domain, f.name, f.overload): f for f in model.functions}
         self._source = source
-        self._known: dict[_Key, int] = {}
+        self._counts: dict[_Key, int] = {}
         self._path: list[_Key] = []
 
     def of_nodes(self, nodes: Iterable[onnx.NodeProto]) -> int:
@@ -61,8 +61,8 @@ class _Counts:
                 f"{self._source.name} is not a valid ONNX model: its function {key[1]!r} {problem} ({calls}); "
                 "export it again"
             )
-        if key not in self._known:
+        if key not in self._counts:
             self._path.append(key)
-            self._known[key] = self.of_nodes(self._functions[key].node)
+            self._counts[key] = self.of_nodes(self._functions[key].node)
             self._path.pop()
-        return self._known[key]
+        return self._counts[key]

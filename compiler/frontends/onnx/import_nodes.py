@@ -83,11 +83,11 @@ class Import:
         self._source = source
         self._problems = problems
         self._opsets = {i.domain: i.version for i in model.opset_import}
-        self._made = {o for node in model.graph.node for o in node.output}
+        self._computed = {o for node in model.graph.node for o in node.output}
         # Outputs of nodes that nothing reads are not built: training outputs of inference models, say.
         self._read = {*(o.name for o in model.graph.output), *names_read(model.graph.node)} - {""}
         self._node_names = Names()
-        self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._made))
+        self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._computed))
         self._count = 0
         self.deciding_inputs = DecidingInputs(model.graph, weights)
         self.main = Frame(Builder(model.graph.name, source.memory), {}, [])
@@ -230,7 +230,7 @@ class Import:
 
     def is_input(self, value: Value) -> bool:
         """Whether it is one of the model's."""
-        return self.main.scope.get(value.name) is value and value.name not in self._made
+        return self.main.scope.get(value.name) is value and value.name not in self._computed
 
     def fresh(self, stem: str) -> str:
         """A name that no value has."""

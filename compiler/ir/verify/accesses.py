@@ -43,11 +43,11 @@ def reach(buffer: Buffer, extent: int, at: Place) -> Reach | None:
 def moved(start: Reach | None, offset: Expr) -> Reach | None:
     """Where a pointer with `offset` added points. An interval is exact for a sum of variables of loops that are not
     dynamic."""
-    found = range_of(offset)
-    if start is None or found is None:
+    interval = range_of(offset)
+    if start is None or interval is None:
         return None
     exact = start.exact and _is_exact(affine(offset))
-    return replace(start, low=start.low + found[0], high=start.high + found[1], exact=exact)
+    return replace(start, low=start.low + interval[0], high=start.high + interval[1], exact=exact)
 
 
 def _outside(index: Expr, start: Reach | None) -> bool:

@@ -39,8 +39,8 @@ def _max_index(call: Call, x: Tensor, windows: Sequence[Window], best: Tensor) -
         def place(*k: Expr) -> Expr:
             guard = guard_of(windows, o, k)
             position = [window.at(i, j) for window, i, j in zip(windows, o, k, strict=True)]
-            hit = attains(x.read([n, c, *position], guard), best[n, c, *o])
-            return select(hit if guard is None else guard & hit, _flatten(position, sizes), outside)
+            is_maximum = attains(x.read([n, c, *position], guard), best[n, c, *o])
+            return select(is_maximum if guard is None else guard & is_maximum, _flatten(position, sizes), outside)
 
         return reduce_over("min", [window.kernel for window in windows], place)
 
