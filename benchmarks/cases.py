@@ -1,4 +1,4 @@
-"""Measured cases: models with one set of inputs each, and the outputs that onnxruntime gives for them."""
+"""Measured cases: models with one set of inputs each, and onnxruntime's outputs for them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A model by its file; `given` is what the compiler is told of its inputs, `sizes` how long dimensions are that
-    vary. `folder` is where its inputs, outputs and bundles go."""
+    """A model by its file; `given` is what is passed to the compiler of its inputs, `sizes` how long dimensions are
+    that vary. `folder` is where its inputs, outputs and bundles go."""
 
     name: str
     model: Path
@@ -71,7 +71,7 @@ TRAINED: Mapping[str, tuple[str, Shapes]] = {
 """By name: the file in `SHARED / "models"`, and the shapes that it leaves open."""
 
 GENERATED: Mapping[str, Callable[[], onnx.ModelProto]] = {"mobilenetv2": mobilenetv2, "bert": bert}
-"""Architectures that everybody knows, with random weights."""
+"""Well-known architectures, with random weights."""
 
 LONGEST = 512
 

@@ -1,4 +1,4 @@
-"""One measurement, in a process of its own: an engine, a case, and a fresh browser where it wants one."""
+"""One measurement, in a process of its own: an engine, a case, and a fresh browser where it needs one."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def open_page(browser: str) -> Any:
 
 
 def _native(engine: Engine, case: Case) -> Callable[[], tuple[Callable[[], Mapping[str, Array]], str]]:
-    """Starts the engine; gives what runs it once, and its version."""
+    """Starts the engine; returns a function that runs it once, and its version."""
     inputs = case.inputs()
 
     def onnxruntime() -> tuple[Callable[[], Mapping[str, Array]], str]:

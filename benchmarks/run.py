@@ -39,7 +39,8 @@ class Settings:
 
 
 def run(settings: Settings, say: Callable[[str], None]) -> Results:
-    """Measures; `say` is told what goes on. InputError for what the user can mend; an engine that fails is a result."""
+    """Measures; `say` takes lines of progress. InputError for what the user can mend; an engine that fails is a
+    result."""
     engines = [ENGINES[name] for name in settings.engines]
     results = Results(facts({"rounds": settings.rounds, "runs": settings.runs, "warmup": settings.warmup}))
     if any(e.page and not e.ours for e in engines):
@@ -67,7 +68,7 @@ def run(settings: Settings, say: Callable[[str], None]) -> Results:
 
 
 def prepare(case: Case, engines: Sequence[Engine]) -> dict[str, str]:
-    """Writes what the engines read; gives what could not be made, and why."""
+    """Writes what the engines read; returns what could not be made, and why."""
     write_case(case)
     failed: dict[str, str] = {}
     for need in dict.fromkeys(e.needs for e in engines if e.needs):

@@ -126,5 +126,5 @@ def key_of_choices(choices: Choices) -> str:
 
 
 def from_json(option: Any) -> Any:
-    """The option that JSON, which has no tuples, gave back."""
+    """The option as it was before JSON, which has no tuples."""
     return tuple(map(from_json, option)) if isinstance(option, list | tuple) else option

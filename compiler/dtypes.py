@@ -58,7 +58,7 @@ U64 = DType("uint64", "uint", 64)
 BOOL = DType("bool", "bool", 8)
 
 ONNX_DTYPES = {1: F32, 2: U8, 3: I8, 4: U16, 5: I16, 6: I32, 7: I64, 9: BOOL, 10: F16, 11: F64, 12: U32, 13: U64}
-"""By the numbers of onnx.TensorProto.DataType, as attributes of nodes give them."""
+"""By the numbers of onnx.TensorProto.DataType, as in attributes of nodes."""
 
 ONNX_NUMBERS = {d: number for number, d in ONNX_DTYPES.items()}
 

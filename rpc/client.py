@@ -352,7 +352,7 @@ class RemoteModel:
         self._compiled = compiled
 
     def run(self, inputs: Mapping[str, Array], *, deadline: float | None = 120) -> dict[str, Array]:
-        """Arrays by name, as `CompiledModel.run`; of the names, dtypes and shapes that the model gives them."""
+        """Arrays by name, as `CompiledModel.run`; of the model's names, dtypes and shapes."""
         reply = self.call("run", inputs, {}, deadline)
         with _read_as(self.device.info.name, reply):
             outputs = unpack_arrays(reply)

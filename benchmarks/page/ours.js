@@ -3,7 +3,7 @@ export async function create(folder, { bundle, ...options }) {
   const { load } = await import(`${folder}/${bundle}/model.js`);
   const model = await load(options);
   return {
-    // Without those that the compiler was told the values of.
+    // Without those whose values the compiler was given.
     run: (inputs) =>
       model.run(
         Object.fromEntries(

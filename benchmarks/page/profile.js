@@ -42,7 +42,7 @@ export async function measurePeak({ url, heap, operations, bytes }) {
   const memory = new WebAssembly.Memory({ initial: Math.ceil((heap + bytes) / PAGE) + 1 });
   const { instance } = await WebAssembly.instantiate(await fetchBytes(url), { env: { memory } });
   const { multiply, read } = instance.exports;
-  // Pages that nobody has written are all one.
+  // Pages that were never written are all one.
   new Float32Array(memory.buffer, heap, bytes / 4).fill(1);
   return {
     gflops: operations / fastest(() => multiply(heap, heap), 60) / 1e9,

@@ -17,7 +17,7 @@ export async function create(folder, { threads }) {
   await script(`${PACKAGES}/tfjs-core/dist/tf-core.es2017.min.js`);
   await script(`${PACKAGES}/tfjs-backend-wasm/dist/tf-backend-wasm.es2017.min.js`);
   const { tf } = window;
-  // Its threaded build takes half of the logical processors, whatever number it is told.
+  // Its threaded build takes half of the logical processors, whatever number is set.
   if (threads > 1) Object.defineProperty(navigator, 'hardwareConcurrency', { value: 2 * threads, configurable: true });
   else tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);
   tf.wasm.setWasmPaths(`${PACKAGES}/tfjs-backend-wasm/dist/`);

@@ -17,7 +17,7 @@ _COMMENT = r"/\*\*(?:(?!\*/).)*\*/"
 _NAME = r"[\w$.]+(?:\[[^\[\]()]*\])*"
 _CALL = rf"{_NAME}(?:\([^()]*\)|\.{_NAME}|\[[^\[\]()]*\])*"
 _CAST = re.compile(rf"(?:(?<!new ){_COMMENT} ?\((?P<call>{_CALL})\)|{_COMMENT} ?\((?P<name>{_NAME})\))", re.DOTALL)
-"""A name, or what its properties, elements and calls give, as another type: without the comment it needs no
+"""A name, or the value of its properties, elements and calls, cast to another type: without the comment it needs no
 parentheses, but calls behind `new`."""
 _TYPES = re.compile(rf"^[ \t]*{_COMMENT}[ \t]*\n|{_COMMENT} ?", re.MULTILINE | re.DOTALL)
 

@@ -1,6 +1,6 @@
 """C99, with vectors as GCC and Clang have them (https://gcc.gnu.org/onlinedocs/gcc/Vector-Extensions.html).
 
-Truth values are int, 0 or 1, as scalars, and -1 or 0 in vectors, as comparisons give them.
+Truth values are int, 0 or 1, as scalars, and -1 or 0 in vectors, the results of comparisons.
 """
 
 from __future__ import annotations

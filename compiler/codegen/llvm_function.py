@@ -155,7 +155,7 @@ class FunctionWriter(ExpressionWriter):
         return {text: self._opaque(kind, text, fixed=False) for text, kind in texts.items()}
 
     def _make_opaque(self, element: Load) -> None:
-        """Passes an element of a local buffer through an empty instruction that LLVM can see nothing of."""
+        """Passes an element of a local buffer through an empty instruction that is opaque to LLVM."""
         kind, align = memory_type(element.dtype, lanes_of(element)), element.dtype.bytes
         slot = self.where(element)
         value = self._opaque(kind, self.instruction(f"load {kind}, ptr {slot}, align {align}"))

@@ -131,7 +131,7 @@ def _page_files(work: Path, runtime: Path) -> Iterator[BundleFile]:
     for stem in ("compiler", "tuner"):
         yield hashed_file(stem, "zip", (work / f"{stem}.zip").read_bytes(), "program")
     for name in PYODIDE_FILES:
-        # Some servers know no type of .mjs, and browsers then refuse the script.
+        # Some servers have no MIME type for .mjs, and browsers then refuse the script.
         data = (runtime / name).read_bytes().replace(b"pyodide.asm.mjs", b"pyodide.asm.js")
         yield BundleFile(f"{FOLDER}/{name.replace('.mjs', '.js')}", data, "program")
     lock = json.dumps(read_lock(), separators=(",", ":")) + "\n"

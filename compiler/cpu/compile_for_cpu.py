@@ -129,7 +129,7 @@ def compile_for_cpu(
 
 def _place_scalars(model: Lowered) -> tuple[dict[Scalar, int], int]:
     """Where the arena has the scalars of launches, counters of loops excepted, in bytes; and its size: those that the
-    caller gives follow all tensors."""
+    caller passes follow all tensors."""
     places = {d.scalar: model.stored.peak + 4 * i for i, d in enumerate(model.tensors.dimensions)}
     places |= {s: model.stored.offset[t] for s, t in model.measured.items() if s not in places}
     room = aligned_size(4 * len(model.tensors.dimensions)) if model.tensors.dimensions else 0

@@ -115,7 +115,7 @@ def _pairs() -> list[str]:
     ]
 
 
-# The last warp of a workgroup may have fewer than 32 lanes; what a shuffle gives for others is not used.
+# The last warp of a workgroup may have fewer than 32 lanes; the result of a shuffle for others is not used.
 _WARP = """struct Warp {
   int lane, lanes;
   unsigned mask;

@@ -46,7 +46,7 @@ def parse_remote(target: str) -> tuple[str, str]:
 
 
 class RemoteModel:
-    """`run` takes and gives arrays by name. The device is free again after `close`, or when this is garbage."""
+    """`run` takes and returns arrays by name. The device is free again after `close`, or when this is garbage."""
 
     def __init__(self, backend: str, manifest: Manifest, loaded: LoadedModel, opened: contextlib.ExitStack) -> None:
         self.backend = backend

@@ -30,7 +30,7 @@ from .ir import Array, Attribute, Graph, Node, Value
 
 
 class Builder:
-    """Collects inputs, constants and nodes; `build` gives the Graph.
+    """Collects inputs, constants and nodes; `build` returns the Graph.
 
     What is folded is counted by `memory`, where one is given.
     """

@@ -147,7 +147,7 @@ def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record, *, t
     for a, b in zip(then, otherwise, strict=True):
         if (a.rank, a.dtype) != (b.rank, b.dtype):
             raise UnsupportedError(
-                f"If (node {node.name!r}): its branches give {a.dtype}{shown(a.shape)} and {b.dtype}{shown(b.shape)} "
+                f"If (node {node.name!r}): its branches return {a.dtype}{shown(a.shape)} and {b.dtype}{shown(b.shape)} "
                 "for one output; give them one rank and type, or fix what the condition depends on"
             )
     captured = [tensors[v] for v in node.reads]

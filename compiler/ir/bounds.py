@@ -35,7 +35,8 @@ def leaves_int32(x: Load) -> bool:
 
 
 def _evident(index: Expr, extent: int) -> bool:
-    """Whether no analysis is needed to see that the index is inside, whatever the conditions are: most are an axis."""
+    """Whether no analysis is needed to prove that the index is inside, whatever the conditions are: most are an
+    axis."""
     match index:
         case Var() if not isinstance(index, Scalar):
             return 0 < index.extent <= extent

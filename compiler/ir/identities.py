@@ -88,7 +88,7 @@ def _first_match(table: Iterable[Callable[[str, Affine, T], Affine | None]], op:
     return None
 
 
-# The identities. Each gives None where it does not match; the first of its table that does is taken. Divisions are
+# The identities. Each returns None where it does not match; the first of its table that does is applied. Divisions are
 # rounded down, divisors are positive.
 
 

@@ -64,7 +64,7 @@ class _Arrival:
 @dataclass(frozen=True, slots=True)
 class _Shared:
     """State shared by all of a kernel's invocations. `bound` are the operands of what is tensorized, by its identity:
-    kept, since evaluators know expressions by theirs."""
+    kept, since evaluators look expressions up by theirs."""
 
     kernel: str
     subgroups: Subgroups

@@ -12,7 +12,7 @@ from .rewrite import children
 from .sizes import Size, size
 
 LONGEST = 32
-"""Nodes of an expression, as a tree, by which readers of a tensor know a size."""
+"""Most nodes, as a tree, of the expression of a size in the shape that readers of a tensor have."""
 
 
 def name_size(n: Size) -> Size:

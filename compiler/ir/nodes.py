@@ -41,7 +41,7 @@ Semantics worth knowing:
   out.
 - A CORE loop stands in no other statement but a `Seq` or a serial loop that is not parallel: the cores of a CPU share
   its iterations.
-- `Call(body, ...)` is what an outlined region or a CORE loop becomes: `body` as a function that sees no more than its
+- `Call(body, ...)` is what an outlined region or a CORE loop becomes: `body` as a function of no more than its
   parameters.
 - BLOCK and THREAD loops stand outermost, perfectly nested, blocks before threads, all parallel: on a GPU their
   iterations are workgroups and the invocations of one. The innermost of each kind is dimension x. `ir/grid.py` reads
@@ -276,7 +276,7 @@ class Unary(Expr):
 
 @frozen
 class Binary(Expr):
-    """An operation on two operands of one type, by symbol or name; comparisons give bool."""
+    """An operation on two operands of one type, by symbol or name; comparisons are bool."""
 
     op: str
     a: Expr

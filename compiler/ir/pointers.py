@@ -11,8 +11,8 @@ from .nodes import Buffer, For, Load, LoopKind, Stmt
 
 @dataclass(frozen=True, slots=True)
 class PointTo(Stmt):
-    """`pointer` is `address` in `body`. The compiler behind this one sees nothing of where an `opaque` one comes from,
-    and computes what stands before it before."""
+    """`pointer` is `address` in `body`. The origin of an `opaque` one is hidden from the compiler behind this one,
+    which computes what stands before it before."""
 
     pointer: Buffer
     address: Pointer

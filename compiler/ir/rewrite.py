@@ -237,7 +237,7 @@ def rewrite_statements(stmt: Stmt, rule: Callable[[Node], Stmt | None]) -> Stmt:
 
 
 def rewrite_top_down(node: N, rule: Callable[[Node], Node | None]) -> N:
-    """Top-down: where `rule` gives a node, that stands and is not entered. What is shared stays so."""
+    """Top-down: a node that `rule` returns replaces the one before, and is not entered. What is shared stays so."""
     done: dict[int, Node] = {}
 
     def go(n: Node) -> Node:

@@ -90,7 +90,7 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 COMPARISONS = frozenset(("==", "!=", "<", "<="))
-"""Operations that give a bool for any dtype."""
+"""Operations whose result is a bool for any dtype."""
 
 
 def apply_unary(op: str, a: Array) -> Array:

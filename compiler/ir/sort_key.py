@@ -10,7 +10,7 @@ from .nodes import Bitcast, Expr
 
 def sort_key(x: Expr, nan_lowest: bool = False) -> Expr:
     """The key by which elements are sorted: integers themselves; of floats integers in their order, one for both zeros,
-    NaN equal to NaN and above infinity, as NumPy sorts, or below -infinity. Comparisons of floats give no order where
+    NaN equal to NaN and above infinity, as NumPy sorts, or below -infinity. Comparisons of floats are no order where
     there is a NaN."""
     if not x.dtype.is_float:
         return x

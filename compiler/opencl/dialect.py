@@ -1,6 +1,6 @@
 """The subset of OpenCL C 1.2 that kernels use (https://registry.khronos.org/OpenCL/specs/opencl-1.2.pdf, chapter 6).
 
-Truth values are int: 1 or 0 as scalars, -1 or 0 in vectors, as comparisons give them (6.3.d). One that was extracted
+Truth values are int: 1 or 0 as scalars, -1 or 0 in vectors, the results of comparisons (6.3.d). One that was extracted
 from a vector is -1 or 0, so that scalars are compared with 0 where the number matters.
 
 float16 is in memory alone, which every device reads and writes (6.12.7): values are float.

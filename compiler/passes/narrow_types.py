@@ -66,8 +66,8 @@ def narrow_types(kernel: Kernel, ranges: Mapping[Buffer, Range]) -> Narrowed:
 
     A naive kernel (no vectors), computed in 32-bit types with the very results of its own: what a small integer type
     would wrap around is wrapped by shifts or masks, where it may leave the type. int64 becomes int32 where the
-    intervals of all values prove that nothing changes, given what `ranges` says of the buffers it reads (of int64
-    buffers, all there is to know). Halves are float32, rounded where a float16 is made.
+    intervals of all values prove that nothing changes, with the `ranges` of the buffers it reads (for int64
+    buffers, the only source). Halves are float32, rounded where a float16 is made.
     Raises CannotExpress with the reason where there is no such proof, and for float64 and uint64.
     """
     facts = with_accumulators(kernel, ranges)

@@ -15,8 +15,8 @@ def relax_extremes(kernel: Kernel) -> Kernel:
     """max(a, b)   ->   relaxed_max(a, b)          select(a < b, b, a)   ->   relaxed_max(a, b)
 
     The meaning stays: a NaN in `a` does. LLVM takes a selection by a comparison for the relaxed instruction, too, but
-    with its operands in either order. That instruction gives the second one where one is a NaN, on x86 in V8 and
-    SpiderMonkey: so the order has to be said.
+    with its operands in either order. That instruction returns the second one where one is a NaN, on x86 in V8 and
+    SpiderMonkey: so the order has to be explicit.
     """
 
     def rule(n: Node) -> Expr | None:

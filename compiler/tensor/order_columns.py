@@ -62,7 +62,7 @@ def order_columns(
 
 
 def _transposed(g: Group, layouts: Mapping[Tensor, Layout]) -> Iterator[_Transposed]:
-    """The ways to see the group as such a product, at most two."""
+    """The group as such products, at most two."""
     if g.reduce is None or g.reduce.op != "sum" or not g.axes:
         return
     contraction = find_contraction(g.axes, g.reduce.axes, g.reduce.value)

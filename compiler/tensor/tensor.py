@@ -2,7 +2,7 @@
 
 A tensor is a placeholder (no body), a constant (`data`), a map (`body` without Reduce) or a reduction (`body` is one
 Reduce). An operator that needs several reductions (softmax, say) is a composition of several tensors. Reading
-`t[i, j]` gives a `Load` of the tensor's buffer, so bodies are ordinary IR expressions.
+`t[i, j]` is a `Load` of the tensor's buffer, so bodies are ordinary IR expressions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Tensor:
-    """`buffer` gives name, shape and dtype; `axes` are the variables of `body`, one per dimension; `reads` are the
+    """`buffer` has name, shape and dtype; `axes` are the variables of `body`, one per dimension; `reads` are the
     tensors whose buffers the body loads. Compares by identity.
 
     A `prepared` tensor has a body over constants and other prepared tensors alone; it is computed once, when the model
@@ -77,7 +77,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[Size, ...]:
-        """As readers know it: there a length that is a long expression is a scalar (`name_size`)."""
+        """As readers have it: there a length that is a long expression is a scalar (`name_size`)."""
         if any(v.length is not None for v in self.axes):
             return tuple(v.extent if v.length is None else name_size(v.length) for v in self.axes)
         return self.buffer.shape if self.sizes is None else self.sizes

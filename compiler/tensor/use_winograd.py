@@ -5,9 +5,9 @@
     products[i, j, n, th, tw, o] = sum over c of windows[i, j, n, th, tw, c] filters[i, j, o, c]
     y[n, o, h, w]                = sum over i, j of A'[h % m, i] A'[w % k, j] products[i, j, n, h // m, w // k, o]
 
-for output tiles of m x k, which F(m, 3) gives i its matrices and F(k, 3) j. All four are ordinary tensors: the last
-takes in bias, residual and activation as any reduction does, the third is a contraction like others. The matrices are
-in the bodies (`ir/entry`), so that a schedule has them. On some targets n, th and tw are one
+for output tiles of m x k: F(m, 3) defines the matrices of i, and F(k, 3) those of j. All four are ordinary tensors: the
+last takes in bias, residual and activation as any reduction does, the third is a contraction like others. The matrices
+are in the bodies (`ir/entry`), so that a schedule has them. On some targets n, th and tw are one
 dimension, the flattened tile index.
 """
 

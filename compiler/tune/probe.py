@@ -1,4 +1,4 @@
-"""Schedules a kernel by some choices, to see whether they are legal and what they lead to."""
+"""Schedules a kernel by some choices: whether they are legal and what they lead to."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ PARENTS = 8
 POOL = 48
 """Candidates from which the cost model takes a batch."""
 EXPLORING = 6
-"""One in so many candidates of a batch is any of the pool: the cost model learns only from what is measured."""
+"""One in so many candidates of a batch is any of the pool: the cost model is fitted only to what is measured."""
 HOPELESS = 2.0
 """Candidates that are predicted to take so many times the best one's time are not built, but for one."""
 SMALL = 64

@@ -79,4 +79,4 @@ def _array(name: str, value: object) -> Array:
             raise InputError(f"input {name!r} is in the memory of another device (DLPack's type {kind}): copy it first")
         return np.from_dlpack(value)
     except FAULTS as error:
-        raise InputError(f"input {name!r}: {type(value).__name__} gives no data by DLPack: {error}") from None
+        raise InputError(f"input {name!r}: {type(value).__name__} exports no data by DLPack: {error}") from None

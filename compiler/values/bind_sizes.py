@@ -21,8 +21,8 @@ def bind_sizes(
 ) -> dict[Scalar, int]:
     """The scalars of `dimensions`, by the shapes of `inputs`, which are those of `specs`, and their elements.
 
-    Raises InputError where an array does not fit the input's shape, where two of them give a size different values, and
-    where a size is out of its range.
+    Raises InputError where an array does not fit the input's shape, where two of them bind a size to different values,
+    and where a size is out of its range.
     """
     numbers: dict[Scalar, int] = {}
     by: dict[Scalar, str] = {}

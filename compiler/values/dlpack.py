@@ -165,9 +165,9 @@ def borrow(owner: Exchanged, name: str, stream: int | None = None) -> Iterator[B
     try:
         capsule = owner.__dlpack__() if stream is None else owner.__dlpack__(stream=stream)
     except FAULTS as error:
-        raise InputError(f"input {name!r}: {type(owner).__name__} gives no data by DLPack: {error}") from None
+        raise InputError(f"input {name!r}: {type(owner).__name__} exports no data by DLPack: {error}") from None
     if not _python.PyCapsule_IsValid(id(capsule), _NAME):
-        raise InputError(f"input {name!r}: {type(owner).__name__} gives no tensor of DLPack before version 1")
+        raise InputError(f"input {name!r}: {type(owner).__name__} exports no tensor of DLPack before version 1")
     # It stays valid as long as the capsule, which is not consumed.
     tensor = ctypes.cast(_python.PyCapsule_GetPointer(id(capsule), _NAME), POINTER(_Managed)).contents.tensor
     shape = tuple(tensor.shape[: tensor.rank])

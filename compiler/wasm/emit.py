@@ -72,7 +72,7 @@ def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     """Cleans up inside each function; inlines only what says `alwaysinline`, and keeps loops as they were scheduled.
 
     Of the pipelines that llvmlite offers, LLVM's function simplification takes 65 to 80% of the time of the default O3
-    and gives the same inner loops. At level 1 it is faster still, but leaves more integer operations in them, and so do
+    with the same inner loops. At level 1 it is faster still, but leaves more integer operations in them, and so do
     hand-made lists of passes, for want of loop-invariant code motion. O3 would also inline kernels with one caller.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=3)

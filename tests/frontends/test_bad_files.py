@@ -189,7 +189,9 @@ def test_opset_too_old() -> None:
 
 def test_opset_too_new() -> None:
     newest = onnx.defs.onnx_opset_version()
-    with pytest.raises(UnsupportedError, match=rf"uses ONNX opset 1000, and onnx .* knows {newest} at most; upgrade"):
+    with pytest.raises(
+        UnsupportedError, match=rf"uses ONNX opset 1000, and onnx .* supports {newest} at most; upgrade"
+    ):
         import_model(model([node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"], opset=1000))
 
 

@@ -147,8 +147,8 @@ def test_locations_that_are_no_files(location: str, message: str, folder: Path) 
     ("tensor", "message"),
     [
         (outside(offset="99999999999999999999"), r"w\.bin ends within tensor 'w', which needs 16 bytes at 9{20};"),
-        (outside(offset="9" * 5000), "asks for None at 9+ in"),
-        (outside(length="99999999999999999999"), "needs 16 bytes, and the model asks for 9{20} at 0"),
+        (outside(offset="9" * 5000), "refers to None at 9+ in"),
+        (outside(length="99999999999999999999"), "needs 16 bytes, and the model refers to 9{20} at 0"),
         (outside(dims=(2**40,)), rf"ends within tensor 'w', which needs {4 * 2**40} bytes at 0"),
         (outside(dims=(2**32, 2**32)), rf"ends within tensor 'w', which needs {4 * 2**64} bytes at 0"),
         (outside(dims=(-2, -2)), r"tensor 'w' of shape \[-2, -2\] is damaged \(extents are 0 or more"),

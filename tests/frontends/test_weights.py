@@ -160,7 +160,7 @@ def test_external_data_outside_the_folder_is_refused(tmp_path: Path, location: s
 def test_external_data_with_wrong_places(tmp_path: Path, key: str, value: str) -> None:
     path, _ = _save_external(tmp_path)
     _change_external(path, key, value)
-    with pytest.raises(InputError, match=r"tensor 'w' of shape \[16, 8\] needs 512 bytes, and the model asks for"):
+    with pytest.raises(InputError, match=r"tensor 'w' of shape \[16, 8\] needs 512 bytes, and the model refers to"):
         import_model(path)
 
 

@@ -74,7 +74,7 @@ def test_arrays_of_other_libraries(target: str) -> None:
 def test_an_array_that_cannot_be_exchanged() -> None:
     locked = Shared(X)
     locked.a = X.astype(object)
-    with pytest.raises(InputError, match="input 'x': Shared gives no data by DLPack: "):
+    with pytest.raises(InputError, match="input 'x': Shared exports no data by DLPack: "):
         webnn_compile.compile(sums()).run({"x": locked, "y": Y})
 
 
@@ -163,7 +163,7 @@ def test_inputs_that_are_no_arrays() -> None:
         ({"x": [[1], [1, 2]], "y": Y}, "input 'x': list is no array: "),
         ({0: X, "y": Y}, r"inputs \[0, 'x'\]: expected exactly"),
         (None, "inputs are a mapping of names to arrays, not NoneType"),
-        ({"x": Broken(X), "y": Y}, "input 'x': Broken gives no data by DLPack: not today"),
+        ({"x": Broken(X), "y": Y}, "input 'x': Broken exports no data by DLPack: not today"),
     ):
         with pytest.raises(InputError, match=message):
             made.run(given)  # type: ignore[arg-type]

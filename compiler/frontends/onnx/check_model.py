@@ -100,7 +100,7 @@ def _opset(skeleton: onnx.ModelProto, source: Source) -> int:
         raise InputError(f"{source.name} uses ONNX opset {versions[0]}, which does not exist; export it again")
     if versions[0] > newest:
         raise UnsupportedError(
-            f"{source.name} uses ONNX opset {versions[0]}, and onnx {onnx.__version__} knows {newest} at most; "
+            f"{source.name} uses ONNX opset {versions[0]}, and onnx {onnx.__version__} supports {newest} at most; "
             "upgrade the Python package onnx"
         )
     return int(versions[0])

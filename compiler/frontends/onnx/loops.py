@@ -109,7 +109,8 @@ class _Loop:
 
     def with_growth(self) -> Items | None:
         """Imports a loop in which each iteration adds as many elements to a carried tensor: its shape goes by the
-        counter, and is found by importing the body with the shapes that it gave before. None where nothing grows."""
+        counter, and is found by importing the body with the shapes of its previous results. None where nothing
+        grows."""
         own = [v for v in tensors(self.name, self.starts) if v is not None]
         shapes: Shapes = [v.shape for v in own]
         if self.counter.extent == 1:  # nothing goes by a counter that is always 0

@@ -98,7 +98,7 @@ def _read_external(tensor: onnx.TensorProto, shape: tuple[int, ...], name: str, 
     if offset < 0 or length != needed:
         raise InputError(
             f"{source.name}: tensor {name!r} of shape {list(shape)} needs {needed} bytes, and the "
-            f"model asks for {entries.get('length')} at {entries.get('offset', 0)} in {location!r}; export it again"
+            f"model refers to {entries.get('length')} at {entries.get('offset', 0)} in {location!r}; export it again"
         )
     try:
         file, size = open_file(path)

@@ -1,5 +1,5 @@
-"""Checks what every kernel must hold, and what each lowering pass promises: the pass that broke it is named, not the
-one that stumbles later.
+"""Checks what every kernel must hold, and what holds after each lowering pass: errors name the pass that broke it, not
+a later one that fails.
 
 `statements` walks a kernel and binds names; `types`, `accesses` and `grid` check what stands at each node, `forms` what
 the loops of a naive kernel are, `stages` what is gone after a pass.

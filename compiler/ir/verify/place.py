@@ -1,4 +1,4 @@
-"""Where in a kernel a check looks, and how it shows what it found."""
+"""The facts that hold at a statement, which checks read, and nodes as text in their messages."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Reach:
     exact: bool = True
 
     def leaves(self, lanes: int = 1) -> bool:
-        """Whether so many elements are known to be outside in some iteration. Limits that are not exact tell where they
-        miss the memory altogether."""
+        """Whether so many elements are known to be outside in some iteration. Limits that are not exact prove it where
+        all between them is outside."""
         low, high = self.low, self.high + lanes - 1
         return low < 0 or high >= self.size if self.exact else high < 0 or low >= self.size
 

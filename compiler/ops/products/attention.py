@@ -29,8 +29,8 @@ _FARTHEST = 2**31 - 1
 
 def _attention(call: Call) -> tuple[Tensor, ...]:
     """softmax(Q K' * scale + bias) V, of (batch, heads, length, size) or (batch, length, heads * size); then the keys
-    and values with those of the past before them, then the scores at a stage of the way. Of a query that sees no key
-    the weights and the result are zeros."""
+    and values with those of the past before them, then the scores at a stage of the way. Of a query that attends to no
+    key the weights and the result are zeros."""
     _check_past(call)
     query = _by_heads(call, Q, "q_num_heads")
     key, value = _by_heads(call, K, "kv_num_heads"), _by_heads(call, V, "kv_num_heads")
@@ -151,8 +151,8 @@ def _check_past(call: Call) -> None:
 
 
 def _biased(call: Call, scores: Tensor, before: Size) -> Tensor:
-    """The scores, or minus infinity where a query must not see a key. Query i is at position `before` + i, or where
-    `lengths` say how many keys there are, at the end of these: the last query sees the last of them."""
+    """The scores, or minus infinity where a query must not attend to a key. Query i is at position `before` + i, or
+    where `lengths` say how many keys there are, at the end of these: the last query attends to the last of them."""
     mask, lengths = call.optional(MASK), call.optional(NONPAD)
     bounds = _bounds(call)
     if mask is None and lengths is None and not bounds:
@@ -182,8 +182,8 @@ def _biased(call: Call, scores: Tensor, before: Size) -> Tensor:
 
 
 def _bounds(call: Call) -> list[Callable[[Expr, Expr], Expr]]:
-    """Which keys a query sees by their positions, `bound(query's, key's)`: none after it where it is causal, so many
-    before and after it in a window (opset 25), where -1 is any number."""
+    """The keys that a query attends to, by their positions, `bound(query's, key's)`: none after it where it is causal,
+    so many before and after it in a window (opset 25), where -1 is any number."""
     left, right = call.attribute("left_window_size", -1), call.attribute("right_window_size", -1)
     for name, size in (("left_window_size", left), ("right_window_size", right)):
         if size < -1:

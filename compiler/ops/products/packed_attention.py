@@ -123,8 +123,8 @@ def _present(call: Call, projected: Tensor, heads: int, sizes: tuple[int, int]) 
 
 def _masked(call: Call, scores: Tensor) -> Tensor:
     """The scores plus the bias, plus `mask_filter_value` for keys that the mask hides, or plus the least number of the
-    dtype for keys after the query, where it is unidirectional: all of them finite, so that a query that sees no key
-    weighs the hidden ones."""
+    dtype for keys after the query, where it is unidirectional: all of them finite, so that a query that attends to no
+    key weighs the hidden ones."""
     bias, mask = spread_input(call, SCORE_BIAS, scores.shape), call.optional(MASK)
     if mask is not None and mask.rank == 2 and is_one(mask.shape[1]):
         mask = None  # it hides all keys of a sequence or none, which is the same
@@ -179,7 +179,7 @@ def _check_mask(call: Call, mask: Tensor, scores: Tensor, *, causal: bool) -> No
 
 
 def _seen(mask: Tensor, scores: Tensor, at: tuple[Expr, Expr, Expr], before: Size) -> Expr:
-    """Whether the mask lets query i see key j in sequence b."""
+    """Whether by the mask query i attends to key j in sequence b."""
     b, i, j = at
     match mask.rank:
         case 1:

@@ -8,7 +8,7 @@ from ..call import Call
 
 
 def norm_order(call: Call) -> float:
-    """The attribute p, 2 by default. Raises UnsupportedError for p < 1, which gives no norm."""
+    """The attribute p, 2 by default. Raises UnsupportedError for p < 1, where it is no norm."""
     p = call.attribute("p", 2.0)
     if not p >= 1:
         raise call.unsupported(f"p={p:g} is less than 1, so there is no such norm", "the model is invalid")

@@ -74,7 +74,7 @@ def reduce_log_sum_exp(call: Call) -> Tensor:
     if not x.dtype.is_float:
         raise call.unsupported(f"its input is {x.dtype}", "cast it to float32 first")
     highest = reduce_axes(f"{call.name}.max", "max", x.shape, axes, (x,), lambda *i: x[i])
-    # Infinity minus itself is no number; a finite shift leaves exp and log to give the infinity.
+    # Infinity minus itself is no number; with a finite shift the infinity follows from exp and log.
     shift = compute(
         f"{call.name}.shift",
         highest.shape,

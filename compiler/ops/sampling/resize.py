@@ -178,7 +178,7 @@ def _resample(
         if capacity(a.count) > LONGEST_AXIS or capacity(a.size) > LONGEST_AXIS:
             raise call.unsupported(
                 f"axis {a.dimension} of extent {a.size} or its result has more than {LONGEST_AXIS} elements, which is "
-                "what float32 coordinates tell apart",
+                "what float32 coordinates distinguish",
                 "check its sizes or scales",
             )
     if coordinate_mode != "tf_half_pixel_for_nn":

@@ -35,7 +35,7 @@ def schedule_fragment_transform(
 ) -> Stmt | None:
     """The statement of a fragment, its `tiles` unrolled (pixels, if any) and vectorised (the elements of a texel).
 
-    `nest` has no parallel loops left: `at` gives the variables of `transform`. None where the elements of a texel are
+    `nest` has no parallel loops left: `at` maps the variables of `transform`. None where the elements of a texel are
     results of different rows or columns.
     """
     *pixels, lane = tiles

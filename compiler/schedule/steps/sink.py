@@ -1,4 +1,4 @@
-"""sink: a parallel loop is pushed down to the stores, which gives register tiles."""
+"""sink: a parallel loop is pushed down to the stores, which makes register tiles."""
 
 from __future__ import annotations
 
