@@ -15,7 +15,7 @@ const showBars = createBars(element('bars', HTMLElement));
 /** @type {Awaited<ReturnType<typeof load>> | undefined} */
 let model;
 /** @type {Image | undefined} the newest image; older ones that still wait are dropped */
-let wanted;
+let pending;
 let running = false;
 
 const pad = createPad(element('pad', HTMLCanvasElement), (strokes) => {
@@ -28,13 +28,13 @@ element('clear', HTMLButtonElement).addEventListener('click', () => pad.clear())
 await Promise.all([start(), showSamples(), showCompiler()]).catch(fail);
 
 async function start() {
-  model = await load({ onProgress: tellProgress });
+  model = await load({ onProgress: showProgress });
   // The first run is the slowest: the browser still compiles. Let it happen before someone waits for it.
   await model.run({ image: new Float32Array(32 * 32) });
   document.body.dataset.state = 'ready';
-  tell('');
+  showStatus('');
   showFacts(facts, factsOf(model.info()));
-  await runWanted();
+  await runPending();
 }
 
 /** A link to the page that compiles models, where it was built. */
@@ -46,29 +46,29 @@ async function showCompiler() {
 /** @param {Image} image */
 function show(image) {
   paintImage(seen, image);
-  wanted = image;
+  pending = image;
   result.ariaBusy = 'true';
-  runWanted().catch(fail);
+  runPending().catch(fail);
 }
 
 function clear() {
-  wanted = undefined;
+  pending = undefined;
   paintImage(seen, new Float32Array(32 * 32));
   showBars([]);
   result.textContent = '';
 }
 
-async function runWanted() {
+async function runPending() {
   if (!model || running) return;
   running = true;
   try {
-    while (wanted) {
-      const image = wanted;
+    while (pending) {
+      const image = pending;
       const began = performance.now();
       const { logits } = await model.run({ image });
       const milliseconds = performance.now() - began;
-      if (!wanted) return; // cleared meanwhile
-      if (wanted === image) wanted = undefined;
+      if (!pending) return; // cleared meanwhile
+      if (pending === image) pending = undefined;
       report(softmax(logits));
       showFacts(facts, { 'this answer': `${milliseconds.toFixed(1)} ms`, ...factsOf(model.info()) });
     }
@@ -132,19 +132,19 @@ async function showSamples() {
 }
 
 /** @param {import('./bundle/model.js').Progress} progress */
-function tellProgress({ phase, loaded, total }) {
-  if (phase === 'ready') tell('Starting the model');
-  else if (phase === 'compile') tell(`Compiling the shaders: ${loaded} of ${total}`);
-  else tell(`Loading the ${phase}: ${size(loaded)} of ${size(total)}`);
+function showProgress({ phase, loaded, total }) {
+  if (phase === 'ready') showStatus('Starting the model');
+  else if (phase === 'compile') showStatus(`Compiling the shaders: ${loaded} of ${total}`);
+  else showStatus(`Loading the ${phase}: ${size(loaded)} of ${size(total)}`);
 }
 
 /** @param {string} text */
-function tell(text) {
+function showStatus(text) {
   status.textContent = text;
 }
 
 /** @param {unknown} error */
 function fail(error) {
   document.body.dataset.state = 'error';
-  tell(error instanceof Error ? error.message : String(error));
+  showStatus(error instanceof Error ? error.message : String(error));
 }

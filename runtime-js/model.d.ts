@@ -170,7 +170,7 @@ export interface RunOptions {
   output?: 'array' | 'gpu-buffer';
   /**
    * Arrays that outputs are written into, by name, in place of new ones: of an output's dtype, and as long as it gets, or
-   * longer. What `run` gives is such an array, or its first elements as a view (`subarray`) where it is longer or the
+   * longer. What `run` returns is such an array, or its first elements as a view (`subarray`) where it is longer or the
    * output's shape is not the same in every run. They may be those of inputs. While a run is under way their contents are
    * undefined, and after one that was cancelled, too, but nothing is written there once it has rejected. RangeError for one that is too short.
    */
@@ -221,7 +221,7 @@ export interface Model {
   /** The device of the backend webgpu without a worker; another one after a loss. */
   readonly device: Global<'GPUDevice'> | undefined;
   /**
-   * Takes and gives typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are
+   * Takes and returns typed arrays by name, row-major. Calls queue. The arrays given are not changed, those returned are
    * the caller's own; an output whose shape is not the same in every run has it as its property `shape`.
    */
   run(inputs: Inputs, options?: RunOptions & { output?: 'array' }): Promise<Outputs>;
@@ -230,7 +230,7 @@ export interface Model {
     options: RunOptions & { output: 'gpu-buffer' },
   ): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> & { readonly shape?: readonly number[] } }>;
   /**
-   * Runs once, or `repeat` times, each kernel by itself, and gives the time that each took. Where the file with their names (backend wasm)
+   * Runs once, or `repeat` times, each kernel by itself, and returns the time that each took. Where the file with their names (backend wasm)
    * did not arrive, this rejects, and not `load`.
    */
   profile(inputs: Inputs, options?: ProfileOptions): Promise<KernelTime[]>;

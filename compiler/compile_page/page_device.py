@@ -16,7 +16,7 @@ from ..tune.status import Status
 from ..tune.tab_facts import clock_of_tab, name_of_tab
 
 Array = np.ndarray
-Ask = Callable[[str, bytes, float], tuple[str, bytes] | None]
+Exchange = Callable[[str, bytes, float], tuple[str, bytes] | None]
 """Sends a header as JSON and bytes, and waits at most so many seconds for an answer of the same form: None."""
 
 
@@ -25,8 +25,8 @@ class PageDevice:
 
     variants = ()
 
-    def __init__(self, ask: Ask, target: str, facts: Mapping[str, Any]) -> None:
-        self._ask, self._target = ask, target
+    def __init__(self, exchange: Exchange, target: str, facts: Mapping[str, Any]) -> None:
+        self._exchange, self._target = exchange, target
         self.name = name_of_tab(facts, target)
         self.clock = clock_of_tab(facts, target)
 
@@ -48,7 +48,7 @@ class PageDevice:
 
     def call(self, header: Mapping[str, Any], payload: bytes, deadline: float) -> tuple[Mapping[str, Any], bytes]:
         """Raises DeviceError."""
-        reply = self._ask(json.dumps(header), payload, deadline)
+        reply = self._exchange(json.dumps(header), payload, deadline)
         if reply is None:
             raise DeviceError("timeout", f"the page did not answer within {deadline:g} s")
         text, data = reply

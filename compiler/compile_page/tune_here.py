@@ -30,8 +30,8 @@ Array = np.ndarray
 class Page(Protocol):
     """The page as the worker has it."""
 
-    def ask(self, header: str, payload: bytes, seconds: float) -> tuple[str, bytes] | None:
-        """As `page_device.Ask`."""
+    def exchange(self, header: str, payload: bytes, seconds: float) -> tuple[str, bytes] | None:
+        """As `page_device.Exchange`."""
         ...
 
     def stopped(self) -> bool:
@@ -43,7 +43,7 @@ def tune_here(request: Mapping[str, Any], options: Options, page: Page) -> dict[
     """Searches schedules for the target of the request. Raises InputError where the page cannot run the model."""
     target = request["target"]
     problem = Problem(Path(request["model"]), target, options)
-    device = PageDevice(page.ask, target, request["facts"])
+    device = PageDevice(page.exchange, target, request["facts"])
     earlier = read_records(options.records).records
     records: list[TuningRecord] = list(earlier)
     settings = Settings(request.get("trials", 200), request.get("seconds", 60.0), stopped=page.stopped)

@@ -10,7 +10,7 @@
 
 /**
  * `first` is the first model, later ones are given to `onChange`, and are the caller's as that one is. An error before the first
- * rejects, one after it is given to `onError`. `end` is called once, when nothing more is wanted: the first model
+ * rejects, one after it is given to `onError`. `end` is called once, when no more models are needed: the first model
  * failed, or `signal` was aborted.
  * @param {(manifest: any, signal: AbortSignal) => Promise<Model>} load
  * @param {{ onChange: (model: Model) => void, onError: (error: Error) => void, end: () => void, signal?: AbortSignal }} events

@@ -18,15 +18,15 @@ export function* encode(header, parts) {
   let frame = begin(total > CHUNK ? { ...header, bytes: total } : header, Math.min(total, CHUNK));
   let at = 0;
   for (const part of parts) {
-    for (let taken = 0; taken < part.length; ) {
+    for (let copied = 0; copied < part.length; ) {
       if (frame.filled === frame.bytes.length) {
         yield frame.bytes;
         frame = begin({ id: header.id, at }, Math.min(total - at, CHUNK));
       }
-      const piece = part.subarray(taken, taken + frame.bytes.length - frame.filled);
+      const piece = part.subarray(copied, copied + frame.bytes.length - frame.filled);
       frame.bytes.set(piece, frame.filled);
       frame.filled += piece.length;
-      taken += piece.length;
+      copied += piece.length;
       at += piece.length;
     }
   }

@@ -1,4 +1,4 @@
-// Inputs, from what a caller gives to where kernels read them: on the device, in the host's arena, or both.
+// Inputs, from what a caller passes to where kernels read them: on the device, in the host's arena, or both.
 import { UnsupportedError } from '../errors.js';
 import { pictureOf } from '../values/check_inputs.js';
 import { widen } from '../values/convert.js';
@@ -102,7 +102,7 @@ export function uploadInputs({ words, forHost, runs, scalars }, { plan, program,
 }
 
 /**
- * Whether an input can be given to another device.
+ * Whether an input can be copied to another device.
  * @param {Input} input
  */
 export const isPortable = (input) => ArrayBuffer.isView(input) || tagOf(input) === 'ImageBitmap';

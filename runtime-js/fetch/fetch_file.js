@@ -29,9 +29,9 @@ export async function fetchFile(spec, target, onBytes, downloads = watchDownload
   }
 }
 
-/** @type {(...given: Required<Parameters<typeof fetchFile>>) => Promise<void>} */
+/** @type {(...parameters: Required<Parameters<typeof fetchFile>>) => Promise<void>} */
 async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
-  const { got, head, type } = await downloads.receive(url, async (signal, onActivity) => {
+  const { size, head, type } = await downloads.receive(url, async (signal, onActivity) => {
     const response = await request(url, signal).catch((error) => {
       throw new DownloadError('network', `could not fetch ${url}: ${error.message}`);
     });
@@ -53,8 +53,8 @@ async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
       `the server sent HTML for ${url}: is the file there, and is it served as it is? (${BUNDLERS})`,
     );
   }
-  if (got !== bytes) {
-    const much = got > bytes ? 'more' : got;
+  if (size !== bytes) {
+    const much = size > bytes ? 'more' : size;
     throw new IntegrityError(
       'length',
       `${url} is not the file that was compiled: expected ${bytes} bytes, got ${much} (${BUNDLERS})`,
@@ -104,19 +104,19 @@ export async function fetchJson(spec, downloads) {
 async function readInto(response, target, onBytes, url) {
   const reader = response.body?.getReader();
   const head = new Uint8Array(64);
-  let got = 0;
-  while (reader && got <= target.length) {
+  let at = 0;
+  while (reader && at <= target.length) {
     const { done, value } = await reader.read().catch((error) => {
-      throw new DownloadError('network', `the download of ${url} broke off after ${got} bytes: ${error.message}`);
+      throw new DownloadError('network', `the download of ${url} broke off after ${at} bytes: ${error.message}`);
     });
     if (done) break;
-    if (got < head.length) head.set(value.subarray(0, head.length - got), got);
-    target.set(value.subarray(0, target.length - got), got);
-    got += value.length;
+    if (at < head.length) head.set(value.subarray(0, head.length - at), at);
+    target.set(value.subarray(0, target.length - at), at);
+    at += value.length;
     onBytes(value.length);
   }
-  if (got > target.length) await reader?.cancel();
-  return { got, head };
+  if (at > target.length) await reader?.cancel();
+  return { size: at, head };
 }
 
 /**

@@ -110,9 +110,9 @@ export async function load(manifest, options = {}) {
     async run(values, options = {}) {
       const { output } = checkRunOptions(options, info);
       const into = checkInto(outputs, options.into);
-      const { values: given, scalars } = check(values);
+      const { values: data, scalars } = check(values);
       const { signal } = options;
-      const results = await enqueue(given, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal);
+      const results = await enqueue(data, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal);
       return /** @type {any} */ (
         Object.fromEntries(
           outputs.map((spec, i) => {
@@ -124,8 +124,8 @@ export async function load(manifest, options = {}) {
     },
     async profile(values, options = {}) {
       const repeat = checkProfileOptions(options);
-      const { values: given, scalars } = check(values);
-      return enqueue(given, (inputs) => use().profile(inputs, scalars, repeat), options.signal);
+      const { values: data, scalars } = check(values);
+      return enqueue(data, (inputs) => use().profile(inputs, scalars, repeat), options.signal);
     },
     async dispose() {
       life.abort(new RunError('disposed', 'the model was disposed of'));

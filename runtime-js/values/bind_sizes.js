@@ -1,4 +1,4 @@
-// The sizes of one run, from what it is given.
+// The sizes of one run, from its inputs.
 import { checkNames } from './check_names.js';
 import { shapeOf, shownShape } from './sizes.js';
 
@@ -64,22 +64,22 @@ function shapesFor(dimensions, specs, sizes = {}) {
 }
 
 /**
- * @typedef {object} Given What is given for an input.
+ * @typedef {object} Passed What a run passes for an input.
  * @property {readonly number[]} [shape] where the caller says it
  * @property {number} [length] elements, where it is an array
  * @property {unknown} [element] the first of an array
  */
 
 /**
- * The scalars of `dimensions`, from what is given for the inputs: shapes, elements, and lengths that leave one choice.
+ * The scalars of `dimensions`, from the inputs of a run: shapes, elements, and lengths that leave one choice.
  * @param {readonly Dimension[]} dimensions
  * @param {readonly Spec[]} specs
- * @param {readonly Given[]} given
+ * @param {readonly Passed[]} inputs
  * @returns {number[]}
  * @throws {TypeError} where a size stays unknown
  * @throws {RangeError} where sizes contradict each other, or are out of range
  */
-function bindSizes(dimensions, specs, given) {
+function bindSizes(dimensions, specs, inputs) {
   /** @type {(number | undefined)[]} */
   const scalars = dimensions.map(() => undefined);
   /** @type {string[]} */
@@ -90,7 +90,7 @@ function bindSizes(dimensions, specs, given) {
     return Number.isNaN(n) ? undefined : n;
   };
   /** @type {(scalar: number, n: number, what: string) => void} */
-  const learn = (scalar, n, what) => {
+  const bind = (scalar, n, what) => {
     const { name, multiple } = /** @type {Dimension} */ (dimensions[scalar]);
     checkSize(dimensions, scalar, n * multiple, what);
     const before = scalars[scalar];
@@ -102,29 +102,29 @@ function bindSizes(dimensions, specs, given) {
   };
   const nameOf = (/** @type {number} */ i) => `input ${JSON.stringify(specs[i]?.name)}`;
   dimensions.forEach(({ input, multiple }, scalar) => {
-    const element = input === undefined ? undefined : given[input]?.element;
-    if (element !== undefined) learn(scalar, Number(element) / multiple, `the element of ${nameOf(Number(input))}`);
+    const element = input === undefined ? undefined : inputs[input]?.element;
+    if (element !== undefined) bind(scalar, Number(element) / multiple, `the element of ${nameOf(Number(input))}`);
   });
-  given.forEach(({ shape }, i) => {
-    const wanted = /** @type {Spec} */ (specs[i]).shape;
-    if (shape && shape.length !== wanted.length) {
-      throw new RangeError(`${nameOf(i)}: expected shape [${shownShape(wanted)}], got [${shape}]`);
+  inputs.forEach(({ shape }, i) => {
+    const sizes = /** @type {Spec} */ (specs[i]).shape;
+    if (shape && shape.length !== sizes.length) {
+      throw new RangeError(`${nameOf(i)}: expected shape [${shownShape(sizes)}], got [${shape}]`);
     }
     shape?.forEach((n, axis) => {
-      const [scalar, factor] = alone(/** @type {Size} */ (wanted[axis])) ?? [];
-      if (scalar !== undefined && factor) learn(scalar, n / factor, `${nameOf(i)} of shape [${shape.join(', ')}]`);
+      const [scalar, factor] = alone(/** @type {Size} */ (sizes[axis])) ?? [];
+      if (scalar !== undefined && factor) bind(scalar, n / factor, `${nameOf(i)} of shape [${shape.join(', ')}]`);
     });
   });
   // Lengths that leave one size open: each that is found may settle another.
   for (let before = -1, open = scalars.length; open && open !== before; ) {
     before = open;
-    given.forEach(({ shape, length }, i) => {
+    inputs.forEach(({ shape, length }, i) => {
       const sizes = /** @type {Spec} */ (specs[i]).shape;
       const unknown = sizes.filter((size) => numberOf(size) === undefined);
       const [scalar, factor] = (unknown.length === 1 && alone(/** @type {Size} */ (unknown[0]))) || [];
       if (shape || length === undefined || scalar === undefined || !factor) return;
       const others = sizes.reduce((/** @type {number} */ product, size) => product * (numberOf(size) ?? 1), factor);
-      if (others) learn(scalar, length / others, `${nameOf(i)} of length ${length}`);
+      if (others) bind(scalar, length / others, `${nameOf(i)} of length ${length}`);
     });
     open = scalars.filter((n) => n === undefined).length;
   }

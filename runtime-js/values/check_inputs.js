@@ -61,17 +61,17 @@ function refuse(dtype, shape, kind, value, { backend, worker }) {
 }
 
 /**
- * The shape that a caller gives with an input: in { data, shape }, as outputs have it, or by the size of a picture.
+ * The shape that a caller passes with an input: in { data, shape }, as outputs have it, or by the size of a picture.
  * @param {Spec} spec
  * @param {string} kind
  * @param {any} value
  * @param {unknown} shape
  * @returns {readonly number[] | undefined}
  */
-function givenShape({ name, shape: wanted }, kind, value, shape) {
-  if (shape === undefined && /^(GPUTexture|ImageBitmap)$/.test(kind) && wanted.length === 4) {
+function givenShape({ name, shape: sizes }, kind, value, shape) {
+  if (shape === undefined && /^(GPUTexture|ImageBitmap)$/.test(kind) && sizes.length === 4) {
     const { width, height } = value;
-    return wanted[1] === 3 ? [1, 3, height, width] : [1, height, width, 3];
+    return sizes[1] === 3 ? [1, 3, height, width] : [1, height, width, 3];
   }
   if (shape === undefined) return undefined;
   if (Array.isArray(shape) && shape.every((n) => Number.isInteger(n) && n >= 0)) return shape;
@@ -79,7 +79,7 @@ function givenShape({ name, shape: wanted }, kind, value, shape) {
 }
 
 /**
- * The inputs in the order of the model's, and the scalars that their sizes give.
+ * The inputs in the order of the model's, and the scalars that follow from their sizes.
  * @param {readonly Spec[]} specs
  * @param {any} inputs
  * @param {Where} where

@@ -17,7 +17,7 @@ import { extentsOf, varies } from './sizes.js';
  */
 export function checkInto(specs, into) {
   if (into === undefined) return [];
-  const given = /** @type {Record<string, any>} */ (into);
+  const named = /** @type {Record<string, any>} */ (into);
   checkNames(
     'into',
     into,
@@ -25,7 +25,7 @@ export function checkInto(specs, into) {
     'output',
   );
   return specs.map((spec) => {
-    const array = Object.hasOwn(given, spec.name) ? given[spec.name] : undefined;
+    const array = Object.hasOwn(named, spec.name) ? named[spec.name] : undefined;
     if (array === undefined) return undefined;
     const { arrays, bytes } = elementOf(spec.dtype);
     if (!arrays.includes(tagOf(array)))

@@ -71,8 +71,8 @@ export const extentsOf = (shape) => shape.map((size) => (typeof size === 'number
  * @throws {RunError} where the run took a branch that it may not
  */
 export function checkRefusals(refusals, scalars) {
-  const taken = refusals?.find(({ scalar }) => scalars[scalar]);
-  if (taken) throw new RunError('refused', taken.text);
+  const text = refusals?.find(({ scalar }) => scalars[scalar])?.text;
+  if (text) throw new RunError('refused', text);
 }
 
 /** @param {readonly Size[]} shape */
@@ -93,7 +93,7 @@ export function emptyInputs({ inputs, dimensions }) {
 }
 
 /**
- * As users see it.
+ * As users have it.
  * @param {readonly Size[]} shape
  */
 export const shownShape = (shape) => shape.map((size) => (typeof size === 'number' ? size : size.text));

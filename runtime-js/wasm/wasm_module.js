@@ -13,7 +13,7 @@ export function allocate(pages, shared = false) {
     const size = `${Math.ceil(pages / 16)} MiB`;
     throw new UnsupportedError(
       'memory',
-      `the browser did not give the ${size} of memory that the model needs: ${error}`,
+      `the browser did not allocate the ${size} of memory that the model needs: ${error}`,
     );
   }
 }

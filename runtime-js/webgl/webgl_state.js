@@ -59,7 +59,7 @@ export function createTextures(state) {
   });
   const error = gl.getError();
   checkLost(state);
-  if (error) throw new UnsupportedError('memory', `WebGL does not give the memory that the model needs (${error})`);
+  if (error) throw new UnsupportedError('memory', `WebGL did not allocate the memory that the model needs (${error})`);
 }
 
 /** @param {State} state @param {number} value */
@@ -109,7 +109,8 @@ export function checkLost({ gl, undo }) {
 }
 
 /**
- * Yields to other tasks, which may dispose of the model: other models share the context, and would see its errors.
+ * Yields to other tasks, which may dispose of the model: other models share the context, where `getError` would return
+ * its errors.
  * @param {State} state
  */
 export async function turn(state, ms = 0) {

@@ -100,7 +100,7 @@ export function createReader(gl, dtype, length, framebufferOf, later) {
   };
   return {
     /**
-     * Tells the GPU to copy what is to be read: the first `count` elements.
+     * Queues the copy of what is to be read: the first `count` elements.
      * @param {number} [count]
      */
     begin(count = length) {

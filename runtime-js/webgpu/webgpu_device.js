@@ -53,10 +53,10 @@ export async function getDevice(program, adapter) {
     if (!adapter.features.has(/** @type {GPUFeatureName} */ (feature)))
       throw new UnsupportedError('limits', `the model needs the feature ${feature}, which this WebGPU adapter lacks`);
   }
-  const wanted = program.kernels.some(({ subgroups }) => subgroups) ? ['subgroups'] : [];
+  const extra = program.kernels.some(({ subgroups }) => subgroups) ? ['subgroups'] : [];
   const features = /** @type {GPUFeatureName[]} */ ([
     ...program.features,
-    ...wanted.filter((feature) => adapter.features.has(feature)),
+    ...extra.filter((feature) => adapter.features.has(feature)),
   ]);
   const facts = { features, limits };
   if ('queue' in adapter) return { device: adapter, ...facts, adapter: nameOf(adapter.adapterInfo) };
@@ -68,7 +68,7 @@ export async function getDevice(program, adapter) {
       requiredLimits: Object.fromEntries(over),
     })
     .catch((error) => {
-      throw new UnsupportedError('backend', `WebGPU gives no device: ${error.message}`);
+      throw new UnsupportedError('backend', `WebGPU has no device: ${error.message}`);
     });
   return { device, ...facts, adapter: nameOf(adapter.info) };
 }

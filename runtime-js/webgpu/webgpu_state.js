@@ -51,7 +51,7 @@ export async function createStorages(state) {
   state.storages = result;
   const refused = await reported;
   if (refused !== undefined)
-    throw new UnsupportedError('memory', `WebGPU does not give the memory that the model needs: ${refused}`);
+    throw new UnsupportedError('memory', `WebGPU did not allocate the memory that the model needs: ${refused}`);
 }
 
 /**

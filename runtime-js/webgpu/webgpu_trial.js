@@ -17,7 +17,7 @@ fn main(@builtin(global_invocation_id) at: vec3u) {
 }`;
 
 /**
- * @param {GPUAdapter} adapter gives no other device afterwards
+ * @param {GPUAdapter} adapter has no other device afterwards
  * @returns {Promise<import('../device/require_hardware.js').Trial>}
  */
 export async function prepareTrial(adapter) {

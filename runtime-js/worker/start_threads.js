@@ -1,6 +1,6 @@
 // The workers of the pool, on the side that loads the model. In Firefox `new Worker` in a worker may never return
-// while WebDriver or a debugger listens for workers: it waits until the page's thread has told them, on a condition
-// variable on which the new worker waits, too, and the page's thread wakes one of the two (dom/workers/WorkerPrivate.h:
+// while WebDriver or a debugger listens for workers: it waits until the page's thread has registered it with them, on a
+// condition variable on which the new worker waits, too, and the page's thread wakes one of the two (WorkerPrivate.h:
 // WaitForIsDebuggerRegistered, SetIsDebuggerRegistered). On a page's thread it does not wait. So a session's worker
 // starts none itself: it sends a request to its creator.
 

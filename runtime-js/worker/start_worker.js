@@ -155,7 +155,7 @@ function create() {
   }
 }
 
-/** @param {{ message: string }} cause browsers give no message where the script itself is refused */
+/** @param {{ message: string }} cause browsers have no message where the script itself is refused */
 function noStart({ message }) {
   const why = message ? ` (${message})` : '';
   const hint = "does a Content-Security-Policy allow it (worker-src 'self')? Or load with { worker: false }";

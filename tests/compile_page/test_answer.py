@@ -252,7 +252,7 @@ class FakePage:
         self._after, self._error = after, error
         self._models: dict[int, tuple[Any, Any]] = {}
 
-    def ask(self, header: str, payload: bytes, seconds: float) -> tuple[str, bytes] | None:
+    def exchange(self, header: str, payload: bytes, seconds: float) -> tuple[str, bytes] | None:
         request = json.loads(header)
         self.asked.append(request["op"])
         assert seconds > 0
@@ -405,8 +405,8 @@ def test_a_page_that_cannot_run_the_model(path: Path) -> None:
 class Blind(FakePage):
     """Shows nothing."""
 
-    def ask(self, header: str, payload: bytes, seconds: float) -> tuple[str, bytes] | None:
-        return None if json.loads(header)["op"] == "show" else super().ask(header, payload, seconds)
+    def exchange(self, header: str, payload: bytes, seconds: float) -> tuple[str, bytes] | None:
+        return None if json.loads(header)["op"] == "show" else super().exchange(header, payload, seconds)
 
 
 def test_a_page_that_does_not_show_the_search(path: Path) -> None:
@@ -421,8 +421,8 @@ class Slow(FakePage):
         super().__init__()
         self._call = call
 
-    def ask(self, header: str, payload: bytes, seconds: float) -> tuple[str, bytes] | None:
-        answer = super().ask(header, payload, seconds)
+    def exchange(self, header: str, payload: bytes, seconds: float) -> tuple[str, bytes] | None:
+        answer = super().exchange(header, payload, seconds)
         if self.asked[-1] == "profile" and self.asked.count("profile") == self._call:
             self._models.clear()
             return None

@@ -26,7 +26,7 @@ export function createCamera(useFrame, fail) {
 
   async function start() {
     const mine = ++starts;
-    if (!navigator.mediaDevices) throw new Error('the browser gives no camera: is the page on https or localhost?');
+    if (!navigator.mediaDevices) throw new Error('the browser has no camera: is the page on https or localhost?');
     const opened = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' } });
     stream = opened;
     if (mine !== starts) return stop();

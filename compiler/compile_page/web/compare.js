@@ -15,16 +15,16 @@ const MILLISECONDS = 1000;
 /**
  * @param {Loaded} loaded
  * @param {import('./try_it.js').Inputs} inputs
- * @param {(text: string) => void} tell
+ * @param {(text: string) => void} showStatus
  */
-export async function compareBackends({ compiled, targets, model, life }, inputs, tell) {
+export async function compareBackends({ compiled, targets, model, life }, inputs, showStatus) {
   const table = element('compare-table', HTMLTableElement);
   /** @type {HTMLTableRowElement[]} */
   const rows = [];
   /** @type {Outputs | undefined} */
   let first;
   for (const backend of targets) {
-    tell(`Comparing: ${backendName(backend)}`);
+    showStatus(`Comparing: ${backendName(backend)}`);
     const mine = model.backend === backend;
     /** @type {Model | undefined} */
     let used;

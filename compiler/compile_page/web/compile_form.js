@@ -37,7 +37,7 @@ export function createCompileForm(compile, cancel) {
 
   /** @returns {Choice} */
   const choice = () => ({
-    ...sizes.given(),
+    ...sizes.options(),
     targets: boxes.filter(({ box }) => box.checked).map(({ target }) => target),
     precision: element('precision', HTMLSelectElement).value === 'f16' ? 'f16' : 'f32',
     fastMath: element('fast-math', HTMLInputElement).checked,

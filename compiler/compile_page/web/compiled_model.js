@@ -15,7 +15,7 @@ export class CompiledModel {
   #pack;
 
   /**
-   * @param {{ name: string, manifest: any, report: Report }} found
+   * @param {{ name: string, manifest: any, report: Report }} compiled
    * @param {Files} files
    * @param {(name: string, files: Files) => Promise<Blob>} pack
    */
@@ -32,7 +32,7 @@ export class CompiledModel {
       ...(input !== undefined && { input: inputs[input].name }),
     }));
     /** @type {Model['inputShapes']} */
-    this.inputShapes = (given) => sizes.shapesFor(dimensions, inputs, given);
+    this.inputShapes = (extents) => sizes.shapesFor(dimensions, inputs, extents);
     this.#manifest = manifest;
     this.#pack = pack;
   }

@@ -62,8 +62,13 @@ function create(worker) {
       ).result;
       return card;
     },
-    async compile(source, given) {
-      const { signal, onProgress, ...options } = checkOptions(given, [...COMMON, ...BUILD, 'targets', 'onProgress']);
+    async compile(source, unchecked) {
+      const { signal, onProgress, ...options } = checkOptions(unchecked, [
+        ...COMMON,
+        ...BUILD,
+        'targets',
+        'onProgress',
+      ]);
       const { model, files } = readSource(source);
       const request = { ...options, model };
       const { result, files: written } = check(
@@ -75,9 +80,9 @@ function create(worker) {
         pack,
       );
     },
-    async tune(source, given) {
+    async tune(source, unchecked) {
       const names = [...COMMON, ...BUILD, 'target', 'seconds', 'trials', 'onStatus'];
-      const { signal, onStatus = () => {}, ...options } = checkOptions(given, names);
+      const { signal, onStatus = () => {}, ...options } = checkOptions(unchecked, names);
       if (!options.target) throw new CompileError('input', "tune needs the option target: 'webgpu' or 'webgl'");
       const { model, files } = readSource(source);
       if (!crossOriginIsolated) {

@@ -29,7 +29,7 @@ export function rangeOf(least, largest) {
 export function drawOutput(canvas, [, channels = 1, height = 1, width = 1], values, [black = 0, white = 1]) {
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   const context = canvas.getContext('2d');
-  if (!context) throw new Error('the browser gives no 2D canvas');
+  if (!context) throw new Error('the browser has no 2D canvas');
   const pixels = context.createImageData(width, height);
   const plane = width * height;
   const scale = 255 / (white - black || 1);

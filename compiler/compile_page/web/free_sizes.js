@@ -1,4 +1,4 @@
-// Sizes that a model's inputs leave open, and the form fields that ask for them.
+// Sizes that a model's inputs leave open, and the form fields for them.
 
 import { element, make } from './elements.js';
 
@@ -7,7 +7,7 @@ import { element, make } from './elements.js';
 /** @typedef {Record<string, (number | string)[]>} Shapes */
 /**
  * @typedef {object} FreeSize
- * @property {string} name the model's, or one made up, which only a shape can give
+ * @property {string} name the model's, or one made up, for a size that only a shape can fix
  * @property {boolean} declared whether it is the model's
  * @property {string} where the inputs that have it
  * @property {number | undefined} usual
@@ -131,7 +131,7 @@ export function createSizeFields() {
     },
 
     /** @returns {{ shapes: Shapes, dims: Record<string, Dim> }} for `compile` */
-    given() {
+    options() {
       /** @type {Map<number | string, number>} */
       const numbers = new Map();
       /** @type {Record<string, Dim>} */

@@ -6,7 +6,7 @@ import { createDropZone } from './drop_zone.js';
 import { element } from './elements.js';
 import { keepFiles } from './keep_files.js';
 import { hideCard, showCard } from './model_card.js';
-import { setState, showNotice, showProblem, tell, tellBytes } from './page_status.js';
+import { setState, showBytes, showNotice, showProblem, showStatus } from './page_status.js';
 import { sortFiles } from './sort_files.js';
 import { tuneModel } from './tune_model.js';
 import { createTuneView } from './tune_view.js';
@@ -42,26 +42,26 @@ async function startCompiler() {
   again.hidden = true;
   setState('loading');
   showProblem('');
-  tell('Loading the compiler', 'some');
+  showStatus('Loading the compiler', 'some');
   try {
     compiler = await openCompiler({ onProgress: tellStart, onRestart: tellRestart });
   } catch (error) {
     setState('error');
-    tell('The compiler could not start.');
+    showStatus('The compiler could not start.');
     showProblem(error);
     again.hidden = false;
     return;
   }
   setState('ready');
-  tell('The compiler is ready.');
+  showStatus('The compiler is ready.');
   if (job) await describe(job);
 }
 
 /** @param {import('./types.js').Progress} progress */
 function tellStart(progress) {
   const waits = job ? ` (${nameOf(job.files)} waits)` : '';
-  if (progress.phase === 'download') tellBytes(`Downloading the compiler${waits}`, progress);
-  else tell(`Starting the compiler${waits}`, 'some');
+  if (progress.phase === 'download') showBytes(`Downloading the compiler${waits}`, progress);
+  else showStatus(`Starting the compiler${waits}`, 'some');
 }
 
 /** @param {string} reason */
@@ -79,9 +79,9 @@ function take(files) {
   if (model.length) open(model);
   else if (!workbench.loaded() && !job) showProblem('None of these files is a model: its name must end in .onnx.');
   else if (more.length) addFiles(more);
-  if (picture && job) tryIt.givePicture(picture).catch(showProblem);
+  if (picture && job) tryIt.loadPicture(picture).catch(showProblem);
   if (labels && job) results.giveLabels(labels).catch(showProblem);
-  if (tensor && job) tryIt.giveTensor(tensor).catch(showProblem);
+  if (tensor && job) tryIt.loadTensor(tensor).catch(showProblem);
 }
 
 /**
@@ -112,12 +112,12 @@ function open(files) {
 async function describe(mine) {
   if (!compiler) return;
   setState('ready');
-  tell(`Reading ${nameOf(mine.files)}`, 'some');
+  showStatus(`Reading ${nameOf(mine.files)}`, 'some');
   try {
     mine.card = await compiler.describe(mine.files, { signal: mine.life.signal });
   } catch (error) {
     if (mine.life.signal.aborted) return;
-    tell('This model cannot be read. Drop another file, or files that it lacks.');
+    showStatus('This model cannot be read. Drop another file, or files that it lacks.');
     showProblem(error);
     return;
   }
@@ -126,7 +126,7 @@ async function describe(mine) {
   setState('described');
   const choice = form.show(mine.card);
   if (choice) await compile(choice);
-  else tell('Fill in what is open, and compile.');
+  else showStatus('Fill in what is open, and compile.');
 }
 
 /** @param {Choice} choice */
@@ -137,7 +137,7 @@ async function compile(choice) {
   useIt.hide();
   showProblem('');
   setState('compiling');
-  tell('Compiling', 'some');
+  showStatus('Compiling', 'some');
   form.begin();
   const cancel = new AbortController();
   const signal = AbortSignal.any([mine.life.signal, cancel.signal]);
@@ -151,14 +151,14 @@ async function compile(choice) {
       onProgress({ phase, ...bytes }) {
         if (signal.aborted) return;
         form.enter(phase);
-        tellBytes(`Compiling: ${phase}`, bytes);
+        showBytes(`Compiling: ${phase}`, bytes);
       },
     });
   } catch (error) {
     if (mine.life.signal.aborted) return;
     form.fail();
     setState('described');
-    tell(cancel.signal.aborted ? 'Cancelled.' : 'This model was not compiled.');
+    showStatus(cancel.signal.aborted ? 'Cancelled.' : 'This model was not compiled.');
     if (!cancel.signal.aborted) showProblem(error);
     return;
   } finally {

@@ -14,7 +14,7 @@ export const createMemory = () => new SharedArrayBuffer(WORDS * 4 + PIECE);
 const open = (memory) => ({ control: new Int32Array(memory, 0, WORDS), piece: new Uint8Array(memory, WORDS * 4) });
 
 /**
- * Tells a worker that waits, or will, to stop.
+ * Sets the flag at which a worker that waits, or will, stops.
  * @param {SharedArrayBuffer} memory
  */
 export const stop = (memory) => Atomics.store(open(memory).control, STOPPED, 1);
@@ -34,19 +34,19 @@ export function createCaller({ port, memory }) {
      * @param {number} seconds
      * @returns {{ header: string, payload: Uint8Array } | undefined} undefined without an answer in that time
      */
-    ask(header, payload, seconds) {
+    exchange(header, payload, seconds) {
       const id = ++last;
       port.postMessage({ id, header, payload }, [payload.buffer]);
       /** @type {Uint8Array | undefined} */
       let answer;
       for (let at = 0; !answer || at < answer.length; ) {
         if (Atomics.wait(control, READY, 0, seconds * 1000) === 'timed-out') {
-          port.postMessage({ id, given: 'up' });
+          port.postMessage({ id, abandoned: true });
           return undefined;
         }
         const ready = Atomics.load(control, READY);
         if (ready !== id) {
-          // Of a request that was given up; unless a piece of this one came in its place since.
+          // Of an abandoned request; unless a piece of this one came in its place since.
           Atomics.compareExchange(control, READY, ready, 0);
           continue;
         }
@@ -55,7 +55,7 @@ export function createCaller({ port, memory }) {
         answer.set(piece.subarray(0, length), at);
         at += length;
         Atomics.store(control, READY, 0);
-        port.postMessage({ id, taken: at });
+        port.postMessage({ id, received: at });
       }
       const bytes = new DataView(answer.buffer).getUint32(0, true);
       return { header: new TextDecoder().decode(answer.subarray(4, 4 + bytes)), payload: answer.subarray(4 + bytes) };
@@ -64,7 +64,7 @@ export function createCaller({ port, memory }) {
 }
 
 /**
- * The page's side: calls `answer` for each request. What it replies to a request that was given up is dropped.
+ * The page's side: calls `answer` for each request. What it replies to a request that was abandoned is dropped.
  * @param {Line} line
  * @param {(header: any, payload: Uint8Array<ArrayBuffer>, reply: (header: any, parts?: Uint8Array[]) => Promise<void>) => void} answer
  * @param {() => void} giveUp
@@ -92,8 +92,8 @@ export function answerCalls({ port, memory }, answer, giveUp) {
     Atomics.notify(control, READY);
   };
 
-  port.onmessage = ({ data: { id, header, payload, given } }) => {
-    if (given) {
+  port.onmessage = ({ data: { id, header, payload, abandoned } }) => {
+    if (abandoned) {
       current = 0;
       sending = undefined;
       giveUp();

@@ -19,7 +19,7 @@ export function setState(state) {
  * @param {string} text
  * @param {number | 'some'} [share] of what is being done; 'some' where that is not known; none where nothing is done
  */
-export function tell(text, share) {
+export function showStatus(text, share) {
   status.textContent = text;
   bar.hidden = share === undefined;
   if (typeof share === 'number') bar.value = share;
@@ -30,9 +30,9 @@ export function tell(text, share) {
  * @param {string} what
  * @param {{ loaded?: number, total?: number }} progress in bytes
  */
-export function tellBytes(what, { loaded = 0, total = 0 }) {
-  if (total) tell(`${what}: ${size(loaded)} of ${size(total)}`, Math.min(1, loaded / total));
-  else tell(loaded ? `${what}: ${size(loaded)}` : what, 'some');
+export function showBytes(what, { loaded = 0, total = 0 }) {
+  if (total) showStatus(`${what}: ${size(loaded)} of ${size(total)}`, Math.min(1, loaded / total));
+  else showStatus(loaded ? `${what}: ${size(loaded)}` : what, 'some');
 }
 
 /** @param {unknown} error '' for none */

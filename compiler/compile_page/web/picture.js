@@ -49,7 +49,7 @@ function asPicture({ name, dtype, shape }) {
 export function drawPicture(canvas, source, size, { width, height }, fit) {
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   const context = canvas.getContext('2d', { willReadFrequently: true });
-  if (!context) throw new Error('the browser gives no 2D canvas');
+  if (!context) throw new Error('the browser has no 2D canvas');
   const scale = (256 / 224) * Math.max(width / size.width, height / size.height);
   const drawn = fit === 'crop' ? [size.width * scale, size.height * scale] : [width, height];
   const [w = width, h = height] = drawn;

@@ -30,7 +30,7 @@ export function createPicturePanel({ run, runFile, fail }) {
   }, fail);
 
   /** @param {File} file */
-  async function give(file) {
+  async function load(file) {
     const decoded = await createImageBitmap(file).catch(() => {
       throw new Error(`${file.name} is no picture that this browser can read`);
     });
@@ -44,11 +44,11 @@ export function createPicturePanel({ run, runFile, fail }) {
   chooser.addEventListener('change', () => {
     const file = chooser.files?.[0];
     chooser.value = '';
-    if (file) give(file).catch(fail);
+    if (file) load(file).catch(fail);
   });
 
   return {
-    give,
+    load,
     stopCamera: camera.stop,
     /**
      * @param {'picture' | 'camera'} how

@@ -10,7 +10,7 @@ import { backendName, count, messageOf, milliseconds, size } from './format.js';
  * @property {Model} model
  * @property {import('./types.js').CompiledModel} compiled
  * @property {readonly Target[]} targets
- * @property {AbortController} life aborted when the model is given up
+ * @property {AbortController} life aborted when the model is dropped
  */
 
 /** @param {(backend: 'auto' | Target) => void} choose */

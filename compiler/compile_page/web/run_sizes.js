@@ -1,4 +1,4 @@
-// The sizes that each run decides: the shapes that follow from them, and the form fields that ask for them.
+// The sizes that each run decides: the shapes that follow from them, and the form fields for them.
 
 import { element, make } from './elements.js';
 

@@ -108,7 +108,7 @@ export function createTensorPanel(run, fail, resize) {
      * A file that was dropped: for the first input that it fits, one without a file before others.
      * @param {File} file
      */
-    async give(file) {
+    async load(file) {
       const contents = await readFile(file);
       /** @type {unknown} */
       let problem;

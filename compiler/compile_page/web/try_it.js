@@ -37,9 +37,9 @@ export function createTryIt(run, fail) {
   /** @type {'picture' | 'camera' | 'tensors'} */
   let how = 'tensors';
 
-  /** @param {'picture' | 'camera' | 'tensors'} wanted */
-  function choose(wanted) {
-    how = picture ? wanted : 'tensors';
+  /** @param {'picture' | 'camera' | 'tensors'} kind */
+  function choose(kind) {
+    how = picture ? kind : 'tensors';
     for (const radio of radios) radio.checked = radio.value === how;
     if (how !== 'camera') pictures.stopCamera();
     const panel = element('picture-panel', HTMLElement);
@@ -54,15 +54,15 @@ export function createTryIt(run, fail) {
 
   /**
    * @param {boolean} [another] the model is another one than before
-   * @param {typeof how} [wanted]
+   * @param {typeof how} [kind]
    */
-  function showInputs(another = false, wanted = how) {
+  function showInputs(another = false, kind = how) {
     try {
       const inputs = inputsNow();
       picture = pictureInput(inputs);
       choice.hidden = !picture;
       tensors.show(inputs, another);
-      choose(wanted);
+      choose(kind);
     } catch (error) {
       fail(error);
     }
@@ -95,7 +95,7 @@ export function createTryIt(run, fail) {
       section.hidden = true;
       pictures.stopCamera();
     },
-    /** Gives up all that was chosen for a model. */
+    /** Drops all that was chosen for a model. */
     clear() {
       section.hidden = true;
       model = picture = undefined;
@@ -113,15 +113,15 @@ export function createTryIt(run, fail) {
       return { values: { ...tensors.values(name), [name]: { data: pixels, shape } }, what: how };
     },
     /** @param {File} file */
-    async givePicture(file) {
+    async loadPicture(file) {
       if (!picture) throw new Error(`${file.name}: no input of the model takes a picture`);
       choose('picture');
-      await pictures.give(file);
+      await pictures.load(file);
     },
     /** @param {File} file */
-    async giveTensor(file) {
+    async loadTensor(file) {
       choose('tensors');
-      await tensors.give(file);
+      await tensors.load(file);
     },
   };
 }

@@ -1,7 +1,7 @@
 // Tunes the model that runs, for the backend that it runs on.
 
 import { backendName, percent, some } from './format.js';
-import { showProblem, tell } from './page_status.js';
+import { showProblem, showStatus } from './page_status.js';
 
 const SECONDS = 60;
 
@@ -21,14 +21,14 @@ export async function tuneModel({ files, choice, records, life, stop, compiler, 
   const { targets: _, ...build } = choice;
   /** @type {{ records: string } | undefined} */
   let best;
-  let ended = ''; // how, in words; nothing where the model was given up
+  let ended = ''; // how, in words; nothing where the model was dropped
   showProblem('');
   try {
     await workbench.withModel('tune', async (use) => {
       const target = /** @type {import('./types.js').Target} */ (use.model.backend);
       const signal = AbortSignal.any([life.signal, use.life.signal, stop]);
       view.say('Run nothing else on this device meanwhile, and keep this tab in view.');
-      tell(`Tuning for ${backendName(target)}`, 'some');
+      showStatus(`Tuning for ${backendName(target)}`, 'some');
       const tuned = await compiler.tune(files, {
         ...{ target, seconds: SECONDS, ...build, signal },
         ...(records ? { records } : {}),
@@ -50,7 +50,7 @@ export async function tuneModel({ files, choice, records, life, stop, compiler, 
   view.end();
   view.say(ended);
   const { model } = workbench.loaded() ?? {};
-  if (model) tell(`Running on ${backendName(model.backend)}.`);
+  if (model) showStatus(`Running on ${backendName(model.backend)}.`);
   return best;
 }
 

@@ -4,7 +4,7 @@ import type { LoadOptions, Model } from '../../../runtime-js/model.js';
 
 /**
  * A model's file, or several: one named *.onnx and the files of its external data. Bytes by name, or files as an
- * <input> or a drop gives them.
+ * <input> or a drop has them.
  */
 export type Source =
   | Blob
@@ -42,7 +42,7 @@ export interface CompileOptions extends Common {
   precision?: 'f32' | 'f16';
   /** Default true: Winograd's algorithm where it pays, whose results differ in the fourth digit. */
   fastMath?: boolean;
-  /** Text of records, as `tune` gives it or webnn-tune writes it. */
+  /** Text of records, as `tune` returns it or webnn-tune writes it. */
   records?: string;
   onProgress?: (progress: Progress) => void;
 }

@@ -4,7 +4,7 @@ import { clearComparison, compareBackends } from './compare.js';
 import { element, onPress } from './elements.js';
 import { backendName } from './format.js';
 import { inTurn } from './in_turn.js';
-import { setState, showProblem, tell, tellBytes } from './page_status.js';
+import { setState, showBytes, showProblem, showStatus } from './page_status.js';
 import { clearProfile, profileKernels } from './profile_view.js';
 import { createModelView } from './run_model.js';
 import { createResults } from './show_results.js';
@@ -34,7 +34,7 @@ export function createWorkbench() {
   const view = createModelView((backend) => start(backend));
 
   function stop() {
-    life?.abort(new DOMException('the model was given up', 'AbortError'));
+    life?.abort(new DOMException('the model was dropped', 'AbortError'));
     loaded?.model.dispose();
     loaded = life = lastRun = undefined;
   }
@@ -57,7 +57,7 @@ export function createWorkbench() {
     life = mine;
     view.begin();
     setState('compiling');
-    tell('Starting the model', 'some');
+    showStatus('Starting the model', 'some');
     const began = performance.now();
     try {
       const { signal } = mine;
@@ -76,19 +76,19 @@ export function createWorkbench() {
       measure.hidden = false;
       setState('running');
       ready = `Running on ${backendName(model.backend)}.`;
-      tell(ready);
+      showStatus(ready);
       await run();
     } catch (error) {
       if (mine.signal.aborted) return;
       hide();
       view.fail(error);
       setState('described');
-      tell('Compiled. It did not start with this backend.');
+      showStatus('Compiled. It did not start with this backend.');
     }
   }
 
   /**
-   * Does something with the model that is loaded, in its turn. What fails because the model was given up is no problem.
+   * Does something with the model that is loaded, in its turn. What fails because the model was dropped is no problem.
    * @param {string} name
    * @param {(use: Loaded) => Promise<void>} action
    */
@@ -134,11 +134,11 @@ export function createWorkbench() {
     onPress(element(id, HTMLButtonElement), async () => {
       showProblem('');
       await withModel(id, action).catch(showProblem);
-      if (loaded) tell(ready);
+      if (loaded) showStatus(ready);
     });
-  measureBy('compare', (use) => compareBackends(use, tryIt.inputs().values, (text) => tell(text, 'some')));
+  measureBy('compare', (use) => compareBackends(use, tryIt.inputs().values, (text) => showStatus(text, 'some')));
   measureBy('profile', async (use) => {
-    tell('Measuring each kernel', 'some');
+    showStatus('Measuring each kernel', 'some');
     await profileKernels(use, tryIt.inputs().values, lastRun);
   });
 
@@ -157,14 +157,14 @@ export function createWorkbench() {
       another = false;
       await start(backend);
     },
-    /** Gives the model up; what was chosen to try it with stays. */
+    /** Drops the model; what was chosen to try it with stays. */
     unload() {
       stop();
       bundle = undefined;
       view.hide();
       hide();
     },
-    /** Gives everything up. */
+    /** Drops everything. */
     clear() {
       this.unload();
       another = true;
@@ -180,6 +180,6 @@ export function createWorkbench() {
  */
 function tellLoading({ phase, loaded, total }, signal) {
   if (signal.aborted || phase === 'ready') return;
-  if (phase === 'compile') tell(`The browser compiles kernels: ${loaded} of ${total}`, loaded / (total || 1));
-  else tellBytes(`Loading the ${phase}`, { loaded, total });
+  if (phase === 'compile') showStatus(`The browser compiles kernels: ${loaded} of ${total}`, loaded / (total || 1));
+  else showBytes(`Loading the ${phase}`, { loaded, total });
 }

@@ -40,19 +40,19 @@ self.onmessage = async ({ data }) => {
  */
 async function start(id) {
   listed = await readList();
-  const wanted = [find('compiler'), ...listed.filter(({ name }) => name.startsWith(PYODIDE))];
-  const total = wanted.reduce((sum, { bytes }) => sum + bytes, 0);
+  const needed = [find('compiler'), ...listed.filter(({ name }) => name.startsWith(PYODIDE))];
+  const total = needed.reduce((sum, { bytes }) => sum + bytes, 0);
   let loaded = 0;
   const onBytes = (/** @type {number} */ bytes) => {
     loaded += bytes;
     self.postMessage({ id, progress: { phase: 'download', loaded, total } });
   };
-  const contents = await Promise.all(wanted.map((file) => fetchKept(file, onBytes)));
+  const contents = await Promise.all(needed.map((file) => fetchKept(file, onBytes)));
   self.postMessage({ id, progress: { phase: 'start' } });
   const [archive] = contents;
   const loader = new URL(find('/pyodide.js').name, FOLDER);
   python = await withFiles(
-    new Map(wanted.map(({ name }, i) => [new URL(name, FOLDER).href, contents[i]])),
+    new Map(needed.map(({ name }, i) => [new URL(name, FOLDER).href, contents[i]])),
     async () => {
       const { loadPyodide } = await import(loader.href);
       return loadPyodide({ indexURL: new URL('./', loader).href });
@@ -66,7 +66,7 @@ async function start(id) {
 }
 
 /**
- * Meanwhile `fetch` gives these files, which were checked: Pyodide waits for ever for one that does not arrive whole.
+ * Meanwhile `fetch` returns these files, which were checked: Pyodide waits for ever for one that does not arrive whole.
  * @template T
  * @param {Map<string, Uint8Array<ArrayBuffer> | undefined>} files by address
  * @param {() => Promise<T>} work
@@ -125,7 +125,7 @@ async function carryOut({ id, op, request, files, line }) {
     } catch (error) {
       return { result: { error: { kind: 'input', message: /** @type {Error} */ (error).message } }, files: [] };
     }
-    return await ask(id, op, options, line);
+    return await runOperation(id, op, options, line);
   } finally {
     remove('.');
   }
@@ -158,7 +158,7 @@ const read = async (content) => (content instanceof Uint8Array ? content : new U
  * @param {import('./page_calls.js').Line | undefined} line
  * @returns {Promise<Answer>}
  */
-async function ask(id, op, request, line) {
+async function runOperation(id, op, request, line) {
   const say = (/** @type {string} */ phase) => self.postMessage({ id, progress: { phase } });
   const proxy = answer(op, JSON.stringify(request), say, line ? createPage(line) : undefined);
   const [text, proxies] = proxy;
@@ -187,11 +187,11 @@ function createPage(line) {
      * @param {any} payload Python's bytes
      * @param {number} seconds
      */
-    ask(header, payload, seconds) {
+    exchange(header, payload, seconds) {
       const buffer = payload.getBuffer('u8');
       const bytes = buffer.data.slice();
       buffer.release();
-      const reply = caller.ask(header, bytes, seconds);
+      const reply = caller.exchange(header, bytes, seconds);
       return reply && python.toPy([reply.header, reply.payload]);
     },
   };
