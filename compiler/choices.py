@@ -86,13 +86,13 @@ class Replay:
     def choose(self, name: str, options: Sequence[T]) -> T:
         if name not in self.record:
             return options[0]
-        wanted = from_json(self.record[name])
+        recorded = from_json(self.record[name])
         for option in options:
-            if option == wanted and type(option) is type(wanted):
+            if option == recorded and type(option) is type(recorded):
                 return option
         if self.lenient:
             return options[0]
-        raise ScheduleError(f"choices: {name}={wanted!r} is none of {list(options)}")
+        raise ScheduleError(f"choices: {name}={recorded!r} is none of {list(options)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,9 +173,9 @@ class Session:
     def lease(self, device: str = ANY, target: str | None = None, timeout: float | None = None) -> LeasedDevice:
         """A device of this name, or any, that runs models for the target, "webgpu", "webgl" or "wasm": at once or when
         it is free, within `timeout` seconds. It is ours until `release`, or the end of the session."""
-        wanted = {"op": "lease", "device": device, "backend": target, "timeout": timeout}
+        request = {"op": "lease", "device": device, "backend": target, "timeout": timeout}
         try:
-            reply = self.call(wanted, limit=None)
+            reply = self.call(request, limit=None)
         except RpcError as error:
             reason = self._unmet(device, target) if error.kind == "busy" else None
             raise RpcError("busy", reason) if reason else error from None

@@ -138,10 +138,10 @@ class ClientSide:
                     self._leases.release(lease)
                 return {}
             case "have":
-                wanted = header.get("files")
-                if not isinstance(wanted, list):
+                digests = header.get("files")
+                if not isinstance(digests, list):
                     raise RequestError("request", "`have` lacks files")
-                return {"missing": self._files.missing(map(str, wanted))}
+                return {"missing": self._files.missing(map(str, digests))}
             case op:
                 raise RequestError("request", f"the broker has no operation {op!r}")
 
@@ -156,8 +156,8 @@ class ClientSide:
                 raise RequestError("request", "`lease` takes a device's name, a backend and a timeout")
             lease = await self._leases.lease(self._peer, name, backend, timeout)
         except TimeoutError:
-            wanted = f"{'any device' if name == ANY else name}{f' with {backend}' if backend else ''}"
-            raise RequestError("busy", f"{wanted} was not free within {timeout:g} s") from None
+            description = f"{'any device' if name == ANY else name}{f' with {backend}' if backend else ''}"
+            raise RequestError("busy", f"{description} was not free within {timeout:g} s") from None
         finally:
             self._waiting -= 1
         return {"lease": lease.id, "device": self._describe(lease.device)}

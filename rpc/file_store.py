@@ -115,8 +115,8 @@ class FileStore:
         self._sizes[sha256] = self._sizes.pop(sha256)
         return self._path(sha256).open("rb")
 
-    def missing(self, wanted: Iterable[str]) -> list[str]:
-        return [sha256 for sha256 in wanted if sha256 not in self._sizes]
+    def missing(self, digests: Iterable[str]) -> list[str]:
+        return [sha256 for sha256 in digests if sha256 not in self._sizes]
 
     def close(self) -> None:
         self._folder.cleanup()

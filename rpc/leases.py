@@ -56,10 +56,10 @@ class Leases:
 
     def join(self, device: Device) -> None:
         """Adds the device, under a name that no other has."""
-        wanted, n = device.name, 1
+        stem, n = device.name, 1
         while device.name in self.devices or device.name == ANY:
             n += 1
-            device.name = f"{wanted}-{n}"
+            device.name = f"{stem}-{n}"
         self.devices[device.name] = device
         self._grant()
 

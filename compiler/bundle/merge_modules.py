@@ -107,8 +107,8 @@ def _needs(root: str, modules: Mapping[str, _Module]) -> list[_Module]:
 
 
 def _root(root: _Module, own: list[_Module], outside: Collection[str]) -> str:
-    taken = dict.fromkeys(_variable(t) for m in own for _, t in m.imports if t in outside)
-    head = f"import {{ {', '.join(taken)} }} from './{COMMON}';\n" if taken else ""
+    imported = dict.fromkeys(_variable(t) for m in own for _, t in m.imports if t in outside)
+    head = f"import {{ {', '.join(imported)} }} from './{COMMON}';\n" if imported else ""
     stable = [(pattern, t) for m in own for pattern, t in m.imports if t in STABLE_NAMES]
     head += "".join(f"import {pattern} from './{t}';\n" for pattern, t in stable)
     names = ", ".join(name for name, _ in root.exports)
@@ -118,9 +118,9 @@ def _root(root: _Module, own: list[_Module], outside: Collection[str]) -> str:
 def _functions(modules: Iterable[_Module]) -> str:
     blocks = []
     for m in modules:
-        taken = ",".join(f"{p}={_variable(t)}" for p, t in m.imports if p and t not in STABLE_NAMES)
+        bindings = ",".join(f"{p}={_variable(t)}" for p, t in m.imports if p and t not in STABLE_NAMES)
         results = ",".join(name if name == value else f"{name}:{value}" for name, value in m.exports)
-        inner = "\n".join((*([f"const {taken};"] if taken else []), m.body, f"return {{{results}}};"))
+        inner = "\n".join((*([f"const {bindings};"] if bindings else []), m.body, f"return {{{results}}};"))
         blocks.append(f"const {_variable(m.name)}=(()=>{{\n{inner}\n}})();\n")
     return "".join(blocks)
 

@@ -74,8 +74,8 @@ def _raising_signals() -> Iterator[None]:
             signal.signal(n, signal.SIG_IGN)
         raise Ended(number)
 
-    wanted = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
-    handled = [n for n in wanted if n is not None and signal.getsignal(n) is signal.SIG_DFL]
+    signals = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+    handled = [n for n in signals if n is not None and signal.getsignal(n) is signal.SIG_DFL]
     for n in handled:
         signal.signal(n, end)
     try:

@@ -140,8 +140,8 @@ class Ports:
     def refused(self, arena: str) -> list[str]:
         """Returns from the run the number, from 1 on, of the first refusal of the program that it led to, else 0."""
         places = [f"{arena} + {self.program.scalars[r.scalar]}" for r in self.program.refusals]
-        taken = [f"if (ScalarAt({place})) return {number};" for number, place in enumerate(places, 1)]
-        return [*taken, "return 0;"] if taken else []
+        checks = [f"if (ScalarAt({place})) return {number};" for number, place in enumerate(places, 1)]
+        return [*checks, "return 0;"] if checks else []
 
     def _copy(self, arena: str, name: str, t: TensorSpec, *, out: bool = False) -> list[str]:
         """Between an array of the run's shape and memory for the largest one."""

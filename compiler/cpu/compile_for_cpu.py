@@ -173,10 +173,10 @@ def plan_for_cpu(
     """The choices of the model's kernels in programs for `targets`, which share their weights."""
     compilers = [_Compiler(t, opt_level, cache or Cache(None)) for t in targets]
     kernels = {i: (naive, ()) for i, naive in enumerate(model.kernels)}
-    return plan_kernels(kernels, choices, lambda naive, _, wanted: _agree(compilers, naive, wanted))
+    return plan_kernels(kernels, choices, lambda naive, _, recorded: _agree(compilers, naive, recorded))
 
 
-def _agree(compilers: Sequence[_Compiler], naive: Kernel, wanted: Replay) -> Choices:
+def _agree(compilers: Sequence[_Compiler], naive: Kernel, recorded: Replay) -> Choices:
     """Recorded choices that all targets can take, which were measured on one of them: on the others decisions that are
     not legal there are the default ones. Raises ScheduleError where they are legal on none, or where targets would read
     constants in different layouts."""
@@ -184,17 +184,17 @@ def _agree(compilers: Sequence[_Compiler], naive: Kernel, wanted: Replay) -> Cho
     errors: list[ScheduleError] = []
     for c in compilers:
         try:
-            layouts.add(c.layouts(naive, wanted))
+            layouts.add(c.layouts(naive, recorded))
         except ScheduleError as error:
             errors.append(error)
     if not layouts:
         raise errors[0]
     if errors:
-        wanted = replace(wanted, lenient=True)
-        layouts = {c.layouts(naive, wanted) for c in compilers}
+        recorded = replace(recorded, lenient=True)
+        layouts = {c.layouts(naive, recorded) for c in compilers}
     if len(layouts) > 1:
         raise ScheduleError("the variants of the module would read their weights in different layouts")
-    return wanted
+    return recorded
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ def _create_context(egl: ctypes.CDLL, display: Any) -> Any:
     es_api, renderable, es3, surface, version, none = 0x30A0, 0x3040, 0x40, 0x3033, 0x3098, 0x3038
     egl.eglBindAPI(es_api)
     config, count = c_void_p(), c_int()
-    wanted = (c_int * 5)(renderable, es3, surface, 0, none)
-    if not egl.eglChooseConfig(display, wanted, byref(config), 1, byref(count)) or not count.value:
+    attributes = (c_int * 5)(renderable, es3, surface, 0, none)
+    if not egl.eglChooseConfig(display, attributes, byref(config), 1, byref(count)) or not count.value:
         return None
     return egl.eglCreateContext(display, config, None, (c_int * 3)(version, 3, none))

@@ -24,25 +24,25 @@ class _Part:
 
 
 def find_arrangement(
-    there: Layout, wanted: Layout, order: Sequence[Subdimension] | None = None
+    source: Layout, target: Layout, order: Sequence[Subdimension] | None = None
 ) -> tuple[CopyDimension, ...] | None:
-    """The dimensions, outermost first, of the strided copy from `there` into `order` of the physical shape of `wanted`,
-    by default its linear order; None where no strided copy exists (groups that straddle blocks, halos, padded
-    blocks)."""
-    if any(lo or hi for layout in (there, wanted) for lo, hi in layout.pad):
+    """The dimensions, outermost first, of the strided copy from `source` into `order` of the physical shape of
+    `target`, by default its linear order; None where no strided copy exists (groups that straddle blocks, halos,
+    padded blocks)."""
+    if any(lo or hi for layout in (source, target) for lo, hi in layout.pad):
         return None
-    if any(b.room > b.size for layout in (there, wanted) for b in layout.blocks):
+    if any(b.room > b.size for layout in (source, target) for b in layout.blocks):
         return None
-    parts = _parts(wanted) if order is None else _reordered(_parts(wanted), order)
+    parts = _parts(target) if order is None else _reordered(_parts(target), order)
     if parts is None:
         return None
     dimensions: list[CopyDimension] = []
     for p in parts:
-        of_position = _dimensions(p, there)
+        of_position = _dimensions(p, source)
         if of_position is None:
             return None
         dimensions += of_position
-    exact = {a for a, n in enumerate(there.shape) if prod(p.extent for p in parts if p.axis == a) == n}
+    exact = {a for a, n in enumerate(source.shape) if prod(p.extent for p in parts if p.axis == a) == n}
     return _merged([replace(d, axis=-1, weight=0) if d.axis in exact else d for d in dimensions])
 
 

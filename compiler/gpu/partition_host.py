@@ -184,7 +184,7 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_f
 
     planned: StepsOf[int | _Call] = map_runs(model.steps, calls)
     results = frozenset(t for t, writers in links.writers.items() if all(i in reasons for i in writers))
-    wanted = frozenset(t for i, reads in enumerate(links.reads) if i not in reasons for t in reads)
+    device_reads = frozenset(t for i, reads in enumerate(links.reads) if i not in reasons for t in reads)
     from_inputs = frozenset(links.inputs & {t for i in reasons for t in links.reads[i]})
     held, first = from_inputs, 0
     segments: dict[_Call, Segment] = {}
@@ -194,7 +194,7 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_f
         reads = _read_back(model, links, call.groups, results | (from_inputs if call.nested else held))
         if not call.nested:
             held |= {t for t in reads if len(links.writers.get(t, ())) < 2}
-        writes = tuple(dict.fromkeys(t for t in computed if t in wanted or t not in results))
+        writes = tuple(dict.fromkeys(t for t in computed if t in device_reads or t not in results))
         origin = sum((model.groups[i].origin for i in call.groups), Origin())
         reason = "; ".join(dict.fromkeys(reasons[i] for i in call.groups))
         last = first + len(call.groups)
@@ -206,7 +206,9 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_f
 
     steps = map_runs(planned, carried_out)  # type: ignore[arg-type]
     on_host = from_inputs.union(*(s.reads for s in segments.values()), (links.computed[i] for i in reasons))
-    on_device = wanted.union(links.outputs - results, (t for i, t in enumerate(links.computed) if i not in reasons))
+    on_device = device_reads.union(
+        links.outputs - results, (t for i, t in enumerate(links.computed) if i not in reasons)
+    )
     return HostPartition(steps, reasons, on_host, on_device, results)
 
 

@@ -48,34 +48,34 @@ class _Placing:
                 then, before = self.sequence(then, live)
                 otherwise, others = self.sequence(otherwise, live)
                 return [replace(step, then=then, otherwise=otherwise)], before | others
-        return [step], live | self._taken([step])
+        return [step], live | self._read([step])
 
     def _loop(
         self, step: Loop[Launch | HostCall | ReadScalar, ScalarLocation], live: frozenset[Scalar]
     ) -> tuple[list[Step], frozenset[Scalar]]:
-        taken = self._taken(step.body)
-        free = self._carried.get(step.counter, frozenset()) - taken
+        read = self._read(step.body)
+        free = self._carried.get(step.counter, frozenset()) - read
         behind = {s.scalar: s for s in step.body if isinstance(s, ReadScalar) and s.scalar in free}
         needed = [s for scalar, s in behind.items() if scalar in live]
         rest = [s for s in step.body if not (isinstance(s, ReadScalar) and s.scalar in behind)]
         after = live - behind.keys()
         # What an iteration measures the next one may take.
-        body, before = self.sequence(rest, after | taken)
+        body, before = self.sequence(rest, after | read)
         return [replace(step, body=body), *needed], (after | before | _of(step.trips)) - {step.counter}
 
-    def _taken(self, steps: Iterable[Step]) -> frozenset[Scalar]:
-        taken: frozenset[Scalar] = frozenset()
+    def _read(self, steps: Iterable[Step]) -> frozenset[Scalar]:
+        read: frozenset[Scalar] = frozenset()
         for step in steps:
             match step:
                 case Launch(scalars=scalars):
-                    taken |= frozenset(scalars)
+                    read |= frozenset(scalars)
                 case HostCall():
-                    taken |= self._host
+                    read |= self._host
                 case Loop(trips=trips, body=body):
-                    taken |= self._taken(body) | _of(trips)
+                    read |= self._read(body) | _of(trips)
                 case Branch(then=then, otherwise=otherwise):
-                    taken |= self._taken((*then, *otherwise))
-        return taken
+                    read |= self._read((*then, *otherwise))
+        return read
 
 
 def _of(size: Size) -> frozenset[Scalar]:

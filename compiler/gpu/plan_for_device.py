@@ -68,9 +68,9 @@ def _plan(
         params = (*model.groups[i].reads, model.groups[i].output)
         naive[i] = types.apply(narrow.kernels[i], params), tuple(map(tensors.placement, params))
 
-    def legal(kernel: Kernel, placements: Placements, wanted: Choices) -> Choices:
-        compiler.compile(kernel, placements, wanted)
-        return wanted
+    def legal(kernel: Kernel, placements: Placements, recorded: Choices) -> Choices:
+        compiler.compile(kernel, placements, recorded)
+        return recorded
 
     kernels = plan_kernels(naive, choices, legal)
     groups = compile_kernels(kernels, compiler)

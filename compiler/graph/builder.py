@@ -101,16 +101,16 @@ class Builder:
             raise UnsupportedError(
                 f"{draft.op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
             )
-        wanted = [t for t, o in zip(tensors, outputs, strict=False) if o]
-        if all(depends_only_on_constants(t) for t in wanted) and self._may_fold(wanted, draft.reads):
+        named = [t for t, o in zip(tensors, outputs, strict=False) if o]
+        if all(depends_only_on_constants(t) for t in named) and self._may_fold(named, draft.reads):
             if self._memory is not None:
-                self._memory.reserve(sum(map(_bytes, wanted)), f"{draft.op} (node {name!r}): its result")
+                self._memory.reserve(sum(map(_bytes, named)), f"{draft.op} (node {name!r}): its result")
             values = tuple(self.constant(o, evaluate(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
-            if may_prepare(wanted):
+            if may_prepare(named):
                 self.computed_by(replace(draft, outputs=values))
             return values
         numbers = [t.elements is not None and all(isinstance(e, int) for e in t.elements) for t in tensors]
-        if wanted and all(is_folded for is_folded, o in zip(numbers, outputs, strict=False) if o):
+        if named and all(is_folded for is_folded, o in zip(numbers, outputs, strict=False) if o):
             return tuple(self.constant(o, _array(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
         results = tuple(
             Value(o, t.shape, t.dtype, t.elements, t.bounds) if o else None

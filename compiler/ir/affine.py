@@ -190,10 +190,10 @@ def divide_terms(x: Affine, y: Affine) -> tuple[Affine, Affine]:
     """(q, r) where x = q * y + r, and r has no term that is a multiple of y's leading one."""
     quotient, rest = Affine((), 0), x
     while (q := _leading_quotient(rest, y)) is not None:
-        taken = multiply(q, y) if q.terms else y.scale(q.constant)
-        if taken is None:
+        multiple = multiply(q, y) if q.terms else y.scale(q.constant)
+        if multiple is None:
             break
-        quotient, rest = quotient + q, rest + taken.scale(-1)
+        quotient, rest = quotient + q, rest + multiple.scale(-1)
     return quotient, rest
 
 

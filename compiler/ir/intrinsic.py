@@ -91,9 +91,9 @@ def _operand(of: Load | Store, access: Load | Store, loops: list[Var], variables
     if any(v in loops for v, _ in base.terms) or len(inside) != len(of.indices):
         return None
     row, column = sorted(inside, key=lambda v: -strides[v])
-    for wanted, v in zip(of.indices, (row, column), strict=True):
-        assert isinstance(wanted, Var)
-        if variables.setdefault(wanted, v) is not v or wanted.extent != v.extent:
+    for index, v in zip(of.indices, (row, column), strict=True):
+        assert isinstance(index, Var)
+        if variables.setdefault(index, v) is not v or index.extent != v.extent:
             return None
     return Operand(access.buffer, base.to_expr(), strides[row]) if strides[column] == 1 else None
 

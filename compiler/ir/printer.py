@@ -64,16 +64,16 @@ def print_node(node: Node) -> str:
 class _Printer:
     def __init__(self) -> None:
         self._names: dict[object, str] = {}
-        self._taken: set[str] = set()
+        self._used: set[str] = set()
 
-    def _name(self, key: object, wanted: str) -> str:
+    def _name(self, key: object, stem: str) -> str:
         if key not in self._names:
-            name, n = wanted, 1
-            while name in self._taken:
+            name, n = stem, 1
+            while name in self._used:
                 n += 1
-                name = f"{wanted}.{n}"
+                name = f"{stem}.{n}"
             self._names[key] = name
-            self._taken.add(name)
+            self._used.add(name)
         return self._names[key]
 
     def buffer(self, b: Buffer, named: bool = True) -> str:

@@ -46,13 +46,13 @@ def plan_kernels(
     default ones where it raises ScheduleError or CannotExpress."""
     settled: dict[Hashable, tuple[Choices, str | None]] = {}
 
-    def settled_once(naive: Kernel, placements: Placements, wanted: Choices) -> tuple[Choices, str | None]:
-        if not isinstance(wanted, Replay):
-            return wanted, None
-        key = describe(naive), placements, key_of_choices(wanted)
+    def settled_once(naive: Kernel, placements: Placements, choice: Choices) -> tuple[Choices, str | None]:
+        if not isinstance(choice, Replay):
+            return choice, None
+        key = describe(naive), placements, key_of_choices(choice)
         if key not in settled:
             try:
-                settled[key] = settle(naive, placements, wanted), None
+                settled[key] = settle(naive, placements, choice), None
             except (ScheduleError, CannotExpress) as error:
                 settled[key] = DEFAULT, str(error)
         return settled[key]

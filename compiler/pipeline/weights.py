@@ -62,11 +62,11 @@ class Weights:
             self._halved[tensor] = tensor.data is not None and fits_half(tensor.data)
         return F16 if self._halved[tensor] else tensor.dtype
 
-    def find(self, tensor: Tensor, wanted: Layout) -> tuple[Layout, int]:
-        """A layout in which `tensor` is in the file, and its offset: `wanted` if it is there in that or in none."""
+    def find(self, tensor: Tensor, layout: Layout) -> tuple[Layout, int]:
+        """A layout in which `tensor` is in the file, and its offset: `layout` if it is there in that or in none."""
         placed = self._offsets.get(tensor, {})
-        if not placed or wanted in placed:
-            return wanted, self.add(tensor, wanted)
+        if not placed or layout in placed:
+            return layout, self.add(tensor, layout)
         return next(iter(placed.items()))
 
     def in_memory(self, offset: int) -> int:

@@ -38,19 +38,19 @@ def find_compiler(architecture: str | None = None) -> list[str]:
         if architecture is not None and made_for and made_for.partition("-")[0] != architecture:
             raise InputError(f"{VARIABLE}={words} compiles for {made_for}, not for {architecture}: name one that does")
         return command
-    wanted = architecture or platform.machine()
-    candidates = KNOWN if wanted == platform.machine() else (f"{wanted}-linux-gnu-gcc",)
+    machine = architecture or platform.machine()
+    candidates = KNOWN if machine == platform.machine() else (f"{machine}-linux-gnu-gcc",)
     for name in candidates:
         if shutil.which(name):
             return [_path(name)]
     if importlib.util.find_spec("ziglang"):
-        return [sys.executable, "-m", "ziglang", "cc", "-target", f"{wanted}-linux-gnu"]
+        return [sys.executable, "-m", "ziglang", "cc", "-target", f"{machine}-linux-gnu"]
     what, packages = (
         ("C compiler", "gcc or clang")
-        if wanted == platform.machine()
+        if machine == platform.machine()
         else (
-            f"C compiler that links for {wanted}",
-            f"{candidates[0]} (Debian: gcc-{wanted.replace('_', '-')}-linux-gnu) or the package ziglang (pip)",
+            f"C compiler that links for {machine}",
+            f"{candidates[0]} (Debian: gcc-{machine.replace('_', '-')}-linux-gnu) or the package ziglang (pip)",
         )
     )
     raise InputError(f"no {what}: install {packages}, or name one in the environment variable {VARIABLE}")

@@ -10,16 +10,16 @@ from ..ir.simplify import simplify
 from .tensor import Tensor
 
 
-def repack_kernel(t: Tensor, there: Layout, wanted: Layout) -> Kernel:
-    """From `there`, in the first parameter, to `wanted`, in the second; padding is zero."""
+def repack_kernel(t: Tensor, there: Layout, layout: Layout) -> Kernel:
+    """From `there`, in the first parameter, to `layout`, in the second; padding is zero."""
     source = there.buffer("shipped", t.dtype)
-    target = wanted.buffer("packed", t.dtype)
+    target = layout.buffer("packed", t.dtype)
     loops = tuple(Var(f"i{d}", n) for d, n in enumerate(target.shape))
-    logical = wanted.logical(loops)
+    logical = layout.logical(loops)
     inside = [
         c
-        for axis, (i, n) in enumerate(zip(logical, wanted.shape, strict=True))
-        for c in ((i >= 0, i < n) if wanted.extent(axis) != n else ())
+        for axis, (i, n) in enumerate(zip(logical, layout.shape, strict=True))
+        for c in ((i >= 0, i < n) if layout.extent(axis) != n else ())
     ]
     value: Expr = Load(source, there.index(logical), all_of(*inside) if inside else None)
     body: Stmt = Store(target, loops, value)

@@ -66,11 +66,11 @@ def _options(t: Tensor, whole: Reduce, extent: int, stages: Stages) -> list[int]
     return ordered(preferred, [1, *powers])
 
 
-def _parts(extent: int, wanted: int) -> int:
-    """The number of parts of a loop: about `wanted`, of at least four elements each; equal parts if possible."""
-    wanted = min(wanted, extent // 4)
-    equal = [n for n in range(wanted, min(2 * wanted, extent // 4) + 1) if n and extent % n == 0]
-    return equal[0] if equal else wanted
+def _parts(extent: int, count: int) -> int:
+    """The number of parts of a loop: about `count`, of at least four elements each; equal parts if possible."""
+    count = min(count, extent // 4)
+    equal = [n for n in range(count, min(2 * count, extent // 4) + 1) if n and extent % n == 0]
+    return equal[0] if equal else count
 
 
 def _partial(t: Tensor, whole: Reduce, longest: Var, parts: int) -> Tensor:

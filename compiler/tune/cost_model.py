@@ -15,22 +15,22 @@ FEWEST = 12
 """Measurements below which nothing is predicted."""
 
 
-def predict(measured: Sequence[tuple[Path, float]], wanted: Sequence[Path]) -> list[float]:
-    """The ratios of `wanted` candidates to the default; 1 for all where too few are measured, or scikit-learn is not
+def predict(measured: Sequence[tuple[Path, float]], candidates: Sequence[Path]) -> list[float]:
+    """The ratios of `candidates` to the default; 1 for all where too few are measured, or scikit-learn is not
     here, as in a page. Extremely randomised
     trees (Geurts, Ernst and Wehenkel, 2006) over the logarithm: decisions are few, mixed, and depend on each other."""
-    if len(measured) < FEWEST or not wanted or importlib.util.find_spec("sklearn") is None:
-        return [1.0] * len(wanted)
+    if len(measured) < FEWEST or not candidates or importlib.util.find_spec("sklearn") is None:
+        return [1.0] * len(candidates)
     from sklearn.ensemble import ExtraTreesRegressor
 
-    names = sorted({name for path, _ in measured for name in path} | {name for path in wanted for name in path})
+    names = sorted({name for path, _ in measured for name in path} | {name for path in candidates for name in path})
     words = {
-        name: sorted({_word(path[name]) for path in (*(p for p, _ in measured), *wanted) if name in path})
+        name: sorted({_word(path[name]) for path in (*(p for p, _ in measured), *candidates) if name in path})
         for name in names
     }
     trees = ExtraTreesRegressor(n_estimators=48, random_state=0, n_jobs=1)
     trees.fit([_features(p, names, words) for p, _ in measured], [log(max(r, 1e-9)) for _, r in measured])
-    return [float(x) for x in np.exp(trees.predict([_features(p, names, words) for p in wanted]))]
+    return [float(x) for x in np.exp(trees.predict([_features(p, names, words) for p in candidates]))]
 
 
 def _features(path: Path, names: Sequence[str], words: Mapping[str, Sequence[str]]) -> list[float]:

@@ -102,10 +102,10 @@ def _batch(model: LoadedModel, inputs: Mapping[str, Array], clock: float) -> tup
     while True:
         once = _profile(model, inputs, repeat, PATIENCE)
         shortest, together = min(once.values()), sum(once.values())
-        wanted = min(RESOLUTIONS * clock / max(shortest, clock / repeat), LONGEST / max(together, clock), MOST_REPEATS)
-        if wanted <= 1.5 * repeat:
+        ideal = min(RESOLUTIONS * clock / max(shortest, clock / repeat), LONGEST / max(together, clock), MOST_REPEATS)
+        if ideal <= 1.5 * repeat:
             break
-        repeat = round(wanted)
+        repeat = round(ideal)
     if shortest <= 0:
         raise DeviceError("device", f"the device's clock shows no time for {repeat} launches")
     return repeat, PATIENCE + together * repeat / 100

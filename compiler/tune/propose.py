@@ -75,12 +75,12 @@ def propose(probe: Probe, history: History, count: int, random: Random) -> Propo
     if history.pick is first:
         measured.insert(0, (search.default, 1.0))
     pool: list[tuple[Path, str]] = []
-    wanted = count if len(measured) < RANDOM else POOL
+    size = count if len(measured) < RANDOM else POOL
     for walk in search.walks(measured):
         candidate = search.probe(walk)
         if candidate is not None:
             pool.append(candidate)
-        if len(pool) >= wanted:
+        if len(pool) >= size:
             break
     predicted = predict(measured, [path for path, _ in pool])
     best = min((ratio for _, ratio in measured), default=1.0)

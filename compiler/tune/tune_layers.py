@@ -76,12 +76,12 @@ class LayerSearch:
         """Records of choices that are better than the default in the whole model, too. Raises DeviceError."""
         limit = self._session.settings.trials * SHARE
         while self._spent < limit and self._session.left:
-            wanted = next_options(self._states)
-            if not wanted:
+            options = next_options(self._states)
+            if not options:
                 break
-            lowered, tasks = self._session.problem.lower({k: s.best for k, s in self._states.items()} | wanted)
+            lowered, tasks = self._session.problem.lower({k: s.best for k, s in self._states.items()} | options)
             by_key = {t.key: t for t in tasks}
-            for key, path in wanted.items():
+            for key, path in options.items():
                 if self._spent < limit and self._session.left:
                     self._try(self._states[key], path, lowered, by_key.get(key))
         return self._better_in_place([s for s in self._states.values() if s.best and s.ratio <= WORTH])
@@ -140,14 +140,14 @@ class LayerSearch:
 def next_options(states: Mapping[str, _State]) -> dict[str, Path]:
     """By key, options of layers that have no kernel in common: one lowering of the model tries all of them, and what is
     measured of one is not due to another."""
-    wanted: dict[str, Path] = {}
-    taken: set[str] = set()
+    options: dict[str, Path] = {}
+    used: set[str] = set()
     for key, state in states.items():
         nodes = frozenset().union(*state.task.nodes)
-        if not nodes & taken and (path := state.next()) is not None:
-            wanted[key] = path
-            taken |= nodes
-    return wanted
+        if not nodes & used and (path := state.next()) is not None:
+            options[key] = path
+            used |= nodes
+    return options
 
 
 def groups_of(lowered: Lowered, task: LayerTask) -> list[int]:

@@ -38,8 +38,8 @@ class Walk:
     def choose(self, name: str, options: Sequence[T]) -> T:
         if len(options) == 1 or name.rpartition(".")[2] in self.fixed:
             return options[0]
-        wanted = self.preset.get(name, _NOTHING)
-        legal = [o for o in options if o == wanted and type(o) is type(wanted)]
+        preset = self.preset.get(name, _NOTHING)
+        legal = [o for o in options if o == preset and type(o) is type(preset)]
         chosen = legal[0] if legal else self.pick(name, options)
         self.decisions[name] = Decision(tuple(options), chosen)
         return chosen

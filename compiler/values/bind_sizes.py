@@ -46,10 +46,10 @@ def bind_sizes(
         if d.scalar not in numbers:
             raise InputError(f"nothing says how long {d.name} is in this run; give it one value when compiling")
     for spec, array in zip(specs, inputs, strict=True):
-        wanted = tuple(value_of(n, numbers) for n in spec.shape)
-        if wanted != array.shape:
+        expected = tuple(value_of(n, numbers) for n in spec.shape)
+        if expected != array.shape:
             raise InputError(
-                f"input {spec.name!r}: expected {spec.dtype}{shown(spec.shape)}, here {list(wanted)} "
+                f"input {spec.name!r}: expected {spec.dtype}{shown(spec.shape)}, here {list(expected)} "
                 f"({_told(spec.shape, named, numbers, by)}), got {array.dtype}{list(array.shape)}"
             )
     return numbers

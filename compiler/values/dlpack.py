@@ -84,8 +84,8 @@ _DELETE = _Deleter(_delete)
 def _sweep() -> None:
     """Releases tensors whose capsules have no reference left, and had no consumer."""
     for address in tuple(_exported):
-        taken = not _python.PyCapsule_IsValid(id(_exported[address][0]), _NAME)
-        if not taken and _references(_exported, address) == _NO_OTHERS:
+        consumed = not _python.PyCapsule_IsValid(id(_exported[address][0]), _NAME)
+        if not consumed and _references(_exported, address) == _NO_OTHERS:
             del _exported[address]
 
 

@@ -50,23 +50,23 @@ class WasmInstance:
         self._store = wasmtime.Store(engine)
         try:
             compiled = wasmtime.Module(engine, module)
-            externs = [self._extern(wanted, pages, imports or {}) for wanted in compiled.imports]
+            externs = [self._extern(declared, pages, imports or {}) for declared in compiled.imports]
             self._exports = wasmtime.Instance(self._store, compiled, externs).exports(self._store)
         except wasmtime.WasmtimeError as error:
             raise InternalError(f"wasmtime refuses the WebAssembly module: {error}") from None
 
     def _extern(
-        self, wanted: wasmtime.ImportType, pages: int, functions: Mapping[str, HostFunction]
+        self, declared: wasmtime.ImportType, pages: int, functions: Mapping[str, HostFunction]
     ) -> wasmtime.Memory | wasmtime.Func:
         import wasmtime
 
-        kind, name = wanted.type, wanted.name or ""
+        kind, name = declared.type, declared.name or ""
         if isinstance(kind, wasmtime.MemoryType):
             self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(wasmtime.Limits(pages, pages)))
             return self._memory
         if isinstance(kind, wasmtime.FuncType) and name in functions:
             return wasmtime.Func(self._store, kind, functions[name])
-        raise InternalError(f"the WebAssembly module imports {wanted.module}.{name}, which is not provided")
+        raise InternalError(f"the WebAssembly module imports {declared.module}.{name}, which is not provided")
 
     @property
     def memory(self) -> NDArray[np.uint8]:

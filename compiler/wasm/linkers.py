@@ -119,15 +119,15 @@ def _adapt(module: bytes, exports: Sequence[str], linker: str, shared_pages: int
     what = f"module made by {linker}"
     parts = {s.number: s.body for s in binary.sections(module, what) if s.number != binary.CUSTOM}
     exported = _exports(Reader(parts.get(binary.EXPORT, b"\0"), what))
-    wanted = [*exports, *([STACK_POINTER] if shared_pages is not None else [])]
-    if missing := [name for name in (*wanted, HEAP_BASE) if name not in exported]:
+    names = [*exports, *([STACK_POINTER] if shared_pages is not None else [])]
+    if missing := [name for name in (*names, HEAP_BASE) if name not in exported]:
         raise InputError(
             f"--wasm-linker {linker}: its module lacks the exports {', '.join(missing)}; try another version"
         )
     index, _ = exported[HEAP_BASE]
     address = _globals(Reader(parts.get(binary.GLOBAL, b"\0"), what))[index]
     heap_base = align(address)
-    parts[binary.EXPORT] = binary.vector(exported[name][1] for name in dict.fromkeys(wanted))
+    parts[binary.EXPORT] = binary.vector(exported[name][1] for name in dict.fromkeys(names))
     parts[binary.IMPORT] = _imports(Reader(parts.get(binary.IMPORT, b"\0"), what), heap_base, shared_pages)
     return Linked(binary.MAGIC + b"".join(binary.section(n, body) for n, body in parts.items()), heap_base)
 

@@ -35,9 +35,9 @@ def hide_shape_operands(model: onnx.ModelProto, source: Source) -> Hidden:
     short = {t.name for t in graph.initializer if prod(t.dims) <= KEPT_ELEMENTS}
     short.update(n.output[0] for n in graph.node if n.op_type == "Constant" and not n.domain and _is_short(n))
     short.difference_update(name for n in nodes for a in n.attribute for name in _defined(a.g))
-    taken = Names(name for n in nodes for name in (*n.input, *n.output))
+    names = Names(name for n in nodes for name in (*n.input, *n.output))
     for value in (*graph.input, *graph.initializer):
-        taken.fresh(value.name)
+        names.fresh(value.name)
     stand_ins: dict[tuple[str, ...], str] = {}
     for node in nodes:
         at = SHAPE_OPERANDS.get(node.op_type) if not node.domain else None
@@ -48,7 +48,7 @@ def hide_shape_operands(model: onnx.ModelProto, source: Source) -> Hidden:
         start = at - resize
         old = tuple(node.input[start:])
         if old not in stand_ins:
-            stand_ins[old] = taken.fresh("hidden")
+            stand_ins[old] = names.fresh("hidden")
             kind = onnx.TensorProto.FLOAT if resize else onnx.TensorProto.INT64
             graph.input.append(helper.make_tensor_value_info(stand_ins[old], kind, None))
         del node.input[start:]

@@ -60,8 +60,8 @@ def _check_declared(
         same &= len(extents) == len(shape) and all(e in (d, 0, -1) for d, e in zip(shape, extents, strict=True))
     if not same:
         extents = [d.dim_value if d.dim_value > 0 else d.dim_param or "?" for d in declared.shape.dim]
-        wanted = f"{type_name(declared.elem_type)}{extents if declared.HasField('shape') else ''}"
+        expected = f"{type_name(declared.elem_type)}{extents if declared.HasField('shape') else ''}"
         raise InputError(
             f"{source.name} is not a valid ONNX model: its initialiser {name!r} is {type_name(elements)}{list(shape)}, "
-            f"and the input of this name is declared as {wanted}; export it again"
+            f"and the input of this name is declared as {expected}; export it again"
         )

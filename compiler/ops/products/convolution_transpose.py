@@ -181,17 +181,17 @@ def _spreads(call: Call, sizes: list[Size], kernel: list[int]) -> list[Spread]:
     strides, dilations = per_axis(call, "strides", ones), per_axis(call, "dilations", ones)
     pads, extra = per_axis(call, "pads", 2 * zeros), per_axis(call, "output_padding", zeros)
     absent: tuple[int, ...] = ()
-    wanted = call.attribute("output_shape", absent)[-rank:]  # batch and channels may stand before the spatial axes
+    output_shape = call.attribute("output_shape", absent)[-rank:]  # batch and channels may come before
     auto_pad = call.attribute("auto_pad", "NOTSET")
     spreads = []
     for d, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
         full = strides[d] * (size - 1) + extra[d] + (taps - 1) * dilations[d] + 1
         before: Size = pads[d]
         count: Size
-        if wanted:
-            total = larger(full - wanted[d], 0)
+        if output_shape:
+            total = larger(full - output_shape[d], 0)
             before, _ = split_padding(total, auto_pad)
-            count = wanted[d]
+            count = output_shape[d]
         elif auto_pad in ("SAME_UPPER", "SAME_LOWER"):
             count = size * strides[d]
             total = larger(full - count, 0)

@@ -127,8 +127,8 @@ def _sized(call: Call, x: Tensor, dimensions: Sequence[int], sizes: Sequence[Siz
                 axes.append(VaryingAxis(d, extent, n))
         return axes
     extents = call.fixed(x, dimensions)
-    wanted = [call.fixed_size(n, "of its result") for n in sizes]
-    ratios = [n / max(extent, 1) for n, extent in zip(wanted, extents, strict=True)]
+    counts = [call.fixed_size(n, "of its result") for n in sizes]
+    ratios = [n / max(extent, 1) for n, extent in zip(counts, extents, strict=True)]
     ratio = min(ratios) if policy == "not_larger" else max(ratios)
     return [
         Axis(d, extent, math.floor(np.float32(ratio * extent) + 0.5), ratio)
