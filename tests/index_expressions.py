@@ -75,8 +75,9 @@ def value(e: Expr, at: dict[Expr, int]) -> int:
             return value(a if value(c, at) else b, at)
         case Binary(op, a, b):
             x, y = value(a, at), value(b, at)
-            results = {"+": x + y, "-": x - y, "*": x * y, "min": min(x, y), "max": max(x, y), "<": x < y, "<=": x <= y}
-            if op in ("//", "%"):
-                return x // y if op == "//" else x % y
-            return int((results | {"and": x and y})[op])
+            results = {"+": x + y, "-": x - y, "*": x * y, "min": min(x, y), "max": max(x, y), "and": x and y}
+            results |= {"<": x < y, "<=": x <= y, "==": x == y, "!=": x != y}
+            if op in ("//", "/", "%"):
+                return x % y if op == "%" else x // y
+            return int(results[op])
     raise AssertionError(e)

@@ -1,23 +1,24 @@
-"""Evaluates expressions for the interpreter: a function for each node, made once and called often.
+"""Evaluates expressions by NumPy: a function for each node, made once and called often.
 
-Scalars of int32 and bool, which indices and guards are made of, are Python's numbers; NumPy computes the rest.
+What differs between kernels, tensors and sizes is the environment, and how elements are loaded: a `Loader` makes the
+functions of loads. Where variables are Python's numbers, scalars of int32 and bool, which indices and guards are made
+of, are, too; NumPy computes the rest, and all of it where variables are arrays.
 """
 
 from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import BOOL, I32
-from ..errors import InternalError
 from .entry import Entry
 from .lanes import Extract, Ramp, Splat, lanes_of
-from .nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Select, Store, Unary, Var
+from .nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Select, Unary, Var
 from .rewrite import children
 from .scalar_ops import apply_cast, apply_unary, compute_binary
 
@@ -26,17 +27,20 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(slots=True)
 class State:
-    """The memory, the loop variables so far, and the values of shared nodes, which hold for one statement. `origins`
-    says of a function's parameters, which are flat, at which element of their memory they begin."""
+    """The memory, the variables, and the values of shared nodes, which hold for one statement. `origins` says of a
+    function's parameters, which are flat, at which element of their memory they begin."""
 
     memory: dict[Buffer, Array]
-    env: dict[Var, int] = field(default_factory=dict)
+    env: dict[Var, Any] = field(default_factory=dict)
     shared: dict[int, Any] = field(default_factory=dict)
     origins: dict[Buffer, int] = field(default_factory=dict)
 
 
 Evaluator = Callable[[State], Any]
-"""Returns an int or a bool for scalars of int32 and bool, else an array or a scalar of NumPy's."""
+"""Returns an int or a bool for what `Evaluators.is_number`, else an array or a scalar of NumPy's."""
+
+Loader = Callable[["Evaluators", Load], Evaluator]
+"""Makes the evaluator of a load, from those of its indices and its guard."""
 
 
 def _wrap(x: int) -> int:
@@ -62,44 +66,56 @@ _NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 """Operations on int32; on bool the last three and comparisons."""
 
 _ON_BOOLS = frozenset(("==", "!=", "and", "or", "xor"))
-_UNBOUNDED: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def _no_loads(_: Evaluators, e: Load) -> Evaluator:
+    raise AssertionError(f"loads an element: {e!r}")
+
+
+def evaluate_expression(
+    e: Expr, env: Mapping[Var, Array], memory: Mapping[Buffer, Array] | None = None, load: Loader = _no_loads
+) -> Array:
+    """The values of an expression for all of its variables at once, whose arrays broadcast."""
+    with np.errstate(all="ignore"):
+        return np.asarray(Evaluators(load, arrays=True).of(e)(State(dict(memory or {}), dict(env))))
 
 
 class Evaluators:
-    """Evaluators of one kernel's expressions, by node. Accesses outside a buffer raise InternalError."""
+    """Evaluators of expressions, by the identity of nodes, which must outlive them. Variables are Python's numbers, or
+    `arrays` that broadcast. NumPy's warnings are the caller's to turn off."""
 
-    def __init__(self, kernel: str) -> None:
-        self._kernel = kernel
+    def __init__(self, load: Loader = _no_loads, *, arrays: bool = False) -> None:
+        self._load = load
+        self._arrays = arrays
         self._evaluators: dict[int, Evaluator] = {}
         self._roots: dict[int, Evaluator] = {}
-        self._places: dict[int, Callable[[State], tuple[Any, ...]]] = {}
         self._uses: Counter[int] = Counter()
 
     def of(self, e: Expr) -> Evaluator:
         """The evaluator of an expression of a statement."""
         evaluator = self._roots.get(id(e))
         if evaluator is None:
-            self._count(e)
-            evaluator = self._roots[id(e)] = self._value(e)
+            self.count(e)
+            evaluator = self._roots[id(e)] = self.value(e)
         return evaluator
 
-    def place(self, s: Store) -> Callable[[State], tuple[Any, ...]]:
-        """The values of the indices of a store, all inside its buffer."""
-        evaluator = self._places.get(id(s))
-        if evaluator is None:
-            for i in s.indices:
-                self._count(i)
-            evaluator = self._places[id(s)] = self._place(s.buffer, s.indices)
-        return evaluator
+    def is_number(self, e: Expr) -> bool:
+        """Whether it is a number of Python's."""
+        return not self._arrays and e.dtype in (I32, BOOL) and lanes_of(e) == 1
 
-    def _count(self, e: Expr) -> None:
+    def as_number(self, e: Expr, value: Evaluator) -> Evaluator:
+        """`value`, which computes `e` by NumPy, so that it returns a number where `e` is one."""
+        return (lambda state: value(state).item()) if self.is_number(e) else value
+
+    def count(self, e: Expr) -> None:
+        """Counts the uses of the nodes of an expression of a statement, before it is evaluated."""
         self._uses[id(e)] += 1
         if self._uses[id(e)] == 1:
             for child in children(e):
                 if isinstance(child, Expr):
-                    self._count(child)
+                    self.count(child)
 
-    def _value(self, e: Expr) -> Evaluator:
+    def value(self, e: Expr) -> Evaluator:
         """Computed once a statement, however often the node is shared: `State.shared` is then cleared."""
         key = id(e)
         evaluator = self._evaluators.get(key)
@@ -120,26 +136,26 @@ class Evaluators:
 
     def _array(self, e: Expr) -> Evaluator:
         """As NumPy has it."""
-        value = self._value(e)
-        if not _is_number(e):
+        value = self.value(e)
+        if not self.is_number(e):
             return value
         kind = e.dtype.numpy.type
         return lambda state: kind(value(state))
 
     def _compute(self, e: Expr) -> Evaluator:
         match e:
-            case Const(constant, dtype):
-                number = constant if _is_number(e) else dtype.numpy.type(constant)
-                number = bool(constant) if dtype == BOOL else int(constant) if dtype == I32 else number
-                return lambda state: number
+            case Const(value, dtype):
+                scalar = dtype.numpy.type(value)
+                constant = scalar.item() if self.is_number(e) else scalar
+                return lambda state: constant
             case Var():
                 return lambda state: state.env[e]
             case Binary(op, a, b):
                 return self._binary(e, op, a, b)
-            case Load(buffer, indices, guard):
-                return self._load(e, buffer, indices, guard)
-            case Select(c, a, b) if _is_number(c):
-                chosen, then, otherwise = self._value(c), self._value(a), self._value(b)
+            case Load():
+                return self._load(self, e)
+            case Select(c, a, b) if self.is_number(c):
+                chosen, then, otherwise = self.value(c), self.value(a), self.value(b)
 
                 def select(state: State) -> Any:
                     # Both, as everywhere: an access outside a buffer is none to be skipped.
@@ -147,10 +163,10 @@ class Evaluators:
                     return both[chosen(state)]
 
                 return select
-            case Unary("not", a) if _is_number(a) and a.dtype == BOOL:
-                negated = self._value(a)
+            case Unary("not", a) if self.is_number(a) and a.dtype == BOOL:
+                negated = self.value(a)
                 return lambda state: not negated(state)
-        return _as_number(e, self._by_numpy(e))
+        return self.as_number(e, self._by_numpy(e))
 
     def _by_numpy(self, e: Expr) -> Evaluator:
         match e:
@@ -181,59 +197,8 @@ class Evaluators:
         raise AssertionError(f"not a scalar expression: {e!r}")
 
     def _binary(self, e: Expr, op: str, a: Expr, b: Expr) -> Evaluator:
-        if op in _NUMBERS and _is_number(a) and _is_number(b) and (a.dtype == I32 or op in _ON_BOOLS):
-            x, y, apply = self._value(a), self._value(b), _NUMBERS[op]
+        if op in _NUMBERS and self.is_number(a) and self.is_number(b) and (a.dtype == I32 or op in _ON_BOOLS):
+            x, y, apply = self.value(a), self.value(b), _NUMBERS[op]
             return lambda state: apply(x(state), y(state))
         x, y = self._array(a), self._array(b)
-        return _as_number(e, lambda state: compute_binary(op, x(state), y(state)))
-
-    def _load(self, e: Expr, buffer: Buffer, indices: tuple[Expr, ...], guard: Expr | None) -> Evaluator:
-        place = self._place(buffer, indices)
-        load = _as_number(e, lambda state: state.memory[buffer][place(state)])
-        if guard is None:
-            return load
-        inside = self._value(guard)
-        lanes = max((lanes_of(i) for i in indices), default=1)
-        outside = _as_number(e, lambda state: np.zeros(lanes if lanes > 1 else (), buffer.dtype.numpy))
-
-        def guarded(state: State) -> Any:
-            return load(state) if np.all(inside(state)) else outside(state)
-
-        return guarded
-
-    def _place(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Callable[[State], tuple[Any, ...]]:
-        values = [self._index(i) for i in indices]
-        extents = buffer.shape
-        assert len(values) == len(extents)
-
-        def place(state: State) -> tuple[Any, ...]:
-            at = tuple([value(state) for value in values])
-            shape = extents
-            if state.origins and buffer in state.origins:
-                at, shape = (at[0] + state.origins[buffer],), state.memory[buffer].shape
-            for i, extent in zip(at, shape, strict=True):
-                if not (0 <= i < extent if isinstance(i, int) else np.all((i >= 0) & (i < extent))):
-                    where = ", ".join(map(str, at))
-                    raise InternalError(f"kernel {self._kernel}: access to {buffer!r} at [{where}] is out of range")
-            return at
-
-        return place
-
-    def _index(self, e: Expr) -> Evaluator:
-        """Like `_value`; sums and products do not wrap, so none comes back into the buffer."""
-        match e:
-            case Binary(op, a, b) if op in _UNBOUNDED and _is_number(e):
-                x, y, apply = self._index(a), self._index(b), _UNBOUNDED[op]
-                return lambda state: apply(x(state), y(state))
-        if lanes_of(e) == 1 and not _is_number(e):
-            value = self._value(e)
-            return lambda state: int(value(state))
-        return self._value(e)
-
-
-def _is_number(e: Expr) -> bool:
-    return e.dtype in (I32, BOOL) and lanes_of(e) == 1
-
-
-def _as_number(e: Expr, value: Evaluator) -> Evaluator:
-    return (lambda state: value(state).item()) if _is_number(e) else value
+        return self.as_number(e, lambda state: compute_binary(op, x(state), y(state)))

@@ -12,7 +12,8 @@ import numpy as np
 from ..errors import InternalError
 from .all_reduce import AllReduce, Among
 from .calls import Call, HoistedConstants, Pointer, UnrolledInOrder
-from .evaluate_expression import Evaluators, State
+from .checked_accesses import CheckedAccesses
+from .evaluate_expression import State
 from .grid import find_grid
 from .intrinsic import Operands, Tensorized, operands
 from .nodes import Alloc, Barrier, Buffer, Expr, For, If, Kernel, LoopKind, Outline, Seq, Stmt, Store, Var
@@ -48,7 +49,7 @@ def interpret(
         if array.shape != buffer.shape or array.dtype != buffer.dtype.numpy:
             raise ValueError(f"{buffer!r} given as {array.dtype}{list(array.shape)}")
     with np.errstate(all="ignore"):
-        shared = _Shared(kernel.name, subgroups, Evaluators(kernel.name), instructions or {})
+        shared = _Shared(kernel.name, subgroups, CheckedAccesses(kernel.name), instructions or {})
         _Run(shared, memory, dict(zip(kernel.scalars, scalars, strict=True))).statement(kernel.body)
 
 
@@ -68,7 +69,7 @@ class _Shared:
 
     kernel: str
     subgroups: Subgroups
-    evaluators: Evaluators
+    accesses: CheckedAccesses
     instructions: Instructions
     bound: dict[int, Operands] = field(default_factory=dict)
 
@@ -220,8 +221,8 @@ class _Run:
         self.state.memory[buffer] = np.full(buffer.shape, fill, buffer.dtype.numpy)
 
     def value(self, e: Expr) -> Any:
-        return self.shared.evaluators.of(e)(self.state)
+        return self.shared.accesses.evaluators.of(e)(self.state)
 
     def place(self, s: Store) -> tuple[Any, ...]:
         """Where `s` stores, inside its buffer."""
-        return self.shared.evaluators.place(s)(self.state)
+        return self.shared.accesses.place(s)(self.state)

@@ -107,8 +107,7 @@ def apply_unary(op: str, a: Array) -> Array:
 def apply_binary(op: str, a: Array, b: Array) -> Array:
     """The value of Binary(op, a, b); both operands are of one dtype."""
     with np.errstate(all="ignore"):
-        result = np.asarray(BINARY[op](a, b))
-    return result if op in COMPARISONS else result.astype(np.asarray(a).dtype)
+        return np.asarray(compute_binary(op, a, b))
 
 
 def compute_binary(op: str, a: Array, b: Array) -> Array:

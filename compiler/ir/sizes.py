@@ -11,7 +11,7 @@ from .affine import Affine, affine
 from .construct import maximum, minimum
 from .evaluate_expression import Evaluators, State
 from .facts import decide, range_of
-from .nodes import Const, Expr, ExprLike, Node, Scalar, Var
+from .nodes import Const, Expr, ExprLike, Node, Scalar
 from .printer import print_node
 from .rewrite import walk
 from .simplify import simplify_expr
@@ -143,8 +143,7 @@ def value_of(n: Size, scalars: Mapping[Scalar, int]) -> int:
         return n
     if isinstance(n, Scalar):
         return max(scalars[n], 0)
-    env: dict[Var, int] = dict(scalars.items())
-    return max(int(Evaluators("sizes").of(n)(State({}, env))), 0)
+    return max(int(Evaluators().of(n)(State({}, dict(scalars.items())))), 0)
 
 
 def scalars_of(*nodes: Node) -> tuple[Scalar, ...]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.entry import Entry
-from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
+from ..ir.evaluate_expression import Evaluator, Evaluators, State, evaluate_expression
+from ..ir.nodes import Buffer, Expr, Load, Scalar, Var
 from ..ir.reduction import COMBINE, Reduce
-from ..ir.scalar_ops import apply_binary, apply_cast, apply_unary
-from ..ir.sizes import number, scalars_of
+from ..ir.scalar_ops import apply_binary
+from ..ir.sizes import number, scalars_of, value_of
 from .computed_sizes import NO_SIZES, Sizes
 from .structure import Branch, Loop
 from .tensor import Tensor
@@ -20,6 +20,8 @@ from .tensor import Tensor
 Array = np.ndarray[Any, np.dtype[Any]]
 
 Env = dict[Var, Array]
+
+Scalars = dict[Scalar, int]
 
 GRID_LIMIT = 1 << 22
 """Elements evaluated at once; a larger reduction is taken in slices of its first axes that do not fit."""
@@ -37,10 +39,11 @@ def evaluate(
     Raises KeyError for a placeholder without a feed, and for a scalar without a value.
     """
     values: dict[Buffer, Array] = {t.buffer: np.asarray(a) for t, a in (feeds or {}).items()}
-    return _evaluate(tensor, values, {s: np.asarray(n, np.int32) for s, n in (scalars or {}).items()}, sizes)
+    with np.errstate(all="ignore"):
+        return _evaluate(tensor, values, dict(scalars or {}), sizes)
 
 
-def _evaluate(tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> Array:
+def _evaluate(tensor: Tensor, values: dict[Buffer, Array], scalars: Scalars, sizes: Sizes) -> Array:
     if tensor.buffer in values:
         return values[tensor.buffer]
     if tensor.data is not None:
@@ -57,27 +60,27 @@ def _evaluate(tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: 
     shape = tuple(_trips(axis, scalars) for axis in tensor.axes)
     if 0 in shape:  # the other extents may be any
         return values.setdefault(tensor.buffer, np.empty(shape, tensor.dtype.numpy))
-    env = dict(scalars)
+    env: Env = {s: np.asarray(n, np.int32) for s, n in scalars.items()}
     for d, (axis, extent) in enumerate(zip(tensor.axes, shape, strict=True)):
         env[axis] = np.arange(extent, dtype=np.int32).reshape((1,) * d + (-1,) + (1,) * (rank - d - 1))
     if isinstance(tensor.body, Reduce):
-        result = _reduce(tensor.body, shape, env, values)
+        result = _reduce(tensor.body, shape, tuple(_trips(axis, scalars) for axis in tensor.body.axes), env, values)
     else:
-        result = np.broadcast_to(_eval(tensor.body, env, values), shape)
+        result = np.broadcast_to(evaluate_expression(tensor.body, env, values, _loader), shape)
     array = np.ascontiguousarray(result, dtype=tensor.dtype.numpy).reshape(shape)
     values[tensor.buffer] = array
     return array
 
 
-def _measure(expressions: Iterable[Expr], values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> None:
+def _measure(expressions: Iterable[Expr], values: dict[Buffer, Array], scalars: Scalars, sizes: Sizes) -> None:
     """Computes the scalars that expressions take from tensors."""
     for s in scalars_of(*expressions):
         source = None if s in scalars else sizes.source(s)
         if source is not None:
-            scalars[s] = np.asarray(_evaluate(source, values, scalars, sizes), np.int32).reshape(())
+            scalars[s] = _evaluate(source, values, scalars, sizes).item()
 
 
-def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> Array:
+def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: Scalars, sizes: Sizes) -> Array:
     """A result of a loop or a branch. Values of tensors inside are of one iteration, so they are not kept."""
     assert tensor.source is not None
     structure, index = tensor.source.structure, tensor.source.index
@@ -94,42 +97,43 @@ def _evaluate_structure(tensor: Tensor, values: dict[Buffer, Array], scalars: En
     return values.setdefault(tensor.buffer, result)
 
 
-def _live(whole: Array, tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> Array:
+def _live(whole: Array, tensor: Tensor, values: dict[Buffer, Array], scalars: Scalars, sizes: Sizes) -> Array:
     """The elements within the tensor's shape, of memory that may be for more."""
     return whole[tuple(map(slice, _shape(tensor, values, scalars, sizes)))]
 
 
-def _shape(tensor: Tensor, values: dict[Buffer, Array], scalars: Env, sizes: Sizes) -> tuple[int, ...]:
-    shape = [number(n) for n in tensor.shape]
-    _measure(shape, values, scalars, sizes)
-    return tuple(max(int(_eval(n, scalars, {})), 0) for n in shape)
+def _shape(tensor: Tensor, values: dict[Buffer, Array], scalars: Scalars, sizes: Sizes) -> tuple[int, ...]:
+    _measure(map(number, tensor.shape), values, scalars, sizes)
+    return tuple(value_of(n, scalars) for n in tensor.shape)
 
 
 def _run_loop(
-    loop: Loop, values: dict[Buffer, Array], scalars: Env, sizes: Sizes
+    loop: Loop, values: dict[Buffer, Array], scalars: Scalars, sizes: Sizes
 ) -> tuple[list[Array], list[list[Array]]]:
     """The carried values after the last iteration, and the rows."""
     carried = [_evaluate(c.start, values, scalars, sizes) for c in loop.carried]
     rows: list[list[Array]] = [[] for _ in loop.rows]
     _measure((number(loop.trips),), values, scalars, sizes)
-    for i in range(max(int(_eval(number(loop.trips), scalars, {})), 0)):
+    for i in range(value_of(loop.trips, scalars)):
         if loop.condition is not None and not carried[loop.condition]:
             break
         inside = {**values, **{c.inside.buffer: a for c, a in zip(loop.carried, carried, strict=True)}}
-        here = {**scalars, loop.counter: np.asarray(i, np.int32)}
+        here = {**scalars, loop.counter: i}
         for iterations, row in zip(rows, loop.rows, strict=True):
             iterations.append(_evaluate(row, inside, here, sizes))
         carried = [_evaluate(c.next, inside, here, sizes) for c in loop.carried]
     return carried, rows
 
 
-def _trips(axis: Var, scalars: Env) -> int:
-    return axis.extent if axis.length is None else max(int(_eval(axis.length, scalars, {})), 0)
+def _trips(axis: Var, scalars: Scalars) -> int:
+    return axis.extent if axis.length is None else value_of(axis.length, scalars)
 
 
-def _reduce(body: Reduce, shape: tuple[int, ...], env: Env, values: dict[Buffer, Array]) -> Array:
-    rank, axes = len(shape), body.axes or (Var("once", 1),)
-    extents = [_trips(v, env) for v in axes]
+def _reduce(
+    body: Reduce, shape: tuple[int, ...], over: tuple[int, ...], env: Env, values: dict[Buffer, Array]
+) -> Array:
+    rank = len(shape)
+    axes, extents = (body.axes, over) if body.axes else ((Var("once", 1),), (1,))
     size = prod(shape)
     # The inner axes that fit the grid are reduced by NumPy at once, the next one in slices that do, the others one by
     # one.
@@ -150,48 +154,31 @@ def _reduce(body: Reduce, shape: tuple[int, ...], env: Env, values: dict[Buffer,
         for start in range(0, length, step):
             stop = min(start + step, length)
             env[axes[cut]] = np.arange(start, stop, dtype=np.int32).reshape((-1,) + (1,) * len(inner))
-            value = np.broadcast_to(_eval(body.value, env, values), (*shape, stop - start, *inner))
+            value = evaluate_expression(body.value, env, values, _loader)
+            value = np.broadcast_to(value, (*shape, stop - start, *inner))
             value = _collapse(body.op, value, tuple(range(rank, value.ndim)), wide)
             result = apply_binary(COMBINE[body.op], result, value.astype(wide))
-    with np.errstate(all="ignore"):
-        return result.astype(body.dtype.numpy)
+    return result.astype(body.dtype.numpy)
 
 
 def _collapse(op: str, value: Array, dims: tuple[int, ...], wide: np.dtype[Any]) -> Array:
-    with np.errstate(all="ignore"):
-        if op in ("sum", "prod"):
-            fn = np.sum if op == "sum" else np.prod
-            return np.asarray(fn(value, axis=dims, dtype=wide))
-        # As kernels do, which start from the neutral element: a NaN is no extreme of max and min.
-        extremes = {"max": np.fmax, "min": np.fmin, "max_nan": np.maximum, "min_nan": np.minimum}
-        return np.asarray(extremes[op].reduce(value, axis=dims))
+    if op in ("sum", "prod"):
+        fn = np.sum if op == "sum" else np.prod
+        return np.asarray(fn(value, axis=dims, dtype=wide))
+    # As kernels do, which start from the neutral element: a NaN is no extreme of max and min.
+    extremes = {"max": np.fmax, "min": np.fmin, "max_nan": np.maximum, "min_nan": np.minimum}
+    return np.asarray(extremes[op].reduce(value, axis=dims))
 
 
-def _eval(e: Expr, env: Mapping[Var, Array], values: Mapping[Buffer, Array]) -> Array:
-    match e:
-        case Const(value, dtype):
-            return np.asarray(value, dtype.numpy)
-        case Var():
-            return env[e]
-        case Unary(op, a):
-            return apply_unary(op, _eval(a, env, values))
-        case Binary(op, a, b):
-            return apply_binary(op, _eval(a, env, values), _eval(b, env, values))
-        case Select(c, a, b):
-            return np.where(_eval(c, env, values), _eval(a, env, values), _eval(b, env, values))
-        case Entry(matrix, row, column):
-            return np.asarray(np.asarray(matrix, np.float32)[_eval(row, env, values), _eval(column, env, values)])
-        case Cast(dtype, a):
-            return apply_cast(dtype, _eval(a, env, values))
-        case Bitcast(dtype, a):
-            return np.asarray(_eval(a, env, values), order="C").view(dtype.numpy)
-        case Load(buffer, indices, guard):
-            return _load(
-                values[buffer],
-                [_eval(i, env, values) for i in indices],
-                None if guard is None else _eval(guard, env, values),
-            )
-    raise AssertionError(f"no tensor-level expression: {e!r}")
+def _loader(evaluators: Evaluators, e: Load) -> Evaluator:
+    buffer, indices = e.buffer, [evaluators.value(i) for i in e.indices]
+    guard = None if e.guard is None else evaluators.value(e.guard)
+
+    def load(state: State) -> Array:
+        inside = None if guard is None else guard(state)
+        return _load(state.memory[buffer], [i(state) for i in indices], inside)
+
+    return load
 
 
 def _load(data: Array, indices: list[Array], guard: Array | None) -> Array:

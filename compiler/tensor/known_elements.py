@@ -1,7 +1,8 @@
 """The elements of small integer tensors that are known as sizes: arithmetic on shapes that are known at run time only.
 
 An operator's own definition says what its elements are; where each one comes down to numbers and scalars, later
-operators may take them as shapes, positions and counts.
+operators may take them as shapes, positions and counts. `element_value` is symbolic where `ir/evaluate_expression`
+computes numbers: its results are sizes, of scalars that have no value yet, or unknown.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from index_expressions import value
 from webnn_compile.dtypes import BOOL, I32
 from webnn_compile.ir.affine import Affine, affine, flat_offset
 from webnn_compile.ir.facts import decide, range_of
@@ -15,7 +16,7 @@ from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Scalar, Se
 from webnn_compile.ir.rewrite import free_vars, walk
 from webnn_compile.ir.simplify import simplify_expr
 
-Assignment = dict[Var, int]
+Assignment = dict[Expr, int]
 
 VARIABLES = st.builds(Var, st.just("v"), st.integers(1, 4)) | st.builds(
     Scalar, st.just("s"), st.integers(2, 4), low=st.integers(0, 1)
@@ -48,26 +49,6 @@ def assignments(e: Expr) -> Iterator[Assignment]:
     variables = sorted(free_vars(e), key=id)
     for values in product(*(range(v.low if isinstance(v, Scalar) else 0, v.extent) for v in variables)):
         yield dict(zip(variables, values, strict=True))
-
-
-def value(e: Expr, at: Assignment) -> int:
-    match e:
-        case Const(v, _):
-            return int(v)
-        case Var():
-            return at[e]
-        case Unary("neg", a):
-            return -value(a, at)
-        case Unary("not", a):
-            return 1 - value(a, at)
-        case Select(c, a, b):
-            return value(a if value(c, at) else b, at)
-        case Binary(op, a, b):
-            x, y = value(a, at), value(b, at)
-            table = {"+": x + y, "-": x - y, "*": x * y, "min": min(x, y), "max": max(x, y)}
-            table |= {"<": x < y, "<=": x <= y, "==": x == y, "!=": x != y}
-            return int(table[op]) if op in table else x // y if op in ("//", "/") else x % y
-    raise AssertionError(e)
 
 
 @given(expressions())

@@ -15,12 +15,11 @@ from math import prod
 import numpy as np
 
 from ...choices import Choices, ordered
-from ...dtypes import I32
 from ...ir.affine import affine
+from ...ir.evaluate_expression import evaluate_expression
 from ...ir.nest import Reduction
-from ...ir.nodes import Binary, Cast, Const, Expr, Load, LoopKind, Node, Scope, Select, Stmt, Unary, Var
+from ...ir.nodes import Binary, Load, LoopKind, Node, Scope, Stmt, Unary, Var
 from ...ir.rewrite import free_vars, loads, walk
-from ...ir.scalar_ops import apply_binary
 from ...ir.simplify import simplify_stmt
 from ...ir.verify import LOWERED_UNARY
 from ...target import TEXEL
@@ -34,8 +33,6 @@ FUNCTIONS = 32
 
 MOST_FETCHES = 96
 """The limit for choices other than the default."""
-
-Array = np.ndarray
 
 
 def schedule_fragment_reduction(stmt: Stmt, nest: Reduction, tiles: Sequence[Var], choices: Choices) -> Stmt:
@@ -120,33 +117,17 @@ def fetches(sites: Sequence[Load], together: Mapping[Var, int]) -> int:
     """The number of texels fetched when loops are unrolled, each variable of `together` by its number of iterations."""
     extents = tuple(together.values())
     axes = np.indices(extents, np.int32).reshape(len(extents), -1)
-    env: dict[Var, Array] = dict(zip(together, axes, strict=True))
+    env = dict(zip(together, axes, strict=True))
     total = 0
     for x in sites:
-        values = [_values(i, env) for i in x.indices]
-        static = [np.broadcast_to(f, axes.shape[1:]) for f in values if f is not None]
-        if len(static) < len(values):
-            total += prod(n for v, n in together.items() if v in free_vars(x))
-        elif static:
-            static[-1] = static[-1] // TEXEL
-            total += np.unique(np.stack(static), axis=1).shape[1]
+        variables = free_vars(x)
+        if any([*loads(i)] for i in x.indices):
+            total += prod(n for v, n in together.items() if v in variables)
+        elif x.indices:
+            others = dict.fromkeys(variables, np.zeros((), np.int32))
+            places = [np.broadcast_to(evaluate_expression(i, others | env), axes.shape[1:]) for i in x.indices]
+            places[-1] = places[-1] // TEXEL
+            total += np.unique(np.stack(places), axis=1).shape[1]
         else:
             total += 1
     return total
-
-
-def _values(e: Expr, env: dict[Var, Array]) -> Array | None:
-    """An index for all values of the variables of `env`, others zero; None where it depends on loaded elements."""
-    match e:
-        case Const(value, _):
-            return np.asarray(value, np.int32)
-        case Var():
-            return env.get(e, np.zeros((), np.int32))
-        case Binary(op, a, b) if e.dtype == I32:
-            x, y = _values(a, env), _values(b, env)
-            return None if x is None or y is None else apply_binary(op, x, y)
-        case Cast(_, a):
-            return _values(a, env)
-        case Select(_, a, _):
-            return _values(a, env)
-    return None
