@@ -22,7 +22,8 @@ class Target:
     """`lanes` is the number of 32-bit elements in a vector register; `registers` how many of those a kernel may use;
     `fused` whether multiply and add are one instruction (the multiply then needs no register of its own); `unroll` how
     many steps of a reduction are worth one iteration, where what runs the code does not unroll loops itself;
-    `relaxed_extremes` whether there are the relaxed instructions for max and min of four float32."""
+    `relaxed_extremes` whether there are the relaxed instructions for max and min of four float32; `dot_pairs` the
+    operation, of DOTS of `ir/scalar_ops`, that is an instruction, empty for none."""
 
     name: str
     lanes: int
@@ -31,6 +32,7 @@ class Target:
     unroll: int = 1
     costs: CpuCosts = CPU_COSTS
     relaxed_extremes: bool = False
+    dot_pairs: str = ""
 
     def tile_rows(self, vectors: int) -> int:
         """Rows of a register tile `vectors` wide: accumulators, one row of B and one element of A must fit."""
@@ -46,15 +48,23 @@ class Target:
 # V8 and SpiderMonkey leave 15 of x86-64's 16 vector registers; what is legal here also fits Arm's 32. A step of a 6 x 8
 # tile is 34 instructions in V8, 12 of them multiply-adds; in twos 28, in fours 24, in eights 23 (V8 14.6, x86-64). It
 # takes 180 bytes of a bundle, so the code for browsers that lack relaxed SIMD goes without.
-WASM_PLAIN = Target("wasm", lanes=4, registers=14, fused=False)
-WASM_RELAXED = Target("wasm-relaxed", lanes=4, registers=15, fused=True, unroll=4, relaxed_extremes=True)
+WASM_PLAIN = Target("wasm", lanes=4, registers=14, fused=False, dot_pairs="wasm_dot_pairs")
+WASM_RELAXED = Target(
+    "wasm-relaxed",
+    lanes=4,
+    registers=15,
+    fused=True,
+    unroll=4,
+    relaxed_extremes=True,
+    dot_pairs="wasm_dot_pairs",
+)
 
 
 GENERIC = Target("generic", lanes=4, registers=14, fused=False)
 PROCESSORS = {
     "generic": GENERIC,
-    "x86-64-v3": Target("x86-64-v3", lanes=8, registers=15, fused=True),
-    "x86-64-v4": Target("x86-64-v4", lanes=16, registers=21, fused=True),
+    "x86-64-v3": Target("x86-64-v3", lanes=8, registers=15, fused=True, dot_pairs="dot_pairs"),
+    "x86-64-v4": Target("x86-64-v4", lanes=16, registers=21, fused=True, dot_pairs="dot_pairs"),
     "aarch64": Target("aarch64", lanes=4, registers=28, fused=True),
 }
 """By the names of `--cpu`: levels of x86-64 as its ABI defines them, and Arm. `generic` suits any that has vectors of

@@ -58,7 +58,7 @@ def layout_of(buffer: Buffer) -> Layout:
 
 def laid_out(buffer: Buffer, data: Array) -> Array:
     """`data`, of the logical shape or flat, as it lies in `buffer`: zeros around, poison in what rounding up adds (in a
-    constant zeros: those are packed at compile time) and beyond the sizes of a run."""
+    constant zeros: those are packed at compile time) and beyond the sizes of a run. In words where they are."""
     layout = layout_of(buffer)
     if len(data.shape) == len(layout.shape):
         short, data = data, np.full(layout.shape, poison(buffer.dtype), data.dtype)
@@ -66,7 +66,9 @@ def laid_out(buffer: Buffer, data: Array) -> Array:
     packed = layout.pack(data.reshape(layout.shape))
     if not buffer.constant:
         packed = np.where(_rounding(layout), np.asarray(poison(buffer.dtype)).astype(packed.dtype), packed)
-    return np.asarray(packed.reshape(buffer.shape), order="C")
+    packed = np.asarray(packed, order="C")
+    words = packed.itemsize < buffer.dtype.bytes
+    return (packed.reshape(-1).view(buffer.dtype.numpy) if words else packed).reshape(buffer.shape)
 
 
 def taken_out(buffer: Buffer, data: Array) -> Array:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ..dtypes import I32, DType
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scope, Select, Store, Unary, Var
+from ..ir.scalar_ops import DOTS
 from ..ir.unlikely import Unlikely
 from ..passes.clamp_conversions import is_clamped
 from .llvm_module import LlvmModule
@@ -149,6 +150,8 @@ class ExpressionWriter:
             less = self._compare("<", dtype, kind, *((x, y) if op == "max" else (y, x)))
             mask = "i1" if not kind.startswith("<") else f"<{kind[1:].split()[0]} x i1>"
             return self.instruction(f"select {mask} {less}, {kind} {y}, {kind} {x}")
+        if op in DOTS:
+            return self._dot(op, b.dtype, x, y, lanes_of(a))
         if dtype.is_float:
             flags = "contract " if op in ("+", "-", "*") else ""
             return self.instruction(f"{FLOAT_BINARY[op]} {flags}{kind} {x}, {y}")
@@ -157,6 +160,27 @@ class ExpressionWriter:
         if op == "shr":
             return self.instruction(f"{'ashr' if dtype.kind == 'int' else 'lshr'} {kind} {x}, {y}")
         return self.instruction(f"{INT_BINARY[op]} {kind} {x}, {y}")
+
+    def _dot(self, op: str, of_b: DType, x: str, y: str, lanes: int) -> str:
+        """The sums of two products of int16 each; `y` are words of the type `of_b`."""
+        shorts, bytes_, sums = (f"<{2 * lanes} x i{bits}>" for bits in (16, 8, 32))
+        a = self.instruction(f"bitcast {llvm_type(I32, lanes)} {x} to {shorts}")
+        b = self.instruction(f"bitcast {llvm_type(of_b, lanes)} {y} to {shorts if of_b == I32 else bytes_}")
+        if of_b != I32:
+            b = self.instruction(f"sext {bytes_} {b} to {shorts}")
+        if op == "wasm_dot_pairs" and lanes == 4:
+            self.module.declare("<4 x i32> @llvm.wasm.dot(<8 x i16>, <8 x i16>)")
+            return self.instruction(f"call <4 x i32> @llvm.wasm.dot(<8 x i16> {a}, <8 x i16> {b})")
+        a, b = (self.instruction(f"sext {shorts} {z} to {sums}") for z in (a, b))
+        products = self.instruction(f"mul nsw {sums} {a}, {b}")
+        even, odd = (self._every_other(sums, products, lanes, first) for first in (0, 1))
+        return self.instruction(f"add {llvm_type(I32, lanes)} {even}, {odd}")
+
+    def _every_other(self, kind: str, x: str, lanes: int, first: int) -> str:
+        if lanes == 1:
+            return self.instruction(f"extractelement {kind} {x}, i32 {first}")
+        mask = ", ".join(f"i32 {2 * i + first}" for i in range(lanes))
+        return self.instruction(f"shufflevector {kind} {x}, {kind} poison, <{lanes} x i32> <{mask}>")
 
     def _compare(self, op: str, dtype: DType, kind: str, x: str, y: str) -> str:
         if dtype.is_float:

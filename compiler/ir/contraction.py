@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..dtypes import I8, I32, U8
+from ..dtypes import I8, I16, I32
 from .nodes import Binary, Cast, Expr, Load, Var
 from .rewrite import free_vars, loads
+from .scalar_ops import DOTS
+
+PRODUCTS = DOTS | {"*"}
 
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """The sum of a * b over the reduction axes. Of the parallel axes, `rows` move `a` alone, `columns` `b` alone and
-    `batch` both; `over` are the reduction axes that move both. All in the order of the axes."""
+    """The sum of a * b, or of the products in two words, over the reduction axes. Of the parallel axes, `rows` move `a`
+    alone, `columns` `b` alone and `batch` both; `over` are the reduction axes that move both. All in the order of the
+    axes."""
 
     a: Expr
     b: Expr
@@ -37,7 +41,7 @@ class Contraction:
 def find_contraction(axes: Sequence[Var], over: Sequence[Var], value: Expr) -> Contraction | None:
     """The contraction that a sum of `value` over the axes `over` is, for each element of `axes`; None where `value` is
     no product. An operand is moved by an axis that the indices or the guard of one of its loads mention."""
-    if not isinstance(value, Binary) or value.op != "*":
+    if not isinstance(value, Binary) or value.op not in PRODUCTS:
         return None
     of_a, of_b = _moving(value.a), _moving(value.b)
     return Contraction(
@@ -50,16 +54,13 @@ def find_contraction(axes: Sequence[Var], over: Sequence[Var], value: Expr) -> C
     )
 
 
-def loaded_operand(operand: Expr, over: Sequence[Var]) -> Load | None:
-    """The load that an operand is: all of it, or of integers what is widened, less a zero point that the loops `over`
-    leave the same. None for computed operands."""
+def loaded_operand(operand: Expr) -> Load | None:
+    """The load that an operand is: all of it, or what is widened. None for computed operands."""
     match operand:
         case Load():
             return operand
-        case Cast(to, Load(dtype=source) as load) if to == I32 and source in (I8, U8):
+        case Cast(to, Load(dtype=source) as load) if to == I32 and source in (I8, I16):
             return load
-        case Binary("-", a, zero) if operand.dtype == I32 and not free_vars(zero) & {*over}:
-            return loaded_operand(a, over)
     return None
 
 

@@ -46,7 +46,7 @@ class Reduction:
 @dataclass(frozen=True, slots=True)
 class Contraction:
     """Sums, in the type `sum`, of products of two operands, as they are written. `a` and `b` are the types of their
-    elements: of bytes that are widened, and may be less a zero point, those of the bytes."""
+    elements, before they are widened."""
 
     a: DType
     b: DType
@@ -81,7 +81,7 @@ def form_of(op: str, loops: Sequence[Var], over: Sequence[Var], value: Expr, sta
             return transform
         product = find_contraction(loops, over, value)
         if product is not None:
-            return Contraction(_element_type(product.a, over), _element_type(product.b, over), value.dtype)
+            return Contraction(_element_type(product.a), _element_type(product.b), value.dtype)
     return Reduction(op, value.dtype)
 
 
@@ -92,8 +92,8 @@ def form_of_nest(nest: Nest) -> Form:
     return form_of(nest.op, nest.loops, nest.over, nest.value, nest.start.value)
 
 
-def _element_type(operand: Expr, over: Sequence[Var]) -> DType:
-    load = loaded_operand(operand, over)
+def _element_type(operand: Expr) -> DType:
+    load = loaded_operand(operand)
     return operand.dtype if load is None else load.dtype
 
 

@@ -34,6 +34,18 @@ def _erf_like(a: Array) -> Array:
     return np.asarray(_erf(a.astype(np.float64))).astype(a.dtype)
 
 
+def _dot_pairs(a: Array, b: Array) -> Array:
+    """Sums of two products, of words of two signed elements."""
+    products = [x.astype(np.int32) * y for x, y in zip(_elements(a), _elements(b), strict=True)]
+    return products[0] + products[1]
+
+
+def _elements(word: Array) -> tuple[Array, Array]:
+    """Both elements of each word, the one in the low bits first."""
+    half = word.dtype.type(4 * word.dtype.itemsize)
+    return word << half >> half, word >> half
+
+
 UNARY: dict[str, Callable[[Array], Array]] = {
     "neg": np.negative,
     "not": np.logical_not,  # of a bool; for integers see `apply_unary`
@@ -87,10 +99,20 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "xor": np.bitwise_xor,
     "shl": np.left_shift,
     "shr": np.right_shift,  # arithmetic for signed, logical for unsigned
+    "dot_pairs": _dot_pairs,
+    "wasm_dot_pairs": _dot_pairs,
 }
 
 COMPARISONS = frozenset(("==", "!=", "<", "<="))
 """Operations whose result is a bool for any dtype."""
+
+PAIR = 2
+"""Elements of a word."""
+
+DOTS = frozenset(("dot_pairs", "wasm_dot_pairs"))
+"""Sums, in int32, of two products of signed integers. The first operand is an int32, of two int16; the second is one,
+too, or an int16, of two int8. Elements in the low bits are multiplied with each other, and those in the high bits. The
+latter is the former by the instruction of wasm."""
 
 
 def apply_unary(op: str, a: Array) -> Array:
@@ -105,7 +127,7 @@ def apply_unary(op: str, a: Array) -> Array:
 
 
 def apply_binary(op: str, a: Array, b: Array) -> Array:
-    """The value of Binary(op, a, b); both operands are of one dtype."""
+    """The value of Binary(op, a, b); both operands are of one dtype, but for DOTS."""
     with np.errstate(all="ignore"):
         return np.asarray(compute_binary(op, a, b))
 

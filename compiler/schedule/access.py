@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..dtypes import BOOL, F32, I8, I32, U8
+from ..dtypes import BOOL, F32, I8, I16, I32, U8
 from ..ir.affine import Affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Expr, If, Load, Node, Scope, Select, Store, Var
 from ..ir.rewrite import children, free_vars, walk
 
-ELEMENTS = (F32, I32, I8, U8)
-"""Types of elements that fill lanes; bytes are mostly widened where they are loaded, and narrowed where stored."""
+ELEMENTS = (F32, I32, I8, U8, I16)
+"""Types of elements that fill lanes; mostly, narrow ones are widened where they are loaded, and made where stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ def accesses(node: Node) -> Iterator[Access]:
 
 
 def vectorisable(node: Node, var: Var) -> bool:
-    """Whether a loop over `var` can run in SIMD lanes: elements of 32 or 8 bits, each access contiguous or uniform in
-    `var`, guards, gathered indices and integer divisions uniform."""
+    """Whether a loop over `var` can run in SIMD lanes: its elements have at most 32 bits, each access is contiguous or
+    uniform in `var`, guards, gathered indices and integer divisions are uniform."""
     for n in walk(node):
         if isinstance(n, If):
             return False

@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from ..costs import CPU_COSTS, CpuCosts
-from ..dtypes import F32, I8, I32, U8
+from ..dtypes import F32, I8, I16, I32, U8
 from ..ir.affine import affine
 from ..ir.conditions import conjuncts, nonnegative
 from ..ir.facts import range_of
@@ -29,7 +29,7 @@ from .tensor import Tensor
 CHANNEL_ALIGN = LANES
 """Channels are rounded up to a multiple of this: the elements of a v128, a vec4f, a texel."""
 
-IMAGES = (F32, I32, I8, U8)
+IMAGES = (F32, I32, I8, U8, I16)
 """Element types of tensors that have other layouts than ONNX's."""
 
 HALO_LIMIT = 8
@@ -97,7 +97,8 @@ def choose_layout(
         halos = _equal_halos(halos, groups)
     for t in last - fixed:
         if t.rank >= 3 and t.dtype in IMAGES:
-            align = CHANNEL_ALIGN if policy.few_channels or t.extents[1] >= CHANNEL_ALIGN else 1
+            few = not policy.few_channels and t.extents[1] < CHANNEL_ALIGN and t.dtype != I16
+            align = 1 if few else CHANNEL_ALIGN  # products of int16 take pairs
             layouts[t] = Layout.channels_last(t.extents, align=align, pad=halos.get(t))
     layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.windows)
     return layouts

@@ -40,9 +40,9 @@ def prepared(t: Tensor, data: Array) -> Tensor:
 
 
 def grows(data: Array, operands: float) -> bool:
-    """Whether floats take more bytes than the `operands` that they are made of. Integers are indices and sizes, of
-    which the elements are needed."""
-    if data.dtype not in (F16.numpy, F32.numpy) or data.nbytes < operands + GROWTH:
+    """Whether floats, or int16, take more bytes than the `operands` that they are made of. Integers of 32 and 64 bits
+    are indices and sizes, of which the elements are needed."""
+    if data.dtype not in (F16.numpy, F32.numpy, I16.numpy) or data.nbytes < operands + GROWTH:
         return False
     return data.nbytes // (2 if fits_half(data) else 1) >= operands + GROWTH
 

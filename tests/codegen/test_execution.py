@@ -10,7 +10,7 @@ from constructs import CONSTRUCTS
 from kernel_checks import Array, assert_close, random_array
 from webnn_compile.codegen.llvm_expression import FLOAT_BINARY, INT_BINARY, INTRINSICS, ORDERED, RELAXED
 from webnn_compile.cpu.compile_for_cpu import lower_kernel
-from webnn_compile.dtypes import BOOL, DTYPES, F16, F32, F64, I32, I64, DType
+from webnn_compile.dtypes import BOOL, DTYPES, F16, F32, F64, I16, I32, I64, DType
 from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.nodes import (
@@ -28,7 +28,7 @@ from webnn_compile.ir.nodes import (
     Unary,
     Var,
 )
-from webnn_compile.ir.scalar_ops import BINARY, UNARY
+from webnn_compile.ir.scalar_ops import BINARY, DOTS, UNARY
 from webnn_compile.ir.verify import LOWERED_BINARY, LOWERED_UNARY
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS
 from webnn_compile.program.program import Launch, Program, Region, Slot, TensorSpec
@@ -76,7 +76,7 @@ def arithmetic(dtype: DType) -> list[str]:
         return ["==", "!=", *logic]
     if dtype.is_float:
         return ["+", "-", "*", "/", "max", "min", "==", "!=", "<", "<=", *(["pow", "fmod"] if dtype == F32 else [])]
-    return [op for op in BINARY if op not in ("pow", "shl", "shr") and op not in RELAXED]
+    return [op for op in BINARY if op not in ("pow", "shl", "shr") and op not in {*RELAXED, *DOTS}]
 
 
 def unary_ops(dtype: DType) -> list[str]:
@@ -133,6 +133,25 @@ def test_operations(dtype: DType, kind: LoopKind) -> None:
         np.testing.assert_allclose(b, a, rtol=0 if exact else 1e-5, atol=0 if exact else 1e-6, err_msg=op)
 
 
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+@pytest.mark.parametrize("words", [I16, I32], ids=str)
+def test_products_of_pairs(words: DType, lanes: int) -> None:
+    i = Var("i", lanes)
+    x, z = Buffer("x", (lanes,), I32), Buffer("z", (lanes,), words)
+    dots: list[Expr] = [Binary("dot_pairs", Load(x, (i,)), Load(z, (i,)))]
+    kernel = elementwise(words, dots, [x, z], i, LoopKind.VECTOR if lanes > 1 else LoopKind.SERIAL)
+    generator = np.random.default_rng(lanes)
+    halves = (np.int8, np.int16)[words == I32]
+    a, b = (
+        generator.integers(np.iinfo(t).min, np.iinfo(t).max, (lanes, 2), t, endpoint=True) for t in (np.int16, halves)
+    )
+    a[0], b[0] = [-(2**15), 2**15 - 1], [np.iinfo(halves).min, np.iinfo(halves).max]
+    want = (a.astype(np.int32) * b).sum(1, dtype=np.int32)
+    arrays = [a.reshape(-1).view(np.int32), b.reshape(-1).view(words.numpy)]
+    np.testing.assert_array_equal(run_by_interpreter(kernel, arrays)[0], want)
+    np.testing.assert_array_equal(run_natively(kernel, arrays)[0], want)
+
+
 @pytest.mark.parametrize("source", DTYPES.values(), ids=str)
 def test_casts(source: DType) -> None:
     n = 24
@@ -147,7 +166,7 @@ def test_casts(source: DType) -> None:
 
 def test_the_verifier_knows_what_the_renderer_does() -> None:
     assert {"neg", "not", *INTRINSICS} == LOWERED_UNARY
-    assert {*FLOAT_BINARY, *INT_BINARY, *ORDERED, *RELAXED, "max", "min", "shr"} == LOWERED_BINARY
+    assert {*FLOAT_BINARY, *INT_BINARY, *ORDERED, *RELAXED, *DOTS, "max", "min", "shr"} == LOWERED_BINARY
     assert set(UNARY) >= LOWERED_UNARY
     assert set(BINARY) >= LOWERED_BINARY
 

@@ -11,7 +11,7 @@ from nests import matrix_product, pointwise, sum_of_rows
 from onnx import TensorProto
 from onnx_models import model, node, random
 from webnn_compile.costs import CPU_COSTS
-from webnn_compile.dtypes import F32, F64, I8, I32, U8
+from webnn_compile.dtypes import F32, F64, I8, I16, I32, U8
 from webnn_compile.errors import InternalError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
@@ -61,7 +61,7 @@ def whole_numbers() -> onnx.ModelProto:
         (one("ReduceMax"), Reduction("max_nan", F32)),
         (one("MatMul", "m"), FLOATS),
         (one("Conv", "w", shape=(1, 4, 6, 5)), FLOATS),
-        (whole_numbers(), Contraction(I32, I8, I32)),
+        (whole_numbers(), Contraction(I16, I8, I32)),
         (model([node("MatMul", ["x", "x"], ["y"])], {"x": (4, 4)}, ["y"], dtype=TensorProto.DOUBLE),
          Contraction(F64, F64, F64)),
     ],
@@ -70,11 +70,11 @@ def test_the_form_of_an_operator(proto: onnx.ModelProto, form: Form) -> None:
     assert (form,) in [k.forms for k in lowered(proto).kernels]
 
 
-def test_bytes_less_a_zero_point() -> None:
+def test_an_operand_less_a_zero_point_is_computed() -> None:
     i, j, k, zero = Var("i", 2), Var("j", 3), Var("k", 4), Buffer("zero", (2,), I32)
-    a, b = Load(Buffer("a", (2, 4), U8), (i, k)).cast(I32), Load(Buffer("b", (4, 3), I8), (k, j)).cast(I32)
-    forms = [form_of("+", (i, j), (k,), (a - Load(zero, (v,))) * b, Const(0)) for v in (i, k)]
-    assert forms == [Contraction(U8, I8, I32), Contraction(I32, I8, I32)], "a zero point is one for the whole sum"
+    a, b = Load(Buffer("a", (2, 4), I16), (i, k)).cast(I32), Load(Buffer("b", (4, 3), I8), (k, j)).cast(I32)
+    forms = [form_of("+", (i, j), (k,), x * b, Const(0)) for x in (a, a - Load(zero, (i,)))]
+    assert forms == [Contraction(I16, I8, I32), Contraction(I32, I8, I32)]
 
 
 def test_device_types() -> None:

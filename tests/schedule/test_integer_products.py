@@ -3,6 +3,7 @@ exactly what the definition does."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from webnn_compile.ir.rewrite import walk
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
 
-TARGETS = (NARROW, WIDE, Target("few", lanes=4, registers=6, fused=False), Target("widest", 16, 31, fused=True))
+PAIRED = replace(WIDE, name="paired", dot_pairs="dot_pairs")
+WIDEST = Target("widest", lanes=16, registers=31, fused=True, dot_pairs="dot_pairs")
+TARGETS = (NARROW, WIDE, Target("few", lanes=4, registers=6, fused=False), WIDEST)
 WORK = 60_000
 
 Convolution = tuple[list[int], list[int], dict[str, Any]]
@@ -81,7 +84,7 @@ def test_sums_wrap_around() -> None:
     np.testing.assert_array_equal(webnn_compile.compile(proto).run({"x": a})["y"], a @ b)
 
 
-@pytest.mark.parametrize("target", [WASM_PLAIN, WASM_RELAXED, WIDE], ids=lambda t: t.name)
+@pytest.mark.parametrize("target", [WASM_PLAIN, WASM_RELAXED, WIDE, PAIRED], ids=lambda t: t.name)
 @pytest.mark.parametrize("op", ["MatMulInteger", "ConvInteger", "depthwise"])
 def test_products_are_of_vectors_and_weights_of_bytes(op: str, target: Target) -> None:
     """In what dynamic quantisation makes of a layer."""
@@ -96,14 +99,15 @@ def test_products_are_of_vectors_and_weights_of_bytes(op: str, target: Target) -
         node("Cast", ["sum"], ["scaled"], to=onnx.TensorProto.FLOAT),
         node("MaxPool", ["scaled"], ["y"], kernel_shape=[2, 2]) if convolved else node("Relu", ["scaled"], ["y"]),
     ]
-    weights = {"w": random_bytes(generator, *kernel, signed=False), "v": np.asarray(7, np.uint8)}
+    weights = {"w": random_bytes(generator, *kernel, signed=False), "v": np.asarray(128, np.uint8)}
     lowered = lower_model(run_graph_passes(import_model(model(nodes, {"x": shape}, ["y"], weights))))
+    dots = {target.dot_pairs} if target.dot_pairs and op != "depthwise" else {"*"}
     lanes, constants = set(), set()
     for sums, stages in stages_of(lowered, target):
         if sums.reduce is not None and sums.reduce.dtype == I32:
-            made = dict(stages)["vectorize_loops"]
-            products = (n for n in walk(made.body) if isinstance(n, Binary) and n.op == "*" and n.dtype == I32)
+            kernel = dict(stages)["vectorize_loops"]
+            products = (n for n in walk(kernel.body) if isinstance(n, Binary) and n.op in dots and n.dtype == I32)
             lanes |= {*map(lanes_of, products)}
-            constants |= {p.dtype.name for p in made.params if p.constant and p.size > 1}
+            constants |= {p.dtype.name for p in kernel.params if p.constant and p.size > 1}
     assert target.lanes in lanes
-    assert constants == {"uint8"}
+    assert constants == ({"int8"} if dots == {"*"} else {"int16"})  # elements, or words of two

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import InternalError
-from ..nodes import Kernel, Scope
+from ..nodes import Buffer, Kernel, Scope
+from ..scalar_ops import PAIR
 from .forms import check_forms
 from .place import Place
 from .stages import LOWERED, LOWERED_BINARY, LOWERED_UNARY, has_flat_indices, leftovers
@@ -50,5 +51,11 @@ def _parameters(kernel: Kernel) -> Iterator[str]:
     for p in kernel.params:
         if p.scope is not Scope.GLOBAL:
             yield f"parameter {p!r} is local"
-        if p.layout is not None and p.layout.physical_shape != p.shape and len(p.shape) > 1:
+        if p.layout is not None and not _is_of_shape(p, p.layout.physical_shape) and len(p.shape) > 1:
             yield f"parameter {p!r} is not of its layout's shape {list(p.layout.physical_shape)}"
+
+
+def _is_of_shape(buffer: Buffer, shape: tuple[int, ...]) -> bool:
+    """Whether a buffer has the elements of a physical `shape`, or words of neighbours in its last dimension."""
+    neighbours = (*buffer.shape[:-1], *(n * PAIR for n in buffer.shape[-1:]))
+    return shape in (buffer.shape, (*buffer.shape, PAIR), neighbours)

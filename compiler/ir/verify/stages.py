@@ -32,12 +32,14 @@ from ..nodes import (
 )
 from ..pointers import Advancing, Opaque, PointTo
 from ..rewrite import children, loads
+from ..scalar_ops import DOTS
 from ..unlikely import Unlikely
 from .place import shown, unique
 from .types import RELAXED
 
 LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})
-LOWERED_BINARY = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"}) | COMPARISONS | RELAXED
+ARITHMETIC = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"})
+LOWERED_BINARY = ARITHMETIC | COMPARISONS | RELAXED | DOTS
 """The operations that a renderer supports; lower_math composes everything else from them."""
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...dtypes import BOOL, F32
+from ...dtypes import BOOL, F32, I16, I32
 from ..all_reduce import AllReduce
 from ..lanes import Extract, Ramp, Splat, lanes_of
 from ..nodes import Binary, Bitcast, Const, Expr, Load, Select, Unary
 from ..reduction import WITHOUT_NAN, Reduce
+from ..scalar_ops import DOTS
 from .place import shown
 
 LOGIC = frozenset({"and", "or", "xor"})
@@ -28,7 +29,10 @@ def check_types(e: Expr) -> Iterator[str]:
         case Unary(op, a) if (op == "not") > (a.dtype == BOOL or a.dtype.is_int):
             yield f"not of {a.dtype}: {shown(e)}"
         case Binary(op, a, b):
-            if a.dtype != b.dtype:
+            if op in DOTS:
+                if a.dtype != I32 or b.dtype not in (I16, I32):
+                    yield f"{op} of {a.dtype} and {b.dtype}: {shown(e)}"
+            elif a.dtype != b.dtype:
                 yield f"operands of {op} are {a.dtype} and {b.dtype}: {shown(e)}"
             if op in RELAXED and (a.dtype, lanes_of(a)) != (F32, 4):
                 yield f"{op} of what is no vector of four float32: {shown(e)}"

@@ -8,7 +8,7 @@ from ...ir.nodes import Const, Expr
 from ...ir.sizes import shown
 from ...tensor import Tensor, compute
 from ..call import Call
-from ..quantisation.zero_points import Factor, factor, less_zero_point, zero_point
+from ..quantisation.zero_points import factor, less_zero_point, zero_point
 from ..reductions.reduce_axes import reduce_over
 from ..window import guard_of, per_axis, scaled, shifted, windows_of
 
@@ -16,7 +16,7 @@ from ..window import guard_of, per_axis, scaled, shifted, windows_of
 def conv(call: Call) -> Tensor:
     """ONNX Conv: x (N, IC, spatial), w (OC, IC/group, spatial), optional bias (OC)."""
     x, w = image_and_weights(call)
-    return add_bias(call, _contract(call, x, w, factor(x), factor(w)), 2)
+    return add_bias(call, _contract(call, x, w), 2)
 
 
 def conv_integer(call: Call) -> Tensor:
@@ -39,7 +39,7 @@ def integer_conv_of(call: Call, operands: tuple[int, int], zeros: tuple[Tensor |
 
     image = less_zero_point(f"{call.name}.x", x, x_zero, of_image)
     filters = less_zero_point(f"{call.name}.w", w, w_zero, of_filter)
-    return _contract(call, x, w, image, filters)
+    return _contract(call, image, filters)
 
 
 def image_and_weights(call: Call, image: int = 0, weights: int = 1) -> tuple[Tensor, Tensor]:
@@ -57,8 +57,8 @@ def image_and_weights(call: Call, image: int = 0, weights: int = 1) -> tuple[Ten
     return x, w
 
 
-def _contract(call: Call, x: Tensor, w: Tensor, image: Factor, filter_: Factor) -> Tensor:
-    """The sum over (channel, taps) of x * w, read as factors, with shape (N, OC, positions)."""
+def _contract(call: Call, x: Tensor, w: Tensor) -> Tensor:
+    """The sum over (channel, taps) of x * w, of integers in int32, with shape (N, OC, positions)."""
     group = call.attribute("group", 1)
     batch, _, *sizes = x.shape
     (channels,) = call.fixed(x, (1,))
@@ -76,12 +76,13 @@ def _contract(call: Call, x: Tensor, w: Tensor, image: Factor, filter_: Factor) 
                 channel = first if depth == 1 else first + ic
             position = [window.at(i, j) for window, i, j in zip(windows, o, k, strict=True)]
             taps = [shifted(j, n) for j, n in zip(k, skipped, strict=True)]
-            return image.read([n, channel, *position], guard_of(windows, o, k)) * filter_.read([oc, ic, *taps], None)
+            image = x.read([n, channel, *position], guard_of(windows, o, k))
+            return factor(image) * factor(w.read([oc, ic, *taps]))
 
         return reduce_over("sum", (depth, *(window.kernel for window in windows)), product)
 
     shape = (batch, filters, *(window.count for window in windows))
-    return compute(call.name, shape, (*image.reads, *filter_.reads), body)
+    return compute(call.name, shape, (x, w), body)
 
 
 def add_bias(call: Call, t: Tensor, index: int) -> Tensor:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...ir.nodes import Const, Expr
 from ...ir.sizes import Size, equal, is_one, shown
 from ...tensor import Tensor, compute
 from ..broadcast import broadcast_element, broadcast_shape, spread_input
 from ..call import Call
-from ..quantisation.zero_points import ZeroPointAt, less_zero_point, zero_point
+from ..quantisation.zero_points import ZeroPointAt, factor, less_zero_point, zero_point
 from ..reductions.reduce_axes import reduce_over
 
 
@@ -58,8 +56,21 @@ def mat_mul(call: Call) -> Tensor:
 
 
 def mat_mul_of(call: Call, a: Tensor, b: Tensor, name: str | None = None) -> Tensor:
-    """The matrix product of any two tensors, by default under the name of the node."""
-    return _matmul(call, a, b, lambda left, right: a.read(left) * b.read(right), name=name)
+    """The matrix product of any two tensors, by default under the name of the node: the sum over the last axis of a and
+    the last but one of b, of 8 and 16 bits in int32."""
+    if a.rank == 0 or b.rank == 0:
+        raise call.unsupported("an operand is a scalar", "the model is invalid")
+    depth = a.shape[-1]
+    _check_depth(call, a, b, depth, b.shape[-2] if b.rank > 1 else b.shape[0])
+    batch = broadcast_shape(call, [a.shape[:-2], b.shape[:-2]])
+    rows, columns = a.shape[-2:-1], b.shape[-1:] if b.rank > 1 else ()
+
+    def body(*i: Expr) -> Expr:
+        outer, m, n = i[: len(batch)], i[len(batch) : len(batch) + len(rows)], i[len(batch) + len(rows) :]
+        left, right = _batch_index(a, outer), _batch_index(b, outer)
+        return reduce_over("sum", (depth,), lambda k: factor(a.read((*left, *m, k))) * factor(b.read((*right, k, *n))))
+
+    return compute(name or call.name, (*batch, *rows, *columns), (a, b), body)
 
 
 def mat_mul_integer(call: Call) -> Tensor:
@@ -78,7 +89,7 @@ def integer_mat_mul_of(call: Call, operands: tuple[int, int], zeros: tuple[int, 
 
     left = less_zero_point(f"{call.name}.a", a, a_zero, along(-2))
     right = less_zero_point(f"{call.name}.b", b, b_zero, along(-1))
-    return _matmul(call, a, b, lambda i, j: left.read(i, None) * right.read(j, None), (*left.reads, *right.reads))
+    return mat_mul_of(call, left, right)
 
 
 def _zero_point(call: Call, index: int, operand: Tensor) -> Tensor | None:
@@ -90,30 +101,6 @@ def _zero_point(call: Call, index: int, operand: Tensor) -> Tensor | None:
             "the model is invalid: export it again",
         )
     return zero
-
-
-def _matmul(
-    call: Call,
-    a: Tensor,
-    b: Tensor,
-    product: Callable[[tuple[Expr, ...], tuple[Expr, ...]], Expr],
-    more: tuple[Tensor | None, ...] = (),
-    name: str | None = None,
-) -> Tensor:
-    """The sum of `product(index of a, index of b)` over the last axis of a and the last but one of b."""
-    if a.rank == 0 or b.rank == 0:
-        raise call.unsupported("an operand is a scalar", "the model is invalid")
-    depth = a.shape[-1]
-    _check_depth(call, a, b, depth, b.shape[-2] if b.rank > 1 else b.shape[0])
-    batch = broadcast_shape(call, [a.shape[:-2], b.shape[:-2]])
-    rows, columns = a.shape[-2:-1], b.shape[-1:] if b.rank > 1 else ()
-
-    def body(*i: Expr) -> Expr:
-        outer, m, n = i[: len(batch)], i[len(batch) : len(batch) + len(rows)], i[len(batch) + len(rows) :]
-        left, right = _batch_index(a, outer), _batch_index(b, outer)
-        return reduce_over("sum", (depth,), lambda k: product((*left, *m, k), (*right, k, *n)))
-
-    return compute(name or call.name, (*batch, *rows, *columns), (a, b, *more), body)
 
 
 def _batch_index(t: Tensor, outer: tuple[Expr, ...]) -> tuple[Expr, ...]:

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from ...dtypes import I32
-from ...ir.construct import select
+from ...dtypes import I8, I16, I32
 from ...ir.nodes import Expr
-from ...tensor import Tensor, compute
+from ...tensor import Tensor, compute, constant
+from ...tensor.evaluate import evaluate
+from ...tensor.fold_tensor import fold
 from ..call import Call
 
-Element = Callable[[Sequence[Expr], Expr | None], Expr]
+SHORT = (I8, I16)
+"""Types of operands that products widen as they read them."""
+
 ZeroPointAt = Callable[[Sequence[Expr], Tensor], Expr]
 """The element of a zero point for the operand's element at an index."""
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """An operand of a product. `read` returns its element at an index, 0 where the guard is false; it reads `reads`."""
-
-    read: Element
-    reads: tuple[Tensor | None, ...]
-
-
-def factor(t: Tensor) -> Factor:
-    """The elements of `t` as they are."""
-    return Factor(lambda index, guard: t.read(list(index), guard), (t,))
 
 
 def zero_point(call: Call, index: int) -> Tensor | None:
@@ -39,18 +28,24 @@ def unless_zero(t: Tensor | None) -> Tensor | None:
     return None if t is None or (t.data is not None and not t.data.any()) else t
 
 
-def less_zero_point(name: str, t: Tensor, zero: Tensor | None, place: ZeroPointAt) -> Factor:
-    """int32(t) - zero. Constants stay bytes, which products widen as they read them. Others become a tensor `name`,
-    which is stored where elements are read repeatedly: the products then convert nothing, and padding is zeros."""
+def less_zero_point(name: str, t: Tensor, zero: Tensor | None, place: ZeroPointAt) -> Tensor:
+    """`t`, of 8 bits, less its zero point: int16, of which processors multiply pairs in one instruction. Constants are
+    int8 where that holds them; where it does not, they ship as they are, and are widened when the model is loaded."""
+    if zero is None and t.data is not None and t.dtype == I8:
+        return t
 
-    def value(index: Sequence[Expr], guard: Expr | None) -> Expr:
-        wide = t.read(list(index), guard).cast(I32)
-        if zero is None:
-            return wide
-        centred = wide - place(index, zero).cast(I32)
-        return centred if guard is None else select(guard, centred, 0)
+    def value(*index: Expr) -> Expr:
+        wide = t.read(index).cast(I16)
+        return wide if zero is None else wide - place(index, zero).cast(I16)
 
-    if t.data is not None:
-        return Factor(value, (t, zero))
-    stored = compute(name, t.shape, (t, zero), lambda *index: value(index, None))
-    return factor(stored)
+    difference = compute(name, t.shape, (t, zero), value)
+    if t.data is None or (zero is not None and zero.data is None):
+        return difference
+    data = evaluate(difference)
+    narrow = data.astype(I8.numpy)
+    return constant(name, narrow) if (narrow == data).all() else fold(difference, data)
+
+
+def factor(element: Expr) -> Expr:
+    """An element of an operand in the type in which its products are added."""
+    return element.cast(I32) if element.dtype in SHORT else element

@@ -41,7 +41,7 @@ def find_roles(nest: Reduction) -> Roles | None:
         return None
     best: tuple[tuple[bool, ...], Roles] | None = None
     for c in contraction.orientations:
-        b = loaded_operand(c.b, nest.over)
+        b = loaded_operand(c.b)
         if b is None or b.guard is not None:
             continue
         for column in c.columns:

@@ -13,8 +13,9 @@ from math import prod
 from ...choices import Choices, ordered
 from ...ir.layout import Layout
 from ...ir.nest import Reduction
-from ...ir.nodes import Load, Var
+from ...ir.nodes import Binary, Load, Var
 from ...ir.rewrite import free_vars, loads
+from ...ir.scalar_ops import DOTS
 from ...target import Target
 from ..steps import stores_sum
 from .pad_panels import pad_panels
@@ -65,7 +66,8 @@ def choose_blocks(nest: Reduction, roles: Roles, target: Target, choices: Choice
     (over, *others), columns, costs = nest.over, roles.column.extent, target.costs
     width = 2 * target.lanes
     dynamic = over.length is not None or roles.column.length is not None
-    if others or dynamic or not roles.b.buffer.constant or columns % width or not stores_sum(nest):
+    words = isinstance(nest.value, Binary) and nest.value.op in DOTS  # their layout has a block of K already
+    if others or dynamic or words or not roles.b.buffer.constant or columns % width or not stores_sum(nest):
         return None
     fitting = [n for n in range(2, MOST_BLOCKS + 1) if over.extent % n == 0 and over.extent // n >= costs.fewest_steps]
     preferred = 1
