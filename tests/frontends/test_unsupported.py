@@ -164,8 +164,8 @@ def test_text_constant() -> None:
     ("op", "domain", "advice"),
     [
         ("FusedConv", "com.microsoft", "; onnxruntime's optimiser wrote it: take the model from before it"),
-        ("QGemm", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
-        ("QLinearWhere", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
+        ("DynamicQuantizeLSTM", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
+        ("QOrderedMatMul", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
         ("ZipMap", "ai.onnx.ml", "; export without it: options={'zipmap': False}"),
         (
             "MultiHeadAttention",

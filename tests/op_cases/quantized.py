@@ -207,9 +207,39 @@ _ELEMENTS = [
     ),
 ]
 
+_condition = _a.integers(0, 2, 2, 3, 1, dtype="bool")
+
+
+def _reduced(id: str, x: Array, axes: tuple[int, ...], *, keepdims: int) -> Case:
+    """onnxruntime has no kernel for it."""
+    real = (x.astype(np.int32) - 3).astype(np.float32) * np.float32(0.03)
+    mean = real.mean(axes, keepdims=bool(keepdims), dtype=np.float64).astype(np.float32)
+    expected = np.clip(np.rint(mean / np.float32(0.017)) - 9, -128, 127).astype(np.int8)
+    inputs = (x, scalar(0.03), scalar(3, "int8"), scalar(0.017), scalar(-9, "int8"))
+    attributes = {"axes": list(axes), "keepdims": keepdims}
+    known = frozenset({1, 2, 3, 4})
+    return Case(
+        f"ms-{id}", "QLinearReduceMean", inputs, attributes, 17, known, expected=(expected,), domain="com.microsoft"
+    )
+
+
+_WHERE = (
+    _condition,
+    *(_bytes("uint8", 3, 5), scalar(0.031), scalar(9, "uint8")),
+    *(_bytes("uint8", 2, 1, 5), scalar(0.047), scalar(200, "uint8")),
+    *(scalar(0.05), scalar(99, "uint8")),
+)
+
+_SELECTED = [
+    Case("ms-qlinearwhere", "QLinearWhere", _WHERE, {}, 17, frozenset({2, 3, 5, 6, 7, 8}), domain="com.microsoft"),
+    _reduced("qlinearreducemean", _bytes("int8", 2, 3, 7), (1, 2), keepdims=0),
+    _reduced("qlinearreducemean-kept", _bytes("int8", 2, 3, 7), (-1,), keepdims=1),
+]
+
 CASES = [
     *_CONV,
     *_MATMUL,
     Case("qlinearmatmul-rows", "QLinearMatMul", _ROWS, constants=frozenset(range(3, 8)), expected=(_by_rows(*_ROWS),)),
     *_ELEMENTS,
+    *_SELECTED,
 ]

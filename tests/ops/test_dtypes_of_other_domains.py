@@ -31,6 +31,8 @@ QUANTA = np.arange(6, dtype=np.uint8).reshape(2, 3)
             [QUANTA, SCALE, ZERO, QUANTA, SCALE, ZERO, SCALE, np.int8(3)],
             r"input 7 .* is int8, where uint8",
         ),
+        ("QGemm", [QUANTA, SCALE, np.int8(3), QUANTA.T, SCALE, ZERO], r"input 2 .* is int8, where uint8"),
+        ("MatMulIntegerToFloat", [QUANTA, QUANTA.T, ZERO, SCALE], r"input 2 .* is uint8, where float32 or float16"),
         ("Gelu", [QUANTA], r"input 0 .* is uint8, where float32 or float16 or float64 is expected"),
         ("BiasGelu", [random((2, 3)), np.ones(3)], r"input 1 .* is float64, where float32 is expected"),
         ("FusedMatMul", [random((2, 3)), QUANTA.T], r"input 1 .* is uint8, where float32 is expected"),

@@ -88,7 +88,7 @@ class Problems:
 _OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc")
 """How operators begin that onnxruntime's optimiser puts in place of others."""
 
-_QUANTIZED = ("QLinear", "QAttention", "QGemm", "QEmbed", "DynamicQuantize", "MatMulIntegerTo")
+_QUANTIZED = ("DynamicQuantize", "QOrdered")
 """How operators begin that quantizers write in the form of operators."""
 
 

@@ -25,7 +25,8 @@ def _is_inf(call: Call) -> Tensor:
     return pointwise(call, body, call.input(0))
 
 
-def _where(call: Call) -> Tensor:
+def where(call: Call) -> Tensor:
+    """The second input where the first is true, the third elsewhere."""
     return pointwise(call, select, call.input(0), call.input(1), call.input(2))
 
 
@@ -37,5 +38,5 @@ OPERATORS = {
     "GreaterOrEqual": binary_operator(lambda a, b: a >= b),
     "IsNaN": unary_operator(lambda x: unary("isnan", x)),
     "IsInf": _is_inf,
-    "Where": _where,
+    "Where": where,
 }

@@ -1,13 +1,15 @@
-"""Attention of com.microsoft: weights of queries, keys and values in one matrix, and past and present in one tensor."""
+"""Attention and QAttention of com.microsoft: weights of queries, keys and values in one matrix, and past and present in
+one tensor."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
 
-from ...dtypes import F16, F32, I32
+from ...dtypes import F16, F32, I8, I32, U8
 from ...ir.construct import select
 from ...ir.nodes import Const, Expr
 from ...ir.sizes import Size, equal, is_one, shown, size, text_of
@@ -15,6 +17,7 @@ from ...tensor import Tensor, compute
 from ..broadcast import broadcast_element, spread_input
 from ..call import Call
 from ..movement.joining import joined
+from ..quantisation.quantized_linear import mat_mul_integer_to_float
 from ..reductions.softmax import softmax_of
 from .attention import dot_products, heads_joined, weighted_sums
 from .linear import mat_mul_of
@@ -29,10 +32,32 @@ def _packed_attention(call: Call) -> tuple[Tensor, ...]:
     """softmax(Q K' * scale + bias and mask) V, with [Q, K, V] = input * weights + bias; then the keys and values with
     those of the past before them."""
     call.check_dtypes((INPUT, WEIGHTS, BIAS, PAST, SCORE_BIAS), F32, F16)
+    return _attention(call, _projected)
+
+
+def _quantized_attention(call: Call) -> tuple[Tensor, ...]:
+    """Attention whose input and weights are quantised: scales follow the bias, zero points the mask. What `_attention`
+    reads besides has the numbers that it has there."""
+    x, weights, bias, x_scale, w_scale, mask, x_zero, w_zero, past = (call.optional(i) for i in range(9))
+    call.check_dtypes((0, 6), U8, I8)
+    call.check_dtypes((1, 7), U8, I8)
+    call.check_dtypes((2, 3, 4, 8), F32, F16)
+    operands = (x, weights, x_scale, w_scale, x_zero, w_zero, bias)
+
+    def projected(own: Call) -> Tensor:
+        own.input(INPUT, (None, None, None))
+        return mat_mul_integer_to_float(replace(call, name=f"{call.name}.projected", inputs=operands))
+
+    return _attention(replace(call, inputs=(x, weights, bias, mask, past)), projected)
+
+
+def _attention(call: Call, project: Callable[[Call], Tensor]) -> tuple[Tensor, ...]:
+    """Attention of its inputs, of which `project` makes queries, keys and values of all heads side by side: (batch,
+    length, columns of weights)."""
     call.check_dtypes((MASK, PAST_LENGTH), I32)
     _check_refused(call)
     heads, sizes = _head_sizes(call)
-    projected = _projected(call)
+    projected = project(call)
     query = _heads_of(f"{call.name}.queries", projected, heads, 0, sizes[0])
     present = _present(call, projected, heads, sizes)
     if present is None:
@@ -79,7 +104,7 @@ def _head_sizes(call: Call) -> tuple[int, tuple[int, int]]:
 
 
 def _projected(call: Call) -> Tensor:
-    """Queries, keys and values of all heads side by side: (batch, length, columns of weights)."""
+    """input * weights + bias."""
     weights = call.input(WEIGHTS)
     product = mat_mul_of(call, call.input(INPUT, (None, None, None)), weights, f"{call.name}.projected")
     bias = call.optional(BIAS, weights.shape[1:])
@@ -195,4 +220,4 @@ def _seen(mask: Tensor, scores: Tensor, at: tuple[Expr, Expr, Expr], before: Siz
             return mask[b, 0, i + before, j] > 0
 
 
-OPERATORS = {"Attention": _packed_attention}
+OPERATORS = {"Attention": _packed_attention, "QAttention": _quantized_attention}

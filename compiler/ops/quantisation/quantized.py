@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...dtypes import F32, I8, I32, U8
-from ...ir.nodes import Expr
+from ...dtypes import F32, I8, U8
 from ...tensor import Tensor, compute
 from ..broadcast import binary_operator, scalar_element
 from ..call import Call
 from ..elementwise.activation import OPERATORS as ACTIVATIONS
+from ..elementwise.comparison import where
 from ..movement.joining import concat
 from ..reductions.pooling import average_pool, global_average_pool
+from ..reductions.reduction import OPERATORS as REDUCTIONS
 from ..reductions.softmax import softmax
+from .dequantized import dequantized_by, scalar
 from .quantizing import quantum
 
 Operator = Callable[[Call], Tensor]
@@ -33,7 +35,7 @@ def _quantized(operator: Operator, operands: int) -> Operator:
 def _requantize(call: Call, operator: Operator, firsts: list[int], result: int) -> Tensor:
     """`operator` on the operands that begin at the inputs `firsts`, with scale and zero point at `result`."""
     real = operator(replace(call, inputs=tuple(_dequantized(call, first) for first in firsts)))
-    scale, zero = _scalar(call, result), scalar_element(call, result + 1, "zero point of the result")
+    scale, zero = scalar(call, result), scalar_element(call, result + 1, "zero point of the result")
     dtype = call.input(firsts[0]).dtype
     call.check_dtypes((result,), F32)
     call.check_dtypes((*firsts, result + 1), U8, I8)
@@ -45,22 +47,7 @@ def _dequantized(call: Call, first: int) -> Tensor:
     """(x - zero_point) * scale of the operand that begins at input `first`."""
     call.check_dtypes((first, first + 2), U8, I8)
     call.check_dtypes((first + 1,), F32)
-    x, scale = call.input(first), _scalar(call, first + 1)
-    zero = scalar_element(call, first + 2, "zero point")
-
-    def body(*i: Expr) -> Expr:
-        value = x[i].cast(I32)
-        return (value if zero is None else value - zero.cast(I32)).cast(F32) * scale
-
-    reads = (x, call.input(first + 1), call.optional(first + 2))
-    return compute(f"{call.name}.{first}", x.shape, reads, body)
-
-
-def _scalar(call: Call, index: int) -> Expr:
-    call.input(index)
-    scale = scalar_element(call, index, "scale")
-    assert scale is not None
-    return scale
+    return dequantized_by(call, first, call.input(first), first + 1, first + 2)
 
 
 def _softmax(call: Call) -> Tensor:
@@ -68,7 +55,9 @@ def _softmax(call: Call) -> Tensor:
     return softmax(replace(call, opset=call.attribute("opset", 13)))
 
 
-def _channels_first(operator: Operator) -> Operator:
+def channels_first(operator: Operator) -> Operator:
+    """`operator`, which refuses the attribute channels_last."""
+
     def checked(call: Call) -> Tensor:
         if call.flag("channels_last", 0):
             raise call.unsupported(
@@ -85,13 +74,21 @@ def _concat(call: Call) -> Tensor:
     return _requantize(call, concat, list(range(2, len(call.inputs), 3)), 0)
 
 
+def _where(call: Call) -> Tensor:
+    """Elements of x or y, each (tensor, scale, zero point), by the condition, which comes first."""
+    condition = call.input(0)
+    return _requantize(call, lambda of: where(replace(of, inputs=(condition, *of.inputs))), [1, 4], 7)
+
+
 OPERATORS: dict[str, Operator] = {
     "QLinearAdd": _quantized(binary_operator(lambda a, b: a + b), 2),
-    "QLinearAveragePool": _quantized(_channels_first(average_pool), 1),
+    "QLinearAveragePool": _quantized(channels_first(average_pool), 1),
     "QLinearConcat": _concat,
-    "QLinearGlobalAveragePool": _quantized(_channels_first(global_average_pool), 1),
+    "QLinearGlobalAveragePool": _quantized(channels_first(global_average_pool), 1),
     "QLinearLeakyRelu": _quantized(ACTIVATIONS["LeakyRelu"], 1),
     "QLinearMul": _quantized(binary_operator(lambda a, b: a * b), 2),
+    "QLinearReduceMean": _quantized(REDUCTIONS["ReduceMean"], 1),
     "QLinearSigmoid": _quantized(ACTIVATIONS["Sigmoid"], 1),
     "QLinearSoftmax": _quantized(_softmax, 1),
+    "QLinearWhere": _where,
 }

@@ -47,7 +47,7 @@ def quantum(scaled: Expr, zero: Expr | None, dtype: DType) -> Expr:
     return (rounded if zero is None else rounded + zero.cast(F32)).cast(dtype)
 
 
-def _quantize(call: Call) -> Tensor:
+def quantize(call: Call) -> Tensor:
     """saturate(round(x / scale) + zero_point), rounding halves to even; uint8 unless the zero point or output_dtype
     (opset 21) says otherwise."""
     x = call.input(0)
@@ -65,7 +65,7 @@ def _quantize(call: Call) -> Tensor:
     return compute(call.name, x.shape, call.inputs, body)
 
 
-def _dequantize(call: Call) -> Tensor:
+def dequantize(call: Call) -> Tensor:
     """(x - zero_point) * scale, in the scale's dtype, or that which output_dtype says (opset 23)."""
     x = call.input(0)
     dtype = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else call.input(1).dtype
@@ -80,21 +80,24 @@ def _dequantize(call: Call) -> Tensor:
 
 
 def _dynamic_quantize(call: Call) -> tuple[Tensor, Tensor, Tensor]:
-    """To uint8, with the scale and zero point that fit the range of x, which always has 0 in it."""
-    x = call.input(0)
-    low = compute(f"{call.name}.low", (), (x,), lambda: reduce("min", x.shape, lambda *at: x.read(at), 0))
-    high = compute(f"{call.name}.high", (), (x,), lambda: reduce("max", x.shape, lambda *at: x.read(at), 0))
+    return dynamically_quantized(call.name, call.input(0))
+
+
+def dynamically_quantized(name: str, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """`x` as uint8, with the scale and zero point that fit its range, which always has 0 in it."""
+    low = compute(f"{name}.low", (), (x,), lambda: reduce("min", x.shape, lambda *at: x.read(at), 0))
+    high = compute(f"{name}.high", (), (x,), lambda: reduce("max", x.shape, lambda *at: x.read(at), 0))
     scale = compute(
-        f"{call.name}.scale",
+        f"{name}.scale",
         (),
         (low, high),
         lambda: select(low.read(()).eq(high.read(())), 1, (high.read(()) - low.read(())) / 255),
     )
     zero = compute(
-        f"{call.name}.zero_point", (), (low, scale), lambda: unary("round", -low.read(()) / scale.read(())).cast(U8)
+        f"{name}.zero_point", (), (low, scale), lambda: unary("round", -low.read(()) / scale.read(())).cast(U8)
     )
     y = compute(
-        call.name,
+        name,
         x.shape,
         (x, scale, zero),
         lambda *at: (unary("round", x.read(at) / scale.read(())) + zero.read(()).cast(F32)).cast(U8),
@@ -103,7 +106,7 @@ def _dynamic_quantize(call: Call) -> tuple[Tensor, Tensor, Tensor]:
 
 
 OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
-    "DequantizeLinear": _dequantize,
+    "DequantizeLinear": dequantize,
     "DynamicQuantizeLinear": _dynamic_quantize,
-    "QuantizeLinear": _quantize,
+    "QuantizeLinear": quantize,
 }

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from ...dtypes import F16, F32, I32
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...dtypes import F16, F32, I8, I32, U8
 from ...ir.nodes import Const, Expr
 from ...tensor import Tensor, compute
+from ...tensor.fold_tensor import fold
 from ..axes import one_axis
 from ..broadcast import broadcast_element, spread_input
 from ..call import Call
 from ..movement.gather import gathered
+from ..quantisation.dequantized import dequantized_by
 from .layer_normalisation import layer_normalized, rms_normalized
 from .reduce_axes import reduce_axes
 
@@ -53,19 +58,48 @@ def _parameters(call: Call, x: Tensor, first: int) -> tuple[Tensor, Tensor | Non
 
 IDS, SEGMENT_IDS, WORDS, POSITIONS, SEGMENTS, SCALE, SHIFT, MASK, POSITION_IDS = range(9)
 
+QUANTIZED = (WORDS, POSITIONS, SEGMENTS, SCALE, SHIFT)
+"""The inputs of QEmbedLayerNormalization that are quantised. Their scales follow the mask in this order, then their
+zero points."""
+
+_FIRST_SCALE = MASK + 1
+_ZERO = _FIRST_SCALE + len(QUANTIZED)
+
 
 def _embed_layer_normalization(call: Call) -> tuple[Tensor, ...]:
     """LayerNormalization of the sum of rows: of words, of positions, and of segments where there are any; then how many
     ones the mask has in each sequence, and the sum."""
-    call.check_dtypes((WORDS, POSITIONS, SEGMENTS, SCALE, SHIFT), F32, F16)
+    call.check_dtypes(QUANTIZED, F32, F16)
+    return _embedded(call, lambda _, t: t)
+
+
+def _q_embed_layer_normalization(call: Call) -> tuple[Tensor, ...]:
+    """EmbedLayerNormalization of tables and parameters that are quantised, without its third result: rows are taken
+    before they are dequantised."""
+    for place, index in enumerate(QUANTIZED):
+        call.check_dtypes((index, _ZERO + place), U8, I8)
+        call.check_dtypes((_FIRST_SCALE + place,), F32)
+
+    def dequantised(index: int, t: Tensor) -> Tensor:
+        place = QUANTIZED.index(index)
+        return fold(dequantized_by(call, index, t, _FIRST_SCALE + place, _ZERO + place))
+
+    return _embedded(replace(call, inputs=call.inputs[:_FIRST_SCALE]), dequantised)[:2]
+
+
+def _embedded(call: Call, real: Callable[[int, Tensor], Tensor]) -> tuple[Tensor, ...]:
+    """The results, where `real` makes floats of elements of the input with a number."""
     call.check_dtypes((IDS, SEGMENT_IDS, MASK, POSITION_IDS), I32)
     ids = call.input(IDS, (None, None))
     words = call.input(WORDS, (None, None))
     hidden = words.shape[1]
-    parts = [gathered(call, f"{call.name}.words", words, ids, 0), _rows_of_positions(call, ids)]
+    parts = [
+        real(WORDS, gathered(call, f"{call.name}.words", words, ids, 0)),
+        real(POSITIONS, _rows_of_positions(call, ids)),
+    ]
     segments = call.optional(SEGMENTS, (None, hidden))
     if segments is not None:
-        parts.append(_rows_of_segments(call, segments, ids))
+        parts.append(real(SEGMENTS, _rows_of_segments(call, segments, ids)))
     total = compute(
         f"{call.name}.sum_of_rows",
         (*ids.shape, hidden),
@@ -73,6 +107,7 @@ def _embed_layer_normalization(call: Call) -> tuple[Tensor, ...]:
         lambda *i: sum((broadcast_element(p, i) for p in parts[1:]), broadcast_element(parts[0], i)),
     )
     scale, shift = _parameters(call, total, SCALE)
+    scale, shift = real(SCALE, scale), None if shift is None else real(SHIFT, shift)
     y, _, _ = layer_normalized(call.name, total, scale, shift, 2, call.attribute("epsilon", _EPSILON), F32)
     return y, _mask_index(call, ids), total
 
@@ -105,6 +140,7 @@ def _mask_index(call: Call, ids: Tensor) -> Tensor:
 
 OPERATORS = {
     "EmbedLayerNormalization": _embed_layer_normalization,
+    "QEmbedLayerNormalization": _q_embed_layer_normalization,
     "SkipLayerNormalization": _skip_layer_normalization,
     "SkipSimplifiedLayerNormalization": _skip_simplified_layer_normalization,
 }
