@@ -170,6 +170,16 @@ _ELEMENTS = [
     _ms(
         "qlinearmul", "QLinearMul", ((_bytes("uint8", 3, 9), 0.031, 9), (_bytes("uint8", 3, 1), 0.047, 20)), (0.17, 33)
     ),
+    *(  # results that lie halfway between quanta, around a zero point that is odd
+        _ms(
+            f"{op.lower()}-halves",
+            op,
+            ((np.arange(0, 250, 7, dtype=np.uint8), 0.5, a_zero), (np.full(36, 3, np.uint8), 0.5, 0)),
+            (scale, 33),
+        )
+        for op, a_zero, scale in (("QLinearAdd", 3, 1.0), ("QLinearMul", 0, 1.5))
+    ),
+    _ms("qlinearaveragepool-halves", "QLinearAveragePool", ((_image, 0.5, 3),), (1.0, 9), kernel_shape=[1, 1]),
     _ms("qlinearsigmoid", "QLinearSigmoid", ((np.arange(256, dtype=np.uint8), 0.03, 128),), (1 / 256, 0)),
     _ms(
         "qlinearleakyrelu",

@@ -1,14 +1,21 @@
 """Operators of com.microsoft on quantised tensors: each is that of ai.onnx between dequantised inputs and a quantised
-result. onnxruntime looks some of them up in tables, which differ by one quantum at most."""
+result. onnxruntime looks some of them up in tables, which differ by one quantum at most.
+
+QLinearAdd, QLinearMul and QLinearAveragePool round after the zero point of the result is added, others before, as in
+onnxruntime: halves are common where scales are equal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from ...dtypes import F32, I8, U8
+from ...dtypes import F32, I8, U8, DType
+from ...ir.construct import unary
+from ...ir.nodes import Const, Expr
 from ...tensor import Tensor, compute
-from ..broadcast import binary_operator, scalar_element
+from ...tensor.fold_tensor import fold
+from ..broadcast import pointwise, scalar_element
 from ..call import Call
 from ..elementwise.activation import OPERATORS as ACTIVATIONS
 from ..elementwise.comparison import where
@@ -22,17 +29,14 @@ from .quantizing import quantum
 Operator = Callable[[Call], Tensor]
 
 
-def _quantized(operator: Operator, operands: int) -> Operator:
-    """`operator` on inputs (x, scale, zero point) for each operand, and then the result's scale and zero point."""
-
-    def of_quanta(call: Call) -> Tensor:
-        firsts = [3 * i for i in range(operands)]
-        return _requantize(call, operator, firsts, 3 * operands)
-
-    return of_quanta
+def _quantized(operator: Operator) -> Operator:
+    """`operator` on inputs (x, scale, zero point), after which come the result's scale and zero point."""
+    return lambda call: _requantize(call, operator, [0], 3)
 
 
-def _requantize(call: Call, operator: Operator, firsts: list[int], result: int) -> Tensor:
+def _requantize(
+    call: Call, operator: Operator, firsts: list[int], result: int, quantum: Callable[..., Expr] = quantum
+) -> Tensor:
     """`operator` on the operands that begin at the inputs `firsts`, with scale and zero point at `result`."""
     real = operator(replace(call, inputs=tuple(_dequantized(call, first) for first in firsts)))
     scale, zero = scalar(call, result), scalar_element(call, result + 1, "zero point of the result")
@@ -48,6 +52,67 @@ def _dequantized(call: Call, first: int) -> Tensor:
     call.check_dtypes((first, first + 2), U8, I8)
     call.check_dtypes((first + 1,), F32)
     return dequantized_by(call, first, call.input(first), first + 1, first + 2)
+
+
+def _rounded(value: Expr, dtype: DType) -> Expr:
+    """saturate(round(value)), rounding halves to even."""
+    return unary("round", value).cast(dtype)
+
+
+def _quantum_of_sum(scaled: Expr, zero: Expr | None, dtype: DType) -> Expr:
+    return _rounded(scaled if zero is None else scaled + zero.cast(F32), dtype)
+
+
+def _average_pool(call: Call) -> Tensor:
+    return _requantize(call, average_pool, [0], 3, _quantum_of_sum)
+
+
+def _add(call: Call) -> Tensor:
+    """a * a_scale / scale + b * b_scale / scale, plus what the zero points contribute, which is one number."""
+    _check_two(call)
+    a_ratio = _number(call, "a", lambda: scalar(call, 1) / scalar(call, 6))
+    b_ratio = _number(call, "b", lambda: scalar(call, 4) / scalar(call, 6))
+    shift = _number(
+        call,
+        "shift",
+        lambda: _zero(call, 7) - (a_ratio[()] * _zero(call, 2) + b_ratio[()] * _zero(call, 5)),
+        a_ratio,
+        b_ratio,
+    )
+
+    def body(a: Expr, b: Expr, a_ratio: Expr, b_ratio: Expr, shift: Expr) -> Expr:
+        return _rounded(a.cast(F32) * a_ratio + (b.cast(F32) * b_ratio + shift), a.dtype)
+
+    return pointwise(call, body, call.input(0), call.input(3), a_ratio, b_ratio, shift)
+
+
+def _multiply(call: Call) -> Tensor:
+    """(a - a_zero) * (b - b_zero) * (a_scale * b_scale / scale), plus the zero point of the result."""
+    _check_two(call)
+    ratio = _number(call, "ratio", lambda: scalar(call, 1) * scalar(call, 4) / scalar(call, 6))
+    zeros = [_number(call, f"zero{i}", partial(_zero, call, i)) for i in (2, 5, 7)]
+
+    def body(a: Expr, b: Expr, ratio: Expr, a_zero: Expr, b_zero: Expr, zero: Expr) -> Expr:
+        return _rounded((a.cast(F32) - a_zero) * (b.cast(F32) - b_zero) * ratio + zero, a.dtype)
+
+    return pointwise(call, body, call.input(0), call.input(3), ratio, *zeros)
+
+
+def _check_two(call: Call) -> None:
+    """Raises UnsupportedError unless the inputs are two operands, scale and zero point of each, and of the result."""
+    call.check_dtypes((0, 3, 2, 5, 7), U8, I8)
+    call.check_dtypes((1, 4, 6), F32)
+
+
+def _number(call: Call, name: str, value: Callable[[], Expr], *reads: Tensor) -> Tensor:
+    """One number, computed from scalar inputs and from `reads`."""
+    return fold(compute(f"{call.name}.{name}", (), (*call.inputs, *reads), value))
+
+
+def _zero(call: Call, index: int) -> Expr:
+    """The zero point that is input `index`, as a float; 0 where it is absent."""
+    zero = scalar_element(call, index, "zero point")
+    return Const(0.0, F32) if zero is None else zero.cast(F32)
 
 
 def _softmax(call: Call) -> Tensor:
@@ -81,14 +146,14 @@ def _where(call: Call) -> Tensor:
 
 
 OPERATORS: dict[str, Operator] = {
-    "QLinearAdd": _quantized(binary_operator(lambda a, b: a + b), 2),
-    "QLinearAveragePool": _quantized(channels_first(average_pool), 1),
+    "QLinearAdd": _add,
+    "QLinearAveragePool": channels_first(_average_pool),
     "QLinearConcat": _concat,
-    "QLinearGlobalAveragePool": _quantized(channels_first(global_average_pool), 1),
-    "QLinearLeakyRelu": _quantized(ACTIVATIONS["LeakyRelu"], 1),
-    "QLinearMul": _quantized(binary_operator(lambda a, b: a * b), 2),
-    "QLinearReduceMean": _quantized(REDUCTIONS["ReduceMean"], 1),
-    "QLinearSigmoid": _quantized(ACTIVATIONS["Sigmoid"], 1),
-    "QLinearSoftmax": _quantized(_softmax, 1),
+    "QLinearGlobalAveragePool": _quantized(channels_first(global_average_pool)),
+    "QLinearLeakyRelu": _quantized(ACTIVATIONS["LeakyRelu"]),
+    "QLinearMul": _multiply,
+    "QLinearReduceMean": _quantized(REDUCTIONS["ReduceMean"]),
+    "QLinearSigmoid": _quantized(ACTIVATIONS["Sigmoid"]),
+    "QLinearSoftmax": _quantized(_softmax),
     "QLinearWhere": _where,
 }
