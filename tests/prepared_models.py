@@ -70,12 +70,25 @@ def spectrum() -> onnx.ModelProto:
     return model([node("STFT", ["x", "step", "window", "length"], ["y"])], {"x": [1, 256, 1]}, ["y"], weights)
 
 
+NIBBLES = _random.integers(0, 256, (96, 8, 16)).astype(np.uint8)
+BLOCK_SCALES = _random.uniform(0.001, 0.01, (96, 8)).astype(np.float32)
+
+
+def blocks() -> onnx.ModelProto:
+    """Weights of 4 bits, with a scale for each block of 32."""
+    attributes = {"K": 256, "N": 96, "bits": 4, "block_size": 32}
+    product = node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", **attributes)
+    imports = [onnx.helper.make_opsetid("com.microsoft", 1)]
+    return model([product], {"x": [3, 256]}, ["y"], {"w": NIBBLES, "s": BLOCK_SCALES}, imports=imports)
+
+
 MODELS = {
     "convolution": (convolution, WEIGHTS.nbytes),
     "products": (products, MATRIX.nbytes + 16 * 192 * 4),
     "branches": (branches, MATRIX.nbytes),
     "transposed-convolution": (transposed_convolution, 32 * 24 * 9 * 4),
     "spectrum": (spectrum, 3 * 128 * 4),
+    "blocks": (blocks, NIBBLES.nbytes + BLOCK_SCALES.nbytes),
 }
 
 

@@ -13,7 +13,7 @@ from .call import Call
 from .elementwise import activation, arithmetic, casting, comparison, logical
 from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
 from .products import attention, convolution, convolution_transpose, einsum, fourier, fused, linear, packed_attention
-from .quantisation import quantized, quantized_linear, quantized_products, quantizing
+from .quantisation import block_quantized, quantized, quantized_linear, quantized_products, quantizing
 from .recurrence import recurrent, scanning
 from .reductions import fused_normalisation, layer_normalisation, normalisation, pooling, reduction, softmax
 from .sampling import resize
@@ -54,7 +54,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         slicing,
         softmax,
     ),
-    "com.microsoft": (fused, fused_normalisation, packed_attention, quantized, quantized_linear),
+    "com.microsoft": (fused, fused_normalisation, packed_attention, quantized, quantized_linear, block_quantized),
 }
 """By domain ("" for ai.onnx) the files that define its operators."""
 

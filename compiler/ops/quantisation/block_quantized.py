@@ -1,0 +1,203 @@
+"""Operators of com.microsoft on matrices of few bits, with a scale for each block of elements.
+
+The weights are dequantised to floats before their product: constants when the model is loaded, so that the bundle has
+them as the model does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from ...dtypes import F16, F32, I8, I32, I64, U8
+from ...ir.construct import maximum, minimum
+from ...ir.nodes import Const, Expr
+from ...ir.sizes import shown
+from ...tensor import Tensor, compute, constant
+from ...tensor.fold_tensor import fold
+from ..axes import one_axis
+from ..call import Call
+from ..movement.gather import gathered
+from ..movement.reshaping import reshaped
+from ..products.linear import mat_mul_of
+from .packing import part_of
+
+_BITS = (2, 4, 8)
+
+
+def _mat_mul_n_bits(call: Call) -> Tensor:
+    """A B' + bias, where row n of B is (N, blocks, bytes of a block) in the model and element k of it is
+    (q - zero point) * scale of the block k // block_size, or g_idx[k]. Zero points are packed like rows of B, or
+    floats; they are half of the range without input 3. accuracy_level allows coarser arithmetic, and demands none."""
+    call.check_dtypes((0, 2, 5), F32, F16)
+    call.check_dtypes((1,), U8)
+    call.check_dtypes((4,), I32)
+    if call.attribute("weight_prepacked", 0):
+        raise call.unsupported(
+            "attribute weight_prepacked=1: its weights are in an order of one provider's", "save the model without it"
+        )
+    bits, size = _bits(call), _block_size(call, 0)
+    columns, depth = call.attribute("N", 0), call.attribute("K", 0)
+    blocks = -(-depth // size)
+    packed = _in_rows(call, 1, (columns, blocks, size * bits // 8))
+    scales = _in_rows(call, 2, (columns, blocks))
+    zeros = call.optional(3)
+    if zeros is not None:
+        call.check_dtypes((3,), U8, scales.dtype)
+        zeros = _in_rows(call, 3, (columns, -(-blocks * bits // 8) if zeros.dtype == U8 else blocks))
+    groups = call.optional(4, (None,))
+    if groups is not None and call.fixed(groups)[0] not in (depth, blocks * size):
+        raise call.unsupported(f"g_idx has shape {shown(groups.shape)} for K={depth}", "the model is invalid")
+    if groups is not None and groups.data is not None and not ((groups.data >= 0) & (groups.data < blocks)).all():
+        raise call.unsupported(f"g_idx is not of the {blocks} blocks", "the model is invalid")
+
+    def body(k: Expr, n: Expr) -> Expr:
+        within = k % size
+        value = part_of(packed[n, k // size, within // (8 // bits)], within, bits).cast(F32)
+        block = k // size if groups is None else _clamped(groups[k,], blocks)
+        zero: Expr = Const(float(1 << (bits - 1)), F32)
+        if zeros is not None and zeros.dtype == U8:
+            zero = part_of(zeros[n, block // (8 // bits)], block, bits).cast(F32)
+        elif zeros is not None:
+            zero = zeros[n, block].cast(F32)
+        return ((value - zero) * scales[n, block].cast(F32)).cast(scales.dtype)
+
+    weights = fold(compute(f"{call.name}.weights", (depth, columns), (packed, scales, zeros, groups), body))
+    return _with_bias(call, mat_mul_of(call, call.input(0), weights), 5)
+
+
+def _mat_mul_bnb4(call: Call) -> Tensor:
+    """A B' with B of (N, K) elements in a row, two to a byte, the first in the high bits: places in a table of 16
+    floats, times the largest magnitude of their block."""
+    call.check_dtypes((0, 2), F32, F16)
+    call.check_dtypes((1,), U8)
+    if call.attribute("training_mode", 0) or not call.attribute("transB", 1):
+        raise call.unsupported("attribute training_mode=1 or transB=0", "export the model for inference")
+    kind, size = call.attribute("quant_type", 0), _block_size(call, 0)
+    if kind not in (0, 1):
+        raise call.unsupported(f"attribute quant_type={kind}", "the model is invalid: 0 is FP4, 1 NF4")
+    columns, depth = call.attribute("N", 0), call.attribute("K", 0)
+    packed = _in_rows(call, 1, (-(-columns * depth // 2),))
+    largest = _in_rows(call, 2, (-(-columns * depth // size),))
+    table = constant(f"{call.name}.table", _NF4 if kind else _FP4)
+
+    def body(k: Expr, n: Expr) -> Expr:
+        at = n * depth + k
+        value = table[part_of(packed[at // 2,], at, 4, high_first=True),]
+        return (value * largest[at // size,].cast(F32)).cast(largest.dtype)
+
+    weights = fold(compute(f"{call.name}.weights", (depth, columns), (packed, largest, table), body))
+    return mat_mul_of(call, call.input(0), weights)
+
+
+def _gather_block_quantized(call: Call) -> Tensor:
+    """Gather of (q - zero point) * scale with a scale for each block along quantize_axis. uint8 holds several elements
+    along the last axis, as do its zero points, which are half of the range by default. int8 is int4, of which each
+    element has its own byte: zero points are 0 by default. Rows are chosen before they are dequantised."""
+    data, scales, zeros = call.input(0), call.input(2), call.optional(3)
+    call.check_dtypes((0, 3), U8, I8)
+    call.check_dtypes((1,), I32, I64)
+    call.check_dtypes((2,), F32, F16)
+    is_packed = data.dtype == U8
+    bits = _bits(call) if is_packed else 8
+    size = _block_size(call, 128)
+    along = one_axis(call, call.attribute("quantize_axis", 1), data.rank)
+    axis = one_axis(call, call.attribute("gather_axis", 0), data.rank)
+    if axis == along or (is_packed and along != data.rank - 1):
+        raise call.unsupported(
+            f"it gathers along axis {axis}, and its blocks are along axis {along}",
+            "the model is invalid: blocks of uint8 are along the last axis, and another one is gathered along",
+        )
+    per_byte = 8 // bits
+    (extent,) = call.fixed(data, (along,))
+    blocks = -(-extent * per_byte // size)
+    call.input(2, (*data.shape[:along], blocks, *data.shape[along + 1 :]))
+    packed_blocks = -(-blocks // per_byte)
+    call.optional(3, (*data.shape[:along], packed_blocks, *data.shape[along + 1 :]))
+    rows, of_scales, of_zeros = (
+        None if t is None else gathered(call, f"{call.name}.{what}", t, call.input(1), axis)
+        for t, what in ((data, "rows"), (scales, "scales"), (zeros, "zeros"))
+    )
+    assert rows is not None
+    assert of_scales is not None
+    place = along if along < axis else along + call.input(1).rank - 1
+    shape = tuple(n * per_byte if d == place else n for d, n in enumerate(rows.shape))
+
+    def element(t: Tensor, index: Sequence[Expr], at: Expr) -> Expr:
+        """Number `at` along the axis of blocks, as int32."""
+        byte = t.read([at // per_byte if d == place else i for d, i in enumerate(index)])
+        return part_of(byte, at, bits)
+
+    def body(*index: Expr) -> Expr:
+        block = index[place] // size
+        zero: Expr = Const(1 << (bits - 1) if is_packed else 0)
+        if of_zeros is not None:
+            zero = element(of_zeros, index, block)
+        scale = of_scales.read([block if d == place else i for d, i in enumerate(index)])
+        return ((element(rows, index, index[place]) - zero).cast(F32) * scale.cast(F32)).cast(scale.dtype)
+
+    return compute(call.name, shape, (rows, of_scales, of_zeros), body)
+
+
+_NF4 = np.asarray(
+    [
+        *(-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635),
+        *(-0.18477343022823334, -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725),
+        *(0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0),
+    ],
+    np.float32,
+)
+"""Quantiles of the normal distribution, as bitsandbytes has them."""
+
+_HALF_FP4 = (0.0, 0.0052083333333, 2 / 3, 1.0, 1 / 3, 0.5, 1 / 6, 0.25)
+_FP4 = np.asarray([*_HALF_FP4, *(-v for v in _HALF_FP4)], np.float32)
+"""Floats of 4 bits, as bitsandbytes has them."""
+
+
+def _bits(call: Call) -> int:
+    bits = call.attribute("bits", 4)
+    if bits not in _BITS:
+        listed = ", ".join(map(str, _BITS))
+        raise call.unsupported(f"attribute bits={bits}", f"quantize to one of {listed} bits")
+    return bits
+
+
+def _block_size(call: Call, default: int) -> int:
+    """The attribute, a power of two of at least 16, so that no block begins within a byte."""
+    size = call.attribute("block_size", default)
+    if size < 16 or size & (size - 1):
+        raise call.unsupported(f"attribute block_size={size} is no power of two from 16 on", "the model is invalid")
+    return size
+
+
+def _in_rows(call: Call, index: int, shape: tuple[int, ...]) -> Tensor:
+    """Input `index` in a shape that it may be flattened from."""
+    t = call.input(index)
+    if t.shape == shape:
+        return t
+    if not isinstance(t.buffer.size, int) or t.is_dynamic or t.buffer.size != prod(shape):
+        raise call.unsupported(
+            f"input {index} ({t.name!r}) has shape {shown(t.shape)}, where {list(shape)} is expected",
+            "the model is invalid: export it again",
+        )
+    return fold(reshaped(f"{call.name}.{index}", t, shape))
+
+
+def _clamped(index: Expr, extent: int) -> Expr:
+    return minimum(maximum(index, 0), extent - 1)
+
+
+def _with_bias(call: Call, product: Tensor, index: int) -> Tensor:
+    """The product plus the optional input `index` along the last axis."""
+    bias = call.optional(index, product.shape[-1:])
+    if bias is None:
+        return product
+    return compute(f"{call.name}.bias", product.shape, (product, bias), lambda *i: product[i] + bias[i[-1],])
+
+
+OPERATORS: dict[str, Callable[[Call], Tensor]] = {
+    "GatherBlockQuantized": _gather_block_quantized,
+    "MatMulBnb4": _mat_mul_bnb4,
+    "MatMulNBits": _mat_mul_n_bits,
+}
